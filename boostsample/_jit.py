@@ -1,0 +1,72 @@
+"""How kernels are compiled: without the GIL, cached on disk where that is possible.
+
+Two traps of numba's cache shape this file. A cached kernel is only compared with the file that it
+stands in, so a change of something it calls in *another* file would go unnoticed: here every
+kernel is stamped with the contents of all kernel files. And numba refuses to *import* a cached
+kernel where no cache folder can be written: here it is then compiled anew in each process.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import caching
+
+__all__ = ["kernel"]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+@functools.cache
+def _stamp() -> str:
+    """A digest of every kernel file: what a cached kernel was compiled from."""
+    digest = hashlib.sha256()
+    for path in [Path(__file__), *sorted((Path(__file__).parent / "kernels").glob("*.py"))]:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+class _Beside(caching.InTreeCacheLocator):  # type: ignore[misc]  # numba ships no annotations
+    def get_source_stamp(self) -> str:
+        return _stamp()
+
+
+class _OfUser(caching.UserWideCacheLocator):  # type: ignore[misc]  # numba ships no annotations
+    def get_source_stamp(self) -> str:
+        return _stamp()
+
+
+class _Provided(caching.UserProvidedCacheLocator):  # type: ignore[misc]  # numba ships no annotations
+    def get_source_stamp(self) -> str:
+        return _stamp()
+
+
+class _Code(caching.CompileResultCacheImpl):  # type: ignore[misc]  # numba ships no annotations
+    _locator_classes = (_Provided, _Beside, _OfUser)
+
+
+class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # numba ships no annotations
+    _impl_class = _Code
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError:  # a full disk costs the cache, not the run
+            self.disable()
+
+
+def kernel(function: F) -> F:
+    """Compile `function` on its first call; plain Python when NUMBA_DISABLE_JIT=1."""
+    compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    if not numba.config.DISABLE_JIT:
+        try:
+            compiled._cache = _KernelCache(function)
+        except RuntimeError as error:
+            if "cannot cache function" not in str(error):
+                raise
+    return cast(F, compiled)

@@ -1,0 +1,158 @@
+"""Quantile binning of float32 columns: the arrays around `boostsample.kernels.binning`.
+
+A feature has at most 256 bins. Bin 0 holds missing values (NaN); a value x has bin 1 + the number
+of cuts t with x >= t. A cut between the neighbouring train values a < b is their midpoint rounded
+to float32 such that a < t <= b, so that both stay on their sides. A feature with at most 255
+distinct train values is binned exactly; others have 254 cuts at quantiles (see
+`kernels.binning.place_cuts`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.errors import DataError
+from boostsample.kernels import binning as kernels
+from boostsample.kernels.binning import MAX_CUTS
+
+__all__ = ["MAX_CUTS", "assign_bins", "check_rows", "find_cuts", "first_infinite"]
+
+
+def find_cuts(
+    columns: NDArray[np.float32], rows: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
+    """Cuts of each feature, from the rows of the train set.
+
+    Parameters
+    ----------
+    columns : ndarray of float32, shape (F, N), C-contiguous
+        Feature-major values, finite or NaN.
+    rows : ndarray of int64, shape (T,), optional
+        The rows to learn from, all by default; a row named twice counts twice. Rows of weight zero
+        must be left out by the caller.
+
+    Returns
+    -------
+    cuts : ndarray of float32, shape (F, 254)
+        Ascending, filled up with +inf.
+    n_bins : ndarray of int16, shape (F,)
+        Number of cuts + 2, bin 0 included. Thus at least 2, even for a feature that is constant or
+        missing everywhere in `rows`: any value seen later has bin 1.
+
+    Raises
+    ------
+    DataError
+        If an argument has another dtype, shape or layout, or a row lies outside of `columns`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cuts, n_bins = find_cuts(np.array([[3, 1, 1, np.nan, 2]], np.float32))
+    >>> cuts[0, :3], n_bins
+    (array([1.5, 2.5, inf], dtype=float32), array([4], dtype=int16))
+    """
+    _check_columns(columns)
+    n_features, n = columns.shape
+    chosen = np.arange(n, dtype=np.int64) if rows is None else check_rows(rows, n)
+    keys, scratch = np.empty((2, chosen.size), np.uint32)
+    starts = np.empty(chosen.size + 1, np.int64)
+    cuts = np.empty((n_features, MAX_CUTS), np.float32)
+    n_bins = np.empty(n_features, np.int16)
+    kernels.cut_block(columns, chosen, keys, scratch, starts, cuts, n_bins)
+    return cuts, n_bins
+
+
+def assign_bins(
+    columns: NDArray[np.float32],
+    cuts: NDArray[np.float32],
+    n_bins: NDArray[np.int16],
+    out: NDArray[np.uint8] | None = None,
+) -> NDArray[np.uint8]:
+    """The bin of each value.
+
+    Parameters
+    ----------
+    columns : ndarray of float32, shape (F, N), C-contiguous
+        Feature-major values, finite or NaN.
+    cuts : ndarray of float32, shape (F, 254)
+    n_bins : ndarray of int16, shape (F,)
+        Both as returned by `find_cuts`.
+    out : ndarray of uint8, shape (F, N), C-contiguous, optional
+        Where to write, a new array by default.
+
+    Returns
+    -------
+    ndarray of uint8, shape (F, N)
+        0 where missing, otherwise 1 + the number of cuts at or below the value.
+
+    Raises
+    ------
+    DataError
+        If an argument has another dtype, shape or layout.
+    """
+    _check_columns(columns)
+    n_features = columns.shape[0]
+    if out is None:
+        out = np.empty(columns.shape, np.uint8)
+    # Copies where the memory is read-only, which would be another type to the compiled kernel.
+    cuts = np.require(cuts, np.float32, ["C", "W"])
+    n_bins = np.require(n_bins, np.int16, ["C", "W"])
+    if cuts.shape != (n_features, MAX_CUTS) or n_bins.shape != (n_features,):
+        raise DataError(
+            f"{n_features} features need cuts of shape {(n_features, MAX_CUTS)} and n_bins of "
+            f"shape {(n_features,)}, got {cuts.shape} and {n_bins.shape}"
+        )
+    if out.dtype != np.uint8 or out.shape != columns.shape or not out.flags.c_contiguous:
+        raise DataError(f"out must be contiguous uint8 of shape {columns.shape}")
+    kernels.assign_block(columns, cuts, n_bins, out)
+    return out
+
+
+def first_infinite(columns: NDArray[np.float32]) -> tuple[int, int] | None:
+    """The lowest feature with an infinite value and its first row of that kind, or None.
+
+    Parameters
+    ----------
+    columns : ndarray of float32, shape (F, N), C-contiguous
+        Feature-major values.
+
+    Returns
+    -------
+    tuple of int or None
+        Positions (feature, row) in `columns`.
+    """
+    _check_columns(columns)
+    feature, row = kernels.first_infinite(columns)
+    return None if feature < 0 else (feature, row)
+
+
+def check_rows(rows: NDArray[np.int64], n: int, name: str = "rows") -> NDArray[np.int64]:
+    """Row indices of n rows as a fresh int64 array.
+
+    A copy, because a read-only array would be another type to a compiled kernel.
+
+    Raises
+    ------
+    DataError
+        If they are not a vector of whole numbers, or one is negative or at least n.
+    """
+    given = np.asarray(rows)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise DataError(
+            f"{name} must be a vector of row numbers, got {given.dtype} of shape {given.shape}; "
+            "turn a mask into numbers by np.flatnonzero"
+        )
+    if given.size and (given.min() < 0 or given.max() >= n):
+        raise DataError(
+            f"{name} must lie between 0 and {n - 1}, got {given.min()} to {given.max()}"
+        )
+    return given.astype(np.int64)
+
+
+def _check_columns(columns: NDArray[np.float32]) -> None:
+    if columns.dtype != np.float32 or columns.ndim != 2 or not columns.flags.c_contiguous:
+        raise DataError(
+            "columns must be contiguous float32 of shape (features, rows), got "
+            f"{columns.dtype} of shape {columns.shape}"
+        )

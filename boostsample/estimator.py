@@ -1,0 +1,189 @@
+"""The scikit-learn classifier on the boosting loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from boostsample.bank import FeatureBank
+from boostsample.booster import Booster, check_example_weight
+from boostsample.errors import DataError
+from boostsample.family import Family
+from boostsample.labels import classify, encode
+from boostsample.learners import Learner
+from boostsample.model import Model
+from boostsample.registry import default_families, make_strategy
+from boostsample.strategy import Strategy
+
+__all__ = ["BoostSampleClassifier"]
+
+
+class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+    """AdaBoost.MH whose search for weak learners is held to a budget of looks.
+
+    Parameters
+    ----------
+    strategy : str or Strategy, default "laminating"
+        What each search looks at; a registered name or an instance.
+    learner : str or Learner, default "stump"
+        What one round adds.
+    n_rounds : int, default 500
+        Boosting rounds; fewer when the edge reaches 1.
+    budget : int or None, default None
+        Looks a search; None is the strategy's default, 10 N.
+    weight_init : {"balanced", "uniform"}, default "balanced"
+        Initial label weights, [BK10] eq. 2 or 1/K.
+    families : sequence of Family or None, default None
+        Feature families; None takes the columns of a table (n, d) as one family, and the default
+        image families for images (n, h, w) or (n, h, w, channels).
+    random_state : int, RandomState instance or None, default None
+        Seed of the strategy's stream.
+    n_jobs : int, default 1
+        Threads that compute and bin the features; the result does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Class labels; column numbers for a multi-label y.
+    model_ : Model
+        Stumps as arrays.
+    history_ : list of dict
+        One flat record a search, which `pandas.DataFrame` takes; see DESIGN's history row.
+    n_features_in_ : int
+        Columns of X (of its second axis).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BoostSampleClassifier(n_rounds=50, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        strategy: str | Strategy = "laminating",
+        learner: str | Learner = "stump",
+        n_rounds: int = 500,
+        budget: int | None = None,
+        weight_init: str = "balanced",
+        families: Sequence[Family] | None = None,
+        random_state: Any = None,
+        n_jobs: int = 1,
+    ) -> None:
+        self.strategy = strategy
+        self.learner = learner
+        self.n_rounds = n_rounds
+        self.budget = budget
+        self.weight_init = weight_init
+        self.families = families
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> BoostSampleClassifier:
+        """Boost on the examples X and their labels y.
+
+        Parameters
+        ----------
+        X : array, shape (n, d), (n, h, w) or (n, h, w, channels)
+            NaN is a missing value; infinite values are refused.
+        y : array, shape (n,) or (n, K)
+            Class labels, or an indicator matrix of 0 and 1 (multi-label).
+        sample_weight : array, shape (n,), optional
+            Example weights of at least 0; rows of weight 0 are dropped before anything else.
+        """
+        X, y = self._validated(X, y)
+        weight = check_example_weight(sample_weight, X.shape[0])
+        kept = np.flatnonzero(weight > 0)
+        labels = self._labels(y, kept)
+        families = default_families(X.shape[1:]) if self.families is None else list(self.families)
+        bank = FeatureBank.build(families, X[kept], n_jobs=self.n_jobs)
+        strategy = self.strategy
+        if isinstance(strategy, str):
+            strategy = make_strategy(strategy)
+        seed = check_random_state(self.random_state).randint(2**31, size=4)
+        booster = Booster(
+            bank,
+            None,
+            labels,
+            strategy,
+            self.learner,
+            n_rounds=self.n_rounds,
+            budget=self.budget,
+            weights=self.weight_init,
+            rng=np.random.default_rng(seed),
+            example_weight=weight[kept],
+        )
+        rounds = []
+        while not booster.finished:
+            rounds.append(booster.next_round())
+        terms = (term for one in rounds for term in one.terms)
+        self.model_ = Model(families, terms, labels.shape[1])
+        self.history_ = [row for one in rounds for row in one.rows]
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Scores f_l(x): float64 (n, K), or (n,) with two classes, positive for `classes_[1]`."""
+        check_is_fitted(self)
+        checked = validate_data(
+            self, X, reset=False, allow_nd=True, dtype="numeric", ensure_all_finite="allow-nan"
+        )
+        scores = self.model_.decision_function(np.asarray(checked))
+        return scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Class labels (n,): of the largest score, the first one of a tie; or 0/1 (n, K)."""
+        scores = self.decision_function(X)
+        codes = classify(scores.reshape(scores.shape[0], -1), self._multi_label)
+        return codes if self._multi_label else np.asarray(self.classes_[codes])
+
+    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+        checked, given = validate_data(
+            self,
+            X,
+            y,
+            allow_nd=True,
+            dtype="numeric",
+            ensure_all_finite="allow-nan",
+            multi_output=True,
+        )
+        labels = np.asarray(given)
+        check_classification_targets(labels)
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            labels = column_or_1d(labels, warn=True)
+        return np.asarray(checked), labels
+
+    def _labels(self, y: NDArray[Any], kept: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Labels of the kept rows, +1 or -1; sets `classes_`."""
+        self._multi_label = y.ndim == 2
+        if self._multi_label:
+            if type_of_target(y) != "multilabel-indicator":
+                raise DataError(
+                    "y with several columns must be a multi-label indicator of 0 and 1, got "
+                    f"{type_of_target(y)}; fit one classifier a column instead"
+                )
+            self.classes_ = np.arange(y.shape[1])
+            return encode(y[kept])
+        self.classes_, codes = np.unique(y[kept], return_inverse=True)
+        if self.classes_.size < 2:
+            raise DataError(
+                f"y must have at least 2 classes, got 1 class ({self.classes_[0]!r}); "
+                "there is nothing to tell apart"
+            )
+        return encode(codes, self.classes_.size)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_label = True
+        return tags

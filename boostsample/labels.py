@@ -1,0 +1,70 @@
+"""Labels as AdaBoost.MH wants them: a matrix of +1 and -1."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample.errors import DataError
+
+__all__ = ["classify", "encode", "error_percent"]
+
+
+def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
+    """Labels of the examples as int8 (n, K), +1 or -1.
+
+    Parameters
+    ----------
+    y : array of int
+        Class codes (n,) from 0 on: one +1 a row; with two classes K = 1 and class 1 is +1. Or an
+        indicator matrix (n, K) of 0 and 1 (multi-label): 1 is +1.
+    n_classes : int, optional
+        Number of classes of class codes, the largest code plus one if not given.
+
+    Examples
+    --------
+    >>> encode([0, 2, 1]).tolist()
+    [[1, -1, -1], [-1, -1, 1], [-1, 1, -1]]
+    >>> encode([0, 1]).tolist()
+    [[-1], [1]]
+    """
+    codes = np.asarray(y)
+    if codes.ndim == 2:
+        if not np.all((codes == 0) | (codes == 1)):
+            raise DataError("a multi-label y must hold 0 and 1 only; one column a label")
+        return np.where(codes == 1, 1, -1).astype(np.int8)
+    if codes.ndim != 1 or codes.dtype.kind not in "iu":
+        raise DataError(
+            f"y must be class codes (n,) or an indicator matrix (n, K), got shape {codes.shape} of "
+            f"{codes.dtype}"
+        )
+    k = int(codes.max(initial=-1)) + 1 if n_classes is None else n_classes
+    if k < 2:
+        raise DataError(f"y must have at least 2 classes, got {k}; there is nothing to tell apart")
+    if codes.min() < 0 or codes.max() >= k:
+        raise DataError(
+            f"class codes must be between 0 and {k - 1}, got {codes.min()} to {codes.max()}"
+        )
+    if k == 2:
+        return np.where(codes == 1, 1, -1).astype(np.int8)[:, None]
+    labels = np.full((codes.size, k), -1, np.int8)
+    labels[np.arange(codes.size), codes] = 1
+    return labels
+
+
+def classify(scores: NDArray[np.float64], multi_label: bool = False) -> NDArray[np.int64]:
+    """Class codes (n,) from scores (n, K), or 0/1 (n, K) when multi-label; the first wins a tie.
+
+    A score of 0 is not positive.
+    """
+    if multi_label:
+        return (scores > 0).astype(np.int64)
+    if scores.shape[1] == 1:
+        return (scores[:, 0] > 0).astype(np.int64)
+    return np.asarray(np.argmax(scores, axis=1))
+
+
+def error_percent(scores: NDArray[np.float64], y: ArrayLike) -> float:
+    """Share of wrong predictions, in percent: of examples, or of labels when y is (n, K)."""
+    truth = np.asarray(y)
+    return 100.0 * float(np.mean(classify(scores, truth.ndim == 2) != truth))

@@ -1,0 +1,56 @@
+"""The ledger: looks spent in one weak-learner search, charged before the work is done."""
+
+from __future__ import annotations
+
+from boostsample.errors import BudgetExceeded, SettingError
+
+__all__ = ["PURPOSES", "Ledger"]
+
+#: What looks may be spent on inside the budget; the finish stands in a column of its own.
+PURPOSES = ("search", "modelling")
+
+
+class Ledger:
+    """Looks spent in one search, by purpose.
+
+    Parameters
+    ----------
+    strategy : str
+        Name that messages give.
+    budget : int
+        Looks that may be spent.
+    """
+
+    __slots__ = ("_budget", "_spent", "_strategy")
+
+    def __init__(self, strategy: str, budget: int) -> None:
+        self._strategy = strategy
+        self._budget = budget
+        self._spent = dict.fromkeys(PURPOSES, 0)
+
+    @property
+    def budget(self) -> int:
+        """Looks that may be spent in this search."""
+        return self._budget
+
+    @property
+    def spent(self) -> int:
+        """Looks spent so far, modelling included."""
+        return sum(self._spent.values())
+
+    def of(self, purpose: str) -> int:
+        """Looks spent so far on one purpose."""
+        return self._spent[purpose]
+
+    def charge(self, cost: int, purpose: str) -> None:
+        """Enter `cost` looks under `purpose`, or raise BudgetExceeded and enter nothing."""
+        if purpose not in self._spent:
+            raise SettingError(f"purpose must be one of {', '.join(PURPOSES)}, got {purpose!r}")
+        spent = self.spent
+        if cost > self._budget - spent:
+            raise BudgetExceeded(
+                f"strategy {self._strategy!r} asks for {cost:,} looks, but {spent:,} of its "
+                f"budget of {self._budget:,} looks are already spent; "
+                "search fewer features or draw fewer examples"
+            )
+        self._spent[purpose] += cost

@@ -1,0 +1,77 @@
+"""Strategies by name: the one place of the engine that turns a name into a class.
+
+Names map to "module:class", so that listing them imports nothing. Other distributions add theirs
+by the entry-point group `boostsample.strategies`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import entry_points
+from typing import Any
+
+from boostsample.errors import SettingError, unknown
+
+__all__ = [
+    "ENTRY_POINTS",
+    "STRATEGIES",
+    "default_families",
+    "make_strategy",
+    "strategy_class",
+    "strategy_names",
+]
+
+ENTRY_POINTS = "boostsample.strategies"
+
+#: The strategies of this distribution.
+STRATEGIES = {
+    "full": "boostsample.strategies.full:Full",
+    "uniform-naive": "boostsample.strategies.uniform_naive:UniformNaive",
+    "uniform-1q": "boostsample.strategies.uniform_1q:Uniform1Q",
+    "uniform-q1": "boostsample.strategies.uniform_q1:UniformQ1",
+    "laminating": "boostsample.strategies.laminating:Laminating",
+}
+
+
+def _known() -> dict[str, str]:
+    foreign = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+    return {**foreign, **STRATEGIES}
+
+
+def strategy_names() -> tuple[str, ...]:
+    """Names of all strategies that are installed, those of boostsample first."""
+    known = _known()
+    return (*STRATEGIES, *sorted(set(known) - set(STRATEGIES)))
+
+
+def strategy_class(name: str) -> type[Any]:
+    """The class of a registered strategy."""
+    known = _known()
+    if name not in known:
+        raise unknown("strategy", name, strategy_names())
+    module, _, attribute = known[name].partition(":")
+    found: type[Any] = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def make_strategy(name: str, **settings: Any) -> Any:
+    """A strategy from its name and settings; unknown settings list the known ones.
+
+    >>> make_strategy("uniform-naive", n_features=20)
+    UniformNaive(n_features=20)
+    """
+    kind = strategy_class(name)
+    known = kind._get_param_names()
+    for setting in settings:
+        if setting not in known:
+            if not known:
+                raise SettingError(f"strategy {name!r} has no settings, got {setting!r}")
+            raise unknown(f"setting of strategy {name!r}", setting, known)
+    return kind(**settings)
+
+
+def default_families(example_shape: tuple[int, ...], **settings: Any) -> list[Any]:
+    """The families of examples of that shape when the user names none."""
+    module = importlib.import_module("boostsample.families.default_sets")
+    families: list[Any] = module.families_for(example_shape, **settings)
+    return families

@@ -1,0 +1,241 @@
+"""The signed weights w_il * y_il of a boosting run, and everything that reads or changes them.
+
+One float32 matrix, rows padded to whole vectors, aligned to cache lines. It stays normalised up to
+rounding; the exact sum is kept beside it and divided out, so that rounding never accumulates.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.errors import DataError, unknown
+from boostsample.kernels import draw as draw_kernels
+from boostsample.kernels.search import search_kernels
+from boostsample.kernels.vectors import MAX_LANES
+from boostsample.kernels.weights import weight_kernels
+from boostsample.sampling import Scheme
+
+__all__ = ["WEIGHT_INITS", "Rows", "SignedWeights", "initial_weights"]
+
+#: Least size of a normalised label weight: far from denormal numbers, too small to matter.
+FLOOR = 1e-30
+WEIGHT_INITS = ("uniform", "balanced")
+_CACHE_LINE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Weighted rows that a search runs on: all examples, or a sample of them.
+
+    `examples` int32 (n,) holds the bank column of each row, or is empty where they are `start`,
+    `start` + 1, ...; `values` float32, flat (n * width), the signed weights; `base` float32
+    (width,), their sum; edges are sums of values times `scale`.
+    """
+
+    start: int
+    examples: NDArray[np.int32]
+    values: NDArray[np.float32]
+    base: NDArray[np.float32]
+    scale: float
+
+
+def initial_weights(Y: NDArray[np.int8], kind: str) -> NDArray[np.float64]:
+    """Label weights u_il of each example: float64 (n, K), rows sum to 1.
+
+    `uniform` is 1/K; `balanced` ([BK10] eq. 2) gives half of the row to its positive labels and
+    half to its negative ones, all of it to one side where the other is empty. With K = 1 both are
+    1.
+    """
+    if kind not in WEIGHT_INITS:
+        raise unknown("weight_init", kind, WEIGHT_INITS)
+    n, n_labels = Y.shape
+    if kind == "uniform" or n_labels == 1:
+        return np.full((n, n_labels), 1.0 / n_labels)
+    positive = Y > 0
+    n_positive = positive.sum(axis=1, keepdims=True)
+    n_negative = n_labels - n_positive
+    one_sided = (n_positive == 0) | (n_negative == 0)
+    half = np.where(one_sided, 1.0, 0.5)
+    return np.asarray(half / np.where(positive, n_positive, n_negative))
+
+
+def lanes_and_blocks(n_labels: int) -> tuple[int, int]:
+    """Vector width and vectors a row: the least padding of K labels that vectors allow."""
+    if n_labels <= MAX_LANES // 2:
+        return 1 << (n_labels - 1).bit_length(), 1
+    half_vectors = -(-n_labels // (MAX_LANES // 2))
+    return (
+        (MAX_LANES, half_vectors // 2) if half_vectors % 2 == 0 else (MAX_LANES // 2, half_vectors)
+    )
+
+
+def aligned(shape: int, dtype: Any) -> NDArray[Any]:
+    """A zeroed flat array that starts on a cache line; NumPy's own start 16 bytes off."""
+    size = np.dtype(dtype).itemsize * shape
+    raw = np.zeros(size + _CACHE_LINE, np.uint8)
+    offset = -raw.ctypes.data % _CACHE_LINE
+    return raw[offset : offset + size].view(dtype)
+
+
+class SignedWeights:
+    """The weights of one run.
+
+    Parameters
+    ----------
+    Y : ndarray of int8, shape (N, K)
+        Labels, +1 or -1.
+    label_weights : ndarray of float64, shape (N, K)
+        u_il >= 0; normalised here.
+    columns : ndarray of int, shape (N,)
+        Bank column of each example.
+    """
+
+    def __init__(
+        self,
+        Y: NDArray[np.int8],
+        label_weights: NDArray[np.float64],
+        columns: NDArray[np.int64],
+    ) -> None:
+        self.n_examples = int(Y.shape[0])
+        self.n_labels = int(Y.shape[1])
+        lanes, blocks = lanes_and_blocks(self.n_labels)
+        self.width = lanes * blocks
+        self.kernels = search_kernels(lanes, blocks)
+        self._kernels = weight_kernels(lanes, blocks)
+        contiguous = bool(np.all(np.diff(columns) == 1))
+        self._start = int(columns[0]) if contiguous else 0
+        self._columns = np.empty(0, np.int32) if contiguous else columns.astype(np.int32)
+        self._values = aligned(self.n_examples * self.width, np.float32)
+        normalised = label_weights / math.fsum(label_weights.ravel())
+        self._matrix()[:, : self.n_labels] = normalised * Y
+        self._weight = np.zeros(self.n_examples, np.float32)
+        self._sums = np.zeros(self.width)
+        self._floor = np.zeros(self.width, np.float32)
+        self._recount()
+        self._ends = np.empty(-(-self.n_examples // draw_kernels.BLOCK))
+        self._ends_are_current = False
+        self._buffers: list[NDArray[np.float32]] = []
+        self._buffers_in_use = 0
+
+    def _matrix(self) -> NDArray[np.float32]:
+        return self._values.reshape(self.n_examples, self.width)
+
+    def _recount(self) -> None:
+        """Sums from scratch, with an update that changes nothing."""
+        column = np.zeros(1, np.uint8)
+        every = np.zeros(self.n_examples, np.int32)
+        self._pass(column, 0, 0, every, np.ones(self.width, np.float32), 1.0, 1.0)
+        self._floor[: self.n_labels] = FLOOR
+
+    def _pass(
+        self,
+        column: NDArray[np.uint8],
+        threshold: int,
+        start: int,
+        examples: NDArray[np.int32],
+        votes: NDArray[np.float32],
+        right: float,
+        wrong: float,
+    ) -> None:
+        self._mass = self._kernels.update(
+            column,
+            np.int16(threshold),
+            start,
+            examples,
+            votes,
+            np.float32(right),
+            np.float32(wrong),
+            self._floor,
+            self._values,
+            self._weight,
+            self._sums,
+        )
+        self._ends_are_current = False
+
+    def exact(self) -> Rows:
+        """All examples with their exact weights; nothing is copied."""
+        base = self._sums.astype(np.float32)
+        return Rows(self._start, self._columns, self._values, base, 1.0 / self._mass)
+
+    def draw(self, size: int, scheme: Scheme, rng: np.random.Generator) -> Rows:
+        """Draw `size` examples, fewer than N, by a scheme of `boostsample.sampling`."""
+        if not self._ends_are_current:
+            draw_kernels.cumulate(self._weight, self._ends)
+            self._ends_are_current = True
+        drawn = scheme(self._weight, self._ends, size, rng)
+        values = self._buffer(drawn.examples.size * self.width)
+        base = np.empty(self.width, np.float32)
+        self._kernels.weigh(self._values, drawn.examples, drawn.factors, values, base)
+        examples = drawn.examples + np.int32(self._start)
+        if self._columns.size:
+            examples = self._columns[drawn.examples]
+        return Rows(0, examples, values, base, 1.0)
+
+    def _buffer(self, size: int) -> NDArray[np.float32]:
+        """Work space that lives until `release`: nothing of size N is allocated in later rounds."""
+        if self._buffers_in_use == len(self._buffers):
+            self._buffers.append(aligned(size, np.float32))
+        mine = self._buffers[self._buffers_in_use]
+        if mine.size < size:
+            mine = self._buffers[self._buffers_in_use] = aligned(size, np.float32)
+        self._buffers_in_use += 1
+        return mine[:size]
+
+    def release(self) -> None:
+        """Take back the buffers of all samples drawn so far."""
+        self._buffers_in_use = 0
+
+    def label_sums(self, column: NDArray[np.uint8], threshold: int) -> NDArray[np.float64]:
+        """sum_i w_il y_il phi(x_i) for each label: float64 (K,), normalised; O(N)."""
+        sums = np.empty(self.width)
+        self.kernels.label_sums(
+            column, np.int16(threshold), self._start, self._columns, self._values, sums
+        )
+        return np.asarray(sums[: self.n_labels] / self._mass)
+
+    def update(
+        self, column: NDArray[np.uint8], threshold: int, votes: NDArray[np.int8], edge: float
+    ) -> None:
+        """Multiply w_il by exp(-alpha v_l phi y_il) / sqrt(1 - edge^2) and normalise; O(N).
+
+        The two factors are 1 / (1 + edge) and 1 / (1 - edge), since exp(2 alpha) = (1 + edge) /
+        (1 - edge).
+        """
+        padded = np.ones(self.width, np.float32)
+        padded[: self.n_labels] = votes
+        self._pass(
+            column,
+            threshold,
+            self._start,
+            self._columns,
+            padded,
+            1.0 / (self._mass * (1.0 + edge)),
+            1.0 / (self._mass * (1.0 - edge)),
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Everything that changes from round to round, as arrays and scalars."""
+        return {
+            "values": self._values.copy(),
+            "weight": self._weight.copy(),
+            "sums": self._sums.copy(),
+            "mass": self._mass,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a state of a run on the same examples, to identical bits."""
+        if state["values"].shape != self._values.shape:
+            raise DataError(
+                f"the saved weights must be for {self._values.shape[0]} padded label weights, got "
+                f"{state['values'].shape[0]}; restore into a booster on the same examples"
+            )
+        self._values[:] = state["values"]
+        self._weight[:] = state["weight"]
+        self._sums[:] = state["sums"]
+        self._mass = float(state["mass"])
+        self._ends_are_current = False

@@ -1,0 +1,38 @@
+"""Exhaustive search: every feature on every example, the yardstick of all others.
+
+Cost per iteration: F * N looks, which is also its budget unless one is given; a smaller one is
+refused. Source: AdaBoost.MH with decision stumps, [SS99]; "FULL" of [BK10] section 4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from boostsample.errors import SettingError
+from boostsample.step import Step
+from boostsample.strategy import Pool, Strategy, Stump
+
+__all__ = ["Full"]
+
+
+class Full(Strategy):
+    """Search all features on all examples."""
+
+    def default_budget(self, pool: Pool) -> int:
+        """F * N looks."""
+        return pool.n_features * pool.n_examples
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        """Refuse a budget that a whole search does not fit in."""
+        cost = self.default_budget(pool)
+        if budget < cost:
+            raise SettingError(
+                f"strategy 'full' needs a budget of at least F * N = {pool.n_features:,} * "
+                f"{pool.n_examples:,} = {cost:,} looks, got {budget:,}; "
+                "leave it out or give it more"
+            )
+
+    def choose(self, step: Step) -> Stump:
+        """Search everything."""
+        sample = step.draw(step.n_examples)
+        return step.search(np.arange(step.n_features), sample).best()

@@ -1,0 +1,59 @@
+"""Uniform Naive: features drawn uniformly from the whole pool, whatever their families.
+
+Cost per iteration: one search of Q features on T = budget / Q examples; by default Q = 10 and,
+since the default budget is 10 N, T = N. Source: [DF11] section 5.2, after LazyBoost (Escudero et
+al. 2000). Left open by the paper: budgets other than 10 N. Above it Q grows, so that nothing is
+left unspent; below it T shrinks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from boostsample.errors import SettingError
+from boostsample.step import Step
+from boostsample.strategy import Pool, Strategy, Stump
+
+__all__ = ["UniformNaive", "features_to_search"]
+
+
+class UniformNaive(Strategy):
+    """Search Q features drawn uniformly from all F.
+
+    Parameters
+    ----------
+    n_features : int or None
+        Q; None is max(10, budget // N), and never more than F.
+    """
+
+    def __init__(self, n_features: int | None = None) -> None:
+        self.n_features = n_features
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        """Check the settings."""
+        features_to_search(self.n_features, pool.n_examples, pool.n_features, budget)
+
+    def choose(self, step: Step) -> Stump:
+        """Draw features and examples, search."""
+        n = features_to_search(self.n_features, step.n_examples, step.n_features, step.budget)
+        features = step.rng.choice(step.n_features, size=n, replace=False, shuffle=False)
+        sample = step.draw(step.remaining // n)
+        return step.search(features, sample).best()
+
+
+def features_to_search(wanted: int | None, n_examples: int, n_features: int, budget: int) -> int:
+    """Q of the Uniform strategies; SettingError if the budget does not pay for one example."""
+    if wanted is None:
+        q = max(min(10, budget), budget // n_examples)
+    elif int(wanted) != wanted or wanted < 1:
+        raise SettingError(
+            f"n_features must be a whole number of at least 1, got {wanted}; None takes 10 or more"
+        )
+    else:
+        q = int(wanted)
+    if q > budget:
+        raise SettingError(
+            f"a search of n_features = {q} features costs at least {q} looks, but the budget is "
+            f"{budget}; raise the budget or search fewer features"
+        )
+    return min(q, n_features)

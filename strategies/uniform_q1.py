@@ -1,0 +1,48 @@
+"""Uniform Q.1: Q families drawn uniformly, then one feature of each.
+
+Cost per iteration: one search of Q features on T = budget / Q examples, as Uniform Naive. Source:
+[DF11] section 5.2. Left open by the paper: fewer families than Q. Here families are drawn with
+replacement, and the members drawn from one family differ, so that no look is spent on a repeat.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from boostsample.step import Step
+from boostsample.strategies.uniform_naive import features_to_search
+from boostsample.strategy import Pool, Strategy, Stump
+
+__all__ = ["UniformQ1"]
+
+
+class UniformQ1(Strategy):
+    """Search one feature of each of Q families drawn uniformly.
+
+    Parameters
+    ----------
+    n_features : int or None
+        Q; None is max(10, budget // N).
+    """
+
+    def __init__(self, n_features: int | None = None) -> None:
+        self.n_features = n_features
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        """Check the settings."""
+        features_to_search(self.n_features, pool.n_examples, pool.n_features, budget)
+
+    def choose(self, step: Step) -> Stump:
+        """Draw families, a feature for each, and examples; search."""
+        n = features_to_search(self.n_features, step.n_examples, step.n_features, step.budget)
+        n_families = len(step.families)
+        if n_families > n:
+            picked = step.rng.choice(n_families, size=n, replace=False)
+        else:
+            picked = step.rng.integers(n_families, size=n)
+        times = np.bincount(picked, minlength=n_families).tolist()
+        features = np.concatenate(
+            [step.families[k].sample(times[k], step.rng) for k in range(n_families) if times[k]]
+        )
+        sample = step.draw(step.remaining // features.size)
+        return step.search(features, sample).best()

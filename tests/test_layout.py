@@ -1,0 +1,194 @@
+"""Four real folders, one import name: pyproject.toml, the links and the archives agree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LINKED = ("strategies", "families", "experiments")
+LINKS = tuple(f"boostsample/{name}" for name in LINKED)
+IS_CHECKOUT = (ROOT / ".git").exists()
+in_a_checkout = pytest.mark.skipif(not IS_CHECKOUT, reason="an unpacked sdist has no links")
+
+
+def settings() -> dict[str, Any]:
+    tools: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
+    return tools
+
+
+def modules() -> set[str]:
+    """Dotted names of all modules and packages, from the real folders."""
+    found = set()
+    for top in ("boostsample", *LINKED):
+        prefix = "" if top == "boostsample" else "boostsample/"
+        for folder, subfolders, files in os.walk(ROOT / top, followlinks=False):
+            subfolders[:] = [name for name in subfolders if name != "__pycache__"]
+            assert "__init__.py" in files or not any(f.endswith(".py") for f in files), folder
+            for file in files:
+                if file.endswith(".py"):
+                    path = prefix + (Path(folder) / file).relative_to(ROOT).as_posix()
+                    found.add(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+    return found
+
+
+def packages() -> set[str]:
+    """Dotted names of the folders that have an `__init__.py`."""
+    directories = settings()["setuptools"]["package-dir"]
+    names = set()
+    for module in modules():
+        for name, folder in directories.items():
+            if module == name or module.startswith(f"{name}."):
+                tail = module.removeprefix(name).replace(".", "/")
+                if (ROOT / f"{folder}{tail}" / "__init__.py").is_file():
+                    names.add(module)
+    return names
+
+
+def python(code: str, *, path: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(path)}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+def test_the_packages_listed_are_the_folders_there_are() -> None:
+    assert set(settings()["setuptools"]["packages"]) == packages()
+
+
+def test_each_folder_is_mapped_below_boostsample() -> None:
+    expected = {"boostsample": "boostsample", **{f"boostsample.{name}": name for name in LINKED}}
+    assert settings()["setuptools"]["package-dir"] == expected
+
+
+def test_coverage_names_all_the_real_folders() -> None:
+    assert set(settings()["coverage"]["run"]["source"]) == {"boostsample", *LINKED}
+
+
+@in_a_checkout
+@pytest.mark.parametrize("name", LINKED)
+def test_the_links_are_relative_and_lead_to_the_real_folders(name: str) -> None:
+    link = ROOT / "boostsample" / name
+    assert link.is_symlink()
+    assert Path(os.readlink(link)).as_posix() == f"../{name}"
+    assert (ROOT / name).is_dir()
+    assert not (ROOT / name).is_symlink()
+
+
+@in_a_checkout
+def test_the_links_are_committed_as_links() -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    command = ["git", "ls-files", "--stage", "boostsample"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    modes = {line.split("\t")[1]: line.split()[0] for line in listed.splitlines()}
+    if not modes:
+        pytest.skip("nothing of the package has been added to git yet")
+    links = {path for path, mode in modes.items() if mode == "120000"}
+    assert links == set(LINKS)
+
+
+def test_the_links_are_pruned_from_the_sdist() -> None:
+    lines = (ROOT / "MANIFEST.in").read_text(encoding="utf-8").splitlines()
+    assert {f"prune {link}" for link in LINKS} <= set(lines)
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_a_bare_name_is_refused_before_anything_is_imported(name: str, tmp_path: Path) -> None:
+    code = (
+        f"import sys\ntry:\n    import {name}\n"
+        "except ImportError as error:\n"
+        "    assert 'numpy' not in sys.modules and 'boostsample' not in sys.modules\n"
+        "    print(error)\n"
+    )
+    done = python(code, path=ROOT, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"boostsample.{name}" in done.stdout
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_an_uninstalled_checkout_can_be_imported(name: str, tmp_path: Path) -> None:
+    code = f"import boostsample.{name} as package; print(package.__name__, package.__file__)"
+    done = python(code, path=ROOT, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    imported, file = done.stdout.split(maxsplit=1)
+    assert imported == f"boostsample.{name}"
+    assert Path(file.strip()).resolve() == ROOT / name / "__init__.py"
+
+
+def test_the_version_installed_is_the_version_here() -> None:
+    import boostsample
+
+    try:
+        installed = version("boostsample")
+    except PackageNotFoundError:
+        pytest.skip("boostsample is not installed: this is a plain checkout on sys.path")
+    assert installed == boostsample.__version__
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The sdist of a copy of this tree, and the wheel that is built from that sdist."""
+    setuptools = pytest.importorskip("setuptools", reason="setuptools is not installed")
+    if int(setuptools.__version__.split(".")[0]) < 77:
+        pytest.skip(f"setuptools must be 77 or newer, {setuptools.__version__} is installed")
+    folder = tmp_path_factory.mktemp("archives")
+    copy = folder / "copy"
+    skipped = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "results")
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=skipped)
+    shutil.copytree(ROOT / ".ci", copy / ".ci")
+    _build("sdist", copy, folder)
+    (sdist,) = folder.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    _build("wheel", folder / sdist.name.removesuffix(".tar.gz"), folder)
+    (wheel,) = folder.glob("*.whl")
+    return sdist, wheel
+
+
+def _build(kind: str, source: Path, target: Path) -> None:
+    code = f"from setuptools import build_meta; build_meta.build_{kind}({str(target)!r})"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_sdist_has_every_file_once(archives: tuple[Path, Path]) -> None:
+    with tarfile.open(archives[0]) as archive:
+        members = archive.getmembers()
+    assert not any(member.issym() for member in members)
+    names = [member.name.partition("/")[2] for member in members if member.isfile()]
+    assert len(names) == len(set(names))
+    assert not [name for name in names if name.startswith(LINKS)]
+    for name in LINKED:
+        assert f"{name}/__init__.py" in names
+    assert {"LICENSE", "CITATION.cff", "CHANGELOG.md", ".ci/run", "tests/conftest.py"} <= set(names)
+
+
+def test_the_wheel_has_every_module_once_below_boostsample(archives: tuple[Path, Path]) -> None:
+    with zipfile.ZipFile(archives[1]) as archive:
+        names = archive.namelist()
+    assert len(names) == len(set(names))
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"boostsample"}
+    files = [name.removesuffix(".py") for name in names if name.endswith(".py")]
+    assert {file.removesuffix("/__init__").replace("/", ".") for file in files} == modules()
+    assert "boostsample/py.typed" in names
+
+
+def test_the_wheel_can_be_imported(archives: tuple[Path, Path], tmp_path: Path) -> None:
+    with zipfile.ZipFile(archives[1]) as archive:
+        archive.extractall(tmp_path)
+    for name in LINKED:
+        code = f"import boostsample.{name} as package; print(package.__file__)"
+        done = python(code, path=tmp_path, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert Path(done.stdout.strip()) == tmp_path / "boostsample" / name / "__init__.py"

@@ -1,0 +1,36 @@
+"""House rules that no linter knows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = sorted(
+    path
+    for folder in ("boostsample", "strategies", "families", "experiments", "tests")
+    for path in (ROOT / folder).rglob("*.py")
+    if path.resolve().is_relative_to(ROOT / folder)
+)
+UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E)\b")  # spelled so that it does not find itself
+EXCEPTION = re.compile(
+    r"#\s*(?:noqa: ?[A-Z0-9, ]+|(?:type|pyright): ?ignore\[[^]]*\]|pragma: no cover)(.*)"
+)
+
+
+def names(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=names)
+def test_house_rules(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 400, f"{len(lines)} lines; a file has at most 400"
+    for number, line in enumerate(lines, 1):
+        place = f"{names(path)}:{number}"
+        assert not UNFINISHED.search(line), f"{place} leaves something to do"
+        found = EXCEPTION.search(line)
+        if found:
+            assert re.search(r"\w{3}", found[1]), f"{place} is an exception without its reason"
