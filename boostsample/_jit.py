@@ -23,34 +23,36 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 @functools.cache
-def _stamp() -> str:
+def _stamp() -> bytes:
     """A digest of every kernel file: what a cached kernel was compiled from."""
     digest = hashlib.sha256()
     for path in [Path(__file__), *sorted((Path(__file__).parent / "kernels").glob("*.py"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
+    return digest.digest()
 
 
-class _Beside(caching.InTreeCacheLocator):  # type: ignore[misc]  # numba ships no annotations
-    def get_source_stamp(self) -> str:
+class _Stamped:
+    def get_source_stamp(self) -> bytes:
         return _stamp()
 
 
-class _OfUser(caching.UserWideCacheLocator):  # type: ignore[misc]  # numba ships no annotations
-    def get_source_stamp(self) -> str:
-        return _stamp()
+class _Provided(_Stamped, caching.UserProvidedCacheLocator):  # type: ignore[misc]  # untyped numba
+    """In NUMBA_CACHE_DIR."""
 
 
-class _Provided(caching.UserProvidedCacheLocator):  # type: ignore[misc]  # numba ships no annotations
-    def get_source_stamp(self) -> str:
-        return _stamp()
+class _Beside(_Stamped, caching.InTreeCacheLocator):  # type: ignore[misc]  # untyped numba
+    """Beside the kernel's file."""
 
 
-class _Code(caching.CompileResultCacheImpl):  # type: ignore[misc]  # numba ships no annotations
+class _OfUser(_Stamped, caching.UserWideCacheLocator):  # type: ignore[misc]  # untyped numba
+    """In the user's cache folder."""
+
+
+class _Code(caching.CompileResultCacheImpl):  # type: ignore[misc]  # untyped numba
     _locator_classes = (_Provided, _Beside, _OfUser)
 
 
-class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # numba ships no annotations
+class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # untyped numba
     _impl_class = _Code
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -62,8 +64,8 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # numba ships 
 
 def kernel(function: F) -> F:
     """Compile `function` on its first call; plain Python when NUMBA_DISABLE_JIT=1."""
-    compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    if not numba.config.DISABLE_JIT:
+    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    if compiled is not function:
         try:
             compiled._cache = _KernelCache(function)
         except RuntimeError as error:

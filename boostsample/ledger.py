@@ -26,7 +26,7 @@ class Ledger:
     def __init__(self, strategy: str, budget: int) -> None:
         self._strategy = strategy
         self._budget = budget
-        self._spent = dict.fromkeys(PURPOSES, 0)
+        self._spent: dict[str, int] = dict.fromkeys(PURPOSES, 0)
 
     @property
     def budget(self) -> int:

@@ -38,14 +38,17 @@ Scheme = Callable[
 ]
 
 
-def _at_targets(
-    weight: NDArray[np.float32], ends: NDArray[np.float64], targets: NDArray[np.float64]
+def _pick(
+    weight: NDArray[np.float32],
+    ends: NDArray[np.float64],
+    size: int,
+    gaps: NDArray[np.float64],
+    scale: float,
 ) -> Drawn:
-    examples = np.empty(targets.size, np.int32)
-    counts = np.empty(targets.size, np.int32)
-    used = kernels.pick(weight, ends, targets, examples, counts)
-    examples = examples[:used]
-    return Drawn(examples, counts[:used] / (targets.size * weight[examples].astype(np.float64)))
+    examples = np.empty(size, np.int32)
+    factors = np.empty(size)
+    used = kernels.pick(weight, ends, gaps, scale, examples, factors)
+    return Drawn(examples[:used], factors[:used])
 
 
 def iid(
@@ -54,13 +57,13 @@ def iid(
     size: int,
     rng: np.random.Generator,
 ) -> Drawn:
-    """Independent draws with probability w_i ([DF11] eq. 4-6): O(T (64 + log N)).
+    """Independent draws with probability w_i ([DF11] eq. 4-6): O(T log N).
 
     The order statistics of T uniform numbers come as normalised sums of T + 1 exponential ones
     (Devroye 1986, section V.2), so that nothing needs sorting.
     """
-    targets = np.cumsum(rng.standard_exponential(size + 1))
-    return _at_targets(weight, ends, targets[:-1] * (ends[-1] / targets[-1]))
+    gaps = rng.standard_exponential(size + 1)
+    return _pick(weight, ends, size, gaps, ends[-1] / gaps.sum())
 
 
 def stratified(
@@ -69,14 +72,14 @@ def stratified(
     size: int,
     rng: np.random.Generator,
 ) -> Drawn:
-    """One independent draw in each of T strata of equal mass along the rows: O(T (64 + log N)).
+    """One independent draw in each of T strata of equal mass along the rows: O(T log N).
 
     r_t = (t + u_t) W / T through the cumulated weights, as in the code of [DF11]'s authors; an
     example heavier than W / T repeats. The strata's own uniforms make it safe in any order of the
     rows: proportional allocation never has a larger variance than independent draws.
     """
-    targets = (np.arange(size) + rng.random(size)) * (ends[-1] / size)
-    return _at_targets(weight, ends, targets)
+    gaps = 1.0 + np.diff(rng.random(size), prepend=1.0)
+    return _pick(weight, ends, size, gaps, ends[-1] / size)
 
 
 def distinct(

@@ -19,7 +19,7 @@ Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 
 
-BLOCK = 64
+BLOCK = 16
 
 
 @kernel
@@ -36,19 +36,22 @@ def cumulate(weight: Floats, ends: Doubles) -> None:
 
 
 @kernel
-def pick(weight: Floats, ends: Doubles, targets: Doubles, examples: Ints, counts: Ints) -> int:
-    """The example at each target in the cumulated weights, and how often it was hit.
+def pick(
+    weight: Floats, ends: Doubles, gaps: Doubles, scale: float, examples: Ints, factors: Doubles
+) -> int:
+    """The examples at T ascending targets in the cumulated weights, and their share of the hits.
 
-    Reads targets float64 (T,), ascending, in [0, ends[-1]). Writes examples int32 (T,), ascending
-    and without repeats, and counts int32 (T,). Returns how many are in use. A target beyond the
-    last end, which rounding can cause, hits the last example. O(T (BLOCK + log N)) and at most
-    O(N + T log BLOCK).
+    Reads gaps float64 (at least T,): target t is `scale` times the sum of the first t + 1 gaps, in
+    [0, ends[-1]). Writes examples int32 (T,), ascending and without repeats, and factors float64
+    (T,): hits / (T w_i). Returns how many are in use. A target beyond the last end, which rounding
+    can cause, hits the last example. O(T (BLOCK + log N)).
     """
-    n, n_blocks = weight.size, ends.size
+    n, n_blocks, n_targets = weight.size, ends.size, examples.size
     within = np.empty(BLOCK, np.float64)  # cumulated weights inside the block
     block, cumulated, size = 0, -1, 0
-    used, last = 0, -1
-    for target in targets:
+    used, last, hits, target = 0, -1, 0.0, 0.0
+    for t in range(n_targets):
+        target += gaps[t] * scale
         if target >= ends[block] and block < n_blocks - 1:
             block = _block_of(ends, block, target)
         first = block * BLOCK
@@ -59,18 +62,18 @@ def pick(weight: Floats, ends: Doubles, targets: Doubles, examples: Ints, counts
             for i in range(size):
                 so_far += np.float64(weight[first + i])
                 within[i] = so_far
-            for i in range(size, BLOCK):
-                within[i] = np.inf
-        place, step = 0, BLOCK // 2
-        while step > 0:  # the first end beyond the target, without branches
-            place += step * (within[place + step - 1] <= target)
-            step //= 2
+        place = 0
+        for i in range(size):  # counted without branches
+            place += within[i] <= target
         chosen = first + min(place, size - 1)
         fresh = chosen != last
         used += fresh
-        counts[used - 1] = 1 if fresh else counts[used - 1] + 1
+        hits = 1.0 if fresh else hits + 1.0
         examples[used - 1] = chosen
+        factors[used - 1] = hits
         last = chosen
+    for u in range(used):
+        factors[u] /= n_targets * np.float64(weight[examples[u]])
     return used
 
 

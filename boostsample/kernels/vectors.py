@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import config
 from numba.extending import intrinsic, models, register_model
 
 MAX_LANES = 16
@@ -201,7 +201,7 @@ def _store_twin(array: Any, start: int, vector: Any) -> None:
     array[start : start + vector.size] = vector
 
 
-_COMPILED = not numba.config.DISABLE_JIT
+_COMPILED = not vars(config)["DISABLE_JIT"]
 
 #: load(array, start, lanes): `lanes` numbers of the flat `array` from `start` on.
 load: Any = _load if _COMPILED else lambda array, start, lanes: array[start : start + lanes].copy()

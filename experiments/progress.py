@@ -1,0 +1,86 @@
+"""Progress and messages for whoever waits at a terminal or reads a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+__all__ = ["Display"]
+
+_PAUSE = 10.0
+"""Seconds between two lines of progress where no terminal shows a bar."""
+
+
+class Display:
+    """What is being done, on standard error: a bar on a terminal, else a line now and then."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._terminal = not quiet and sys.stderr.isatty()
+        self._bar: Any = None
+        self._task: Any = None
+        self._stage = ""
+        self._told = 0.0
+
+    def __enter__(self) -> Display:
+        if self._terminal:
+            from rich import progress
+            from rich.console import Console
+
+            self._bar = progress.Progress(
+                progress.TextColumn("{task.description}"),
+                progress.BarColumn(),
+                progress.MofNCompleteColumn(),
+                progress.TimeElapsedColumn(),
+                progress.TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take the bar away; calls that come later do nothing."""
+        self._quiet = True
+        if self._bar is not None:
+            self._bar.stop()
+
+    def say(self, text: str) -> None:
+        """A message for the user."""
+        if self._bar is not None:
+            self._bar.console.print(f"boostsample: {text}", markup=False, highlight=False)
+        elif not self._quiet:
+            self._line(text)
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Show how far a stage has come."""
+        if self._quiet:
+            return
+        begins, self._stage = stage != self._stage, stage
+        if self._bar is not None:
+            if begins and self._task is not None:
+                self._bar.remove_task(self._task)
+            if begins:
+                self._task = self._bar.add_task(stage, total=total or None)
+            self._bar.update(self._task, completed=done, total=total or None)
+            return
+        now = time.monotonic()
+        if begins or now - self._told >= _PAUSE:
+            self._told = now
+            share = f": {done:,} of {total:,} ({100 * done // total} %)" if total else ""
+            self._line(f"{stage}{share}")
+
+    @staticmethod
+    def _line(text: str) -> None:
+        sys.stderr.write(f"boostsample: {text}\n")
+        sys.stderr.flush()

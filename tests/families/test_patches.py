@@ -1,0 +1,158 @@
+"""Patch sums against plain loops, and the draw of the patches."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.errors import SettingError
+from boostsample.families import PatchSums
+
+NAME = re.compile(r"patch sum of rows (\d+)-(\d+), columns (\d+)-(\d+)(?:, channel (\d+))?")
+
+
+def rectangle(family: PatchSums, feature: int) -> tuple[int, ...]:
+    """Top, bottom, left, right (included) and channel, from the name."""
+    match = NAME.fullmatch(family.feature_name(feature))
+    assert match
+    return tuple(int(group or 0) for group in match.groups())
+
+
+def naive_sums(family: PatchSums, images: NDArray[Any]) -> NDArray[np.float64]:
+    """All sums of (n, h, w, c) images, by plain loops, in float64."""
+    values = np.zeros((len(images), family.n_features))
+    for feature in range(family.n_features):
+        top, bottom, left, right, channel = rectangle(family, feature)
+        for r in range(top, bottom + 1):
+            for c in range(left, right + 1):
+                values[:, feature] += images[:, r, c, channel]
+    return values
+
+
+@pytest.mark.parametrize("shape", [(8, 8, 1), (28, 28, 1), (5, 9, 3), (1, 6, 2), (1, 1, 1)])
+def test_sums_of_bytes_are_exact(shape: tuple[int, ...]) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (4, *shape), dtype=np.uint8)
+    family = PatchSums(shape, None) if np.prod(shape) < 99 else PatchSums(shape, 60)
+    values = family.compute(images, range(family.n_features))
+    np.testing.assert_array_equal(values, naive_sums(family, images))
+    assert values.T.flags.c_contiguous
+
+
+def test_sums_of_floats() -> None:
+    images = np.random.default_rng(1).normal(size=(4, 16, 12, 2)).astype(np.float32)
+    family = PatchSums((16, 12, 2), 200)
+    values = family.compute(images, range(200))
+    np.testing.assert_allclose(values, naive_sums(family, images), rtol=1e-6, atol=1e-6)
+
+
+def test_small_patches_beside_large_values() -> None:
+    images = np.zeros((1, 8, 8), np.float32)
+    images[0, 0, 0], images[0, 7, 7] = 1e6, 0.25  # a float32 table would lose the quarter
+    family = PatchSums((8, 8), None)
+    values = family.compute(images, range(family.n_features))
+    np.testing.assert_array_equal(values, naive_sums(family, images[..., None]).astype(np.float32))
+
+
+def test_sums_of_bytes_beyond_float32() -> None:
+    """Above 2^24 the sums no longer fit float32: bytes and floats must round alike."""
+    images = np.full((2, 260, 260), 255, np.uint8)
+    images[1, ::3] = 254
+    family = PatchSums((260, 260), 30, min_side=255)
+    values = family.compute(images, range(30))
+    np.testing.assert_array_equal(values, family.compute(images.astype(np.float32), range(30)))
+    want = integer_sums(family, images)
+    assert want.max() > 2**24
+    np.testing.assert_array_equal(values, want.astype(np.float32))
+
+
+def integer_sums(family: PatchSums, images: NDArray[Any]) -> NDArray[np.int64]:
+    """All sums of (n, h, w) images, in integers."""
+    sums = []
+    for feature in range(family.n_features):
+        top, bottom, left, right, _ = rectangle(family, feature)
+        patches = images[:, top : bottom + 1, left : right + 1]
+        sums.append(patches.sum(axis=(1, 2), dtype=np.int64))
+    return np.array(sums).T
+
+
+def test_moving_the_image_moves_the_sums() -> None:
+    images = np.zeros((3, 9, 9), np.uint8)
+    images[:, :6, :6] = np.random.default_rng(2).integers(0, 256, (3, 6, 6))
+    family = PatchSums((9, 9), None)
+    values = family.compute(images, range(family.n_features))
+    moved = family.compute(np.roll(images, (2, 3), (1, 2)), range(family.n_features))
+    index = {rectangle(family, j): j for j in range(family.n_features)}
+    for (top, bottom, left, right, channel), j in index.items():
+        there = index.get((top + 2, bottom + 2, left + 3, right + 3, channel))
+        if there is not None:
+            np.testing.assert_array_equal(values[:, j], moved[:, there])
+
+
+def test_members_are_different_and_within_the_sides() -> None:
+    family = PatchSums((10, 12, 2), 900, seed=4, min_side=3, max_side=8)
+    boxes = [rectangle(family, feature) for feature in range(900)]
+    assert len(set(boxes)) == 900
+    for top, bottom, left, right, channel in boxes:
+        assert top >= 0
+        assert bottom < 10
+        assert left >= 0
+        assert right < 12
+        assert channel in (0, 1)
+        assert 3 <= bottom - top + 1 <= 8
+        assert 3 <= right - left + 1 <= 8
+
+
+def test_all_members_can_be_drawn() -> None:
+    every, drawn = PatchSums((6, 5), None), PatchSums((6, 5), 150)
+    assert every.n_features == 15 * 10
+    boxes = [{rectangle(family, j) for j in range(150)} for family in (every, drawn)]
+    assert boxes[0] == boxes[1]
+
+
+def test_all_patches_are_equally_likely() -> None:
+    total = PatchSums((4, 4), None).n_features
+    first = [PatchSums((4, 4), 1, seed=seed).feature_name(0) for seed in range(3600)]
+    counts = np.unique(first, return_counts=True)[1]
+    assert len(counts) == total
+    expected = 3600 / total
+    assert ((counts - expected) ** 2 / expected).sum() < 73.4  # 0.01 % of chi-square, 35 d.o.f.
+
+
+def test_members_are_pinned() -> None:
+    """A stored model names features by number: these members may never change."""
+    family = PatchSums((28, 28), 2000)
+    assert [family.feature_name(j) for j in (0, 1, 1999)] == [
+        "patch sum of rows 0-19, columns 4-22",
+        "patch sum of rows 11-27, columns 10-21",
+        "patch sum of rows 3-12, columns 7-10",
+    ]
+
+
+def test_a_larger_family_begins_with_the_smaller_one() -> None:
+    small, large = PatchSums((8, 8), 20, seed=3), PatchSums((8, 8), 700, seed=3)
+    names = [[family.feature_name(j) for j in range(20)] for family in (small, large)]
+    assert names[0] == names[1]
+    assert small != large
+    assert small != PatchSums((8, 8), 20, seed=4)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_members": 785}, "n_members must be at most 784, .* got 785; None takes all"),
+        ({"n_members": 0}, "n_members must be an integer at least 1, got 0"),
+        ({"n_members": 2.0}, "n_members must be"),
+        ({"seed": -1}, "seed must be an integer at least 0, got -1"),
+        ({"seed": None}, "seed must be"),
+        ({"min_side": 9}, "min_side must be an integer between 1 and 8, got 9"),
+        ({"min_side": 4, "max_side": 3}, "max_side must be an integer between 4 and 8, got 3"),
+        ({"max_side": 9}, "max_side must be an integer between 2 and 8, got 9"),
+    ],
+)
+def test_bad_settings(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        PatchSums(**{"image_shape": (8, 8), "n_members": 10, **settings})

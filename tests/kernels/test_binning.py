@@ -1,0 +1,399 @@
+"""The binning kernels against twins written from the definitions."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from boostsample.kernels import binning as kernels
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+LARGEST = np.finfo(np.float32).max
+SMALLEST = np.float32(1e-45)  # the smallest denormal
+FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+def spread(rng: np.random.Generator, n_distinct: int, n: int) -> NDArray[np.float64]:
+    """n values, each of n_distinct different ones at least once."""
+    pool = rng.normal(size=n_distinct).cumsum()
+    return np.take(pool, [*range(n_distinct), *rng.integers(0, n_distinct, n - n_distinct)])
+
+
+def columns_of(rng: np.random.Generator) -> dict[str, NDArray[np.float32]]:
+    """Columns that binning has to get right; more than 512 values take the table of buckets."""
+    n = 700
+    some = rng.normal(size=n)
+    cases = {
+        "normal": some,
+        "uneven": np.exp(5 * some),
+        "pixels": rng.integers(0, 256, n) * (rng.random(n) < 0.3),
+        "whole": rng.integers(-2000, 2000, n),
+        "binary": rng.integers(0, 2, n),
+        "constant": np.full(n, 3.5),
+        "one example": some[:1],
+        "one missing": np.array([np.nan]),
+        "two": np.array([2.0, 1.0]),
+        "all missing": np.full(9, np.nan),
+        "some missing": np.where(rng.random(n) < 0.4, np.nan, some),
+        "255 distinct": spread(rng, 255, n),
+        "256 distinct": spread(rng, 256, n),
+        "257 distinct": spread(rng, 257, 300),
+        "half of the mass": np.where(rng.random(n) < 0.5, 0, some),
+        "half of the mass, all else above": np.where(rng.random(n) < 0.5, 0, np.abs(some)),
+        "half of the mass, all else below": np.where(rng.random(n) < 0.5, 0, -np.abs(some)),
+        "steep": rng.geometric(0.01, n) ** 3,
+        "a cut taken back": np.repeat(np.arange(256), [3, 1] * 128),
+        "largest": np.concatenate([[LARGEST, -LARGEST, 0.0, 3e38, -3e38], some]),
+        "two largest": np.array([LARGEST, -LARGEST, np.nextafter(LARGEST, np.float32(0))]),
+        "denormal": SMALLEST * rng.integers(-400, 400, n),
+        "neighbours": 1 + np.arange(600) * np.finfo(np.float32).eps,
+        "zeros": np.array([0.0, -0.0, SMALLEST, -SMALLEST, 0.0, -0.0]),
+        "only zeros": np.array([0.0, -0.0]),
+    }
+    return {name: np.asarray(values, np.float32) for name, values in cases.items()}
+
+
+NAMES = list(columns_of(np.random.default_rng(0)))
+
+
+def naive_bins_of_values(counts: list[int]) -> list[list[int]]:
+    """Distinct values 0 .. D-1 that share a bin, from the text of `place_cuts`, in fractions."""
+    n_distinct = len(counts)
+    if n_distinct <= 255:
+        return [[k] for k in range(n_distinct)]
+    heavy: set[int] = set()
+    while True:
+        mass = sum(counts) - sum(counts[k] for k in heavy)
+        left = 255 - len(heavy)
+        more = {k for k in range(n_distinct) if counts[k] >= Fraction(mass, left)} - heavy
+        if not more:
+            break
+        heavy |= more
+    bins: list[list[int]] = []
+    waiting: list[int] = []  # a stretch too small for a bin
+    k = 0
+    while k < n_distinct:
+        if k in heavy:
+            bins.append([*waiting, k])
+            waiting = []
+            k += 1
+            continue
+        stretch = []
+        while k < n_distinct and k not in heavy:
+            stretch.append(k)
+            k += 1
+        in_stretch = sum(counts[i] for i in stretch)
+        share = min(int(Fraction(in_stretch * left, mass) + Fraction(1, 2)), len(stretch))
+        mass -= in_stretch
+        left -= share
+        if share == 0 and k == n_distinct:
+            bins[-1] += stretch
+        elif share == 0:
+            waiting = stretch
+        while share > 0:
+            goal = Fraction(sum(counts[i] for i in stretch), share)
+            sizes = range(1, len(stretch) - share + 2)
+            if share == 1:
+                sizes = range(len(stretch), len(stretch) + 1)
+            taken = min(sizes, key=lambda size: abs(sum(counts[i] for i in stretch[:size]) - goal))
+            bins.append(stretch[:taken])
+            stretch = stretch[taken:]
+            share -= 1
+    while len(bins) < 255:
+        divisible = [b for b in bins if len(b) > 1]
+        fullest = max(divisible, key=lambda b: sum(counts[i] for i in b))
+        half = Fraction(sum(counts[i] for i in fullest), 2)
+        size = min(
+            range(1, len(fullest)),
+            key=lambda size: abs(sum(counts[i] for i in fullest[:size]) - half),
+        )
+        at = bins.index(fullest)
+        bins[at : at + 1] = [fullest[:size], fullest[size:]]
+    return bins
+
+
+def naive_midpoint(a: np.float32, b: np.float32) -> np.float32:
+    middle = np.float32((float(a) + float(b)) / 2)
+    if middle == a:
+        middle = b
+    return np.float32(0.0) if middle == 0 else middle
+
+
+def naive_cuts(values: NDArray[np.float32]) -> list[np.float32]:
+    counted = Counter(float(v) for v in values if not np.isnan(v))
+    distinct = sorted(counted)
+    bins = naive_bins_of_values([counted[v] for v in distinct])
+    return [
+        naive_midpoint(np.float32(distinct[b[0] - 1]), np.float32(distinct[b[0]])) for b in bins[1:]
+    ]
+
+
+def naive_bin(value: np.float32, cuts: list[np.float32]) -> int:
+    if np.isnan(value):
+        return 0
+    result = 1
+    for cut in cuts:
+        if value >= cut:
+            result += 1
+    return result
+
+
+def cut(
+    columns: NDArray[np.float32], rows: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
+    chosen = np.arange(columns.shape[1]) if rows is None else rows
+    keys, scratch = np.empty((2, chosen.size), np.uint32)
+    starts = np.empty(chosen.size + 1, np.int64)
+    cuts = np.empty((columns.shape[0], 254), np.float32)
+    n_bins = np.empty(columns.shape[0], np.int16)
+    kernels.cut_block(columns, chosen, keys, scratch, starts, cuts, n_bins)
+    return cuts, n_bins
+
+
+def assign(
+    columns: NDArray[np.float32], cuts: NDArray[np.float32], n_bins: NDArray[np.int16]
+) -> NDArray[np.uint8]:
+    out = np.full(columns.shape, 77, np.uint8)
+    kernels.assign_block(columns, cuts, n_bins, out)
+    return out
+
+
+def gaps_of(counts: list[int]) -> list[int]:
+    starts = np.cumsum([0, *counts])
+    gaps = np.empty(255, np.int64)
+    return [int(gap) for gap in gaps[: kernels.place_cuts(starts, len(counts), gaps)]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cuts_equal_the_naive_ones(name: str, rng: np.random.Generator) -> None:
+    values = columns_of(rng)[name]
+    cuts, n_bins = cut(values[None])
+    expected = naive_cuts(values)
+    assert n_bins[0] == len(expected) + 2
+    padded = np.full(254, np.inf, np.float32)
+    padded[: len(expected)] = expected
+    assert cuts[0].tobytes() == padded.tobytes()  # the bits: no -0.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bins_equal_the_naive_ones(name: str, rng: np.random.Generator) -> None:
+    values = columns_of(rng)[name]
+    cuts, n_bins = cut(values[None])
+    used = list(cuts[0, : n_bins[0] - 2])
+    edges = [np.nextafter(t, np.float32(way)) for t in used for way in (-1e38, 1e38)]
+    other = np.array([*used, *edges, -LARGEST, LARGEST, 0.0, -0.0, np.nan], np.float32)
+    for tested in (values, other, np.concatenate([other, values])):
+        expected = [naive_bin(value, used) for value in tested]
+        assert assign(tested[None], cuts, n_bins)[0].tolist() == expected
+    assert max(naive_bin(value, used) for value in values) < n_bins[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cuts_separate_neighbouring_train_values(name: str, rng: np.random.Generator) -> None:
+    values = columns_of(rng)[name]
+    cuts, n_bins = cut(values[None])
+    distinct = np.unique(values[~np.isnan(values)] + np.float32(0))
+    n_cuts = n_bins[0] - 2
+    assert n_cuts == max(min(distinct.size, 255) - 1, 0)
+    at = np.searchsorted(distinct, cuts[0, :n_cuts])  # distinct[at - 1] < t <= distinct[at]
+    assert (at >= 1).all()
+    assert (at < distinct.size).all()
+    assert (np.diff(at) > 0).all()
+    if distinct.size <= 255:
+        assert at.tolist() == list(range(1, distinct.size))
+
+
+def test_a_block_is_its_features_one_by_one(rng: np.random.Generator) -> None:
+    columns = np.array([v for v in columns_of(rng).values() if v.size == 700], np.float32)
+    cuts, n_bins = cut(columns)
+    bins = assign(columns, cuts, n_bins)
+    for j in range(len(columns)):
+        one_cuts, one_n_bins = cut(columns[j : j + 1])
+        assert one_cuts.tobytes() == cuts[j].tobytes()
+        assert one_n_bins[0] == n_bins[j]
+        assert (assign(columns[j : j + 1], one_cuts, one_n_bins)[0] == bins[j]).all()
+
+
+def test_cuts_come_from_the_rows_in_any_order(rng: np.random.Generator) -> None:
+    values = columns_of(rng)["some missing"]
+    rows = rng.permutation(700)[:400]
+    cuts, n_bins = cut(values[None], rows)
+    again, _ = cut(values[rows][None])
+    ordered, _ = cut(values[None], np.sort(rows))
+    assert cuts.tobytes() == again.tobytes() == ordered.tobytes()
+    assert n_bins[0] - 2 == len(naive_cuts(values[rows]))
+
+
+def test_the_search_and_the_table_of_buckets_find_the_same_bins(rng: np.random.Generator) -> None:
+    """Even cuts take the table, uneven ones and short columns the search; compare at once."""
+    for values in (columns_of(rng)[name] for name in ("normal", "uneven", "whole", "binary")):
+        cuts, n_bins = cut(values[None])
+        whole = assign(values[None], cuts, n_bins)[0]
+        parts = [assign(values[i : i + 100][None], cuts, n_bins)[0] for i in range(0, 700, 100)]
+        assert whole.tolist() == np.concatenate(parts).tolist()
+
+
+def test_both_ways_of_assigning_are_used(rng: np.random.Generator) -> None:
+    table = np.empty(kernels.N_BUCKETS, np.uint8)
+    cases = columns_of(rng)
+    padded = np.full(255, np.inf, np.float32)
+    for name, uses_table in [("binary", True), ("pixels", True), ("uneven", False)]:
+        cuts, n_bins = cut(cases[name][None])
+        padded[:254] = cuts[0]
+        scale = kernels.fill_buckets(padded, int(n_bins[0]) - 2, table)
+        assert (scale >= 0) == uses_table, name
+
+
+@pytest.mark.parametrize("place", [0, 1, 5, 255, 299])
+@pytest.mark.parametrize("heaviest", [30, 299, 3000])
+def test_a_heavy_value_stands_alone_and_wastes_no_cut(place: int, heaviest: int) -> None:
+    counts = [1] * 300
+    counts[place] = heaviest
+    gaps = gaps_of(counts)
+    assert len(gaps) == 254
+    edges = [0, *gaps, 300]
+    sizes = [sum(counts[a:b]) for a, b in pairwise(edges) if not a <= place < b]
+    assert {place, place + 1} <= set(edges)
+    assert set(sizes) <= {1, 2}  # 299 values in 254 bins
+
+
+def test_quantile_bins_are_equally_full_without_ties() -> None:
+    counts = [1] * 10_000
+    edges = [0, *gaps_of(counts), 10_000]
+    assert set(np.diff(edges)) == {39, 40}  # 10,000 / 255 = 39.2
+
+
+def test_half_of_the_mass_in_one_value_leaves_equal_bins_on_both_sides() -> None:
+    counts = [1] * 2000 + [5000] + [1] * 3000
+    edges = np.array([0, *gaps_of(counts), 5001])
+    sizes = np.diff(edges)
+    assert sizes.size == 255
+    assert {2000, 2001} <= set(edges)
+    assert set(sizes) == {1, 19, 20}  # 5,000 / 254 = 19.7
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [1] * 256,
+        [2] + [1] * 255,
+        [50, 1] * 200,  # more heavy values and gaps between them than bins
+        [1, 50] * 200,
+        [1000] * 254 + [1] * 3,
+        [1] * 3 + [1000] * 254,
+        # Every bin is spent before the last stretch, whose cut has to be taken back.
+        [1, 1000] * 127 + [1, 1, 1],
+        [3, 1000] * 254 + [1],
+        [1000] * 253 + [40] * 3 + [1000] + [1],
+        [1] * 400 + [200] * 30,
+        [2**k for k in range(20)] * 14,
+        list(range(1, 300)),
+        list(range(300, 0, -1)),
+    ],
+)
+def test_hard_counts_are_cut_as_by_the_naive_twin(counts: list[int]) -> None:
+    gaps = gaps_of(counts)
+    assert len(gaps) == 254
+    assert gaps == [b[0] for b in naive_bins_of_values(counts)[1:]]
+
+
+@pytest.mark.parametrize("seed", [52, 216, 841, 2010, 4332, 5207, 7624])
+def test_rare_counts_are_cut_as_by_the_naive_twin(seed: int) -> None:
+    """Found by trying 20,000 seeds: cuts are left over, or a quantile must leave room for more."""
+    rng = np.random.default_rng(seed)
+    n_distinct = int(rng.integers(256, 330))
+    counts = rng.choice(rng.integers(1, 60, size=3), n_distinct).tolist()
+    gaps = gaps_of(counts)
+    assert len(gaps) == 254
+    assert gaps == [b[0] for b in naive_bins_of_values(counts)[1:]]
+
+
+@settings(max_examples=40 if COMPILED else 5, deadline=None, derandomize=True)
+@given(st.data())
+def test_any_counts_are_cut_as_by_the_naive_twin(data: st.DataObject) -> None:
+    n_distinct = data.draw(st.integers(1, 420))
+    seed = data.draw(st.integers(0, 2**32 - 1))
+    power = data.draw(st.sampled_from([0.3, 1.0, 2.0, 5.0]))
+    rng = np.random.default_rng(seed)
+    counts = [int(c) for c in 1 + rng.exponential(size=n_distinct) ** power * 2]
+    gaps = gaps_of(counts)
+    assert len(gaps) == min(n_distinct, 255) - 1
+    assert gaps == [b[0] for b in naive_bins_of_values(counts)[1:]]
+
+
+@settings(max_examples=200 if COMPILED else 20, deadline=None, derandomize=True)
+@given(FLOATS, FLOATS)
+def test_a_midpoint_keeps_both_values_on_their_sides(one: float, other: float) -> None:
+    a, b = sorted([np.float32(one), np.float32(other)])
+    if a == b:
+        return
+    t = np.float32(kernels.midpoint(a, b))
+    assert a < t <= b
+    assert t == naive_midpoint(a, b)
+    assert not (t == 0 and np.signbit(t))
+
+
+@settings(max_examples=50 if COMPILED else 5, deadline=None, derandomize=True)
+@given(st.lists(FLOATS | st.just(float("nan")), min_size=0, max_size=40))
+def test_keys_are_sorted_like_values(values: list[float]) -> None:
+    column = np.array(values, np.float32)
+    keys, scratch = np.empty((2, column.size), np.uint32)
+    found = kernels.sort_keys(column, np.arange(column.size), keys, scratch)
+    bits = np.where(found >> 31, found ^ np.uint32(0x80000000), ~found).astype(np.uint32)
+    assert (bits.view(np.float32) == np.sort(column[~np.isnan(column)])).all()
+
+
+def test_sorting_takes_rows_as_often_as_they_are_named() -> None:
+    column = np.array([5.0, -1.0, np.nan, 2.0], np.float32)
+    rows = np.array([3, 0, 0, 2, 1])
+    keys, scratch = np.empty((2, 5), np.uint32)
+    starts = np.empty(6, np.int64)
+    found = kernels.sort_keys(column, rows, keys, scratch)
+    assert kernels.run_starts(found, starts) == 3
+    assert starts[:4].tolist() == [0, 1, 2, 4]
+    assert kernels.run_starts(found[:0], starts) == 0
+
+
+@settings(max_examples=100 if COMPILED else 10, deadline=None, derandomize=True)
+@given(st.lists(FLOATS, min_size=2, max_size=30, unique=True))
+def test_buckets_never_fall(values: list[float]) -> None:
+    ordered = np.sort(np.array(values, np.float32))
+    lowest = float(ordered[1])
+    span = float(ordered[-1]) - lowest
+    scale = (kernels.N_BUCKETS - 1) / span if span > 0 else 0.0
+    buckets = [int(kernels.bucket(x, lowest, scale)) for x in ordered]
+    assert buckets == sorted(buckets)
+    assert buckets[0] == 0
+    assert buckets[-1] < kernels.N_BUCKETS
+    assert kernels.bucket(np.float32(np.nan), lowest, scale) == 0
+
+
+@pytest.mark.parametrize("infinity", [np.inf, -np.inf])
+def test_the_first_infinite_value_is_found(infinity: float) -> None:
+    columns = np.zeros((4, 6), np.float32)
+    columns[0, 2] = np.nan
+    columns[1, 3] = LARGEST
+    assert kernels.first_infinite(columns) == (-1, -1)
+    columns[3, 0] = infinity
+    columns[2, 5] = infinity
+    columns[2, 4] = infinity
+    assert kernels.first_infinite(columns) == (2, 4)
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
+def test_each_kernel_is_compiled_once() -> None:
+    rng = np.random.default_rng(1)
+    for columns in (rng.normal(size=(3, 600)).astype(np.float32), np.zeros((1, 1), np.float32)):
+        assert kernels.first_infinite(columns) == (-1, -1)
+        cuts, n_bins = cut(columns)
+        assign(columns, cuts, n_bins)
+    for name in ("first_infinite", "cut_block", "assign_block"):
+        assert len(getattr(kernels, name).signatures) == 1, name
