@@ -1,0 +1,117 @@
+"""Epsilon-greedy: the best mean so far, now and then a random arm; Auer et al. 2002a, Figure 3.
+
+With probability epsilon an arm is drawn uniformly from all of them, the best one included; else the
+arm with the largest mean is pulled. Cost: O(n_arms) a step.
+
+Left open, and chosen here: [DF11] only names the method, so epsilon is a constant by default and
+schedule="decreasing" is Auer's epsilon_t = min(1, c M / (d^2 t)), t = 1 in the first step. The mean
+of an arm never pulled is `initial`: +inf pulls each arm once before it exploits, 0 leaves unknown
+arms to the random pulls, which suits more arms than steps. Of k pulls in a step each explores by
+its own coin; these are drawn first, different from each other, and the rest are the best of the
+arms left.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from boostsample.bandits.policy import (
+    FloatArray,
+    IndexPolicy,
+    IntArray,
+    best_arms,
+    checked_number,
+)
+from boostsample.errors import unknown
+
+__all__ = ["EpsilonGreedy"]
+
+SCHEDULES = ("constant", "decreasing")
+
+
+class EpsilonGreedy(IndexPolicy):
+    """Epsilon-greedy with a constant or the decreasing schedule of Auer et al. 2002a.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms M.
+    epsilon : float
+        Share of random pulls under schedule="constant", from 0 to 1.
+    schedule : {"constant", "decreasing"}
+        "decreasing" is epsilon_t = min(1, c M / (d^2 t)) and takes no notice of `epsilon`.
+    c : float
+        Above 0; the paper's bound needs c > 5.
+    d : float
+        Above 0 and at most 1; the paper's bound needs d at most the gap between the two best means.
+    initial : float
+        Mean ascribed to an arm never pulled: inf, or a number of at least 0.
+
+    Attributes
+    ----------
+    counts_ : int64 (n_arms,)
+        Pulls of each arm.
+    sums_ : float64 (n_arms,)
+        Sum of the rewards of each arm.
+    """
+
+    def __init__(
+        self,
+        n_arms: int,
+        epsilon: float = 0.1,
+        schedule: Literal["constant", "decreasing"] = "constant",
+        c: float = 5.0,
+        d: float = 0.5,
+        initial: float = math.inf,
+    ) -> None:
+        super().__init__(n_arms)
+        if schedule not in SCHEDULES:
+            raise unknown("schedule", schedule, SCHEDULES)
+        self.epsilon = checked_number("epsilon", epsilon, 0.0, 1.0)
+        self.schedule = schedule
+        self.c = checked_number("c", c, 0.0, above=True)
+        self.d = checked_number("d", d, 0.0, 1.0, above=True)
+        if initial != math.inf:
+            initial = checked_number("initial", initial, 0.0)
+        self.initial = float(initial)
+        self.counts_ = np.zeros(self.n_arms, dtype=np.int64)
+        self.sums_ = np.zeros(self.n_arms)
+
+    def indices(self) -> FloatArray:
+        """Mean reward of every arm, float64 (n_arms,); `initial` for an arm never pulled."""
+        pulls = np.maximum(self.counts_, 1)
+        return np.where(self.counts_ == 0, self.initial, self.sums_ / pulls)
+
+    def present_epsilon(self) -> float:
+        """Probability that a pull of the present step explores."""
+        if self.schedule == "constant":
+            return self.epsilon
+        return min(1.0, self.c * self.n_arms / (self.d**2 * (self.n_steps_ + 1)))
+
+    def probabilities(self) -> FloatArray:
+        """Probability of every arm in the present step when one is pulled, float64 (n_arms,)."""
+        epsilon = self.present_epsilon()
+        result = np.full(self.n_arms, epsilon / self.n_arms)
+        result[best_arms(self.indices())] += 1.0 - epsilon
+        return result
+
+    def _pick(self, rng: np.random.Generator, k: int, candidates: IntArray | None) -> IntArray:
+        index = self.indices()
+        if candidates is not None:
+            index = index[candidates]
+        n_random = int(np.count_nonzero(rng.random(k) < self.present_epsilon()))
+        picks = np.empty(k, dtype=np.int64)
+        if n_random:
+            drawn = rng.choice(index.size, size=n_random, replace=False)
+            picks[k - n_random :] = drawn
+            index[drawn] = -np.inf
+        if n_random < k:
+            picks[: k - n_random] = best_arms(index, k - n_random)
+        return picks if candidates is None else candidates[picks]
+
+    def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
+        self.counts_[arms] += 1
+        self.sums_[arms] += rewards
