@@ -1,6 +1,6 @@
 """How kernels are compiled: without the GIL, cached on disk where that is possible.
 
-Two traps of numba's cache shape this file. A cached kernel is only compared with the file that it
+Three traps of numba's cache shape this file. A cached kernel is only compared with the file that it
 stands in, so a change of something it calls in *another* file would go unnoticed: here every
 kernel is stamped with the contents of all kernel files. And numba refuses to *import* a cached
 kernel where no cache folder can be written: here it is then compiled anew in each process.
@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import caching
 
-__all__ = ["kernel"]
+__all__ = ["kernel", "kernel_for"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -55,6 +55,11 @@ class _Code(caching.CompileResultCacheImpl):  # type: ignore[misc]  # untyped nu
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # untyped numba
     _impl_class = _Code
 
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        # The stamp covers the code, and the name the sizes that a closure was made for; numba's own
+        # key would hash the closure, in which other kernels have a new identity in each process.
+        return (sig, codegen.magic_tuple(), self._py_func.__qualname__)
+
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
@@ -72,3 +77,18 @@ def kernel(function: F) -> F:
             if "cannot cache function" not in str(error):
                 raise
     return cast(F, compiled)
+
+
+def kernel_for(*sizes: int) -> Callable[[F], F]:
+    """`kernel` for functions that are made anew for each of several sizes.
+
+    They get names of their own: numba links cached code by name, and the same name for two sizes,
+    compiled in two processes, would call the wrong one.
+    """
+
+    def compiled(function: F) -> F:
+        for name in ("__name__", "__qualname__"):
+            setattr(function, name, "_".join([getattr(function, name), *map(str, sizes)]))
+        return kernel(function)
+
+    return compiled

@@ -16,12 +16,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from boostsample.bank import FeatureBank
+from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.learners import EDGE_GAP, Found, Learner, Term, alpha_of, make_learner
 from boostsample.ledger import Ledger
-from boostsample.step import Searcher, Step, find
+from boostsample.searcher import Searcher
+from boostsample.step import Step, find
 from boostsample.strategy import FamilyInfo, Outcome, Pool, Strategy, Stump
 from boostsample.weights import SignedWeights, initial_weights
 
@@ -88,8 +91,7 @@ class Booster:
     ) -> None:
         columns = _check_rows(rows, bank.n_examples)
         labels = _check_labels(Y, columns.size)
-        if n_rounds < 1 or int(n_rounds) != n_rounds:
-            raise SettingError(f"n_rounds must be a whole number of at least 1, got {n_rounds}")
+        self.n_rounds = check_integer("n_rounds", n_rounds, 1)
         user = check_example_weight(example_weight, columns.size)
         label_weights = initial_weights(labels, weights) * user[:, None]
         kept = user > 0
@@ -101,8 +103,9 @@ class Booster:
         self._families = family_infos(bank)
         pool = Pool(self._families, bank.n_features, self._weights.n_examples)
         self.strategy = _unlearned(strategy)
-        self.n_rounds = int(n_rounds)
-        self.budget = check_budget(self.strategy.default_budget(pool) if budget is None else budget)
+        if budget is None:
+            budget = self.strategy.default_budget(pool)
+        self.budget = check_integer("budget", budget, 1, hint="the default is 10 looks an example")
         self._round = 0
         self._log_loss = 0.0
         self._stopped = ""
@@ -124,7 +127,11 @@ class Booster:
             raise StrategyError(f"training has ended in round {self._round}: {self._stopped}")
         started = time.perf_counter()
         self._round += 1
-        found = self._learner.learn(self._weights, self._search)
+        try:
+            found = self._learner.learn(self._weights, self._search)
+        except BaseException:
+            self._round -= 1  # a round that fails does not count
+            raise
         for one in found:
             self._finish(one)
         seconds = time.perf_counter() - started
@@ -148,26 +155,27 @@ class Booster:
                 f"choose() of {type(strategy).__name__} must return a Stump, got "
                 f"{type(stump).__name__}; return step.search(...).best()"
             )
-        estimated, n_examples = find(stump, records)
-        column = self._searcher.column(stump.feature)
-        sums = self._weights.label_sums(column, stump.threshold)
+        feature, threshold = int(stump.feature), int(stump.threshold)
+        estimated, n_examples = find(feature, threshold, records)
+        column = self._searcher.column(feature)
+        sums = self._weights.label_sums(column, threshold)
         votes = np.where(sums >= 0.0, 1, -1).astype(np.int8)
         edge = min(float(np.abs(sums).sum()), 1.0)
         alpha = alpha_of(edge)
         term = Term(
-            stump.feature,
-            stump.threshold,
-            self._bank.threshold(stump.feature, stump.threshold),
+            feature,
+            threshold,
+            self._bank.threshold(feature, threshold),
             votes,
             alpha,
         )
-        family = self._bank.family_of(stump.feature)
+        family = self._bank.family_of(feature)
         searched = [r.stumps.feature for r in records if r.purpose == "search"]
         row: dict[str, Any] = {
             "round": self._round,
             "search": index,
             "family": self._families[family].name,
-            "feature": stump.feature,
+            "feature": feature,
             "threshold": term.value,
             "n_features": int(np.unique(np.concatenate(searched)).size) if searched else 0,
             "n_examples": n_examples,
@@ -187,7 +195,7 @@ class Booster:
             Outcome(
                 round=self._round,
                 search=index,
-                feature=stump.feature,
+                feature=feature,
                 family=family,
                 edge_estimated=estimated,
                 edge=edge,
@@ -218,20 +226,25 @@ class Booster:
             "stopped": self._stopped,
             "weights": self._weights.state(),
             "rng": copy.deepcopy(self._rng.bit_generator.state),
-            "strategy": copy.deepcopy(self.strategy.state()),
+            "strategy": self.strategy.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a `state()` of a booster made alike; its rounds repeat to the bit."""
+        before = self.state()
+        try:
+            self._restore(state)
+        except BaseException:
+            self._restore(before)
+            raise
+
+    def _restore(self, state: dict[str, Any]) -> None:
         self._weights.restore(state["weights"])
         self._round = int(state["round"])
         self._log_loss = float(state["log_loss"])
         self._stopped = str(state["stopped"])
         self._rng.bit_generator.state = copy.deepcopy(state["rng"])
-        for name in self.strategy.state():
-            delattr(self.strategy, name)
-        for name, value in copy.deepcopy(state["strategy"]).items():
-            setattr(self.strategy, name, value)
+        self.strategy.restore(state["strategy"])
 
 
 def boost(
@@ -269,26 +282,18 @@ def _unlearned(strategy: Strategy) -> Strategy:
             f"strategy must be a Strategy, got {type(strategy).__name__}; "
             "boostsample.registry.make_strategy(name) makes one from a name"
         )
-    mine = copy.deepcopy(strategy)
-    for name in mine.state():
-        delattr(mine, name)
+    mine: Strategy = clone(strategy)
     return mine
-
-
-def check_budget(budget: int) -> int:
-    """A budget of at least one look, or SettingError."""
-    if budget < 1 or int(budget) != budget:
-        raise SettingError(
-            f"budget must be a whole number of at least 1 look, got {budget}; the default is 10 N"
-        )
-    return int(budget)
 
 
 def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
     """The user's weights s_i as float64 (n,), ones if none are given."""
     if weight is None:
         return np.ones(n)
-    given = np.asarray(weight, dtype=np.float64)
+    try:
+        given = np.asarray(weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"example weights must be numbers: {error}") from error
     if given.shape != (n,):
         raise DataError(
             f"example weights must have shape ({n},), got {given.shape}; give one for each example"
@@ -326,6 +331,6 @@ def _check_labels(Y: ArrayLike, n: int) -> NDArray[np.int8]:
             f"Y must have shape ({n}, K), one row an example, got {labels.shape}; "
             "boostsample.labels.encode makes it from class codes"
         )
-    if not np.all(np.abs(labels) == 1):
+    if labels.dtype.kind not in "biuf" or not np.all(np.abs(labels) == 1):
         raise DataError("Y must hold +1 and -1 only; boostsample.labels.encode makes it")
     return labels.astype(np.int8)

@@ -29,7 +29,6 @@ __all__ = [
     "ImageFamily",
     "check_examples",
     "check_image_shape",
-    "check_integer",
     "check_name",
     "pixel_major",
 ]
@@ -315,18 +314,6 @@ def check_image_shape(image_shape: Any) -> tuple[int, ...]:
             f"got {image_shape!r}"
         )
     return shape
-
-
-def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
-    """A setting as int within low .. high (both included), or a SettingError with name and rule."""
-    rule = f"at least {low}" if high is None else f"between {low} and {high}"
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = low - 1
-    if isinstance(value, bool) or number < low or (high is not None and number > high):
-        raise SettingError(f"{name} must be an integer {rule}, got {value!r}")
-    return number
 
 
 def check_name(name: Any) -> str:

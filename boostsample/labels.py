@@ -38,7 +38,9 @@ def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
             f"y must be class codes (n,) or an indicator matrix (n, K), got shape {codes.shape} of "
             f"{codes.dtype}"
         )
-    k = int(codes.max(initial=-1)) + 1 if n_classes is None else n_classes
+    if codes.size == 0:
+        raise DataError("y must hold at least one label, got none")
+    k = int(codes.max()) + 1 if n_classes is None else n_classes
     if k < 2:
         raise DataError(f"y must have at least 2 classes, got {k}; there is nothing to tell apart")
     if codes.min() < 0 or codes.max() >= k:

@@ -46,6 +46,8 @@ class Ledger:
         """Enter `cost` looks under `purpose`, or raise BudgetExceeded and enter nothing."""
         if purpose not in self._spent:
             raise SettingError(f"purpose must be one of {', '.join(PURPOSES)}, got {purpose!r}")
+        if cost < 0:
+            raise SettingError(f"a cost must be 0 looks or more, got {cost}")
         spent = self.spent
         if cost > self._budget - spent:
             raise BudgetExceeded(

@@ -29,6 +29,14 @@ STRATEGIES = {
     "uniform-naive": "boostsample.strategies.uniform_naive:UniformNaive",
     "uniform-1q": "boostsample.strategies.uniform_1q:Uniform1Q",
     "uniform-q1": "boostsample.strategies.uniform_q1:UniformQ1",
+    "ucb": "boostsample.strategies.ucb:UCB",
+    "ucbv": "boostsample.strategies.ucbv:UCBV",
+    "exp3p": "boostsample.strategies.exp3p:Exp3P",
+    "epsilon-greedy": "boostsample.strategies.epsilon_greedy:EpsilonGreedy",
+    "explore-then-commit": "boostsample.strategies.explore_then_commit:ExploreThenCommit",
+    "mas-naive": "boostsample.strategies.mas_naive:MASNaive",
+    "mas-1q": "boostsample.strategies.mas_1q:MAS1Q",
+    "mas-q1": "boostsample.strategies.mas_q1:MASQ1",
     "laminating": "boostsample.strategies.laminating:Laminating",
 }
 
@@ -50,7 +58,13 @@ def strategy_class(name: str) -> type[Any]:
     if name not in known:
         raise unknown("strategy", name, strategy_names())
     module, _, attribute = known[name].partition(":")
-    found: type[Any] = getattr(importlib.import_module(module), attribute)
+    try:
+        found: type[Any] = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise SettingError(
+            f"strategy {name!r} cannot be loaded from {known[name]!r} ({error}); "
+            "mend or uninstall the distribution that registers it"
+        ) from error
     return found
 
 
@@ -66,7 +80,7 @@ def make_strategy(name: str, **settings: Any) -> Any:
         if setting not in known:
             if not known:
                 raise SettingError(f"strategy {name!r} has no settings, got {setting!r}")
-            raise unknown(f"setting of strategy {name!r}", setting, known)
+            raise unknown(f"setting of {name}", setting, known)
     return kind(**settings)
 
 

@@ -13,98 +13,33 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.bank import FeatureBank
+from boostsample.checks import check_integer
 from boostsample.errors import SettingError, StrategyError
-from boostsample.kernels.search import GROUP, N_BINS
+from boostsample.kernels.search import N_BINS
 from boostsample.ledger import Ledger
 from boostsample.sampling import known_scheme
-from boostsample.strategy import FamilyInfo, Sample, Stump, Stumps
-from boostsample.weights import Rows, SignedWeights, aligned
+from boostsample.searcher import Searcher
+from boostsample.strategy import FamilyInfo, Sample, Stumps
+from boostsample.weights import Rows
 
-__all__ = ["Searched", "Searcher", "Step"]
-
-#: float32 sums of a search are this close to the exact edge; nearer ones are compared in float64.
-_CLOSE = 1e-6
-_MOST_COMPARED = 16
+__all__ = ["OWN_NAMES", "Searched", "Step", "find"]
 
 
 class Searched(NamedTuple):
-    """One search as the loop remembers it."""
+    """One search as the loop remembers it: its own copies, which no strategy can write to."""
 
     stumps: Stumps
     n_examples: int
     purpose: str
 
 
-class Searcher:
-    """Stump search on the bank for one booster: kernels, work space, and the rule for ties."""
+class _Held(NamedTuple):
+    """A sample of this step, and the loop's own record of what it is."""
 
-    def __init__(self, bank: FeatureBank, weights: SignedWeights) -> None:
-        self.bank = bank
-        self.weights = weights
-        self._histograms = aligned(GROUP * N_BINS * weights.width, np.float32)
-
-    def search(self, features: NDArray[np.int64], rows: Rows, exact: bool) -> Stumps:
-        """The best stump of each feature on the given rows."""
-        q = features.size
-        thresholds = np.empty(q, np.int16)
-        votes = np.empty((q, self.weights.n_labels), np.int8)
-        edges = np.empty(q, np.float32)
-        bins, at = self.bank.view(features)
-        self.weights.kernels.search(
-            bins,
-            at,
-            self.bank.n_bins[features],
-            rows.start,
-            rows.examples,
-            rows.values,
-            rows.base,
-            self._histograms,
-            thresholds,
-            votes,
-            edges,
-        )
-        wide = np.minimum(edges.astype(np.float64) * rows.scale, 1.0)
-        stumps = Stumps(features, thresholds.astype(np.int64), votes, wide)
-        if exact and q > 1:
-            self._settle_ties(stumps, edges, rows)
-        return stumps
-
-    def _settle_ties(self, stumps: Stumps, rough: NDArray[np.float32], rows: Rows) -> None:
-        """Recompute in float64 the edges that rounding cannot tell from the best one.
-
-        Features of the same rounded edge share the edge of the first of them. Sums run in the
-        order of the rows, so that equal cuts have equal bits and the first feature searched wins
-        a tie.
-        """
-        near = np.flatnonzero(stumps.edge >= stumps.edge.max() - _CLOSE)
-        values, first = np.unique(rough[near], return_index=True)
-        if values.size < 2:
-            return
-        for value, row in list(zip(values, near[first], strict=True))[-_MOST_COMPARED:]:
-            edge = np.abs(self.signed_edges(stumps[int(row)], rows))
-            stumps.edge[near[rough[near] == value]] = min(float(edge[0]), 1.0)
-
-    def column(self, feature: int) -> NDArray[np.uint8]:
-        """The bins of one feature for every example of the bank: uint8 (n,)."""
-        bins, at = self.bank.view(np.array([feature]))
-        return np.asarray(bins[at[0]])
-
-    def signed_edges(self, stumps: Stumps, rows: Rows) -> NDArray[np.float64]:
-        """Sum w_il v_l phi(x_i) y_il of each stump on the given rows, normalised."""
-        edges = np.empty(len(stumps))
-        bins, at = self.bank.view(stumps.feature)
-        self.weights.kernels.signed_edges(
-            bins,
-            at,
-            stumps.threshold.astype(np.int16),
-            np.ascontiguousarray(stumps.votes, dtype=np.int8),
-            rows.start,
-            rows.examples,
-            rows.values,
-            edges,
-        )
-        return edges * rows.scale
+    sample: Sample
+    rows: Rows
+    size: int
+    exact: bool
 
 
 class Step:
@@ -139,7 +74,7 @@ class Step:
         self.__rng = rng
         self.__families = families
         self.__place = place
-        self.__samples: dict[Sample, Rows] = {}
+        self.__samples: dict[int, _Held] = {}
         self.__records: list[Searched] = []
         self.__notes: dict[str, Any] = {}
         self.__open = True
@@ -205,17 +140,14 @@ class Step:
             A handle for `search` and `edges` of this step. Several may be held.
         """
         self.__check_open()
-        method, size = known_scheme(scheme), int(T)
-        if size != T or size < 1:
-            raise SettingError(
-                f"T must be a whole number of at least 1, got {T}; draw at least one"
-            )
+        method = known_scheme(scheme)
+        size = check_integer("T", T, 1, hint="draw at least one example")
         weights = self.__searcher.weights
         exact = size >= weights.n_examples
-        sample = Sample(min(size, weights.n_examples), scheme, exact)
-        self.__samples[sample] = (
-            weights.exact() if exact else weights.draw(size, method, self.__rng)
-        )
+        size = min(size, weights.n_examples)
+        rows = weights.exact() if exact else weights.draw(size, method, self.__rng)
+        sample = Sample(size, scheme, exact)
+        self.__samples[id(sample)] = _Held(sample, rows, size, exact)
         return sample
 
     def search(self, features: ArrayLike, sample: Sample, purpose: str = "search") -> Stumps:
@@ -240,13 +172,17 @@ class Step:
         BudgetExceeded
             If the looks are more than `remaining`; nothing is searched then.
         """
-        rows = self.__rows(sample)
+        held = self.__held(sample)
         wanted = self.__check_features(features)
-        self.__ledger.charge(wanted.size * sample.size, purpose)
-        stumps = self.__searcher.search(wanted, rows, sample.exact)
-        mine = Stumps(*(_frozen(a) for a in (wanted, stumps.threshold, stumps.votes, stumps.edge)))
-        self.__records.append(Searched(mine, sample.size, purpose))
-        return mine
+        self.__ledger.charge(wanted.size * held.size, purpose)
+        stumps = self.__searcher.search(wanted, held.rows, held.exact)
+        self.__records.append(Searched(stumps, held.size, purpose))
+        return Stumps(
+            _frozen_copy(stumps.feature),
+            _frozen_copy(stumps.threshold),
+            _frozen_copy(stumps.votes),
+            _frozen_copy(stumps.edge),
+        )
 
     def edges(self, stumps: Stumps, sample: Sample, purpose: str = "search") -> NDArray[np.float64]:
         """Signed edges of given stumps on another sample, so that an estimate can be honest.
@@ -254,21 +190,10 @@ class Step:
         Returns float64 (Q,), between -1 and 1, unbiased for the votes of `stumps`. Costs Q *
         min(T, N) looks, charged before the work; raises BudgetExceeded as `search` does.
         """
-        rows = self.__rows(sample)
-        wanted = self.__check_features(stumps.feature)
-        n_labels = self.__searcher.weights.n_labels
-        if stumps.votes.shape != (wanted.size, n_labels) or not np.all(np.abs(stumps.votes) == 1):
-            raise SettingError(
-                f"votes must be +1 or -1 of shape ({wanted.size}, {n_labels}), got "
-                f"shape {stumps.votes.shape}; pass stumps as search returned them"
-            )
-        if stumps.threshold.shape != wanted.shape or np.any(stumps.threshold < 1):
-            raise SettingError(
-                "thresholds must be bin indices of at least 1, one a feature; "
-                "pass stumps as search returned them"
-            )
-        self.__ledger.charge(wanted.size * sample.size, purpose)
-        return self.__searcher.signed_edges(stumps, rows)
+        held = self.__held(sample)
+        mine = self.__check_stumps(stumps)
+        self.__ledger.charge(len(mine) * held.size, purpose)
+        return self.__searcher.signed_edges(mine, held.rows)
 
     def note(self, **beliefs: Any) -> None:
         """Put beliefs into the history row: scalars, or vectors that become name_0, name_1, ...
@@ -277,24 +202,27 @@ class Step:
         """
         self.__check_open()
         longest = max(32, len(self.__families))
+        columns: dict[str, Any] = {}
         for name, value in beliefs.items():
             for key, number in _flat(name, value, longest):
-                if key in OWN_NAMES:
+                if key in OWN_NAMES or key in columns:
+                    owner = "the loop" if key in OWN_NAMES else "another note"
                     raise SettingError(
-                        f"a note must not be named {key!r}, a column that the loop writes; "
+                        f"a note must not be named {key!r}, a column that {owner} writes; "
                         "choose another name"
                     )
-                self.__notes[key] = number
+                columns[key] = number
+        self.__notes.update(columns)
 
-    def __rows(self, sample: Sample) -> Rows:
+    def __held(self, sample: Sample) -> _Held:
         self.__check_open()
-        rows = self.__samples.get(sample)
-        if rows is None:
+        held = self.__samples.get(id(sample))
+        if held is None or held.sample is not sample:
             raise StrategyError(
-                f"the sample of {sample.size} examples is not of this step; samples end with "
-                "their step, draw anew in each one"
+                "this sample is not of this step; samples end with their step, "
+                "draw anew in each one"
             )
-        return rows
+        return held
 
     def __check_open(self) -> None:
         if not self.__open:
@@ -303,7 +231,11 @@ class Step:
             )
 
     def __check_features(self, features: ArrayLike) -> NDArray[np.int64]:
-        wanted = np.array(features, ndmin=1)
+        """The features, as an array of the loop's own."""
+        try:
+            wanted = np.array(features, ndmin=1)
+        except ValueError:  # ragged lists
+            wanted = np.empty(0)
         if wanted.ndim != 1 or wanted.size == 0 or wanted.dtype.kind not in "iu":
             raise SettingError(
                 f"features must be a non-empty vector of feature indices, got shape {wanted.shape} "
@@ -318,6 +250,30 @@ class Step:
             )
         return wanted
 
+    def __check_stumps(self, stumps: Stumps) -> Stumps:
+        """The stumps, as arrays of the loop's own."""
+        feature = self.__check_features(stumps.feature)
+        threshold, votes = np.array(stumps.threshold), np.array(stumps.votes)
+        shape = (feature.size, self.__searcher.weights.n_labels)
+        if votes.shape != shape or votes.dtype.kind != "i" or not np.all(np.abs(votes) == 1):
+            raise SettingError(
+                f"votes must be +1 or -1 of shape {shape}, got {votes.dtype} of shape "
+                f"{votes.shape}; pass stumps as search returned them"
+            )
+        if (
+            threshold.shape != feature.shape
+            or threshold.dtype.kind not in "iu"
+            or threshold.min() < 1
+            or threshold.max() >= N_BINS
+        ):
+            raise SettingError(
+                f"thresholds must be bin indices between 1 and {N_BINS - 1}, one a feature; "
+                "pass stumps as search returned them"
+            )
+        return Stumps(
+            feature, threshold.astype(np.int64), votes.astype(np.int8), np.zeros(feature.size)
+        )
+
     def _end(self) -> tuple[list[Searched], dict[str, Any]]:
         """Close the step; what was searched and noted in it. For the loop."""
         self.__open = False
@@ -325,30 +281,30 @@ class Step:
         return self.__records, self.__notes
 
 
-def find(stump: Stump, records: Sequence[Searched]) -> tuple[float, int]:
+def find(feature: int, threshold: int, records: Sequence[Searched]) -> tuple[float, int]:
     """The edge H and the examples T of the newest search that holds this stump."""
     for record in reversed(records):
-        same = (record.stumps.feature == stump.feature) & (
-            record.stumps.threshold == stump.threshold
-        )
+        same = (record.stumps.feature == feature) & (record.stumps.threshold == threshold)
         row = int(np.argmax(same))
         if same[row]:
             return float(record.stumps.edge[row]), record.n_examples
     raise StrategyError(
-        f"choose() returned feature {stump.feature} with threshold {stump.threshold}, which was "
-        "not searched in this step; return a row of what step.search returned"
+        f"choose() returned feature {feature} with threshold {threshold}, which was not searched "
+        "in this step; return a row of what step.search returned"
     )
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
-    return array
+def _frozen_copy(array: NDArray[Any]) -> NDArray[Any]:
+    """What a strategy is given: read-only, and no way to the loop's own record."""
+    copied = array.copy()
+    copied.flags.writeable = False
+    return copied
 
 
 def _flat(name: str, value: Any, longest: int) -> list[tuple[str, Any]]:
     """The columns that a note makes, as plain Python scalars."""
-    if value is None or isinstance(value, str):
-        return [(name, value)]
+    if value is None:
+        return [(name, None)]
     array = np.asarray(value)
     if array.ndim > 1 or array.size > longest or array.dtype.kind not in "biufUS":
         raise SettingError(

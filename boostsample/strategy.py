@@ -8,7 +8,8 @@ weights, votes, edges on all examples, alpha and the ledger.
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -188,9 +189,18 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
         """Called after the loop has finished the stump that `choose` returned."""
 
     def state(self) -> dict[str, Any]:
-        """The learned attributes, those whose names end in one underscore."""
-        return {
-            name: value
-            for name, value in vars(self).items()
-            if name.endswith("_") and not name.startswith("_")
-        }
+        """A copy of what was learned: the attributes whose names end in one underscore."""
+        return copy.deepcopy(
+            {
+                name: value
+                for name, value in vars(self).items()
+                if name.endswith("_") and not name.startswith("_")
+            }
+        )
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Forget what was learned and go back to a `state`."""
+        for name in self.state():
+            delattr(self, name)
+        for name, value in copy.deepcopy(dict(state)).items():
+            setattr(self, name, value)

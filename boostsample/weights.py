@@ -40,7 +40,7 @@ class Rows:
     start: int
     examples: NDArray[np.int32]
     values: NDArray[np.float32]
-    base: NDArray[np.float32]
+    base: NDArray[np.float64]
     scale: float
 
 
@@ -111,8 +111,11 @@ class SignedWeights:
         self._start = int(columns[0]) if contiguous else 0
         self._columns = np.empty(0, np.int32) if contiguous else columns.astype(np.int32)
         self._values = aligned(self.n_examples * self.width, np.float32)
-        normalised = label_weights / math.fsum(label_weights.ravel())
-        self._matrix()[:, : self.n_labels] = normalised * Y
+        # In units of the least one: `balanced` weights are then whole numbers and exact.
+        units = label_weights / label_weights.min()
+        if not units.max() < 1e30:
+            units = np.maximum(label_weights / math.fsum(label_weights.ravel()), FLOOR)
+        self._matrix()[:, : self.n_labels] = units * Y
         self._weight = np.zeros(self.n_examples, np.float32)
         self._sums = np.zeros(self.width)
         self._floor = np.zeros(self.width, np.float32)
@@ -148,8 +151,8 @@ class SignedWeights:
             start,
             examples,
             votes,
-            np.float32(right),
-            np.float32(wrong),
+            right,
+            wrong,
             self._floor,
             self._values,
             self._weight,
@@ -159,8 +162,7 @@ class SignedWeights:
 
     def exact(self) -> Rows:
         """All examples with their exact weights; nothing is copied."""
-        base = self._sums.astype(np.float32)
-        return Rows(self._start, self._columns, self._values, base, 1.0 / self._mass)
+        return Rows(self._start, self._columns, self._values, self._sums, 1.0 / self._mass)
 
     def draw(self, size: int, scheme: Scheme, rng: np.random.Generator) -> Rows:
         """Draw `size` examples, fewer than N, by a scheme of `boostsample.sampling`."""
@@ -169,7 +171,7 @@ class SignedWeights:
             self._ends_are_current = True
         drawn = scheme(self._weight, self._ends, size, rng)
         values = self._buffer(drawn.examples.size * self.width)
-        base = np.empty(self.width, np.float32)
+        base = np.empty(self.width)
         self._kernels.weigh(self._values, drawn.examples, drawn.factors, values, base)
         examples = drawn.examples + np.int32(self._start)
         if self._columns.size:

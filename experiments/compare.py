@@ -108,6 +108,7 @@ class Run:
                 self.looks[purpose] += row[f"looks_{purpose}"]
             self.seconds += row["seconds"]
         self.loss.append(done.rows[-1]["log10_loss"])
+        self.stopped = done.rows[-1]["stopped"]
         if keep_history:
             self.history.extend(done.rows)
 
@@ -150,12 +151,20 @@ class Comparison:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a table must not hide: strategies left out, runs that ended early."""
-        early = (
-            f"{one.variant.label}, repetition {one.repetition}: training ended after "
-            f"{one.n_rounds} stumps ({one.stopped}); later rows repeat that state"
-            for one in self.runs
-            if one.stopped and one.n_rounds < self.prepared.plan.n_rounds
-        )
+        early = []
+        for variant in self.prepared.variants:
+            ended = [
+                one
+                for one in self.runs
+                if one.variant is variant and one.n_rounds < self.prepared.plan.n_rounds
+            ]
+            places = ", ".join(f"{one.n_rounds:,} in repetition {one.repetition}" for one in ended)
+            reasons = "; ".join(dict.fromkeys(one.stopped for one in ended))
+            if ended:
+                early.append(
+                    f"{variant.label}: training ended early, number of stumps: {places} "
+                    f"({reasons}); later rows repeat the last state"
+                )
         return (*self.prepared.notes, *early)
 
 
@@ -293,7 +302,6 @@ class _Split:
                 one.errors[one.n_rounds] = error_percent(scores.current(), self.truth)
             if one.n_rounds in plan.marks:
                 one.rows.append(self._row(one, one.n_rounds))
-        one.stopped = str(done.rows[-1]["stopped"])
         missed = [mark for mark in plan.marks if mark > one.n_rounds]
         one.rows.extend(self._row(one, mark) for mark in missed)
 
@@ -321,7 +329,7 @@ def _next_round(booster: Booster, one: Run) -> Round:
         raise
     except Exception as error:
         raise StrategyError(
-            f"strategy {one.variant.label!r} failed in round {booster.round} of repetition "
+            f"strategy {one.variant.label!r} failed in round {booster.round + 1} of repetition "
             f"{one.repetition}: {type(error).__name__}: {one_line(error)}"
         ) from error
 

@@ -194,8 +194,8 @@ class Plan:
             )
         check_count("repeats", self.repeats, 1)
         check_count("seed", self.seed, 0)
-        if self.n_jobs is not None and self.n_jobs != -1:
-            check_count("jobs, unless it is -1 for all cores,", self.n_jobs, 1)
+        if self.n_jobs is not None and self.n_jobs != -1 and self.n_jobs < 1:
+            raise SettingError(f"jobs must be 1 or more, or -1 for all cores, got {self.n_jobs}")
         if self.weights not in WEIGHT_INITS:
             raise unknown("initial weights", self.weights, WEIGHT_INITS)
         if self.budget is not None:

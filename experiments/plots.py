@@ -37,6 +37,7 @@ _STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.6,
     "svg.hashsalt": "boostsample",  # the same picture has the same bytes
     "svg.fonttype": "none",
+    "text.parse_math": False,  # a dollar in the name of a file is a dollar
 }
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -13,8 +15,25 @@ _PAUSE = 10.0
 """Seconds between two lines of progress where no terminal shows a bar."""
 
 
+class _Messages(logging.Handler):
+    """Shows what the library logs, downloads for instance."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__(logging.INFO)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._say(record.getMessage())
+
+
 class Display:
-    """What is being done, on standard error: a bar on a terminal, else a line now and then."""
+    """What is being done, on standard error: a bar on a terminal, else a line now and then.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing.
+    """
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
@@ -23,8 +42,14 @@ class Display:
         self._task: Any = None
         self._stage = ""
         self._told = 0.0
+        self._log = logging.getLogger("boostsample")
+        self._log_level = self._log.level
+        self._messages = _Messages(self.say)
 
     def __enter__(self) -> Display:
+        self._log.addHandler(self._messages)
+        if not self._quiet:
+            self._log.setLevel(logging.INFO)
         if self._terminal:
             from rich import progress
             from rich.console import Console
@@ -52,6 +77,8 @@ class Display:
     def close(self) -> None:
         """Take the bar away; calls that come later do nothing."""
         self._quiet = True
+        self._log.removeHandler(self._messages)
+        self._log.setLevel(self._log_level)
         if self._bar is not None:
             self._bar.stop()
 

@@ -225,6 +225,8 @@ def _unwritable(path: Path, error: OSError) -> DataError:
 
 
 def _reason(error: OSError) -> str:
+    if isinstance(error, FileExistsError):
+        return f"'{error.filename}' is a file"
     return error.strerror or one_line(error)
 
 

@@ -53,8 +53,8 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
     ... ]
     >>> print(to_text(score_table(rows)))
     log10 loss, mean (std) of 2 repetitions
-    stumps           full
-    ------  -------------
+    stumps          full
+    ------  ------------
         10  -0.34 (0.01)
     """
     if metric not in METRICS:

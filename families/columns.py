@@ -11,8 +11,9 @@ from typing import Any, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.family import Family, check_examples, check_integer, check_name
+from boostsample.family import Family, check_examples, check_name
 
 __all__ = ["Columns", "column_groups"]
 

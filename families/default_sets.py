@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.families.columns import Columns
 from boostsample.families.gradient import Gradient
 from boostsample.families.haar import Haar
 from boostsample.families.identity import Identity
 from boostsample.families.patches import PatchSums
-from boostsample.family import Family, check_image_shape, check_integer
+from boostsample.family import Family, check_image_shape
 
 __all__ = ["families_for"]
 

@@ -17,7 +17,8 @@ from typing import NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.family import Fill, ImageFamily, check_integer
+from boostsample.checks import check_integer
+from boostsample.family import Fill, ImageFamily
 
 __all__ = ["Haar"]
 

@@ -14,8 +14,9 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_integer
 from boostsample.errors import SettingError
-from boostsample.family import Fill, ImageFamily, check_integer
+from boostsample.family import Fill, ImageFamily
 
 __all__ = ["PatchSums"]
 

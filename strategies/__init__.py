@@ -6,17 +6,31 @@ if __name__ != "boostsample.strategies":
     )
 
 from boostsample.step import Step
+from boostsample.strategies.epsilon_greedy import EpsilonGreedy
+from boostsample.strategies.exp3p import Exp3P
+from boostsample.strategies.explore_then_commit import ExploreThenCommit
 from boostsample.strategies.full import Full
 from boostsample.strategies.laminating import Laminating
+from boostsample.strategies.mas_1q import MAS1Q
+from boostsample.strategies.mas_naive import MASNaive
+from boostsample.strategies.mas_q1 import MASQ1
+from boostsample.strategies.ucb import UCB
+from boostsample.strategies.ucbv import UCBV
 from boostsample.strategies.uniform_1q import Uniform1Q
 from boostsample.strategies.uniform_naive import UniformNaive
 from boostsample.strategies.uniform_q1 import UniformQ1
 from boostsample.strategy import FamilyInfo, Outcome, Pool, Sample, Strategy, Stump, Stumps
 
 __all__ = [
+    "EpsilonGreedy",
+    "Exp3P",
+    "ExploreThenCommit",
     "FamilyInfo",
     "Full",
     "Laminating",
+    "MAS1Q",
+    "MASNaive",
+    "MASQ1",
     "Outcome",
     "Pool",
     "Sample",
@@ -24,6 +38,8 @@ __all__ = [
     "Strategy",
     "Stump",
     "Stumps",
+    "UCB",
+    "UCBV",
     "Uniform1Q",
     "UniformNaive",
     "UniformQ1",

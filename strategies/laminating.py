@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from boostsample.checks import check_integer
 from boostsample.errors import SettingError
+from boostsample.sampling import known_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
@@ -41,6 +43,7 @@ class Laminating(Strategy):
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings and lay out the stages."""
+        known_scheme(self.scheme)
         self.stages_ = stages(self.n_features, pool.n_examples, pool.n_features, budget)
 
     def choose(self, step: Step) -> Stump:
@@ -54,35 +57,35 @@ class Laminating(Strategy):
         return stumps.best()
 
 
-def stages(
-    wanted: int | None, n_examples: int, n_features: int, budget: int
-) -> list[tuple[int, int]]:
+def stages(wanted: int | None, n_examples: int, n_features: int, budget: int) -> list[list[int]]:
     """(features, examples) of each stage, Q0 first; within the budget.
 
     >>> stages(None, 60_000, 16_000, 600_000)
-    [(256, 292), (128, 584), (64, 1168), (32, 2336), (16, 4672), (8, 9344), (4, 18688), (2, 37376)]
+    [[256, 292], [128, 584], [64, 1168], [32, 2336], [16, 4672], [8, 9344], [4, 18688], [2, 37376]]
     """
     most = 1 << (n_features.bit_length() - 1)
     if wanted is None:
         q = min(_PREFERRED, most)
-        while q > 2 and budget // (q * _halvings(q)) < _LEAST_EXAMPLES:
+        while q > 2 and _first(q, budget) < _LEAST_EXAMPLES:
             q //= 2
-        while q < most and _last(q, budget) > n_examples:
+        while q < most and _last(q, budget) > n_examples and _first(2 * q, budget) > 0:
             q *= 2
     else:
-        q = int(wanted)
-        if q != wanted or q < 2 or q & (q - 1):
+        q = check_integer("n_features", wanted, 2, hint="None chooses a power of two")
+        if q & (q - 1):
+            raise SettingError(f"n_features must be a power of two, got {q}; None chooses one")
+        if q > n_features:
             raise SettingError(
-                f"n_features must be a power of two of at least 2, got {wanted}; None chooses one"
+                f"n_features must be at most the {n_features} features there are, got {q}; "
+                "None chooses one"
             )
-        q = min(q, most)
-    first = budget // (q * _halvings(q))
+    first = _first(q, budget)
     if first < 1:
         raise SettingError(
             f"laminating from {q} features costs at least {q * _halvings(q)} looks, but the budget "
             f"is {budget}; raise the budget or start from fewer features"
         )
-    return [(q >> s, min(first << s, n_examples)) for s in range(_halvings(q))]
+    return [[q >> s, min(first << s, n_examples)] for s in range(_halvings(q))]
 
 
 def _halvings(q: int) -> int:
@@ -90,6 +93,11 @@ def _halvings(q: int) -> int:
     return max(1, q.bit_length() - 1)
 
 
+def _first(q: int, budget: int) -> int:
+    """T0 of a start from Q0 features."""
+    return budget // (q * _halvings(q))
+
+
 def _last(q: int, budget: int) -> int:
     """T of the last stage, Q0 T0 / 2."""
-    return (budget // (q * _halvings(q))) << (_halvings(q) - 1)
+    return _first(q, budget) << (_halvings(q) - 1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
@@ -45,12 +46,13 @@ def features_to_search(wanted: int | None, n_examples: int, n_features: int, bud
     """Q of the Uniform strategies; SettingError if the budget does not pay for one example."""
     if wanted is None:
         q = max(min(10, budget), budget // n_examples)
-    elif int(wanted) != wanted or wanted < 1:
-        raise SettingError(
-            f"n_features must be a whole number of at least 1, got {wanted}; None takes 10 or more"
-        )
     else:
-        q = int(wanted)
+        q = check_integer("n_features", wanted, 1, hint="None takes 10 or more")
+    if wanted is not None and q > n_features:
+        raise SettingError(
+            f"n_features must be at most the {n_features} features there are, got {q}; "
+            "None takes 10 or more"
+        )
     if q > budget:
         raise SettingError(
             f"a search of n_features = {q} features costs at least {q} looks, but the budget is "

@@ -209,7 +209,7 @@ def test_settings_rebuild_the_policy(build: Callable[[int], Policy], n_arms: int
 @every_policy
 def test_selections_are_checked(build: Callable[[int], Policy]) -> None:
     policy, rng = build(3), np.random.default_rng(0)
-    with pytest.raises(SettingError, match="k must be at least 1, got 0"):
+    with pytest.raises(SettingError, match="k must be an integer at least 1, got 0"):
         policy.select(rng, 0)
     with pytest.raises(
         SettingError, match="at most the number of available arms, 3, got 4; pull fewer"
@@ -224,15 +224,15 @@ def test_selections_are_checked(build: Callable[[int], Policy]) -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: UCB1(0), "n_arms must be at least 1, got 0"),
-        (lambda: UCB1(cast(int, 2.5)), "n_arms must be an integer, got 2.5"),
+        (lambda: UCB1(0), "n_arms must be an integer at least 1, got 0"),
+        (lambda: UCB1(cast(int, 2.5)), "n_arms must be an integer at least 1, got 2.5"),
         (lambda: UCB1(2, -0.1), "exploration must be at least 0 and finite, got -0.1"),
         (lambda: UCB1(2, math.nan), "exploration must be at least 0 and finite, got nan"),
         (lambda: UCB1(2, math.inf), "exploration must be at least 0 and finite, got inf"),
         (lambda: UCB1(2, cast(float, "wide")), "exploration must be a number, got 'wide'"),
         (lambda: UCBV(2, c=-1), "c must be at least 0"),
         (lambda: UCBV(2, zeta=-1), "zeta must be at least 0"),
-        (lambda: Exp3P(2, 0), "horizon must be at least 1, got 0"),
+        (lambda: Exp3P(2, 0), "horizon must be an integer at least 1, got 0"),
         (lambda: Exp3P(2, 10, 0.0), "mixing must be above 0 and at most 1, got 0"),
         (lambda: Exp3P(2, 10, 1.5), "mixing must be above 0 and at most 1, got 1.5"),
         (
@@ -253,7 +253,7 @@ def test_selections_are_checked(build: Callable[[int], Policy]) -> None:
         (lambda: EpsilonGreedy(2, c=0.0), "c must be above 0"),
         (lambda: EpsilonGreedy(2, d=0.0), "d must be above 0 and at most 1"),
         (lambda: EpsilonGreedy(2, initial=-1.0), "initial must be at least 0"),
-        (lambda: ExploreThenCommit(2, 0), "n_pulls must be at least 1, got 0"),
+        (lambda: ExploreThenCommit(2, 0), "n_pulls must be an integer at least 1, got 0"),
         (
             lambda: ExploreThenCommit(2, order=cast(Any, "any")),
             "unknown order 'any'; known: blocks, round",

@@ -14,7 +14,6 @@ arms left.
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 
@@ -23,8 +22,8 @@ from boostsample.bandits.policy import (
     IndexPolicy,
     IntArray,
     best_arms,
-    checked_number,
 )
+from boostsample.checks import check_number
 from boostsample.errors import unknown
 
 __all__ = ["EpsilonGreedy"]
@@ -62,7 +61,7 @@ class EpsilonGreedy(IndexPolicy):
         self,
         n_arms: int,
         epsilon: float = 0.1,
-        schedule: Literal["constant", "decreasing"] = "constant",
+        schedule: str = "constant",
         c: float = 5.0,
         d: float = 0.5,
         initial: float = math.inf,
@@ -70,12 +69,12 @@ class EpsilonGreedy(IndexPolicy):
         super().__init__(n_arms)
         if schedule not in SCHEDULES:
             raise unknown("schedule", schedule, SCHEDULES)
-        self.epsilon = checked_number("epsilon", epsilon, 0.0, 1.0)
+        self.epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
         self.schedule = schedule
-        self.c = checked_number("c", c, 0.0, above=True)
-        self.d = checked_number("d", d, 0.0, 1.0, above=True)
+        self.c = check_number("c", c, 0.0, above=True)
+        self.d = check_number("d", d, 0.0, 1.0, above=True)
         if initial != math.inf:
-            initial = checked_number("initial", initial, 0.0)
+            initial = check_number("initial", initial, 0.0)
         self.initial = float(initial)
         self.counts_ = np.zeros(self.n_arms, dtype=np.int64)
         self.sums_ = np.zeros(self.n_arms)

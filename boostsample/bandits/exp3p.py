@@ -18,7 +18,6 @@ share its probability, its weight stays. Steps after T go on by the same rule, w
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 
@@ -26,11 +25,10 @@ from boostsample.bandits.policy import (
     FloatArray,
     IntArray,
     Policy,
-    checked_count,
-    checked_number,
     draw_arms,
     inclusion,
 )
+from boostsample.checks import check_integer, check_number
 from boostsample.errors import SettingError
 
 __all__ = [
@@ -84,13 +82,13 @@ class Exp3P(Policy):
         self,
         n_arms: int,
         horizon: int,
-        mixing: float | Literal["theory"] = 0.15,
-        bonus: float | Literal["theory"] = 0.3,
+        mixing: float | str = 0.15,
+        bonus: float | str = 0.3,
         delta: float = 0.05,
     ) -> None:
         super().__init__(n_arms)
-        self.horizon = checked_count("horizon", horizon)
-        self.delta = checked_number("delta", delta, 0.0, 1.0, above=True)
+        self.horizon = check_integer("horizon", horizon, 1)
+        self.delta = check_number("delta", delta, 0.0, 1.0, above=True)
         best_mixing, best_bonus = exp3p_theory(self.n_arms, self.horizon, self.delta)
         for name, value in (("mixing", mixing), ("bonus", bonus)):
             if isinstance(value, str) and value != "theory":
@@ -100,9 +98,9 @@ class Exp3P(Policy):
         self.mixing = (
             best_mixing
             if mixing == "theory"
-            else checked_number("mixing", mixing, 0.0, 1.0, above=several)
+            else check_number("mixing", mixing, 0.0, 1.0, above=several)
         )
-        self.bonus = best_bonus if bonus == "theory" else checked_number("bonus", bonus, 0.0)
+        self.bonus = best_bonus if bonus == "theory" else check_number("bonus", bonus, 0.0)
         start = self.bonus * self.mixing / 3.0 * math.sqrt(self.horizon / self.n_arms)
         self.log_weights_ = np.full(self.n_arms, start)
         self.expected_ = np.zeros(self.n_arms)
@@ -276,16 +274,16 @@ def exp3p_iteration_terms(
     """
     m, _, delta = _checked_theorem(n_arms, 1, delta)
     largest = math.sqrt(-math.expm1(-2.0))
-    rho = checked_number("edge", edge, 0.0, largest, above=True)
-    n = checked_count("n_examples", n_examples)
-    columns = max(checked_count("n_labels", n_labels), 2)
+    rho = check_number("edge", edge, 0.0, largest, above=True)
+    n = check_integer("n_examples", n_examples, 1)
+    columns = max(check_integer("n_labels", n_labels, 1), 2)
     c = math.sqrt(32.0 * m) + math.sqrt(27.0 * m * math.log(m)) + 16.0
     third = 4.0 * (math.log(n) + 0.5 * math.log(columns - 1)) / rho**2
     return math.log(m / delta) ** 2, (4.0 * c / rho**2) ** 4, third
 
 
 def _checked_theorem(n_arms: int, horizon: int, delta: float) -> tuple[int, int, float]:
-    risk = checked_number("delta", delta, 0.0, 1.0, above=True)
+    risk = check_number("delta", delta, 0.0, 1.0, above=True)
     if risk == 1.0:
         raise SettingError("delta must be below 1, got 1; it is the probability of failing")
-    return checked_count("n_arms", n_arms), checked_count("horizon", horizon), risk
+    return check_integer("n_arms", n_arms, 1), check_integer("horizon", horizon, 1), risk

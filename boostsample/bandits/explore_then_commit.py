@@ -12,11 +12,10 @@ confuse an arm's worth with the time at which it was tried.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
-from boostsample.bandits.policy import FloatArray, IndexPolicy, IntArray, checked_count
+from boostsample.bandits.policy import FloatArray, IndexPolicy, IntArray
+from boostsample.checks import check_integer
 from boostsample.errors import unknown
 
 __all__ = ["ExploreThenCommit"]
@@ -48,12 +47,12 @@ class ExploreThenCommit(IndexPolicy):
         self,
         n_arms: int,
         n_pulls: int = 10,
-        order: Literal["blocks", "round-robin"] = "blocks",
+        order: str = "blocks",
     ) -> None:
         super().__init__(n_arms)
         if order not in ORDERS:
             raise unknown("order", order, ORDERS)
-        self.n_pulls = checked_count("n_pulls", n_pulls)
+        self.n_pulls = check_integer("n_pulls", n_pulls, 1)
         self.order = order
         self.counts_ = np.zeros(self.n_arms, dtype=np.int64)
         self.sums_ = np.zeros(self.n_arms)

@@ -9,14 +9,13 @@ O(n_arms).
 from __future__ import annotations
 
 import abc
-import math
-import operator
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 
 __all__ = ["IndexPolicy", "Policy", "best_arms", "draw_arms", "inclusion"]
@@ -41,7 +40,7 @@ class Policy(abc.ABC):
     """
 
     def __init__(self, n_arms: int) -> None:
-        self.n_arms = checked_count("n_arms", n_arms)
+        self.n_arms = check_integer("n_arms", n_arms, 1)
         self.n_steps_ = 0
 
     def select(
@@ -71,7 +70,7 @@ class Policy(abc.ABC):
         candidates = None if available is None else self._candidates(available)
         n_candidates = self.n_arms if candidates is None else candidates.size
         if k != 1 or n_candidates < 1:
-            k = checked_count("k", k)
+            k = check_integer("k", k, 1)
             if k > n_candidates:
                 raise SettingError(
                     f"k must be at most the number of available arms, {n_candidates}, got {k}; "
@@ -298,29 +297,3 @@ def draw_arms(
     # Rounding can make two readings fall on one arm of probability 1, or pass the end.
     picks = np.maximum.accumulate(picks - offset) + offset
     return np.asarray(np.minimum(picks, n_arms - k + offset), dtype=np.int64)
-
-
-def checked_count(name: str, value: int, low: int = 1) -> int:
-    """`value` as an int of at least `low`, or a SettingError."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise SettingError(f"{name} must be an integer, got {value!r}") from None
-    if number < low:
-        raise SettingError(f"{name} must be at least {low}, got {number}")
-    return number
-
-
-def checked_number(
-    name: str, value: float, low: float, high: float = math.inf, *, above: bool = False
-) -> float:
-    """`value` as a finite float from `low` (or above it) to `high`, or a SettingError."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise SettingError(f"{name} must be a number, got {value!r}") from None
-    if not (low < number if above else low <= number) or not number <= high or math.isinf(number):
-        rule = f"{'above' if above else 'at least'} {low:g}"
-        rule += f" and at most {high:g}" if high < math.inf else " and finite"
-        raise SettingError(f"{name} must be {rule}, got {number:g}")
-    return number

@@ -21,9 +21,8 @@ from boostsample.bandits.policy import (
     FloatArray,
     IndexPolicy,
     IntArray,
-    checked_count,
-    checked_number,
 )
+from boostsample.checks import check_integer, check_number
 
 __all__ = ["UCB1", "ucb1_indices", "ucb1_regret_bound"]
 
@@ -49,7 +48,7 @@ class UCB1(IndexPolicy):
 
     def __init__(self, n_arms: int, exploration: float = 2.0) -> None:
         super().__init__(n_arms)
-        self.exploration = checked_number("exploration", exploration, 0.0)
+        self.exploration = check_number("exploration", exploration, 0.0)
         self.counts_ = np.zeros(self.n_arms, dtype=np.int64)
         self.sums_ = np.zeros(self.n_arms)
 
@@ -104,5 +103,5 @@ def ucb1_regret_bound(means: ArrayLike, n_steps: int) -> float:
     values = np.asarray(means, dtype=np.float64)
     gaps = values.max() - values
     gaps = gaps[gaps > 0.0]
-    steps = checked_count("n_steps", n_steps)
+    steps = check_integer("n_steps", n_steps, 1)
     return float(8.0 * math.log(steps) * (1.0 / gaps).sum() + (1.0 + math.pi**2 / 3.0) * gaps.sum())

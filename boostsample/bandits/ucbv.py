@@ -17,7 +17,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.bandits.policy import FloatArray, IndexPolicy, IntArray, checked_number
+from boostsample.bandits.policy import FloatArray, IndexPolicy, IntArray
+from boostsample.checks import check_number
 
 __all__ = ["UCBV", "ucbv_indices"]
 
@@ -46,8 +47,8 @@ class UCBV(IndexPolicy):
 
     def __init__(self, n_arms: int, c: float = 1.0, zeta: float = 1.0) -> None:
         super().__init__(n_arms)
-        self.c = checked_number("c", c, 0.0)
-        self.zeta = checked_number("zeta", zeta, 0.0)
+        self.c = check_number("c", c, 0.0)
+        self.zeta = check_number("zeta", zeta, 0.0)
         self.counts_ = np.zeros(self.n_arms, dtype=np.int64)
         self.means_ = np.zeros(self.n_arms)
         self.squares_ = np.zeros(self.n_arms)

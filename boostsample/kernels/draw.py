@@ -114,7 +114,7 @@ def pivotal(
     while True:
         heavy, light = 0, 0.0
         for i in range(n):
-            if np.float64(weight[i]) >= level:
+            if weight[i] > 0.0 and np.float64(weight[i]) >= level:
                 heavy += 1
             else:
                 light += np.float64(weight[i])
@@ -126,6 +126,8 @@ def pivotal(
     fighter, chance = -1, 0.0
     for i in range(n):
         w = np.float64(weight[i])
+        if w == 0.0:
+            continue
         if w >= level:
             if used < size:
                 used = _insert(examples, inclusion, used, i, 1.0)

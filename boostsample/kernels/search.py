@@ -6,7 +6,7 @@ blocks labels. `examples` int32 gives the bank column of each row; empty means c
 start + 1, ... A stump (feature, threshold b) is phi = +1 where bin >= b, else -1.
 
 Cost: one look, that is one vector load, add and store a block, for each feature and row, and
-about 256 more vector steps a feature for the sweep.
+about 600 more vector steps a feature for the sweep.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import kernel
+from boostsample._jit import kernel_for
 from boostsample.kernels.vectors import add, fill, load, magnitude, multiply, store, total, widen
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -43,11 +43,13 @@ class SearchKernels(NamedTuple):
 def search_kernels(lanes: int, blocks: int) -> SearchKernels:
     """Kernels for rows of `lanes * blocks` labels, lanes one of 1, 2, 4, 8, 16."""
     width = lanes * blocks
+    kernel = kernel_for(lanes, blocks)
 
     @kernel
-    def fill_one(column: Bytes, start: int, examples: Ints, rows: Floats, hist: Floats) -> None:
-        n = rows.size // width
-        for t in range(n):
+    def fill_one(
+        column: Bytes, start: int, examples: Ints, rows: Floats, first: int, end: int, hist: Floats
+    ) -> None:
+        for t in range(first, end):
             i = examples[t] if examples.size else start + t
             h = np.int64(column[i]) * width
             for k in range(blocks):
@@ -57,15 +59,22 @@ def search_kernels(lanes: int, blocks: int) -> SearchKernels:
 
     @kernel
     def fill_group(
-        bins: Bytes, features: Ints, q: int, start: int, examples: Ints, rows: Floats, hist: Floats
+        bins: Bytes,
+        features: Ints,
+        q: int,
+        start: int,
+        examples: Ints,
+        rows: Floats,
+        first: int,
+        end: int,
+        hist: Floats,
     ) -> None:
-        n = rows.size // width
         column0 = bins[features[q]]
         column1 = bins[features[q + 1]]
         column2 = bins[features[q + 2]]
         column3 = bins[features[q + 3]]
         step = N_BINS * width
-        for t in range(n):
+        for t in range(first, end):
             i = examples[t] if examples.size else start + t
             h0 = np.int64(column0[i]) * width
             h1 = np.int64(column1[i]) * width + step
@@ -80,39 +89,50 @@ def search_kernels(lanes: int, blocks: int) -> SearchKernels:
                 store(hist, h3 + at, add(load(hist, h3 + at, lanes), value))
 
     @kernel
-    def sweep(hist: Floats, n_bins: int, base: Floats, edges: Floats) -> int:
-        """Cumulate one histogram in place; return the best threshold, edges[b] being that of b.
+    def flush(hist: Floats, sums: Doubles, size: int) -> None:
+        """Move the first `size` entries of a float32 histogram to its float64 sums."""
+        for at in range(0, size, lanes):
+            value = load(hist, at, lanes)
+            store(sums, at, add(load(sums, at, lanes), widen(value)))
+            store(hist, at, fill(value, np.float32(0.0)))
 
-        Bins above the last one in use are no candidates: they would put every row on one side,
-        with the edge of the constant stump up to rounding. Empty bins below it repeat the bits of
-        their predecessor, so that `>` keeps the lowest threshold of a tie.
+    @kernel
+    def last_bin(column: Bytes, start: int, examples: Ints, n: int, sums: Doubles) -> int:
+        """The last bin that holds a row, at least 1: no candidate lies above it.
+
+        Read off the histogram; a bin whose weights cancel to 0 looks empty there, which matters
+        with missing values only: without them it has the edge of the constant stump, b = 1.
         """
-        last = n_bins - 1
-        while last > 1:
-            used = False
-            for at in range(last * width, last * width + width):
-                used = used or hist[at] != 0.0
-            if used:
-                break
-            last -= 1
+        for at in range(width):
+            if sums[at] != 0.0:
+                last = 1
+                for t in range(n):
+                    i = examples[t] if examples.size else start + t
+                    last = max(last, int(column[i]))
+                return last
+        at = sums.size - 1
+        while at > width and sums[at] == 0.0:
+            at -= 1
+        return max(at // width, 1)
+
+    @kernel
+    def sweep(sums: Doubles, last: int, base: Doubles, tie: float, edges: Doubles) -> int:
+        """Best threshold of one histogram; edges[b] becomes that of threshold b.
+
+        Thresholds run up to the last bin in use: a higher one would have the edge of the constant
+        stump. Edges within `tie` of each other are equal up to rounding: the lowest threshold wins.
+        """
         for k in range(blocks):
             constant = load(base, k * lanes, lanes)
-            below = load(hist, k * lanes, lanes)
-            minus_two = fill(below, np.float32(-2.0))
+            below = load(sums, k * lanes, lanes)
+            minus_two = fill(below, -2.0)
             for b in range(1, last + 1):
                 edge = total(magnitude(add(constant, multiply(minus_two, below))))
                 edges[b] = edge if k == 0 else edges[b] + edge
-                at = b * width + k * lanes
-                below = add(below, load(hist, at, lanes))
-                store(hist, at, below)
+                below = add(below, load(sums, b * width + k * lanes, lanes))
         best = 1
-        if last < 1:
-            edges[1] = 0.0
-            for k in range(blocks):
-                constant = load(base, k * lanes, lanes)
-                edges[1] += total(magnitude(constant))
         for b in range(2, last + 1):
-            if edges[b] > edges[best]:
+            if edges[b] > edges[best] + tie:
                 best = b
         return best
 
@@ -124,38 +144,56 @@ def search_kernels(lanes: int, blocks: int) -> SearchKernels:
         start: int,
         examples: Ints,
         rows: Floats,
-        base: Floats,
+        base: Doubles,
+        tie: float,
+        rows_a_bin: int,
         hist: Floats,
+        sums: Doubles,
         thresholds: Ints,
         votes: Ints,
-        edges: Floats,
+        edges: Doubles,
     ) -> None:
         """Best threshold, votes and edge of each feature on the given rows.
 
         Reads bins uint8 (any, n), features int64 (Q,), the row of `bins` of each, n_bins int16
-        (Q,), examples int32, rows float32 (T * P), base float32 (P,), the sum of the rows. Writes
-        hist float32 (GROUP * 256 * P), work space; thresholds int16 (Q,), votes int8 (Q, K),
-        edges float32 (Q,). O(Q T P / lanes).
+        (Q,), examples int32, rows float32 (T * P), base float64 (P,), the sum of the rows, and the
+        difference below which edges are tied. Histograms are float32 for `rows_a_bin` rows a bin on
+        average, then moved to float64 sums. Uses hist float32 and sums float64 (GROUP * 256 * P).
+        Writes thresholds int16 (Q,), votes int8 (Q, K), edges float64 (Q,). O(Q T P / lanes).
         """
-        scratch = np.empty(N_BINS, np.float32)
-        n_features = features.size
+        scratch = np.empty(N_BINS, np.float64)
+        n_features, n = features.size, rows.size // width
         step = N_BINS * width
         q = 0
         while q < n_features:
             group = GROUP if n_features - q >= GROUP else 1
-            hist[: group * step] = np.float32(0.0)
-            if group == GROUP:
-                fill_group(bins, features, q, start, examples, rows, hist)
-            else:
-                fill_one(bins[features[q]], start, examples, rows, hist)
+            most = 2
             for g in range(group):
-                mine = hist[g * step : (g + 1) * step]
-                best = sweep(mine, int(n_bins[q + g]), base, scratch)
+                most = max(most, int(n_bins[q + g]))
+            used = most * width
+            chunk = rows_a_bin * most
+            for g in range(group):
+                hist[g * step : g * step + used] = np.float32(0.0)
+                sums[g * step : g * step + used] = 0.0
+            for first in range(0, n, chunk):
+                end = min(n, first + chunk)
+                if group == GROUP:
+                    fill_group(bins, features, q, start, examples, rows, first, end, hist)
+                else:
+                    fill_one(bins[features[q]], start, examples, rows, first, end, hist)
+                for g in range(group):
+                    flush(hist[g * step :], sums[g * step :], used)
+            for g in range(group):
+                mine = sums[g * step : g * step + used]
+                last = last_bin(bins[features[q + g]], start, examples, n, mine)
+                best = sweep(mine, last, base, tie, scratch)
                 thresholds[q + g] = best
                 edges[q + g] = scratch[best]
                 for label in range(votes.shape[1]):
-                    side = base[label] - np.float32(2.0) * mine[(best - 1) * width + label]
-                    votes[q + g, label] = 1 if side >= 0.0 else -1
+                    below = 0.0
+                    for b in range(best):
+                        below += mine[b * width + label]
+                    votes[q + g, label] = 1 if base[label] - 2.0 * below >= 0.0 else -1
             q += group
 
     @kernel

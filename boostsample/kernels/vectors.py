@@ -15,6 +15,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import config
+from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
 
 MAX_LANES = 16
@@ -87,6 +88,9 @@ def _load(typing: Any, array: Any, start: Any, lanes: Any) -> Any:
 
 @intrinsic
 def _store(typing: Any, array: Any, start: Any, vector: Any) -> Any:
+    if array.dtype.bitwidth != vector.bits:  # it would write past the end
+        raise TypingError(f"a vector of {vector.bits} bits a lane cannot be stored in {array}")
+
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         address = _address(context, builder, sig, args, vector)
         builder.store(args[2], address, align=vector.bits // 8)
@@ -172,6 +176,16 @@ def _widen(typing: Any, a: Any) -> Any:
 
 
 @intrinsic
+def _narrow(typing: Any, a: Any) -> Any:
+    single = Vector(a.lanes, 32)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.fptrunc(args[0], _llvm(single))
+
+    return single(a), codegen
+
+
+@intrinsic
 def _total(typing: Any, a: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         value, lanes = args[0], a.lanes
@@ -224,5 +238,7 @@ choose: Any = _choose if _COMPILED else lambda c, positive, other: np.where(c > 
 is_zero: Any = _is_zero if _COMPILED else lambda a: not a.any()
 #: widen(a): float32 lanes as float64.
 widen: Any = _widen if _COMPILED else lambda a: a.astype(np.float64)
+#: narrow(a): float64 lanes as float32, rounded to the nearest.
+narrow: Any = _narrow if _COMPILED else lambda a: a.astype(np.float32)
 #: total(a): the sum of the lanes, halves added to halves.
 total: Any = _total if _COMPILED else _total_twin

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import kernel
+from boostsample._jit import kernel_for
 from boostsample.kernels.vectors import (
     add,
     at_least,
@@ -20,6 +20,7 @@ from boostsample.kernels.vectors import (
     load,
     magnitude,
     multiply,
+    narrow,
     store,
     total,
     widen,
@@ -42,6 +43,7 @@ class WeightKernels(NamedTuple):
 def weight_kernels(lanes: int, blocks: int) -> WeightKernels:
     """Kernels for rows of `lanes * blocks` labels, lanes one of 1, 2, 4, 8, 16."""
     width = lanes * blocks
+    kernel = kernel_for(lanes, blocks)
 
     @kernel
     def update(
@@ -60,19 +62,19 @@ def weight_kernels(lanes: int, blocks: int) -> WeightKernels:
         """w_il *= right where v_l phi_i y_il = +1, wrong elsewhere ([BK10] Figure 1, line 4).
 
         Reads column uint8 (n,), votes float32 (P,), +1 or -1; floor float32 (P,), the least size
-        of a weight, 0 in the padding. Writes rows; weight float32 (N,), the new example weights;
-        sums float64 (P,), the new sum over i of w_il * y_il. Returns the new sum of all weights.
-        O(N P / lanes).
+        of a weight, 0 in the padding. The products are rounded once, from float64. Writes rows;
+        weight float32 (N,), the new example weights; sums float64 (P,), the new sum over i of
+        w_il * y_il. Returns the new sum of all weights. O(N P / lanes).
         """
         n = weight.size
         mass = 0.0
         for k in range(blocks):
             vote = load(votes, k * lanes, lanes)
             against = multiply(vote, fill(vote, np.float32(-1.0)))
-            gain = fill(vote, np.float32(right))
-            loss = fill(vote, np.float32(wrong))
             least = load(floor, k * lanes, lanes)
             partial = widen(fill(vote, np.float32(0.0)))
+            gain = fill(partial, right)
+            loss = fill(partial, wrong)
             sizes = partial
             for t in range(n):
                 i = examples[t] if examples.size else start + t
@@ -80,7 +82,7 @@ def weight_kernels(lanes: int, blocks: int) -> WeightKernels:
                 value = load(rows, at, lanes)
                 stand = vote if column[i] >= threshold else against
                 factor = choose(multiply(value, stand), gain, loss)
-                value = at_least(multiply(value, factor), least)
+                value = at_least(narrow(multiply(widen(value), factor)), least)
                 store(rows, at, value)
                 partial = add(partial, widen(value))
                 size = magnitude(value)
@@ -92,14 +94,13 @@ def weight_kernels(lanes: int, blocks: int) -> WeightKernels:
 
     @kernel
     def weigh(
-        rows: Floats, examples: Ints, factors: Doubles, sampled: Floats, base: Floats
+        rows: Floats, examples: Ints, factors: Doubles, sampled: Floats, base: Doubles
     ) -> None:
         """sampled[t] = rows[examples[t]] * factors[t]; base[l] = their sum.
 
         Reads rows, examples int32 (T,), factors float64 (T,). Writes sampled float32, flat (T *
-        P), and base float32 (P,). O(T P / lanes).
+        P), and base float64 (P,). O(T P / lanes).
         """
-        sums = np.empty(width, np.float64)
         for k in range(blocks):
             partial = widen(fill(load(rows, 0, lanes), np.float32(0.0)))
             for t in range(examples.size):
@@ -107,8 +108,6 @@ def weight_kernels(lanes: int, blocks: int) -> WeightKernels:
                 value = multiply(value, fill(value, np.float32(factors[t])))
                 store(sampled, t * width + k * lanes, value)
                 partial = add(partial, widen(value))
-            store(sums, k * lanes, partial)
-        for label in range(width):
-            base[label] = np.float32(sums[label])
+            store(base, k * lanes, partial)
 
     return WeightKernels(update, weigh)

@@ -1,0 +1,400 @@
+"""Expectation-maximisation (EM) of Gaussian mixtures in one dimension, fast enough for each round.
+
+A model is one (3, J) float64 array: row 0 the proportions, row 1 the means, row 2 the variances. A
+component of proportion 0 is out of use: it keeps a mean and a variance, and nothing reads them.
+
+Known noise: each value may be G + D, D ~ N(0, v) with v known, and the mixture of G is wanted. With
+one v for all values the M step over s^2 in s^2 + v has the closed form max(variance - v, floor), so
+the subtraction stands inside every iteration and responsibilities see the noisy density. With one
+v for each value it has none; there the M step is that of Extreme deconvolution (Bovy, Hogg, Roweis,
+Annals of Applied Statistics 5, 2011) in one dimension, slower where s^2 is far below v.
+
+More than MAX_GROUPS values are first put into groups of neighbours (mean, spread, weight). A group
+shares its responsibilities, which climbs a bound below the likelihood (Verbeek, Nunnink, Vlassis,
+Accelerated EM-based clustering of large data sets, 2006); the last iterations run on all values.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample._jit import kernel
+
+__all__ = ["fit_segments"]
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LANES = 8  # arrays are padded to a multiple of this; sums run in as many independent lanes
+MAX_GROUPS = 128
+N_STARTS = 7
+FIRST_TRIAL = 6  # iterations that every start gets
+SECOND_TRIAL = 50  # at most so many more for the best N_FINALISTS
+N_FINALISTS = 5
+CHECK_EVERY = 5  # iterations between two looks at the likelihood: a logarithm for each value
+LOG_TWO_PI = 1.8378770664093453
+EMPTY = 1e-9  # a component of a smaller share goes out of use
+
+
+@kernel
+def _exp_minus(x: float) -> float:
+    """exp(-x), 0 <= x <= 41, as exp(-x/1024)^1024, so that loops vectorise; relative error 6e-9."""
+    y = x * -0.0009765625
+    e = 1.0 + y * (1.0 + y * (0.5 + y * (1 / 6 + y * (1 / 24 + y * (1 / 120)))))
+    for _ in range(10):
+        e *= e
+    return e
+
+
+@kernel
+def _expect(data: Array, each: bool, model: Array, work: Array) -> None:
+    """E step. O(J n).
+
+    data: (4, n) read, mean, spread (variance), weight and noise of each group; each: whether the
+    noises differ; model: (3, J) read; work: (J + 2, n) written: each component's density over the
+    largest, the logarithm of the largest, the sum of the first J rows.
+    """
+    n_components = model.shape[1]
+    values, spread = data[0], data[1]
+    peak, total = work[-2], work[-1]
+    peak[:] = -1e300
+    total[:] = 0.0
+    for j in range(n_components):
+        if model[0, j] > 0.0:
+            row = work[j]
+            mean = model[1, j]
+            constant = math.log(model[0, j]) - 0.5 * LOG_TWO_PI
+            if not each:
+                variance = model[2, j] + data[3, 0]
+                constant -= 0.5 * math.log(variance)
+                half_precision = 0.5 / variance
+                for i in range(values.size):
+                    d = values[i] - mean
+                    row[i] = constant - (d * d + spread[i]) * half_precision
+                    peak[i] = max(peak[i], row[i])
+            else:
+                for i in range(values.size):
+                    variance = model[2, j] + data[3, i]
+                    d = values[i] - mean
+                    square = (d * d + spread[i]) / variance
+                    row[i] = constant - 0.5 * (math.log(variance) + square)
+                    peak[i] = max(peak[i], row[i])
+    for j in range(n_components):
+        if model[0, j] > 0.0:
+            row = work[j]
+            for i in range(values.size):
+                row[i] = _exp_minus(min(peak[i] - row[i], 40.0))
+                total[i] += row[i]
+
+
+@kernel
+def _mean_log_likelihood(data: Array, work: Array) -> float:
+    """Weighted mean of log density, after `_expect`. O(n)."""
+    peak, total = work[-2], work[-1]
+    result = 0.0
+    weight = 0.0
+    for i in range(peak.size):
+        size = data[2, i]
+        if size > 0.0:
+            weight += size
+            result += size * (peak[i] + math.log(total[i]))
+    return result / weight
+
+
+@kernel
+def _maximise(data: Array, each: bool, floor: float, work: Array, model: Array) -> None:
+    """M step, after `_expect`; n is a multiple of LANES. O(J n).
+
+    Moments are taken about the old mean, so that nothing cancels where means are far from 0.
+    """
+    values, spread = data[0], data[1]
+    scale = work[-1]
+    lanes = np.empty((3, LANES))
+    for i in range(values.size):
+        scale[i] = data[2, i] / scale[i]
+    whole = 0.0
+    for j in range(model.shape[1]):
+        if model[0, j] > 0.0:
+            row = work[j]
+            mean = model[1, j]
+            old = model[2, j]
+            lanes[:] = 0.0
+            for start in range(0, values.size, LANES):
+                for k in range(LANES):
+                    i = start + k
+                    share = row[i] * scale[i]
+                    d = values[i] - mean
+                    extra = spread[i]
+                    if each:  # what is left of d and its variance in G, given the value
+                        gain = old / (old + data[3, i])
+                        d *= gain
+                        extra = gain * data[3, i]
+                    lanes[0, k] += share
+                    lanes[1, k] += share * d
+                    lanes[2, k] += share * (d * d + extra)
+            mass = lanes[0].sum()
+            shift = lanes[1].sum() / mass
+            variance = lanes[2].sum() / mass - shift * shift
+            if not each:
+                variance -= data[3, 0]
+            model[0, j] = mass
+            model[1, j] = mean + shift
+            model[2, j] = max(variance, floor)
+            whole += mass
+    for j in range(model.shape[1]):
+        model[0, j] = model[0, j] / whole if model[0, j] > EMPTY * whole else 0.0
+
+
+@kernel
+def _iterate(
+    data: Array,
+    each: bool,
+    floor: float,
+    tolerance: float,
+    check_every: int,
+    n_iterations: int,
+    work: Array,
+    model: Array,
+) -> tuple[float, int]:
+    """At most `n_iterations` EM steps on `model`, in place: mean log-likelihood, steps made.
+
+    Stops when `check_every` steps have together gained less than check_every * tolerance.
+    """
+    before = -1e300
+    for step in range(n_iterations):
+        _expect(data, each, model, work)
+        if step % check_every == 0:
+            now = _mean_log_likelihood(data, work)
+            if now - before < check_every * tolerance:
+                return now, step
+            before = now
+        _maximise(data, each, floor, work, model)
+    _expect(data, each, model, work)
+    return _mean_log_likelihood(data, work), n_iterations
+
+
+@kernel
+def _cut_by_shares(sums: Array, ratio: float, cuts: Ints) -> None:
+    """Cut sorted groups into parts whose weights are nearly as 1 : ratio : ratio^2 and so on.
+
+    sums: (3, n + 1) read, running sums of weight, times value, times square; cuts:
+    (parts + 1,), the ends given, the others written, strictly increasing.
+    """
+    n = sums.shape[1] - 1
+    n_parts = cuts.size - 1
+    whole = 0.0
+    for j in range(n_parts):
+        whole += ratio**j
+    wanted = 0.0
+    for j in range(1, n_parts):
+        wanted += ratio ** (j - 1) / whole * sums[0, n]
+        k = np.searchsorted(sums[0], wanted)
+        if wanted - sums[0, k - 1] < sums[0, min(k, n)] - wanted:
+            k -= 1
+        cuts[j] = min(max(k, cuts[j - 1] + 1), n - (n_parts - j))
+
+
+@kernel
+def _mean_between(sums: Array, first: int, last: int) -> float:
+    return float((sums[1, last] - sums[1, first]) / (sums[0, last] - sums[0, first]))
+
+
+@kernel
+def _move_cuts(values: Array, sums: Array, cuts: Ints) -> None:
+    """Lloyd's k-means on sorted groups, in place: a cut goes midway between the means beside it."""
+    for _ in range(30):
+        moved = False
+        left = _mean_between(sums, cuts[0], cuts[1])
+        for j in range(1, cuts.size - 1):
+            right = _mean_between(sums, cuts[j], cuts[j + 1])
+            k = np.searchsorted(values, 0.5 * (left + right))
+            k = min(max(k, cuts[j - 1] + 1), cuts[j + 1] - 1)
+            moved = moved or k != cuts[j]
+            cuts[j] = k
+            left = right
+        if not moved:
+            return
+
+
+@kernel
+def _start(kind: int, data: Array, floor: float, model: Array) -> None:
+    """Write the deterministic start number `kind` into `model`: data cut into intervals.
+
+    0 k-means begun from equal shares; 1 k-means from shares that fall threefold from the lowest to
+    the highest interval, since boosting's edges have a long upper tail; 2 k-means from shares that
+    rise; 3, 4, 5 these shares themselves; 6 the widest gaps. data: (4, n) sorted.
+    """
+    n = data.shape[1]
+    sums = np.zeros((3, n + 1))
+    for i in range(n):
+        sums[0, i + 1] = sums[0, i] + data[2, i]
+        sums[1, i + 1] = sums[1, i] + data[2, i] * data[0, i]
+        square = data[0, i] ** 2 + data[1, i] - data[3, i]
+        sums[2, i + 1] = sums[2, i] + data[2, i] * square
+    n_parts = min(model.shape[1], n)
+    cuts = np.zeros(n_parts + 1, np.int64)
+    cuts[n_parts] = n
+    if kind == 6:
+        gaps = np.full(n, -1.0)
+        for i in range(1, n):
+            gaps[i] = data[0, i] - data[0, i - 1]
+        for _ in range(n_parts - 1):
+            gaps[gaps.argmax()] = -2.0
+        found = 0
+        for i in range(n):
+            if gaps[i] == -2.0:
+                found += 1
+                cuts[found] = i
+    else:
+        _cut_by_shares(sums, 1.0 if kind % 3 == 0 else 3.0 ** (2 * (kind % 3) - 3), cuts)
+    if kind < 3:
+        _move_cuts(data[0], sums, cuts)
+    for j in range(n_parts, model.shape[1]):
+        model[0, j] = 0.0
+        model[1, j] = _mean_between(sums, 0, n)
+        model[2, j] = floor
+    for j in range(n_parts):
+        mass = sums[0, cuts[j + 1]] - sums[0, cuts[j]]
+        mean = _mean_between(sums, cuts[j], cuts[j + 1])
+        square = (sums[2, cuts[j + 1]] - sums[2, cuts[j]]) / mass
+        model[0, j] = mass / sums[0, n]
+        model[1, j] = mean
+        model[2, j] = max(square - mean * mean, floor)
+
+
+@kernel
+def _group(raw: Array, data: Array) -> None:
+    """Put sorted values, raw (4, N) of spread 0 and equal noise, into the n columns of data (4, n).
+
+    The cuts lie at ranks N (1 - cos(pi g / n)) / 2: values in both tails, where e(Q,T) is decided
+    and small components hide, stay nearly alone. O(N).
+    """
+    n_groups = data.shape[1]
+    last = 0
+    for g in range(n_groups):
+        first = last
+        rank = int(0.5 * raw.shape[1] * (1.0 - math.cos(math.pi * (g + 1) / n_groups)) + 0.5)
+        last = min(max(rank, first + 1), raw.shape[1] - (n_groups - 1 - g))
+        mass = 0.0
+        mean = 0.0
+        square = 0.0
+        for i in range(first, last):
+            d = raw[0, i] - raw[0, first]
+            mass += raw[2, i]
+            mean += raw[2, i] * d
+            square += raw[2, i] * d * d
+        mean /= mass
+        data[0, g] = raw[0, first] + mean
+        data[1, g] = max(square / mass - mean * mean, 0.0)
+        data[2, g] = mass
+        data[3, g] = raw[3, first]
+
+
+@kernel
+def _padded(data: Array) -> Array:
+    """A copy of (4, n) data, continued by its first column, of weight 0, to a multiple of LANES."""
+    n = data.shape[1]
+    result = np.empty((data.shape[0], (n + LANES - 1) // LANES * LANES))
+    for r in range(data.shape[0]):
+        for i in range(result.shape[1]):
+            result[r, i] = data[r, i] if i < n else (0.0 if r == 2 else data[r, 0])
+    return result
+
+
+@kernel
+def _fit(
+    values: Array,
+    each: bool,
+    floor: float,
+    tolerance: float,
+    n_iterations: int,
+    warm: bool,
+    model: Array,
+) -> tuple[float, int]:
+    """Fit `model` (3, J), in place, to columns (4, n): mean log-likelihood, steps of the winner.
+
+    With `warm`, `model` holds a former fit and competes with starts 0 and 1 over FIRST_TRIAL
+    steps; else all starts do, and the best N_FINALISTS over SECOND_TRIAL more. J = 1 has one start.
+    """
+    n_components = model.shape[1]
+    origin = values[0, 0]  # against cancellation in running sums
+    n = values.shape[1]
+    raw = np.empty((4, n))
+    for r in range(4):
+        for i in range(n):
+            raw[r, i] = values[r, i] - (origin if r == 0 else 0.0)
+    few = raw
+    if n > MAX_GROUPS and not each:
+        few = np.empty((4, MAX_GROUPS))
+        _group(raw, few)
+    data = _padded(few)
+    work = np.empty((n_components + 2, data.shape[1]))
+    n_tried = 1 if n_components == 1 else 3 if warm else N_STARTS
+    models = np.empty((n_tried, 3, n_components))
+    score = np.zeros(n_tried)
+    best = n_steps = 0
+    # One call of _iterate for all stages: every call is compiled into this function anew.
+    for stage in range(4):
+        if stage == 0:
+            n_runs, check_every, limit = n_tried, FIRST_TRIAL, FIRST_TRIAL
+        elif stage == 1:
+            n_runs = N_FINALISTS if n_tried == N_STARTS else 0
+            check_every, limit = CHECK_EVERY, SECOND_TRIAL
+        elif stage == 2:
+            n_runs, check_every, limit = 1, CHECK_EVERY, n_iterations
+        elif few.shape[1] == n:
+            break
+        else:
+            n_runs, check_every, limit = 1, 2, n_iterations
+            data = _padded(raw)
+            work = np.empty((n_components + 2, data.shape[1]))
+        waiting = score.copy()
+        for run in range(n_runs):
+            kind = run if stage == 0 else int(waiting.argmax())
+            waiting[kind] = -np.inf
+            if stage == 0 and warm and kind == 2:
+                for j in range(n_components):
+                    models[2, 0, j] = model[0, j]
+                    models[2, 1, j] = model[1, j] - origin
+                    models[2, 2, j] = max(model[2, j], floor)
+            elif stage == 0:
+                _start(kind, few, floor, models[kind])
+            score[kind], steps = _iterate(
+                data, each, floor, tolerance, check_every, limit, work, models[kind]
+            )
+            n_steps += steps if stage > 1 else 0
+            best = kind
+    for j in range(n_components):
+        model[0, j] = models[best, 0, j]
+        model[1, j] = models[best, 1, j] + origin
+        model[2, j] = models[best, 2, j]
+    return score[best], n_steps
+
+
+@kernel
+def fit_segments(
+    data: Array,
+    each: bool,
+    first: Ints,
+    floor: float,
+    tolerance: float,
+    n_iterations: int,
+    warm: NDArray[np.bool_],
+    models: Array,
+    fits: Array,
+) -> None:
+    """Fit one mixture to each segment of values. O(J n) an iteration.
+
+    data: (4, n) read: values, sorted within each segment, zeros, positive weights, variances of the
+    noise; each: whether these differ; first: (S + 1,) read, where the segments, none empty, begin
+    and end; floor: least variance; tolerance: stop below this gain of mean log-likelihood an
+    iteration; warm: (S,) read, whether models[s] holds a former fit; models: (S, 3, J) read,
+    written; fits: (S, 2) written, mean log-likelihood and iterations of the winner.
+    """
+    for s in range(first.size - 1):
+        part = data[:, first[s] : first[s + 1]]
+        result = _fit(part, each, floor, tolerance, n_iterations, warm[s], models[s])
+        fits[s, 0], fits[s, 1] = result

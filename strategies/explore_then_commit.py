@@ -1,0 +1,58 @@
+"""Explore then commit: pull every arm m times, then the best one for the rest of the run.
+
+Cost per iteration: one search of Q features on T = budget / Q examples. Source: [LS20], Lattimore
+and Szepesvari 2020, chapter 6. The plainest bandit, a yardstick for the others: boosting's
+rewards fall from round to round, and it never looks back. Left open: the order of the first
+pulls; round-robin compares arms at about the same rounds.
+"""
+
+from __future__ import annotations
+
+from boostsample.bandits import ExploreThenCommit as ExploreThenCommitPolicy
+from boostsample.strategies._bandit import BanditStrategy
+
+__all__ = ["ExploreThenCommit"]
+
+
+class ExploreThenCommit(BanditStrategy):
+    """Explore then commit over families or features.
+
+    Parameters
+    ----------
+    n_pulls : int
+        m, pulls of each arm before it commits, at least 1.
+    order : {"round-robin", "blocks"}
+        Order of the first pulls.
+    arms : {"family", "feature"}
+        What an arm is.
+    pulls : {"1.Q", "Q.1"} or int
+        Arms pulled in a round: one, Q, or so many; they share the Q features.
+    n_features : int or None
+        Q; None is max(10, budget // N).
+    reward : {"log-edge", "root", "squared-edge"}
+        What an edge pays, see `boostsample.bandits.rewards`.
+    reward_scale : float
+        kappa in min(1, kappa * reward), above 0.
+    """
+
+    def __init__(
+        self,
+        n_pulls: int = 10,
+        order: str = "round-robin",
+        arms: str = "family",
+        pulls: str | int = "1.Q",
+        n_features: int | None = None,
+        reward: str = "log-edge",
+        reward_scale: float = 1.0,
+    ) -> None:
+        self.n_pulls = n_pulls
+        self.order = order
+        self.arms = arms
+        self.pulls = pulls
+        self.n_features = n_features
+        self.reward = reward
+        self.reward_scale = reward_scale
+
+    def make_policy(self, n_arms: int, n_rounds: int) -> ExploreThenCommitPolicy:
+        """Explore then commit after m pulls of each arm."""
+        return ExploreThenCommitPolicy(n_arms, self.n_pulls, self.order)

@@ -1,0 +1,54 @@
+"""UCB: pull the arm with the largest mean reward plus sqrt(exploration * log t / pulls).
+
+Cost per iteration: one search of Q features on T = budget / Q examples; O(arms) for the indices.
+Source: UCB1 of Auer et al. 2002a with boosting's rewards, [BK09]; over families, [DF11] section
+5.2. Left open by [DF11]: the scale of the reward, and how Q is shared out (`pulls`). An edge of
+0.08 pays 0.003, which vanishes beside the confidence term, so scale or exploration need tuning.
+"""
+
+from __future__ import annotations
+
+from boostsample.bandits import UCB1
+from boostsample.strategies._bandit import BanditStrategy
+
+__all__ = ["UCB"]
+
+
+class UCB(BanditStrategy):
+    """UCB1 over families or features.
+
+    Parameters
+    ----------
+    exploration : float
+        Factor of log t under the root, at least 0; 2 in both papers.
+    arms : {"family", "feature"}
+        What an arm is.
+    pulls : {"1.Q", "Q.1"} or int
+        Arms pulled in a round: one, Q, or so many; they share the Q features.
+    n_features : int or None
+        Q; None is max(10, budget // N).
+    reward : {"log-edge", "root", "squared-edge"}
+        What an edge pays, see `boostsample.bandits.rewards`.
+    reward_scale : float
+        kappa in min(1, kappa * reward), above 0.
+    """
+
+    def __init__(
+        self,
+        exploration: float = 2.0,
+        arms: str = "family",
+        pulls: str | int = "1.Q",
+        n_features: int | None = None,
+        reward: str = "log-edge",
+        reward_scale: float = 1.0,
+    ) -> None:
+        self.exploration = exploration
+        self.arms = arms
+        self.pulls = pulls
+        self.n_features = n_features
+        self.reward = reward
+        self.reward_scale = reward_scale
+
+    def make_policy(self, n_arms: int, n_rounds: int) -> UCB1:
+        """UCB1 with this exploration."""
+        return UCB1(n_arms, self.exploration)

@@ -1,0 +1,109 @@
+"""Pictures are drawn of what was measured, checked beforehand and written whole."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.compare import Comparison, compare
+from boostsample.experiments.datasets import Dataset, load_dataset
+from boostsample.experiments.plan import Plan, parse_names
+from boostsample.experiments.plots import check_picture, comparison_figure, save_picture
+
+pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    plan = Plan(strategies=parse_names("full,laminating"), marks=(5, 20), repeats=2, curves=True)
+    return compare(load_dataset("diagonal(d=4,n=100)"), plan)
+
+
+def test_curves_are_means_over_repetitions(comparison: Comparison) -> None:
+    left, right = comparison_figure(comparison).axes
+    losses = np.array([one.loss for one in comparison.runs[:2]])
+    assert [line.get_label() for line in left.lines] == ["full", "laminating"]
+    np.testing.assert_allclose(np.asarray(left.lines[0].get_ydata()), losses.mean(axis=0))
+    np.testing.assert_array_equal(left.lines[0].get_xdata(), np.arange(1, 21))
+    band = np.asarray(left.collections[0].get_paths()[0].vertices)
+    assert band.max() == 20  # stumps
+    ends = np.unique(band[band[:, 0] == 20, 1])
+    low, high = losses[:, -1].mean() + np.array([-1, 1]) * losses[:, -1].std(ddof=1)
+    np.testing.assert_allclose([ends.min(), ends.max()], [low, high])
+    assert np.asarray(right.lines[0].get_ydata())[-1] == np.mean(
+        [one.errors[20] for one in comparison.runs[:2]]
+    )
+
+
+@pytest.mark.parametrize("marks", [(1,), (3,), (2, 30)])
+@pytest.mark.parametrize("curves", [True, False])
+def test_runs_that_end_early_or_make_no_error(marks: tuple[int, ...], curves: bool) -> None:
+    X = np.random.default_rng(0).random((40, 2)).astype(np.float32)
+    easy = Dataset("$easy_{$", X, (X[:, 0] >= 0.5).astype(np.int64), ("a", "b"))
+    plan = Plan(
+        strategies=parse_names("uniform-naive:n_features=1"), marks=marks, repeats=3, curves=curves
+    )
+    figure = comparison_figure(compare(easy, plan))
+    figure.draw_without_rendering()
+    assert len(figure.axes) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.svg", b"<?xml"), ("b.PNG", b"\x89PNG"), ("c.pdf", b"%PDF")]
+)
+def test_a_picture_is_written_whole(
+    comparison: Comparison, tmp_path: Path, name: str, start: bytes
+) -> None:
+    path = check_picture(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    save_picture(comparison_figure(comparison), path)
+    content = path.read_bytes()
+    assert content.startswith(start)
+    save_picture(comparison_figure(comparison), path)
+    assert path.read_bytes() == content
+    assert [found.name for found in tmp_path.iterdir()] == [name]
+    if name.endswith("svg"):
+        text = "".join(ET.fromstring(content).itertext())
+        assert "laminating" in text
+        assert "stumps" in text
+
+
+def test_a_full_disk_leaves_no_picture(
+    comparison: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    figure = comparison_figure(comparison)
+    with pytest.raises(DataError, match=r"picture '.*x.svg' cannot be written: No space left"):
+        save_picture(figure, tmp_path / "x.svg")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["x", "x.gif", "x.svg.bak"])
+def test_other_kinds_of_pictures(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SettingError, match=r"must end in one of .svg, .png, .pdf, got '.*x"):
+        check_picture(tmp_path / name)
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be written: No such file or directory; name"):
+        check_picture(tmp_path / "no" / "x.svg")
+    (tmp_path / "d.svg").mkdir()
+    with pytest.raises(DataError, match="must be a file, but there is a folder"):
+        check_picture(tmp_path / "d.svg")
+
+
+def test_without_matplotlib_the_way_out_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SettingError, match=r"pip install 'boostsample\[report\]'"):
+        check_picture(tmp_path / "x.svg")

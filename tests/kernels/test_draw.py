@@ -1,0 +1,118 @@
+"""Draws against their naive twins."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.kernels import draw
+from tests import naive
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+SIZES = (1, 2, 15, 16, 17, 64, 200, 1000) if COMPILED else (1, 2, 17, 40)
+
+
+def weights_of(n: int, seed: int) -> list[NDArray[np.float32]]:
+    """Random, equal, zero in places, of very different sizes, and with one heavy example."""
+    rng = np.random.default_rng(seed)
+    holes = rng.random(n) * (rng.random(n) < 0.5)
+    holes[rng.integers(n)] = 1.0
+    heavy = np.full(n, 1e-7)
+    heavy[n // 2] = 1.0
+    wide = 10.0 ** rng.uniform(-30, 0, n)
+    return [w.astype(np.float32) for w in (rng.random(n), np.ones(n), holes, wide, heavy)]
+
+
+def ends_of(weight: NDArray[np.float32]) -> NDArray[np.float64]:
+    ends = np.full(-(-weight.size // draw.BLOCK), -1.0)
+    draw.cumulate(weight, ends)
+    return ends
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_cumulate(n: int) -> None:
+    for weight in weights_of(n, n):
+        so_far, want = 0.0, []
+        for i, w in enumerate(weight.tolist()):
+            so_far += w
+            if i % draw.BLOCK == draw.BLOCK - 1 or i == n - 1:
+                want.append(so_far)
+        np.testing.assert_allclose(ends_of(weight), want, rtol=1e-12)
+
+
+def run_pick(
+    weight: NDArray[np.float32], targets: NDArray[np.float64]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    examples, factors = np.full(targets.size, -1, np.int32), np.full(targets.size, -1.0)
+    gaps = np.diff(targets, prepend=0.0)
+    used = draw.pick(weight, ends_of(weight), gaps, 1.0, examples, factors)
+    return examples[:used], factors[:used]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_pick(n: int) -> None:
+    rng = np.random.default_rng(n)
+    for weight in weights_of(n, n):
+        total = float(weight.astype(np.float64).sum())
+        for size in (1, 3, 50):
+            # Multiples of 2**-20 of the total: their gaps add up to them again without rounding.
+            unit = total * 2.0**-20
+            targets = np.asarray(np.sort(rng.integers(0, 2**20, size)) * unit, np.float64)
+            examples, factors = run_pick(weight, targets)
+            hits = Counter(naive.pick(weight.tolist(), targets.tolist()))
+            assert examples.tolist() == sorted(hits)
+            want = [hits[i] / (size * float(weight[i])) for i in examples.tolist()]
+            np.testing.assert_allclose(factors, want, rtol=1e-12)
+            assert (weight[examples] > 0).all()
+
+
+def test_pick_at_the_ends() -> None:
+    weight = np.ones(40, np.float32)
+    examples, _ = run_pick(weight, np.array([0.0, 0.5, 1.0, 15.999, 16.0, 39.0, 39.999]))
+    assert examples.tolist() == [0, 1, 15, 16, 39]
+    examples, factors = run_pick(weight, np.array([40.0, 41.0]))  # rounding beyond the last end
+    assert (examples.tolist(), factors.tolist()) == ([39], [1.0])
+    weight[:7] = 0
+    assert run_pick(weight, np.array([0.0]))[0].tolist() == [7]
+
+
+@pytest.mark.parametrize("n", [n for n in SIZES if n > 1])
+def test_pivotal(n: int) -> None:
+    rng = np.random.default_rng(n)
+    for weight in weights_of(n, n):
+        present = int(np.count_nonzero(weight))
+        for size in {1, 2, present // 2, present - 1} - {0}:
+            if size >= present:
+                continue
+            uniforms = rng.random(n)
+            examples, inclusion = np.full(size, -1, np.int32), np.full(size, -1.0)
+            used = draw.pivotal(weight, size, uniforms, examples, inclusion)
+            assert used == size
+            assert len(set(examples.tolist())) == size
+            assert examples.tolist() == sorted(examples.tolist())
+            chosen, pi = naive.pivotal(weight.tolist(), size, uniforms.tolist())
+            assert examples.tolist() == chosen
+            np.testing.assert_allclose(inclusion, pi, rtol=1e-6)
+
+
+def test_pivotal_takes_the_heavy_ones_always() -> None:
+    weight = np.array([1, 1, 50, 1, 1, 60, 1, 1], np.float32)
+    for seed in range(20):
+        examples, inclusion = np.empty(4, np.int32), np.empty(4)
+        draw.pivotal(weight, 4, np.random.default_rng(seed).random(8), examples, inclusion)
+        assert {2, 5} <= set(examples.tolist())
+        np.testing.assert_allclose(inclusion, np.where(weight[examples] > 1, 1.0, 1 / 3))
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
+def test_one_signature_each() -> None:
+    test_pick(17)
+    test_pivotal(17)
+    kernels: list[Any] = [draw.cumulate, draw.pick, draw.pivotal]
+    for function in kernels:
+        assert len(function.signatures) == 1

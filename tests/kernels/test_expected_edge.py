@@ -1,0 +1,292 @@
+"""The kernels of e(Q,T) against quadrature and greedy search written from the definitions."""
+
+from __future__ import annotations
+
+import math
+import os
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.integrate import quad
+
+from boostsample.expected_edge import allocate, expected_edge, plan_family
+from boostsample.kernels import expected_edge as kernels
+from boostsample.mixture import Mixture
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+Array = NDArray[np.float64]
+
+
+def naive_edge(models: Array, unit_noise: Array, counts: list[int], inverse: float) -> float:
+    """The integral of ALL families' products from the definition, piece by piece."""
+    scales = np.sqrt(models[:, 2] + unit_noise * inverse)
+
+    def tail_and_moment(h: float, k: int) -> tuple[float, float]:
+        tail = moment = 0.0
+        for p, mean, variance, scale in zip(*models[k], scales[k], strict=True):
+            z = (h - mean) / scale
+            tail += p * 0.5 * math.erfc(z / math.sqrt(2))
+            density = math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) / scale
+            moment += p * density * (mean + variance / scale * z)
+        return tail, moment
+
+    def integrand(h: float) -> float:
+        both = [tail_and_moment(h, k) for k in range(len(counts))]
+        total = 0.0
+        for k, count in enumerate(counts):
+            if count > 0 and both[k][1] != 0:
+                product = count * both[k][1]
+                for other, (tail, _) in enumerate(both):
+                    power = counts[other] - (other == k)
+                    if power > 0:
+                        product *= math.exp(power * math.log1p(-tail)) if tail < 1 else 0.0
+                total += product
+        return total
+
+    used = models[:, 0] > 0
+    steps = np.linspace(-10, 10, 41)[:, None]
+    cuts = np.unique(models[:, 1][used] + steps * scales[used])
+    pieces = [
+        quad(integrand, a, b, epsabs=1e-12, epsrel=1e-9, limit=200) for a, b in pairwise(cuts)
+    ]
+    return float(sum(piece[0] for piece in pieces))
+
+
+def random_problem(
+    rng: np.random.Generator, n_families: int, n_components: int
+) -> tuple[Array, Array]:
+    """(K, 3, J) mixtures of scales from 1e-5 to 0.3, and 1 - mu^2."""
+    models = np.empty((n_families, 3, n_components))
+    for model in models:
+        model[0] = rng.dirichlet(np.ones(n_components))
+        model[1] = rng.uniform(-0.1, 0.3, n_components)
+        model[2] = 10 ** rng.uniform(-10, -1, n_components)
+    return models, 1 - models[:, 1] ** 2
+
+
+@pytest.mark.parametrize("seed", range(12 if COMPILED else 2))
+def test_one_mixture(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    models, noise = random_problem(rng, 1, 1 + seed % 4)
+    for count in (1, 2, 7, 60, 1000, 100_000) if COMPILED else (1, 2, 1000):
+        for inverse in (0.0, 1e-5, 1e-3, 0.1):
+            e = kernels.expected_edge(models, noise, np.array([count]), inverse)
+            assert e == pytest.approx(naive_edge(models, noise, [count], inverse), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8 if COMPILED else 2))
+def test_families(seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    n_families = 2 + seed % 3
+    models, noise = random_problem(rng, n_families, 2)
+    for inverse in (0.0, 1e-4, 1e-2):
+        counts = rng.integers(0, 3, n_families) * 10 ** rng.integers(0, 5, n_families)
+        counts[seed % n_families] += 1
+        e = kernels.expected_edge(models, noise, counts, inverse)
+        assert e == pytest.approx(naive_edge(models, noise, counts.tolist(), inverse), abs=1e-6)
+
+
+def test_a_family_is_the_sum_of_its_halves(rng: np.random.Generator) -> None:
+    models, noise = random_problem(rng, 1, 3)
+    whole = kernels.expected_edge(models, noise, np.array([30]), 1e-3)
+    two = np.concatenate([models, models]), np.concatenate([noise, noise])
+    assert kernels.expected_edge(*two, np.array([12, 18]), 1e-3) == pytest.approx(whole, abs=1e-7)
+    assert kernels.expected_edge(*two, np.array([0, 30]), 1e-3) == pytest.approx(whole, abs=1e-7)
+
+
+def test_unused_components_change_nothing(rng: np.random.Generator) -> None:
+    models, _ = random_problem(rng, 1, 2)
+    more = np.concatenate([models, [[[0.0], [0.9], [0.1]]]], axis=2)
+    counts = np.array([20])
+    assert kernels.expected_edge(more, np.ones((1, 3)), counts, 1e-3) == pytest.approx(
+        kernels.expected_edge(models, np.ones((1, 2)), counts, 1e-3), abs=1e-15
+    )
+
+
+def test_points_without_noise() -> None:
+    models = np.array([[[0.3, 0.7], [0.2, 0.1], [0.0, 0.0]]])
+    for count in (1, 2, 5, 40):
+        e = kernels.expected_edge(models, np.ones((1, 2)), np.array([count]), 0.0)
+        assert e == pytest.approx(0.2 - 0.1 * 0.7**count, abs=1e-8)
+
+
+def test_e_never_falls_with_more_exact_features(rng: np.random.Generator) -> None:
+    models, noise = random_problem(rng, 1, 3)
+    counts = [1, 2, 3, 5, 9, 20, 50, 200, 1000]
+    edges = [kernels.expected_edge(models, noise, np.array([q]), 0.0) for q in counts]
+    assert np.diff(edges).min() > -1e-9
+
+
+def test_tails(rng: np.random.Generator) -> None:
+    models, _ = random_problem(rng, 1, 3)
+    model = models[0]
+    scales = np.sqrt(model[2])
+    slopes = model[2] / scales
+    nodes = np.sort((model[1] + scales * np.linspace(-8, 8, 9)[:, None]).ravel())
+    tail, moment = np.empty((2, nodes.size))
+    kernels._tails(nodes, model, scales, slopes, tail, moment)
+    z = (nodes[:, None] - model[1]) / scales
+    exact = model[0] * 0.5 * np.vectorize(math.erfc)(z / math.sqrt(2))
+    np.testing.assert_allclose(tail, exact.sum(axis=1), rtol=1e-7, atol=1e-17)
+    density = model[0] * np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) / scales
+    exact = density * (model[1] + slopes * z)
+    np.testing.assert_allclose(moment, exact.sum(axis=1), rtol=1e-6, atol=1e-9)
+
+
+def test_quantile_is_below() -> None:
+    for p in (1e-12, 1e-5, 0.01, 0.2, 0.49, 0.51, 0.9, 0.9999, 1 - 1e-9):
+        z = kernels._quantile_below(p)
+        assert 0.5 * math.erfc(z / math.sqrt(2)) >= p
+        assert 0.5 * math.erfc((z + 4e-3) / math.sqrt(2)) < p
+
+
+def test_powers(rng: np.random.Generator) -> None:
+    for exponent in (0, 1, 2, 3, 7, 8, 1001):
+        base = rng.uniform(0.99, 1, 5)
+        target = rng.random(5)
+        expected = target * base**exponent
+        kernels._raise(base.copy(), exponent, target)
+        np.testing.assert_allclose(target, expected, rtol=1e-12)
+
+
+def naive_best(
+    models: Array, noise: Array, n_features: list[int], inverse: list[float]
+) -> tuple[int, float]:
+    edges = [
+        kernels.expected_edge(models, noise, np.array([q]), t)
+        for q, t in zip(n_features, inverse, strict=True)
+    ]
+    return int(np.argmax(edges)), max(edges)
+
+
+@pytest.mark.parametrize("seed", range(120 if COMPILED else 2))
+def test_best_pair(seed: int) -> None:
+    """The coarse search finds the best pair of the whole grid."""
+    rng = np.random.default_rng(seed)
+    models, noise = random_problem(rng, 1, 1 + seed % 3)
+    n_examples = int(rng.choice([500, 60_000]))
+    budget = int(n_examples * rng.choice([0.05, 1, 10]))
+    n_features = int(rng.choice([3, 40, 17_000]))
+    most = min(n_features, budget)
+    grid = np.unique(np.geomspace(1, most, 60 if COMPILED else 15).astype(np.int64))
+    inverse = np.where(budget // grid >= n_examples, 0.0, 1.0 / (budget // grid))
+    best = np.empty(1, np.int64)
+    edges = np.empty(1)
+    sizes = np.array([grid.size])
+    kernels.best_pair(models, noise, grid[None], inverse[None], sizes, best, edges)
+    at, edge = naive_best(models, noise, grid.tolist(), inverse.tolist())
+    assert edges[0] == pytest.approx(edge, abs=1e-6)
+    if abs(edges[0] - edge) > 1e-9:
+        assert best[0] == at
+
+
+def test_best_pair_reads_only_its_own_part_of_the_grid() -> None:
+    models = np.array([[[1.0], [0.0], [0.01]]] * 2)
+    grid = np.array([[1, 2, 4, 4], [1, 2, 4, 8]])
+    inverse = np.zeros((2, 4))
+    best = np.empty(2, np.int64)
+    edges = np.empty(2)
+    kernels.best_pair(models, np.ones((2, 1)), grid, inverse, np.array([3, 1]), best, edges)
+    assert best.tolist() == [2, 0]
+    assert edges[1] == pytest.approx(0, abs=1e-8)
+
+
+def naive_greedy(
+    models: Array, noise: Array, sizes: list[int], budget: int, n_examples: int
+) -> float:
+    """One feature at a time, to the very end; the largest e on the way."""
+    counts = np.zeros(len(sizes), np.int64)
+    best = -math.inf
+    for total in range(1, min(budget, sum(sizes)) + 1):
+        n = min(n_examples, budget // total)
+        inverse = 0.0 if n == n_examples else 1 / n
+        edges = []
+        for k, size in enumerate(sizes):
+            more = counts + (np.arange(len(sizes)) == k)
+            allowed = more[k] <= size
+            e = kernels.expected_edge(models, noise, more, inverse) if allowed else -math.inf
+            edges.append(e)
+        counts[int(np.argmax(edges))] += 1
+        best = max(best, *edges)
+    return best
+
+
+def greedy_problem(seed: int) -> tuple[Array, Array, list[int], int, int]:
+    """Families of edges like those of boosting, at a budget that bites."""
+    rng = np.random.default_rng(seed)
+    n_families = int(rng.integers(2, 6))
+    n_components = int(rng.integers(1, 4))
+    scale = 10 ** rng.uniform(-2.5, -1)
+    models = np.empty((n_families, 3, n_components))
+    for model in models:
+        model[0] = rng.dirichlet(np.ones(n_components))
+        model[1] = rng.normal(0.03, scale, n_components)
+        model[2] = (scale * 10 ** rng.uniform(-0.7, 0.5, n_components)) ** 2
+    n_examples = int(rng.choice([300, 60_000]))
+    sizes = rng.choice([4, 30, 150] if COMPILED else [3, 6], n_families).tolist()
+    return models, 1 - models[:, 1] ** 2, sizes, int(n_examples * rng.choice([1, 10])), n_examples
+
+
+@pytest.mark.parametrize("seed", range(25 if COMPILED else 2))
+def test_allocation_against_single_steps_to_the_end(seed: int) -> None:
+    models, noise, sizes, budget, n_examples = greedy_problem(seed)
+    counts = np.empty(len(sizes), np.int64)
+    edge, n = kernels.allocate(models, noise, np.array(sizes), budget, n_examples, counts)
+    total = int(counts.sum())
+    assert total >= 1
+    assert (counts <= sizes).all()
+    assert (counts >= 0).all()
+    assert n == min(n_examples, budget // total)
+    exact = kernels.expected_edge(models, noise, counts, 0.0 if n == n_examples else 1 / n)
+    scale = math.sqrt(models[:, 2].max())
+    assert edge == pytest.approx(exact, abs=1e-4 * scale)
+    greedy = naive_greedy(models, noise, sizes, budget, n_examples)
+    assert exact >= greedy - 0.006 * max(abs(greedy), scale)
+
+
+def test_allocation_passes_the_end_of_exact_samples() -> None:
+    """e falls where the sample stops being exact, and is highest far beyond."""
+    models = np.array([[[1.0], [0.0], [7e-5]]])
+    noise = np.ones((1, 1))
+    counts = np.empty(1, np.int64)
+    edge, n = kernels.allocate(models, noise, np.array([5000]), 600_000, 60_000, counts)
+    exact = kernels.expected_edge(models, noise, np.array([10]), 0.0)
+    assert kernels.expected_edge(models, noise, np.array([12]), 1 / 50_000) < 0.95 * exact < edge
+    assert edge > 1.001 * exact
+    assert 20 <= counts[0] <= 40
+    assert n == 600_000 // counts[0]
+
+
+def test_allocation_looks_beyond_a_dip() -> None:
+    """With 15 looks the fourth feature takes two of five examples, and the fifth costs nothing."""
+    models = np.array([[[1.0], [0.0], [0.06]]])
+    noise = np.ones((1, 1))
+    e = [kernels.expected_edge(models, noise, np.array([q]), 1 / (15 // q)) for q in range(1, 16)]
+    assert e[3] < e[2] < e[4] == max(e)
+    counts = np.empty(1, np.int64)
+    _, n = kernels.allocate(models, noise, np.array([50]), 15, 1500, counts)
+    assert (counts[0], n) == (5, 3)
+
+
+def test_allocation_within_the_smallest_budget() -> None:
+    models = np.array([[[1.0], [0.0], [1e-4]], [[1.0], [0.1], [1e-4]]])
+    counts = np.empty(2, np.int64)
+    edge, n = kernels.allocate(models, np.ones((2, 1)), np.array([9, 9]), 1, 100, counts)
+    assert counts.tolist() == [0, 1]
+    assert n == 1
+    assert edge == pytest.approx(0.1, abs=1e-6)
+    kernels.allocate(models, np.ones((2, 1)), np.array([1, 1]), 1000, 10, counts)
+    assert counts.tolist() == [1, 1]
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
+def test_one_signature() -> None:
+    one = Mixture([0.5, 0.5], [0.0, 0.1], [1e-4, 0])
+    for n_examples in (100, math.inf):
+        expected_edge(one, 3, n_examples)
+    plan_family([one, Mixture(1, 0.1, 1)], [3, 4], 10, 100, unit_noise=1)
+    allocate([one, Mixture(*one.parameters)], [3, 4], 10, 100)
+    for name in kernels.__all__:
+        assert len(getattr(kernels, name).signatures) == 1, name

@@ -1,0 +1,269 @@
+"""The mixture kernels against EM written from the definitions with plain loops."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from boostsample.kernels import mixture as kernels
+from boostsample.mixture import fit_mixture, fit_mixtures
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+Array = NDArray[np.float64]
+FLOOR = 1e-6
+
+
+def normal(x: float, mean: float, variance: float) -> float:
+    return math.exp(-0.5 * (x - mean) ** 2 / variance) / math.sqrt(2 * math.pi * variance)
+
+
+def naive_step(x: Array, w: Array, noise: Array, model: Array, extreme: bool) -> Array:
+    """One EM step: extreme deconvolution, or for equal noise the closed form of the M step."""
+    new = np.zeros_like(model)
+    shares = np.array(
+        [[p * normal(xi, m, s + v) for p, m, s in model.T] for xi, v in zip(x, noise, strict=True)]
+    )
+    shares /= shares.sum(axis=1, keepdims=True)
+    for j, (_, mean, variance) in enumerate(model.T):
+        q = shares[:, j] * w
+        if extreme:
+            gain = variance / (variance + noise)
+            b = mean + gain * (x - mean)
+            left = gain * noise
+        else:
+            b = x
+            left = -noise
+        new[0, j] = q.sum() / w.sum()
+        new[1, j] = (q * b).sum() / q.sum()
+        new[2, j] = max((q * ((b - new[1, j]) ** 2 + left)).sum() / q.sum(), FLOOR)
+    return new
+
+
+def naive_log_likelihood(x: Array, w: Array, noise: Array, model: Array) -> float:
+    total = 0.0
+    for xi, wi, v in zip(x, w, noise, strict=True):
+        density = sum(p * normal(xi, m, s + v) for p, m, s in model.T if p > 0)
+        total += wi * math.log(density)
+    return total / float(w.sum())
+
+
+def columns(x: Array, weights: Array | float = 1.0, noise: Array | float = 0.0) -> Array:
+    data = np.zeros((4, x.size))
+    data[0] = x
+    data[2] = weights
+    data[3] = noise
+    return data
+
+
+def fit(
+    x: Array,
+    n_components: int,
+    *,
+    weights: Array | None = None,
+    noise: Array | float = 0.0,
+    warm: Array | None = None,
+    tolerance: float = 1e-5,
+    n_iterations: int = 200,
+) -> tuple[Array, float, int]:
+    data = columns(np.sort(x), np.ones(x.size) if weights is None else weights, noise)
+    models = np.empty((1, 3, n_components))
+    if warm is not None:
+        models[0] = warm
+    fits = np.empty((1, 2))
+    kernels.fit_segments(
+        data,
+        bool(data[3].min() < data[3].max()),
+        np.array([0, x.size]),
+        FLOOR,
+        tolerance,
+        n_iterations,
+        np.array([warm is not None]),
+        models,
+        fits,
+    )
+    return models[0], float(fits[0, 0]), int(fits[0, 1])
+
+
+def some_edges(rng: np.random.Generator, n: int) -> Array:
+    return np.where(rng.random(n) < 0.6, rng.normal(0.02, 0.01, n), rng.normal(0.07, 0.02, n))
+
+
+@pytest.mark.parametrize("noise", ["none", "one", "each"])
+@pytest.mark.parametrize("n", [8, 24])
+def test_a_step_is_the_naive_one(rng: np.random.Generator, n: int, noise: str) -> None:
+    x = np.sort(some_edges(rng, n))
+    w = rng.uniform(0.5, 2, n)
+    model = np.array([[0.5, 0.3, 0.2], [0.01, 0.05, 0.08], [2e-4, 1e-4, 4e-4]])
+    v = {
+        "none": np.zeros(n),
+        "one": np.full(n, 1e-4),
+        "each": rng.uniform(1e-5, 2e-4, n),
+    }[noise]
+    data = columns(x, w, v)
+    each = noise == "each"
+    work = np.empty((5, n))
+    kernels._expect(data, each, model, work)
+    assert kernels._mean_log_likelihood(data, work) == pytest.approx(
+        naive_log_likelihood(x, w, v, model), abs=1e-8
+    )
+    expected = naive_step(x, w, v, model, extreme=each)
+    kernels._maximise(data, each, FLOOR, work, model)
+    np.testing.assert_allclose(model, expected, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("noise", ["one", "each"])
+def test_likelihood_never_falls(rng: np.random.Generator, noise: str) -> None:
+    n = 16
+    x = np.sort(some_edges(rng, n))
+    each = noise == "each"
+    data = columns(x, noise=rng.uniform(1e-5, 3e-4, n) if each else 2e-4)
+    model = np.array([[0.5, 0.5], [0.0, 0.05], [1e-4, 1e-3]])
+    work = np.empty((4, n))
+    seen = []
+    for _ in range(15):
+        kernels._expect(data, each, model, work)
+        seen.append(kernels._mean_log_likelihood(data, work))
+        kernels._maximise(data, each, FLOOR, work, model)
+    assert np.diff(seen).min() > -1e-7
+
+
+def test_groups_never_lower_their_bound_and_keep_the_moments(rng: np.random.Generator) -> None:
+    n = 200 if COMPILED else 60
+    x = np.sort(some_edges(rng, n))
+    w = rng.uniform(0.5, 2, n)
+    data = np.empty((4, 40))
+    kernels._group(columns(x, w, 0.1), data)
+    assert (data[3] == 0.1).all()
+    assert data[2].sum() == pytest.approx(w.sum())
+    assert data[2] @ data[0] == pytest.approx(w @ x)
+    assert data[2] @ (data[0] ** 2 + data[1]) == pytest.approx(w @ x**2)
+    assert (np.diff(data[0]) > 0).all()
+    assert data[1, 0] == data[1, -1] == 0  # the extremes stand alone
+    np.testing.assert_allclose([data[0, 0], data[0, -1]], [x[0], x[-1]])
+
+
+def test_fitted_model_is_a_fixed_point_of_the_naive_step(rng: np.random.Generator) -> None:
+    x = np.sort(some_edges(rng, 300 if COMPILED else 24))
+    w = np.ones(x.size)
+    model, likelihood, _ = fit(x, 2, tolerance=1e-12, n_iterations=2000 if COMPILED else 60)
+    assert likelihood == pytest.approx(naive_log_likelihood(x, w, 0 * x, model), abs=1e-7)
+    again = naive_step(x, w, 0 * x, model, extreme=False)
+    np.testing.assert_allclose(again, model, rtol=1e-3 if COMPILED else 0.1, atol=1e-6)
+
+
+def test_many_edges_are_fitted_in_groups(rng: np.random.Generator) -> None:
+    x = np.sort(some_edges(rng, kernels.MAX_GROUPS + 3))
+    model, likelihood, _ = fit(x, 1)
+    np.testing.assert_allclose(model[:, 0], [1, x.mean(), x.var()], rtol=1e-9)
+    assert likelihood == pytest.approx(naive_log_likelihood(x, 0 * x + 1, 0 * x, model), abs=1e-7)
+
+
+def test_segments_are_fitted_apart(rng: np.random.Generator) -> None:
+    sets = [np.sort(some_edges(rng, n)) for n in (5, 9, 1)]
+    models = np.empty((3, 3, 2))
+    fits = np.empty((3, 2))
+    data = columns(np.concatenate(sets))
+    first = np.array([0, 5, 14, 15])
+    warm = np.zeros(3, np.bool_)
+    kernels.fit_segments(data, False, first, FLOOR, 1e-5, 50, warm, models, fits)
+    for own, model in zip(sets, models, strict=True):
+        alone, _, _ = fit(own, 2, n_iterations=50)
+        np.testing.assert_array_equal(model, alone)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [[0.03], [0.8] * 12, [0.8] * 2, [0.1, 0.2], [0.0, 0.0, 0.0, 0.5], [1e-300, 0.0, -1e-300]],
+    ids=str,
+)
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+def test_degenerate_edges(x: list[float], noise: float) -> None:
+    values = np.array(x)
+    model, likelihood, _ = fit(values, 3, noise=noise)
+    assert np.isfinite(model).all()
+    assert math.isfinite(likelihood)
+    assert model[0].sum() == pytest.approx(1)
+    assert (model[2] >= FLOOR).all()
+    assert model[0] @ model[1] == pytest.approx(values.mean(), abs=1e-9)
+    assert (model[1] >= values.min() - 1e-9).all()
+    assert (model[1] <= values.max() + 1e-9).all()
+    # A fit locked in by such a round does not hold back the next one.
+    spread = np.linspace(0, 0.2, 12)
+    if model[0].min() > 0:
+        warm, _, _ = fit(spread, 3, warm=model)
+        assert warm[0] @ (warm[2] + warm[1] ** 2) == pytest.approx((spread**2).mean(), rel=1e-3)
+
+
+@settings(max_examples=60 if COMPILED else 5, deadline=None)
+@given(
+    st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=200 if COMPILED else 8),
+    st.integers(1, 5),
+    st.sampled_from([0.0, 1e-5, 1e-2]),
+    st.booleans(),
+)
+def test_never_nan(values: list[float], n_components: int, noise: float, each: bool) -> None:
+    x = np.array(values)
+    level = np.linspace(noise, 2 * noise, x.size) if each else noise
+    model, likelihood, _ = fit(x, n_components, noise=level)
+    assert np.isfinite(model).all()
+    assert math.isfinite(likelihood)
+    assert model[0].min() >= 0
+    assert model[0].sum() == pytest.approx(1)
+    assert model[2].min() >= FLOOR
+
+
+def test_weights_are_repetitions(rng: np.random.Generator) -> None:
+    x = np.sort(some_edges(rng, 12))
+    copies = rng.integers(1, 4, 12)
+    weighted, one, _ = fit(x, 2, weights=copies.astype(np.float64), n_iterations=20)
+    assert one == pytest.approx(
+        naive_log_likelihood(x, copies.astype(np.float64), 0 * x, weighted), abs=1e-7
+    )
+    repeated = np.repeat(x, copies)
+    assert one == pytest.approx(
+        naive_log_likelihood(repeated, np.ones(repeated.size), 0 * repeated, weighted), abs=1e-7
+    )
+
+
+def test_starts_are_valid_models(rng: np.random.Generator) -> None:
+    for x in (some_edges(rng, 9), np.zeros(7), np.array([0.1, 0.1, 0.4])):
+        data = columns(np.sort(x))
+        for kind in range(kernels.N_STARTS):
+            model = np.full((3, 4), np.nan)
+            kernels._start(kind, data, FLOOR, model)
+            assert model[0].sum() == pytest.approx(1)
+            assert np.isfinite(model).all()
+            assert model[2].min() >= FLOOR
+            assert model[0] @ model[1] == pytest.approx(x.mean())
+            used = model[0] > 0
+            assert (np.diff(model[1, used]) >= -1e-12).all()
+
+
+def test_widest_gaps(rng: np.random.Generator) -> None:
+    x = np.concatenate([rng.uniform(0, 0.01, 4), rng.uniform(0.1, 0.11, 2), [0.5]])
+    data = columns(np.sort(x))
+    model = np.empty((3, 3))
+    kernels._start(6, data, FLOOR, model)
+    np.testing.assert_allclose(model[0], [4 / 7, 2 / 7, 1 / 7])
+
+
+def test_fast_exponential() -> None:
+    for x in (0.0, 1e-12, 0.3, 1.0, 7.7, 20.0, 40.5):
+        assert kernels._exp_minus(x) == pytest.approx(math.exp(-x), rel=1e-8)
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
+def test_one_signature() -> None:
+    start = fit_mixture([0.1, 0.2, 0.3], 2)
+    fit_mixture([0.1, 0.2], 2, start=start, noise_variance=[0.1, 0.2], weights=[1, 2])
+    fit_mixtures(
+        [[1, 2], np.array([1.5, 2], np.float32)], 2, starts=[start, None], noise_variance=0
+    )
+    for name in kernels.__all__:
+        assert len(getattr(kernels, name).signatures) == 1, name

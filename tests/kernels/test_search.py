@@ -1,0 +1,272 @@
+"""Stump search against its naive twin."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.kernels.search import GROUP, N_BINS, search_kernels
+from boostsample.weights import lanes_and_blocks
+from tests import naive
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+LABELS = (1, 2, 3, 5, 8, 9, 10, 16, 17, 26, 100)
+ROOT = Path(__file__).resolve().parents[2]
+
+
+#: Small, so that histograms are moved to the sums several times.
+ROWS_A_BIN = 2
+
+
+def padded(weights: NDArray[Any]) -> NDArray[np.float32]:
+    """Flat rows, each padded with zeros to whole vectors."""
+    n, n_labels = weights.shape
+    lanes, blocks = lanes_and_blocks(n_labels)
+    rows = np.zeros((n, lanes * blocks), np.float32)
+    rows[:, :n_labels] = weights
+    return rows.ravel()
+
+
+def run_search(
+    bins: NDArray[np.uint8],
+    features: NDArray[np.int64],
+    weights: NDArray[np.float32],
+    n_bins: int = N_BINS,
+    start: int = 0,
+    examples: NDArray[np.int32] | None = None,
+    tie: float = 0.0,
+    rows_a_bin: int = 64,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    n_labels = weights.shape[1]
+    lanes, blocks = lanes_and_blocks(n_labels)
+    rows, q, width = padded(weights), features.size, lanes * blocks
+    hist = np.full(GROUP * N_BINS * width, 9.0, np.float32)  # stale on purpose
+    sums = np.full(GROUP * N_BINS * width, 9.0)
+    thresholds, edges = np.empty(q, np.int16), np.empty(q)
+    votes = np.empty((q, n_labels), np.int8)
+    search_kernels(lanes, blocks).search(
+        bins,
+        features,
+        np.full(q, n_bins, np.int16),
+        start,
+        np.empty(0, np.int32) if examples is None else examples,
+        rows,
+        rows.reshape(-1, width).astype(np.float64).sum(axis=0),
+        tie,
+        ROWS_A_BIN,
+        hist,
+        sums,
+        thresholds,
+        votes,
+        edges,
+    )
+    return thresholds, votes, edges
+
+
+def check_search(bins: NDArray[np.uint8], weights: NDArray[np.float32], **how: Any) -> None:
+    """Every feature against the plain loops; near ties may go either way, by rounding only."""
+    features = np.arange(len(bins))
+    thresholds, votes, edges = run_search(bins, features, weights, **how)
+    columns = np.arange(len(weights)) + how.get("start", 0)
+    columns = how.get("examples", columns)
+    close = 1e-6 * float(np.abs(weights.astype(np.float64)).sum()) + 1e-37
+    for q in features:
+        column = bins[q, columns].tolist()
+        best, _, edge, all_edges = naive.search(column, weights, how.get("n_bins", N_BINS))
+        assert edges[q] == pytest.approx(edge, abs=close)
+        assert all_edges[thresholds[q] - 1] == pytest.approx(edge, abs=close)
+        if sorted(all_edges)[-1] - sorted([*all_edges, -9])[-2] > 4 * close:
+            assert thresholds[q] == best
+        sums = np.array(naive.bin_sums(column, int(thresholds[q]), weights))
+        clear = np.abs(sums) > close
+        np.testing.assert_array_equal(votes[q][clear], np.where(sums >= 0, 1, -1)[clear])
+        assert set(votes[q].tolist()) <= {-1, 1}
+
+
+@pytest.mark.parametrize("n_labels", LABELS)
+def test_search_on_random_rows(n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    n = 40 if COMPILED else 8
+    weights = (rng.normal(size=(n, n_labels)) / (n * n_labels)).astype(np.float32)
+    for n_features in (1, 3, 4, 9):  # groups of four and what is left over
+        check_search(rng.integers(0, 6, (n_features, n)).astype(np.uint8), weights)
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 16, 17])
+def test_search_on_extreme_rows(n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    weights = rng.normal(size=(12, n_labels)).astype(np.float32)
+    constant = np.full((1, 12), 3, np.uint8)
+    missing = np.zeros((1, 12), np.uint8)
+    ends = rng.choice([0, 1, 255], (3, 12)).astype(np.uint8)
+    for bins in (constant, missing, ends, np.concatenate([constant, ends, missing])):
+        check_search(bins, weights)
+        check_search(bins, np.abs(weights))
+        check_search(bins, weights * np.float32(1e-30))
+        check_search(bins[:, :1].copy(), weights[:1])  # one example
+    spread = 10.0 ** rng.uniform(-30, 0, weights.shape)
+    check_search(ends, np.copysign(spread, weights).astype(np.float32))
+    check_search(ends, np.zeros((12, n_labels), np.float32))
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 17])
+def test_search_reads_the_examples_that_are_named(n_labels: int) -> None:
+    rng = np.random.default_rng(0)
+    bins = rng.integers(0, 5, (5, 30)).astype(np.uint8)
+    weights = rng.normal(size=(9, n_labels)).astype(np.float32)
+    check_search(bins, weights, start=13)
+    check_search(bins, weights, examples=rng.permutation(30)[:9].astype(np.int32))
+    check_search(bins, weights, examples=np.full(9, 29, np.int32))
+
+
+def test_search_takes_the_features_that_are_named() -> None:
+    rng = np.random.default_rng(1)
+    bins = rng.integers(0, 5, (6, 20)).astype(np.uint8)
+    weights = rng.normal(size=(20, 3)).astype(np.float32)
+    order = np.array([5, 0, 5, 2, 3, 3, 1])
+    whole = run_search(bins, np.arange(6), weights)
+    some = run_search(bins, order, weights)
+    for got, want in zip(some, whole, strict=True):
+        np.testing.assert_array_equal(got, want[order])
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 17])
+def test_ties_go_to_the_lowest_threshold(n_labels: int) -> None:
+    # Whole numbers, so that no sum rounds: thresholds 1 .. 3 and 4 .. 6 cut alike.
+    bins = np.array([[3, 3, 6, 6], [0, 0, 6, 6], [2, 3, 4, 5]], np.uint8)
+    weights = np.ones((4, n_labels), np.float32)
+    weights[2:] = -1
+    thresholds, votes, edges = run_search(bins, np.arange(3), weights)
+    np.testing.assert_array_equal(thresholds, [4, 1, 4])
+    np.testing.assert_array_equal(edges, 4 * n_labels)
+    np.testing.assert_array_equal(votes, -1)
+    thresholds, votes, _ = run_search(bins, np.arange(3), np.zeros((4, n_labels), np.float32))
+    np.testing.assert_array_equal(thresholds, 1)  # everything ties
+    np.testing.assert_array_equal(votes, 1)  # a sum of 0 votes +1
+
+
+def test_edges_within_the_tie_go_to_the_lowest_threshold() -> None:
+    bins = np.array([[1, 2, 3, 4]], np.uint8)
+    weights = np.array([[-1.0], [-0.001], [1.0], [1.0]], np.float32)  # best cut: 3, then 2
+    for tie, want in ((0.0, 3), (0.0019, 3), (0.0021, 2), (3.0, 1)):
+        assert run_search(bins, np.arange(1), weights, tie=tie)[0][0] == want
+
+
+@pytest.mark.parametrize("rows_a_bin", [1, 2, 64])
+def test_long_sums_keep_their_digits(rows_a_bin: int) -> None:
+    """Equal float32 terms would all round alike: a plain float32 sum of them drifts by 1e-5."""
+    n = 60_000 if COMPILED else 300
+    bins = np.random.default_rng(0).integers(1, 3, (5, n)).astype(np.uint8)
+    weights = np.full((n, 1), 1 / (3 * n), np.float32)
+    _, _, edges = run_search(bins, np.arange(5), weights, n_bins=3, rows_a_bin=rows_a_bin)
+    np.testing.assert_allclose(edges, weights.astype(np.float64).sum(), rtol=1e-7)
+
+
+@pytest.mark.parametrize("rows_a_bin", [1, 2, 3, 64])
+def test_search_adds_up_every_row_whatever_the_chunks(rows_a_bin: int) -> None:
+    rng = np.random.default_rng(3)
+    n = 300 if COMPILED else 30
+    weights = rng.normal(size=(n, 3)).astype(np.float32)
+    bins = np.minimum(rng.geometric(0.4, (6, n)), 4).astype(np.uint8)  # skewed, as pixels are
+    check_search(bins, weights, n_bins=5, rows_a_bin=rows_a_bin)
+
+
+def test_a_top_bin_whose_weights_cancel_is_a_candidate() -> None:
+    """Missing values apart, "nothing is at least b" is the constant stump; with them it is not."""
+    bins = np.array([[0, 1, 2, 2]], np.uint8)
+    weights = np.array([[3.0], [2.0], [1.0], [-1.0]], np.float32)
+    thresholds, _, edges = run_search(bins, np.arange(1), weights, n_bins=3)
+    assert naive.search(bins[0].tolist(), weights, 3)[0] == 2
+    assert (int(thresholds[0]), float(edges[0])) == (2, 5.0)
+
+
+def test_bins_above_the_last_one_in_use_are_no_candidates() -> None:
+    rng = np.random.default_rng(2)
+    weights = np.abs(rng.normal(size=(7, 3))).astype(np.float32)
+    bins = np.array([[1, 2, 2, 1, 3, 3, 3]], np.uint8)
+    thresholds, _, _ = run_search(bins, np.arange(1), weights, n_bins=200)
+    assert thresholds[0] == 1
+
+
+@pytest.mark.parametrize("n_labels", LABELS)
+def test_label_sums_and_signed_edges(n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    lanes, blocks = lanes_and_blocks(n_labels)
+    kernels = search_kernels(lanes, blocks)
+    bins = rng.integers(0, 6, (5, 40)).astype(np.uint8)
+    every = np.empty(0, np.int32)
+    for start, examples in ((0, every), (7, every), (0, rng.integers(0, 40, 12, np.int32))):
+        n = examples.size or 25
+        weights = rng.normal(size=(n, n_labels)).astype(np.float32)
+        columns = examples if examples.size else np.arange(start, start + n)
+        rows = padded(weights)
+        features = np.array([3, 0, 3])
+        thresholds = np.array([2, 1, 255], np.int16)
+        votes = rng.choice([-1, 1], (3, n_labels)).astype(np.int8)
+        edges = np.empty(3)
+        kernels.signed_edges(bins, features, thresholds, votes, start, examples, rows, edges)
+        for q in range(3):
+            sums = np.full(lanes * blocks, 9.0)
+            column = bins[features[q]]
+            kernels.label_sums(column, thresholds[q], start, examples, rows, sums)
+            want = naive.bin_sums(column[columns].tolist(), int(thresholds[q]), weights)
+            np.testing.assert_array_equal(sums[:n_labels], want)  # one order, so the same bits
+            np.testing.assert_array_equal(sums[n_labels:], 0.0)
+            assert edges[q] == pytest.approx(float(votes[q] @ np.array(want)), abs=1e-9)
+
+
+def test_one_signature_each() -> None:
+    """Runs of their own, so that no other test's argument types count."""
+    search_kernels.cache_clear()
+    rng = np.random.default_rng(0)
+    check_search(
+        rng.integers(0, 5, (5, 9)).astype(np.uint8), rng.normal(size=(9, 3)).astype(np.float32)
+    )
+    if not COMPILED:
+        pytest.skip("nothing is compiled under NUMBA_DISABLE_JIT")
+    assert len(search_kernels(4, 1).search.signatures) == 1
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
+def test_kernels_of_different_widths_have_different_symbols() -> None:
+    """numba links cached kernels by name: the same name for two widths calls the wrong one."""
+    names = set()
+    for lanes, blocks in ((1, 1), (4, 1), (8, 3)):
+        for function in search_kernels(lanes, blocks):
+            names.add(function.py_func.__qualname__)
+    assert len(names) == 9
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
+def test_kernels_cached_by_different_processes_work_together(tmp_path: Path) -> None:
+    """Two widths compiled apart, then loaded together: the right numbers, nothing compiled anew."""
+
+    def run(*labels: int) -> list[str]:
+        code = f"""
+import numpy as np
+from tests.kernels import test_search as t
+from boostsample.weights import lanes_and_blocks
+for n_labels in {labels}:
+    kernels = t.search_kernels(*lanes_and_blocks(n_labels))
+    t.test_label_sums_and_signed_edges(n_labels)
+    t.test_search_on_random_rows(n_labels)
+    missed = [k.py_func.__name__ for k in kernels if sum(k.stats.cache_misses.values())]
+    print(n_labels, *missed)
+"""
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done.stdout.splitlines()
+
+    run(2)
+    run(3)
+    assert run(2, 3) == ["2", "3"]

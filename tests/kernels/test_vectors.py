@@ -1,0 +1,160 @@
+"""Vectors: each operation, compiled, equals its one-line NumPy twin lane by lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample._jit import kernel, kernel_for
+from boostsample.kernels import vectors
+from boostsample.kernels.vectors import (
+    add,
+    at_least,
+    choose,
+    fill,
+    is_zero,
+    load,
+    magnitude,
+    multiply,
+    store,
+    total,
+    widen,
+)
+
+LANES = (1, 2, 4, 8, 16)
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-45, 3e38, -3e38, 0.1, -0.3, 7.0]
+
+
+def numbers(lanes: int, seed: int) -> NDArray[np.float32]:
+    rng = np.random.default_rng(seed)
+    return rng.choice(np.array(SPECIAL, np.float32), lanes)
+
+
+def through(lanes: int, operation: Callable[..., Any]) -> Callable[..., NDArray[np.float32]]:
+    """Apply an operation of two vectors to lanes of two arrays."""
+
+    @kernel_for(lanes)
+    def run(a: Any, b: Any, out: Any) -> None:
+        store(out, 0, operation(load(a, 0, lanes), load(b, 0, lanes)))
+
+    def call(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
+        out = np.full(lanes, 99, np.float32)
+        run(a, b, out)
+        return out
+
+    return call
+
+
+def same_bits(got: NDArray[Any], want: NDArray[Any]) -> None:
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_arithmetic_lane_by_lane(lanes: int) -> None:
+    @kernel_for(lanes)
+    def run(a: Any, b: Any, out: Any) -> None:
+        one, two = load(a, 0, lanes), load(b, 0, lanes)
+        store(out, 0, add(one, two))
+        store(out, lanes, multiply(one, fill(two, np.float32(0.1))))
+        store(out, 2 * lanes, magnitude(one))
+        store(out, 3 * lanes, at_least(one, magnitude(two)))
+        store(out, 4 * lanes, choose(one, two, one))
+        store(out, 5 * lanes, fill(one, np.float32(-2.5)))
+
+    for seed in range(20):
+        a, b = numbers(lanes, seed), numbers(lanes, 100 + seed)
+        a[0], b[0] = 0.25, -0.5  # no overflow in the first lane, whatever the others do
+        b[np.abs(b) > 1e38] = 1.0
+        out = np.full(6 * lanes, 99, np.float32)
+        run(a, b, out)
+        got = out.reshape(6, lanes)
+        same_bits(got[0], a + b)
+        same_bits(got[1], a * np.float32(0.1))
+        same_bits(got[2], np.abs(a))
+        same_bits(got[3], np.copysign(np.maximum(np.abs(a), np.abs(b)), a))
+        same_bits(got[4], np.where(a > 0, b, a))
+        same_bits(got[5], np.full(lanes, -2.5, np.float32))
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_sums_widening_and_zero(lanes: int) -> None:
+    @kernel_for(lanes)
+    def run(a: Any, wide: Any, sums: Any) -> Any:
+        value = load(a, 0, lanes)
+        store(wide, 0, widen(value))
+        sums[0] = total(value)
+        sums[1] = total(widen(value))
+        return is_zero(value)
+
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=lanes).astype(np.float32)
+    wide, sums = np.empty(lanes), np.empty(2)
+    assert not run(a, wide, sums)
+    same_bits(wide, a.astype(np.float64))
+    assert sums[0] == naive_total(a)
+    assert sums[1] == naive_total(a.astype(np.float64))
+    signs = np.where(np.arange(lanes) % 2, -0.0, 0.0).astype(np.float32)
+    assert run(signs, wide, sums)
+    for lane in range(lanes):
+        signs[lane] = 1e-45
+        assert not run(signs, wide, sums)
+        signs[lane] = np.nan
+        assert not run(signs, wide, sums)
+        signs[lane] = 0.0
+
+
+def naive_total(a: NDArray[Any]) -> Any:
+    """Halves added to halves, in the precision of the vector."""
+    if a.size == 1:
+        return a[0]
+    half = a.size // 2
+    return naive_total(np.array([a[i] + a[half + i] for i in range(half)], a.dtype))
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_loads_and_stores_touch_their_lanes_only(lanes: int) -> None:
+    @kernel_for(lanes)
+    def move(a: Any, start: int, out: Any, at: int) -> None:
+        store(out, at, load(a, start, lanes))
+
+    a = np.arange(50, dtype=np.float32)
+    for start, at in ((0, 0), (1, 3), (33, 17)):  # aligned or not
+        out = np.full(50, -1, np.float32)
+        move(a, start, out, at)
+        want = np.full(50, -1, np.float32)
+        want[at : at + lanes] = a[start : start + lanes]
+        np.testing.assert_array_equal(out, want)
+
+
+def test_a_loaded_vector_is_a_copy() -> None:
+    @kernel
+    def run(a: Any, out: Any) -> None:
+        value = load(a, 0, 4)
+        a[0] = 9.0
+        store(out, 0, value)
+
+    a, out = np.ones(4, np.float32), np.zeros(4, np.float32)
+    run(a, out)
+    np.testing.assert_array_equal(out, 1.0)
+
+
+def test_addition_is_not_contracted_or_reordered() -> None:
+    """(a * b) + c rounds twice: the bits would depend on the processor otherwise."""
+
+    def both(a: Any, b: Any) -> Any:
+        return add(multiply(a, b), b)
+
+    inner = kernel(both)
+    a = np.array([1 + 2.0**-12, 1 + 2.0**-23], np.float32)
+    b = np.array([1 + 2.0**-12, -1 - 2.0**-23], np.float32)
+    same_bits(through(2, inner)(a, b), a * b + b)
+
+
+def test_lanes_are_those_of_the_kernels() -> None:
+    assert max(LANES) == vectors.MAX_LANES

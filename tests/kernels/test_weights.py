@@ -1,0 +1,141 @@
+"""The weight update and the rows of a sample against twins written from their definitions."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.kernels.weights import weight_kernels
+from boostsample.weights import lanes_and_blocks
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+LABELS = (1, 2, 3, 5, 8, 9, 10, 16, 17, 26, 100)
+
+
+def pad(values: NDArray[Any], fill: float = 0.0) -> NDArray[np.float32]:
+    lanes, blocks = lanes_and_blocks(values.shape[1])
+    rows = np.full((len(values), lanes * blocks), fill, np.float32)
+    rows[:, : values.shape[1]] = values
+    return rows
+
+
+def naive_update(
+    signed: NDArray[np.float32],
+    phi: NDArray[np.int64],
+    votes: NDArray[np.int64],
+    right: float,
+    wrong: float,
+    floor: np.float32,
+) -> NDArray[np.float32]:
+    """w_il *= right where v_l phi_i y_il = +1, wrong elsewhere, and no smaller than the floor."""
+    new = np.zeros_like(signed)
+    for i in range(signed.shape[0]):
+        for label in range(signed.shape[1]):
+            w = signed[i, label]
+            agrees = votes[label] * phi[i] * w > 0
+            size = np.float32(abs(float(w)) * (right if agrees else wrong))  # rounded once
+            new[i, label] = np.copysign(max(size, floor), w)
+    return new
+
+
+def check_update(
+    signed: NDArray[np.float32],
+    column: NDArray[np.uint8],
+    threshold: int = 3,
+    start: int = 0,
+    examples: NDArray[np.int32] | None = None,
+    floor: float = 1e-30,
+) -> None:
+    n, n_labels = signed.shape
+    rng = np.random.default_rng(n_labels)
+    lanes, blocks = lanes_and_blocks(n_labels)
+    votes = rng.choice([-1, 1], n_labels)
+    right, wrong = 0.7, 1.9
+    rows = pad(signed).ravel()
+    weight, sums = np.full(n, 9, np.float32), np.full(lanes * blocks, 9.0)
+    mass = weight_kernels(lanes, blocks).update(
+        column,
+        np.int16(threshold),
+        start,
+        np.empty(0, np.int32) if examples is None else examples,
+        pad(votes[None], 1.0)[0],
+        right,
+        wrong,
+        pad(np.full((1, n_labels), floor))[0],
+        rows,
+        weight,
+        sums,
+    )
+    at = np.arange(start, start + n) if examples is None else examples
+    phi = np.where(column[at] >= threshold, 1, -1)
+    want = naive_update(signed, phi, votes, right, wrong, np.float32(floor))
+    got = rows.reshape(n, -1)
+    np.testing.assert_array_equal(got[:, :n_labels], want)  # to the bit
+    np.testing.assert_array_equal(got[:, n_labels:], 0.0)
+    wide = want.astype(np.float64)
+    np.testing.assert_allclose(weight, np.abs(wide).sum(axis=1), rtol=1e-5)
+    np.testing.assert_allclose(sums[:n_labels], wide.sum(axis=0), rtol=1e-12, atol=1e-16)
+    np.testing.assert_array_equal(sums[n_labels:], 0.0)
+    assert mass == pytest.approx(float(np.abs(wide).sum()), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_labels", LABELS)
+def test_update(n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    n = 30 if COMPILED else 6
+    signed = (rng.normal(size=(n, n_labels)) / (n * n_labels)).astype(np.float32)
+    column = rng.integers(0, 6, n + 9).astype(np.uint8)
+    check_update(signed, column)
+    check_update(signed, column, start=9)
+    check_update(signed, column, examples=rng.permutation(n + 9)[:n].astype(np.int32))
+    check_update(signed, column, threshold=1)
+    check_update(signed, column, threshold=255)
+    check_update(signed[:1], column)
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 17])
+def test_update_holds_small_weights_at_the_floor(n_labels: int) -> None:
+    rng = np.random.default_rng(0)
+    signed = np.copysign(
+        10.0 ** rng.uniform(-44, 0, (20, n_labels)), rng.normal(size=(20, n_labels))
+    )
+    signed[0] = -0.0  # an underflow at the start keeps its side
+    signed[1] = 0.0
+    column = rng.integers(0, 6, 20).astype(np.uint8)
+    check_update(signed.astype(np.float32), column, floor=1e-30)
+    check_update(signed[2:].astype(np.float32), column, floor=0.0)
+
+
+@pytest.mark.parametrize("n_labels", LABELS)
+def test_weigh(n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    lanes, blocks = lanes_and_blocks(n_labels)
+    signed = rng.normal(size=(30, n_labels)).astype(np.float32)
+    rows = pad(signed)
+    for examples in (np.arange(30), np.array([29]), np.array([3, 3, 0, 11])):
+        factors = rng.uniform(0.1, 1e6, examples.size)
+        sampled = np.full(examples.size * rows.shape[1], 9, np.float32)
+        base = np.full(rows.shape[1], 9.0)
+        weight_kernels(lanes, blocks).weigh(
+            rows.ravel(), examples.astype(np.int32), factors, sampled, base
+        )
+        want = np.zeros((examples.size, rows.shape[1]), np.float32)
+        for t, i in enumerate(examples):
+            for label in range(n_labels):
+                want[t, label] = rows[i, label] * np.float32(factors[t])
+        np.testing.assert_array_equal(sampled.reshape(want.shape), want)
+        total = want.astype(np.float64).sum(axis=0)
+        np.testing.assert_allclose(base, total, rtol=1e-12, atol=1e-6)
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
+def test_one_signature_each() -> None:
+    weight_kernels.cache_clear()
+    test_update(3)
+    test_weigh(3)
+    for function in weight_kernels(4, 1):
+        assert len(function.signatures) == 1

@@ -1,0 +1,372 @@
+"""AdaBoost.MH and its parts written from their definitions, to compare the engine with.
+
+Nothing here uses the engine. Plain loops and float64 throughout; `FastNaive` alone adds up sparse
+matrix products instead, because the large data sets need it, and is held to the plain loops by a
+test of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+#: Edges this close are one edge: float64 sums of a hundred thousand weights round by less.
+TIE = 1e-13
+
+
+@dataclass
+class NaiveRound:
+    """One round: stump, votes, edge, and how far ahead of every other candidate it is."""
+
+    feature: int
+    threshold: float
+    votes: list[int]
+    edge: float
+    alpha: float
+    log_loss: float
+    lead: float = field(default=math.inf)
+
+
+def phi(value: float, threshold: float) -> int:
+    """+1 if x >= b else -1; missing: -1."""
+    if math.isnan(value):
+        return -1
+    return 1 if value >= threshold else -1
+
+
+def thresholds_of(values: Sequence[float]) -> list[float]:
+    """-inf, then the midpoints of neighbouring values, ascending."""
+    different = sorted({v for v in values if not math.isnan(v)})
+    found = [-math.inf]
+    for low, high in itertools.pairwise(different):
+        found.append((low + high) / 2)
+    return found
+
+
+def initial_weights(Y: NDArray[Any], init: str, s: Sequence[float] | None = None) -> Any:
+    """w_il proportional to s_i u_il, summing to 1: float64 (N, K)."""
+    n, n_labels = Y.shape
+    w = np.zeros((n, n_labels))
+    for i in range(n):
+        positive = [label for label in range(n_labels) if Y[i, label] > 0]
+        negative = [label for label in range(n_labels) if Y[i, label] < 0]
+        for label in range(n_labels):
+            if n_labels == 1:
+                u = 1.0
+            elif init == "uniform" or not positive or not negative:
+                u = 1.0 / n_labels
+            else:
+                u = 0.5 / len(positive if Y[i, label] > 0 else negative)
+            w[i, label] = u * (1.0 if s is None else s[i])
+    return w / w.sum()
+
+
+def label_sums(
+    column: Sequence[float], threshold: float, w: NDArray[Any], Y: NDArray[Any]
+) -> list[float]:
+    """sum_i w_il y_il phi(x_i) for each label."""
+    sums = []
+    for label in range(Y.shape[1]):
+        so_far = 0.0
+        for i in range(Y.shape[0]):
+            so_far += w[i, label] * Y[i, label] * phi(column[i], threshold)
+        sums.append(so_far)
+    return sums
+
+
+def edge_of(sums: Sequence[float]) -> float:
+    """gamma of the best votes."""
+    return sum(abs(s) for s in sums)
+
+
+def alpha_of(edge: float) -> float:
+    """1/2 log((1 + gamma) / (1 - gamma)), capped."""
+    capped = min(edge, 1 - 1e-12)
+    return 0.5 * math.log((1 + capped) / (1 - capped))
+
+
+def update(
+    w: NDArray[Any],
+    Y: NDArray[Any],
+    column: Sequence[float],
+    threshold: float,
+    votes: Sequence[int],
+    alpha: float,
+) -> NDArray[Any]:
+    """w_il exp(-alpha v_l phi(x_i) y_il), normalised."""
+    new = np.zeros_like(w)
+    for i in range(w.shape[0]):
+        for label in range(w.shape[1]):
+            agrees = votes[label] * phi(column[i], threshold) * Y[i, label]
+            new[i, label] = w[i, label] * math.exp(-alpha * agrees)
+    return np.asarray(new / new.sum())
+
+
+class Naive:
+    """AdaBoost.MH with exhaustive search, written from the definitions.
+
+    X (n, F) raw features, NaN missing; Y (n, K) of +1 and -1; s (n,) example weights or None.
+    Candidates of a feature are -inf and the midpoints of its values in the rows with weight. Ties
+    go to the first feature, then the lowest threshold; a label sum of 0 votes +1.
+    """
+
+    def __init__(
+        self, X: NDArray[Any], Y: NDArray[Any], init: str, s: NDArray[Any] | None = None
+    ) -> None:
+        kept = np.arange(len(X)) if s is None else np.flatnonzero(s)
+        self.X = X[kept].astype(np.float64)
+        self.Y = Y[kept].astype(np.int64)
+        self.w = initial_weights(self.Y, init, None if s is None else s[kept].tolist())
+        self.log_loss = 0.0
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Candidates (feature, threshold) in the order of ties."""
+        self.candidates = [
+            (j, b) for j in range(self.X.shape[1]) for b in thresholds_of(self.X[:, j].tolist())
+        ]
+
+    def edges(self) -> NDArray[np.float64]:
+        """The edge of every candidate under the current weights."""
+        found = []
+        for feature, threshold in self.candidates:
+            sums = label_sums(self.X[:, feature].tolist(), threshold, self.w, self.Y)
+            found.append(edge_of(sums))
+        return np.array(found)
+
+    def edge(self, feature: int, threshold: float) -> float:
+        """The edge of one stump under the current weights."""
+        return edge_of(label_sums(self.X[:, feature].tolist(), threshold, self.w, self.Y))
+
+    def next_round(self) -> NaiveRound:
+        """Search, finish, update the weights."""
+        edges = self.edges()
+        best = 0
+        while edges[best] < edges.max() - TIE:
+            best += 1
+        others = edges[edges < edges.max() - TIE]
+        feature, threshold = self.candidates[best]
+        done = self.finish(feature, threshold)
+        done.lead = float(edges.max() - others.max()) if others.size else math.inf
+        return done
+
+    def finish(self, feature: int, threshold: float) -> NaiveRound:
+        """Votes, edge, alpha, loss and new weights for a given stump."""
+        column = self.X[:, feature].tolist()
+        sums = label_sums(column, threshold, self.w, self.Y)
+        votes = [1 if s >= 0 else -1 for s in sums]
+        edge = edge_of(sums)
+        alpha = alpha_of(edge)
+        self.w = update(self.w, self.Y, column, threshold, votes, alpha)
+        self.log_loss += 0.5 * math.log((1 + min(edge, 1 - 1e-12)) * (1 - min(edge, 1 - 1e-12)))
+        return NaiveRound(feature, threshold, votes, edge, alpha, self.log_loss)
+
+
+class FastNaive(Naive):
+    """The same by sparse matrix products: the sums over the rows of each value of each feature."""
+
+    def prepare(self) -> None:
+        """An indicator matrix (values of all features, n), and where each feature's values lie."""
+        n, n_features = self.X.shape
+        self.candidates = []
+        self._spans = []
+        rows, first = [], 0
+        for j in range(n_features):
+            column = self.X[:, j]
+            thresholds = thresholds_of(column.tolist())
+            code = np.searchsorted(np.array(thresholds), column, side="right")  # 1 ..., NaN last
+            code[np.isnan(column)] = 0
+            rows.append(first + code)
+            self._spans.append((first, first + len(thresholds) + 1))
+            first += len(thresholds) + 1
+            self.candidates.extend((j, b) for b in thresholds)
+        indices = np.concatenate(rows)
+        columns = np.tile(np.arange(n), n_features)
+        self._indicator = scipy.sparse.csr_matrix(
+            (np.ones(indices.size), (indices, columns)), shape=(first, n)
+        )
+
+    def edges(self) -> NDArray[np.float64]:
+        """The edge of every candidate: total minus twice what lies below the threshold."""
+        signed = self.w * self.Y
+        total = signed.sum(axis=0)
+        by_value = self._indicator @ signed
+        found = []
+        for start, stop in self._spans:
+            below = np.cumsum(by_value[start:stop], axis=0)[:-1]
+            found.append(np.abs(total - 2 * below).sum(axis=1))
+        return np.concatenate(found)
+
+    def edge(self, feature: int, threshold: float) -> float:
+        """The edge of one stump under the current weights."""
+        return float(np.abs(self._sums(feature, threshold)).sum())
+
+    def _side(self, feature: int, threshold: float) -> NDArray[np.float64]:
+        return np.where(self.X[:, feature] >= threshold, 1.0, -1.0)  # a comparison with NaN fails
+
+    def _sums(self, feature: int, threshold: float) -> NDArray[np.float64]:
+        return np.asarray((self.w * self.Y).T @ self._side(feature, threshold))
+
+    def finish(self, feature: int, threshold: float) -> NaiveRound:
+        """Votes, edge, alpha, loss and new weights for a given stump."""
+        sums = self._sums(feature, threshold)
+        votes = np.where(sums >= 0, 1, -1)
+        edge = float(np.abs(sums).sum())
+        alpha = alpha_of(edge)
+        agrees = self.Y * votes * self._side(feature, threshold)[:, None]
+        self.w = self.w * np.exp(-alpha * agrees)
+        self.w /= self.w.sum()
+        capped = min(edge, 1 - 1e-12)
+        self.log_loss += 0.5 * math.log((1 + capped) * (1 - capped))
+        return NaiveRound(feature, threshold, votes.tolist(), edge, alpha, self.log_loss)
+
+
+class ExactNaive:
+    """AdaBoost.MH in rational arithmetic: ties are ties. For a few rounds on small data only.
+
+    X (n, F); Y (n, K) of +1 and -1; s (n,) whole numbers.
+    """
+
+    def __init__(
+        self, X: NDArray[Any], Y: NDArray[Any], init: str, s: NDArray[Any] | None = None
+    ) -> None:
+        kept = np.arange(len(X)) if s is None else np.flatnonzero(s)
+        self.X, self.Y = X[kept].astype(np.float64), Y[kept].astype(np.int64)
+        n_labels = Y.shape[1]
+        self.signed: list[list[Fraction]] = []
+        for i, row in enumerate(self.Y.tolist()):
+            one_sided = len(set(row)) == 1
+            of_example = Fraction(1 if s is None else int(s[kept[i]]))
+            u = [
+                Fraction(1, n_labels)
+                if init == "uniform" or one_sided
+                else Fraction(1, 2 * row.count(y))
+                for y in row
+            ]
+            self.signed.append([of_example * u[k] * row[k] for k in range(n_labels)])
+        total = sum(abs(w) for row_ in self.signed for w in row_)
+        self.signed = [[w / total for w in row_] for row_ in self.signed]
+        self.candidates = [
+            (j, b) for j in range(self.X.shape[1]) for b in thresholds_of(self.X[:, j].tolist())
+        ]
+
+    def sums(self, feature: int, threshold: float) -> list[Fraction]:
+        """sum_i w_il y_il phi(x_i) for each label."""
+        column = self.X[:, feature].tolist()
+        return [
+            sum((phi(x, threshold) * row[k] for x, row in zip(column, self.signed, strict=True)),
+                Fraction(0))
+            for k in range(self.Y.shape[1])
+        ]  # fmt: skip
+
+    def best(self) -> tuple[int, float, list[int], Fraction]:
+        """Feature, threshold, votes and edge: the first candidate of the largest edge."""
+        edges = [sum(map(abs, self.sums(*candidate))) for candidate in self.candidates]
+        feature, threshold = self.candidates[edges.index(max(edges))]
+        votes = [1 if s >= 0 else -1 for s in self.sums(feature, threshold)]
+        return feature, threshold, votes, Fraction(max(edges))
+
+    def is_tied(self) -> bool:
+        """Whether several candidates have the largest edge."""
+        edges = [sum(map(abs, self.sums(*candidate))) for candidate in self.candidates]
+        return edges.count(max(edges)) > 1
+
+    def update(self, feature: int, threshold: float, votes: Sequence[int], edge: Fraction) -> None:
+        """Divide the weights on which the stump is right by 1 + gamma, the others by 1 - gamma."""
+        for x, row in zip(self.X[:, feature].tolist(), self.signed, strict=True):
+            for k, w in enumerate(row):
+                right = votes[k] * phi(x, threshold) * w > 0
+                row[k] = w / (1 + edge if right else 1 - edge)
+
+
+def search(
+    column: Sequence[int], rows: NDArray[Any], n_bins: int
+) -> tuple[int, list[int], float, list[float]]:
+    """Best threshold, its votes and edge, and the edge of every threshold 1, 2, ...
+
+    Bins above the last one in use are no candidates, but 1 always is.
+    """
+    used = max([b for b in column if b > 0], default=1)
+    edges = []
+    for b in range(1, min(used, n_bins - 1) + 1):
+        edges.append(edge_of(bin_sums(column, b, rows)))
+    best = edges.index(max(edges)) + 1
+    votes = [1 if s >= 0 else -1 for s in bin_sums(column, best, rows)]
+    return best, votes, edges[best - 1], edges
+
+
+def bin_sums(column: Sequence[int], b: int, rows: NDArray[Any]) -> list[float]:
+    """Sum over the rows of the signed weights, + where the bin is at least b, else -."""
+    sums = []
+    for label in range(rows.shape[1]):
+        so_far = 0.0
+        for bin_, weight in zip(column, rows[:, label].tolist(), strict=True):
+            so_far += weight if bin_ >= b else -weight
+        sums.append(so_far)
+    return sums
+
+
+def pick(weight: Sequence[float], targets: Sequence[float]) -> list[int]:
+    """The example at each target: the first whose cumulated weight lies beyond it."""
+    found = []
+    for target in targets:
+        so_far, chosen = 0.0, len(weight) - 1
+        for i, w in enumerate(weight):
+            so_far += w
+            if so_far > target:
+                chosen = i
+                break
+        found.append(chosen)
+    return found
+
+
+def inclusion_probabilities(weight: Sequence[float], size: int) -> list[float]:
+    """pi_i = min(1, w_i / c), c such that they sum to `size`: by bisection."""
+    low, high = 0.0, sum(weight)
+    for _ in range(200):
+        c = (low + high) / 2
+        if sum(min(1.0, w / c) for w in weight) > size:
+            low = c
+        else:
+            high = c
+    return [min(1.0, w / high) for w in weight]
+
+
+def pivotal(
+    weight: Sequence[float], size: int, uniforms: Sequence[float]
+) -> tuple[list[int], list[float]]:
+    """Ordered pivotal sampling (Deville and Tille 1998): duels of neighbours.
+
+    The duel of example i, when there is one, is decided by uniforms[i].
+    """
+    pi = inclusion_probabilities(weight, size)
+    left = list(pi)
+    fighter = -1
+    for i in range(len(weight)):
+        if left[i] > 1 - 1e-12 or weight[i] == 0:
+            continue
+        if fighter < 0:
+            fighter = i
+            continue
+        a, b = left[fighter], left[i]
+        if a + b < 1:  # one of them is out, the other one gets both chances
+            if uniforms[i] < a / (a + b):
+                left[fighter], left[i] = a + b, 0.0
+            else:
+                left[fighter], left[i] = 0.0, a + b
+                fighter = i
+        elif uniforms[i] < (1 - b) / (2 - a - b):  # one of them is in, the other keeps the rest
+            left[fighter], left[i] = 1.0, a + b - 1
+            fighter = i
+        else:
+            left[fighter], left[i] = a + b - 1, 1.0
+    chosen = [i for i in range(len(weight)) if left[i] > 0.5]
+    return chosen, [pi[i] for i in chosen]

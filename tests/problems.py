@@ -1,0 +1,95 @@
+"""Small problems and engine parts for the tests of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.bank import FeatureBank
+from boostsample.booster import Booster, family_infos
+from boostsample.families import Columns, column_groups
+from boostsample.ledger import Ledger
+from boostsample.searcher import Searcher
+from boostsample.step import Step
+from boostsample.strategy import Strategy, Stump
+from boostsample.weights import SignedWeights
+
+
+def table(n: int = 80, n_features: int = 8, top: int = 9, seed: int = 0) -> NDArray[np.float32]:
+    """Whole numbers 0 .. top - 1."""
+    return np.random.default_rng(seed).integers(0, top, (n, n_features)).astype(np.float32)
+
+
+def noisy_labels(n: int = 80, n_labels: int = 3, seed: int = 1) -> NDArray[np.int8]:
+    """One +1 a row; a random sign for n_labels = 1."""
+    codes = np.random.default_rng(seed).integers(0, max(2, n_labels), n)
+    if n_labels == 1:
+        return np.where(codes == 1, 1, -1).astype(np.int8)[:, None]
+    return np.where(np.arange(n_labels) == codes[:, None], 1, -1).astype(np.int8)
+
+
+def bank_of(X: NDArray[Any], rows: Any = None, groups: int = 1) -> FeatureBank:
+    """A bank of the columns of X, as one family or dealt out to several."""
+    d = X.shape[1]
+    if groups == 1:
+        return FeatureBank.build([Columns(range(d))], X, rows)
+    parts = {f"part {g}": range(g * d // groups, (g + 1) * d // groups) for g in range(groups)}
+    return FeatureBank.build(column_groups(parts, n_columns=d), X, rows)
+
+
+def step_of(
+    bank: FeatureBank,
+    Y: NDArray[np.int8],
+    label_weights: NDArray[np.float64] | None = None,
+    budget: int = 10**12,
+    seed: int = 0,
+) -> Step:
+    """A step of the first round, outside of any booster."""
+    u = np.ones(Y.shape) if label_weights is None else label_weights
+    weights = SignedWeights(Y, u, np.arange(len(Y)))
+    return Step(
+        Searcher(bank, weights),
+        Ledger("a strategy", budget),
+        np.random.default_rng(seed),
+        family_infos(bank),
+        (1, 1),
+    )
+
+
+def perfect(n: int = 40) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    """Two classes that feature 1 tells apart."""
+    X, Y = table(n, 3), noisy_labels(n, 1)
+    X[:, 1] = Y[:, 0]
+    return X, Y
+
+
+class Do(Strategy):
+    """A strategy whose `choose` is a function: for tests of what strategies may not do."""
+
+    def __init__(self, what: Callable[[Step], Stump]) -> None:
+        self.what = what
+
+    def choose(self, step: Step) -> Stump:
+        return self.what(step)
+
+
+def booster_of(what: Callable[[Step], Stump] | Strategy, **settings: Any) -> Booster:
+    """A booster on 80 examples, 8 features in 2 families and 3 labels."""
+    strategy = what if isinstance(what, Strategy) else Do(what)
+    given: dict[str, Any] = {"rng": 0, "n_rounds": 5, **settings}
+    return Booster(bank_of(table(), groups=2), None, noisy_labels(), strategy, **given)
+
+
+def rows_of(booster: Booster, rounds: int) -> list[dict[str, Any]]:
+    """History rows of the next rounds, without the seconds."""
+    rows = [row for _ in range(rounds) for row in booster.next_round().rows]
+    return [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
+
+
+def stumps_of(booster: Booster, rounds: int) -> list[tuple[Any, ...]]:
+    """What the next rounds add to the model, exactly."""
+    terms: Sequence[Any] = [t for _ in range(rounds) for t in booster.next_round().terms]
+    return [(t.feature, t.threshold, t.value, t.votes.tolist(), t.alpha) for t in terms]

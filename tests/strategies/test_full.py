@@ -1,0 +1,205 @@
+"""`full` is AdaBoost.MH: it equals the naive one of tests/naive.py, round by round."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.booster import Booster
+from boostsample.errors import SettingError
+from boostsample.experiments.datasets import load_dataset
+from boostsample.labels import encode
+from boostsample.strategies import Full
+from tests.naive import ExactNaive, FastNaive, Naive
+from tests.problems import bank_of, booster_of, noisy_labels, table
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+slow_without_jit = pytest.mark.skipif(
+    not COMPILED, reason="200 rounds on whole data sets take hours without compilation"
+)
+INITS = ("uniform", "balanced")
+
+
+def compare(
+    X: NDArray[np.float32],
+    Y: NDArray[np.int8],
+    init: str,
+    rounds: int,
+    oracle: Naive,
+    s: NDArray[np.float64] | None = None,
+) -> None:
+    """Same features, thresholds and votes, edges within 1e-6: to the last round."""
+    bank = bank_of(X, None if s is None else np.flatnonzero(s))
+    booster = Booster(bank, None, Y, Full(), n_rounds=rounds, weights=init, rng=0, example_weight=s)
+    for number in range(1, rounds + 1):
+        one = booster.next_round()
+        (term,), (row,) = one.terms, one.rows
+        want = oracle.next_round()
+        found = (term.feature, term.value, term.votes.tolist())
+        told = f"round {number}, {want.lead:.3g} ahead of the next candidate"
+        assert found == (want.feature, want.threshold, want.votes), told
+        assert row["edge"] == pytest.approx(want.edge, abs=1e-6), told
+        assert row["edge_estimated"] == pytest.approx(want.edge, abs=1e-5), told  # float32
+        assert term.alpha == pytest.approx(want.alpha, abs=3e-6), told
+        assert row["log10_loss"] * np.log(10) == pytest.approx(want.log_loss, abs=1e-5), told
+
+
+@slow_without_jit
+@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize("name", ["digits", "pendigits", "letter"])
+def test_real_data_for_200_rounds(name: str, init: str, request: pytest.FixtureRequest) -> None:
+    folder = None if name == "digits" else request.getfixturevalue("data_dir")
+    X, Y = training_set(name, folder)
+    compare(X, Y, init, 200, FastNaive(X, Y, init))
+
+
+def training_set(name: str, folder: Path | None) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    data = load_dataset(name, data_dir=folder)
+    rows, _ = data.split(0, 0)
+    X = data.X[rows].reshape(len(rows), -1).astype(np.float32)
+    assert (np.rint(X) == X).all()
+    return X, encode(data.y[rows], data.n_classes)
+
+
+def digit_table() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    return data.data.astype(np.float32), data.target
+
+
+@slow_without_jit
+@pytest.mark.parametrize("init", INITS)
+def test_two_classes(init: str) -> None:
+    X, y = digit_table()
+    Y = encode((y % 2).astype(np.int64))
+    assert Y.shape[1] == 1
+    compare(X, Y, init, 200, FastNaive(X, Y, init))
+
+
+@slow_without_jit
+@pytest.mark.parametrize("init", INITS)
+def test_several_labels(init: str) -> None:
+    """Even, prime, round, none of these for 1 and 4, all of them for no digit."""
+    X, y = digit_table()
+    indicators = np.stack([y % 2 == 0, np.isin(y, [2, 3, 5, 7]), np.isin(y, [0, 6, 8, 9])], axis=1)
+    Y = encode(indicators.astype(np.int8))
+    compare(X, Y, init, 200, FastNaive(X, Y, init))
+
+
+@slow_without_jit
+@pytest.mark.parametrize("init", INITS)
+def test_example_weights(init: str) -> None:
+    X, y = digit_table()
+    rng = np.random.default_rng(0)
+    s = rng.random(len(X)) * (rng.random(len(X)) < 0.7)
+    compare(X, encode(y), init, 200, FastNaive(X, encode(y), init, s), s)
+
+
+@slow_without_jit
+@pytest.mark.parametrize("init", INITS)
+def test_missing_values(init: str) -> None:
+    X, y = digit_table()
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    X[:, 11] = np.nan
+    compare(X, encode(y), init, 200, FastNaive(X, encode(y), init))
+
+
+@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 9])
+def test_the_fast_oracle_is_the_plain_one(n_labels: int, init: str) -> None:
+    rng = np.random.default_rng(n_labels)
+    n = 25
+    X = table(n, 3, top=5)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    X[:, 2] = np.where(rng.random(n) < 0.1, np.nan, 3)
+    Y = np.where(rng.random((n, n_labels)) < 0.4, 1, -1).astype(np.int8)
+    s = rng.integers(0, 3, n).astype(np.float64)
+    for weight in (None, s):
+        plain, fast = Naive(X, Y, init, weight), FastNaive(X, Y, init, weight)
+        assert plain.candidates == fast.candidates
+        for _ in range(6):
+            np.testing.assert_allclose(fast.edges(), plain.edges(), atol=1e-13)
+            one, two = plain.next_round(), fast.next_round()
+            assert (one.feature, one.threshold) == (two.feature, two.threshold)
+            assert two.edge == pytest.approx(one.edge, abs=1e-12)
+            if min(abs(x) for x in two_sums(plain, one)) > 1e-12:
+                assert one.votes == two.votes
+            np.testing.assert_allclose(fast.w, plain.w, rtol=1e-10)
+
+
+def two_sums(oracle: Naive, done: Any) -> list[float]:
+    """Label sums of the stump just finished, under the weights after it: 0 only where they tied."""
+    column = oracle.X[:, done.feature]
+    phi = np.where(column >= done.threshold, 1, -1)
+    return [float(x) for x in (oracle.w * oracle.Y * phi[:, None]).sum(axis=0)]
+
+
+@pytest.mark.parametrize("seed", range(60 if COMPILED else 3))
+def test_ties_in_rational_arithmetic(seed: int) -> None:
+    """Small data are full of exact ties: first feature, lowest threshold, +1 for a sum of 0.
+
+    The engine's weights are float32, so beyond the first round two sums of different weights that
+    are equal as fractions may differ by rounding: there an equal edge is enough.
+    """
+    rng = np.random.default_rng(seed)
+    n, n_features = int(rng.integers(2, 40)), int(rng.integers(1, 6))
+    n_labels = int(rng.choice([1, 2, 3, 5]))
+    X = rng.integers(0, int(rng.choice([2, 3, 6])), (n, n_features)).astype(np.float32)
+    if seed % 3 == 0:
+        X[rng.random(X.shape) < 0.2] = np.nan
+    Y = np.where(rng.random((n, n_labels)) < 0.4, 1, -1).astype(np.int8)
+    s = rng.integers(0, 3, n).astype(np.float64) if seed % 2 else np.ones(n)
+    s[0] = 1
+    init = INITS[seed % 5 % 2]
+    oracle = ExactNaive(X, Y, init, s)
+    booster = Booster(
+        bank_of(X, np.flatnonzero(s)), None, Y, Full(), weights=init, rng=0, example_weight=s
+    )
+    for number in range(3):
+        one = booster.next_round()
+        (term,), (row,) = one.terms, one.rows
+        feature, threshold, votes, edge = oracle.best()
+        assert row["edge"] == pytest.approx(float(edge), abs=1e-6)
+        found, sums = (term.feature, term.value), oracle.sums(term.feature, term.value)
+        if number == 0 or not oracle.is_tied():
+            assert found == (feature, threshold), f"exact edge {edge}"
+        else:
+            assert sum(map(abs, sums)) == edge
+        clear = [abs(x) > 1e-7 or (number == 0 and init == "uniform") for x in sums]
+        exact = [1 if x >= 0 else -1 for x in sums]
+        mine = term.votes.tolist()
+        assert [v for v, c in zip(mine, clear, strict=True) if c] == [
+            v for v, c in zip(exact, clear, strict=True) if c
+        ]
+        if edge in (0, 1) or mine != exact or len(votes) != n_labels:
+            return
+        oracle.update(term.feature, term.value, mine, edge)
+
+
+def test_the_first_of_two_equal_features_wins() -> None:
+    X, Y = table(60, 3), noisy_labels(60)
+    X = X[:, [0, 1, 2, 1, 0, 2]]
+    X[:, 4] = 10 - X[:, 4]  # the same cuts from the other side
+    booster = Booster(bank_of(X), None, Y, Full(), n_rounds=30, rng=0)
+    for _ in range(30):
+        assert booster.next_round().terms[0].feature < 3
+
+
+def test_its_budget() -> None:
+    assert booster_of(Full()).budget == 640
+    assert booster_of(Full(), budget=641).budget == 641
+    with pytest.raises(SettingError, match=r"at least F \* N = 8 \* 80 = 640 looks, got 639"):
+        booster_of(Full(), budget=639)
+    row = booster_of(Full()).next_round().rows[0]
+    assert (row["looks_search"], row["n_features"], row["n_examples"]) == (640, 8, 80)
+
+
+def test_the_seed_does_not_matter() -> None:
+    first = [t.feature for t in booster_of(Full(), rng=1).next_round().terms]
+    assert first == [t.feature for t in booster_of(Full(), rng=2).next_round().terms]

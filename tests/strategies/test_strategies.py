@@ -1,0 +1,122 @@
+"""Every registered strategy through the public checks; no file is left out of the lists."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import boostsample.strategies
+from boostsample.booster import Booster
+from boostsample.errors import SettingError
+from boostsample.registry import STRATEGIES, make_strategy, strategy_class
+from boostsample.strategies import Laminating, Uniform1Q, UniformNaive, UniformQ1
+from boostsample.strategy import Strategy
+from boostsample.testing import STRATEGY_CHECKS, Make
+from tests.problems import bank_of, booster_of, noisy_labels, rows_of, table
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+FOLDER = Path(__file__).resolve().parents[2] / "strategies"
+FILES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+
+#: Settings other than the defaults that deserve the whole suite too.
+OTHERS: dict[str, Make] = {
+    "laminating-distinct": functools.partial(Laminating, n_features=4, scheme="distinct"),
+    "laminating-stratified": functools.partial(Laminating, n_features=2, scheme="stratified"),
+    "uniform-naive-2": functools.partial(UniformNaive, n_features=2),
+    "uniform-1q-3": functools.partial(Uniform1Q, n_features=3),
+    "uniform-q1-5": functools.partial(UniformQ1, n_features=5),
+}
+
+
+@pytest.mark.skipif(not COMPILED, reason="hundreds of runs a strategy; compiled code runs them")
+@pytest.mark.parametrize("check", STRATEGY_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_registered_strategy(name: str, check: Any) -> None:
+    check(functools.partial(make_strategy, name))
+
+
+@pytest.mark.skipif(not COMPILED, reason="hundreds of runs a strategy; compiled code runs them")
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_settings(name: str) -> None:
+    """Every check passes, but for problems too small for a number that the user named."""
+    refused = []
+    for check in STRATEGY_CHECKS:
+        try:
+            check(OTHERS[name])
+        except SettingError as error:
+            refused.append(str(error))
+    assert len(refused) <= 4
+    assert all("features" in message for message in refused)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_strategy_runs(name: str) -> None:
+    """The one thing that also runs without compilation."""
+    rows = rows_of(booster_of(make_strategy(name)), 3)
+    assert [row["round"] for row in rows] == [1, 2, 3]
+    assert all(0 < row["looks_search"] + row["looks_modelling"] <= 800 for row in rows)
+
+
+def strategies_in(file: str) -> list[type[Strategy]]:
+    """The concrete strategies that a file defines."""
+    module = importlib.import_module(f"boostsample.strategies.{file}")
+    return [
+        thing
+        for thing in vars(module).values()
+        if isinstance(thing, type)
+        and issubclass(thing, Strategy)
+        and thing.__module__ == module.__name__
+        and not thing.__abstractmethods__
+        and not thing.__name__.startswith("_")
+    ]
+
+
+def test_there_are_strategies() -> None:
+    assert {"full", "laminating", "uniform_naive", "uniform_1q", "uniform_q1"} <= set(FILES)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_file_is_registered_and_exported(file: str) -> None:
+    registered = {strategy_class(name) for name in STRATEGIES}
+    found = strategies_in(file)
+    assert found, f"strategies/{file}.py defines no strategy; a helper's name starts with '_'"
+    for kind in found:
+        assert kind in registered, (
+            f"{kind.__name__} is missing from boostsample.registry.STRATEGIES"
+        )
+        assert kind.__name__ in boostsample.strategies.__all__, f"{kind.__name__} is not exported"
+        assert getattr(boostsample.strategies, kind.__name__) is kind
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_says_what_it_costs_and_what_its_settings_do(file: str) -> None:
+    source = (FOLDER / f"{file}.py").read_text(encoding="utf-8")
+    assert "Cost" in (ast.get_docstring(ast.parse(source)) or ""), "say what an iteration costs"
+    for kind in strategies_in(file):
+        for setting in kind._get_param_names():
+            assert setting in (kind.__doc__ or ""), f"{setting} is not described"
+
+
+def test_everything_exported_is_there() -> None:
+    for name in boostsample.strategies.__all__:
+        assert hasattr(boostsample.strategies, name)
+
+
+@pytest.mark.parametrize("name", [n for n in STRATEGIES if n != "full"])
+def test_rounds_and_seeds_differ(name: str) -> None:
+    """A constant seed would look at the same features and examples in every round."""
+    bank = bank_of(table(60, 200, seed=3), groups=4)
+
+    def features(seed: int) -> list[int]:
+        booster = Booster(bank, None, noisy_labels(60), make_strategy(name), n_rounds=20, rng=seed)
+        return [row["feature"] for row in rows_of(booster, 20)]
+
+    first, second = features(0), features(1)
+    assert len(set(first)) > 5
+    assert first != second

@@ -1,0 +1,139 @@
+"""The three Uniform strategies: what they look at, and how much."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.booster import Booster
+from boostsample.errors import SettingError
+from boostsample.strategies import Uniform1Q, UniformNaive, UniformQ1
+from boostsample.strategies.uniform_naive import features_to_search
+from boostsample.strategy import Strategy
+from tests.problems import bank_of, booster_of, noisy_labels, table
+
+KINDS: list[type[Any]] = [UniformNaive, Uniform1Q, UniformQ1]
+N, F = 60, 40
+
+
+def watched(strategy: Strategy, rounds: int, sizes: int = 4, **settings: Any) -> list[Any]:
+    """(features, T) of every search."""
+    seen: list[Any] = []
+    bank = bank_of(table(N, F, seed=2), groups=sizes)
+    booster = Booster(bank, None, noisy_labels(N), strategy, n_rounds=rounds, rng=3, **settings)
+    search = booster._searcher.search
+
+    def spy(features: Any, rows: Any, exact: bool) -> Any:
+        seen.append((features.tolist(), N if exact else rows))
+        return search(features, rows, exact)
+
+    booster._searcher.search = spy  # type: ignore[method-assign] # only watched
+    spent = [booster.next_round().rows[0] for _ in range(rounds)]
+    for (features, _), row in zip(seen, spent, strict=True):
+        assert row["looks_search"] == len(features) * row["n_examples"] <= booster.budget
+        assert row["n_features"] == len(set(features)) == len(features)
+        # What is left over would not pay for one more example of every feature.
+        left = booster.budget - row["looks_search"]
+        assert left < len(features) or row["n_examples"] == N
+    return [(features, row["n_examples"]) for (features, _), row in zip(seen, spent, strict=True)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_default_is_ten_features_on_all_examples(kind: type[Any]) -> None:
+    for features, T in watched(kind(), 20):
+        assert (len(features), T) == (10, N)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_smaller_budget_draws_fewer_examples(kind: type[Any]) -> None:
+    for features, T in watched(kind(), 5, budget=205):
+        assert (len(features), T) == (10, 20)
+    for features, T in watched(kind(n_features=3), 5, budget=100):
+        assert (len(features), T) == (3, 33)
+    for features, T in watched(kind(), 5, budget=4):
+        assert (len(features), T) == (4, 1)
+
+
+@pytest.mark.parametrize("kind", [UniformNaive, UniformQ1])
+def test_a_larger_budget_searches_more_features(kind: type[Any]) -> None:
+    for features, T in watched(kind(), 5, budget=15 * N):
+        assert (len(features), T) == (15, N)
+
+
+def test_naive_draws_from_all_features_alike() -> None:
+    counts = np.zeros(F)
+    for features, _ in watched(UniformNaive(), 400):
+        counts[features] += 1
+    spread = np.sqrt(400 * 0.25 * 0.75)
+    assert (np.abs(counts - 100) < 4.5 * spread).all()
+
+
+def test_one_family_and_q_of_its_features() -> None:
+    families = np.zeros(4)
+    counts = np.zeros(F)
+    for features, _ in watched(Uniform1Q(n_features=5), 400):
+        (family,) = {feature // 10 for feature in features}
+        families[family] += 1
+        counts[features] += 1
+    assert (np.abs(families - 100) < 4.5 * np.sqrt(400 * 0.25 * 0.75)).all()
+    expected = families.repeat(10) / 2
+    assert (np.abs(counts - expected) < 4.5 * np.sqrt(expected / 2)).all()
+
+
+def test_one_family_that_is_too_small() -> None:
+    for features, T in watched(Uniform1Q(), 10, sizes=10, budget=100):
+        assert len(features) == 4  # all of the family
+        assert T == 25
+
+
+def test_q_families_and_one_feature_of_each() -> None:
+    many = watched(UniformQ1(n_features=6), 200, sizes=10)
+    counts = np.zeros(10)
+    for features, _ in many:
+        families = [feature // 4 for feature in features]
+        counts[families] += 1
+        assert len(families) == len(set(families)) == 6
+    expected = counts.sum() / 10
+    assert (np.abs(counts - expected) < 4.5 * np.sqrt(expected)).all()
+
+
+def test_q1_spreads_over_families_of_different_sizes() -> None:
+    """A family of one feature is looked at as often as one of many: that is the point of Q.1."""
+    from boostsample.bank import FeatureBank
+    from boostsample.families import column_groups
+
+    X = table(N, 30)
+    bank = FeatureBank.build(column_groups({"one": [0], "many": range(1, 30)}, n_columns=30), X)
+    booster = Booster(bank, None, noisy_labels(N), UniformQ1(n_features=1), n_rounds=200, rng=0)
+    hits = sum(booster.next_round().rows[0]["family"] == "one" for _ in range(200))
+    assert abs(hits - 100) < 4.5 * np.sqrt(50)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", [0, -3, 2.5, np.nan, "3", True])
+def test_bad_numbers_of_features(kind: type[Any], value: Any) -> None:
+    with pytest.raises(SettingError, match="n_features must be"):
+        booster_of(kind(n_features=value))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_budgets_that_are_too_small_are_refused_at_once(kind: type[Any]) -> None:
+    with pytest.raises(SettingError, match="at least 5 looks, but the budget is 4"):
+        booster_of(kind(n_features=5), budget=4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_features_than_there_are_is_refused(kind: type[Any]) -> None:
+    """Nothing is silently clamped: the user named a number that does not exist here."""
+    with pytest.raises(SettingError, match="9"):
+        booster_of(kind(n_features=9))
+
+
+def test_how_many_features_to_search() -> None:
+    assert features_to_search(None, 60_000, 16_000, 600_000) == 10
+    assert features_to_search(None, 60_000, 16_000, 1_200_000) == 20
+    assert features_to_search(None, 100, 5, 1000) == 5
+    assert features_to_search(None, 100, 50, 3) == 3
+    assert features_to_search(7, 100, 50, 1000) == 7

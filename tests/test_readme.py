@@ -1,0 +1,46 @@
+"""The README's Python runs, its links lead somewhere, and its table lists every strategy."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from boostsample.registry import STRATEGIES
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_python_blocks_run_in_order(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len(blocks) == 2
+    module = types.ModuleType("readme_blocks")  # importable, so that its classes can be pickled
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), vars(module))
+    accuracy, rows = capsys.readouterr().out.split()
+    assert float(accuracy) > 0.85
+    assert rows == "200"
+
+
+def test_own_strategy_takes_twenty_lines() -> None:
+    body = README.split("class TwoStage")[1].split("check_strategy(")[0]
+    assert len(("class TwoStage" + body).strip().splitlines()) <= 20
+
+
+def test_links_lead_to_files() -> None:
+    targets = [t for t in re.findall(r"\]\(([^)#]+)\)", README) if "://" not in t]
+    assert targets
+    missing = [target for target in targets if not (ROOT / target).is_file()]
+    assert missing == []
+
+
+def test_table_lists_every_strategy() -> None:
+    listed = re.findall(r"^\| `([a-z0-9-]+)` \| \[", README, flags=re.MULTILINE)
+    assert listed == list(STRATEGIES)

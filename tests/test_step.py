@@ -1,0 +1,296 @@
+"""What a strategy is given in a step, and which arguments are refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.booster import Booster
+from boostsample.errors import SettingError
+from boostsample.step import OWN_NAMES, Step
+from boostsample.strategy import Strategy, Stump
+from tests import naive
+from tests.problems import bank_of, booster_of, noisy_labels, step_of, table
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+N, F, K = 80, 8, 3
+
+
+def step_with(budget: int = 10**9, seed: int = 0) -> Step:
+    return step_of(bank_of(table(), groups=2), noisy_labels(), budget=budget, seed=seed)
+
+
+def one_round(what: Callable[[Step], Stump], **settings: Any) -> dict[str, Any]:
+    row: dict[str, Any] = booster_of(what, **settings).next_round().rows[0]
+    return row
+
+
+def test_what_a_step_tells() -> None:
+    step = step_with(budget=500)
+    assert (step.n_examples, step.n_features, step.round, step.n_rounds) == (N, F, 1, 1)
+    assert (step.budget, step.spent, step.remaining) == (500, 0, 500)
+    assert [(f.name, f.size, f.first) for f in step.families] == [
+        ("part 0", 4, 0),
+        ("part 1", 4, 4),
+    ]
+    step.search([0, 1], step.draw(30))
+    step.search([1], step.draw(10), purpose="modelling")
+    assert (step.spent, step.remaining) == (70, 430)
+
+
+def test_families_sample_distinct_members() -> None:
+    step = step_with()
+    family = step.families[1]
+    for n in (0, 1, 3, 4, 5, 100):
+        found = family.sample(n, step.rng)
+        assert found.dtype == np.int64
+        assert len(set(found.tolist())) == found.size == min(n, 4)
+        assert all(4 <= f < 8 for f in found.tolist())
+    counts = np.zeros(8)
+    for _ in range(2000):
+        counts[family.sample(2, step.rng)] += 1
+    assert (np.abs(counts[4:] - 1000) < 4.5 * np.sqrt(1000 * 0.5)).all()
+    with pytest.raises(SettingError, match="n must be 0 or more, got -1"):
+        family.sample(-1, step.rng)
+
+
+def test_search_finds_the_best_stump_of_each_feature() -> None:
+    X, Y = table(), noisy_labels()
+    u = np.random.default_rng(0).random(Y.shape)
+    step = step_of(bank_of(X), Y, u)
+    w = u / u.sum()
+    stumps = step.search([5, 2, 5], step.draw(N))
+    assert stumps.feature.tolist() == [5, 2, 5]
+    assert [a.dtype.name for a in (stumps.feature, stumps.votes, stumps.edge)] == [
+        "int64",
+        "int8",
+        "float64",
+    ]
+    for q, feature in enumerate([5, 2, 5]):
+        column = X[:, feature].tolist()
+        candidates = naive.thresholds_of(column)
+        sums = [naive.label_sums(column, b, w, Y) for b in candidates]
+        best = int(np.argmax([naive.edge_of(s) for s in sums]))
+        assert stumps.threshold[q] == best + 1
+        assert stumps.edge[q] == pytest.approx(naive.edge_of(sums[best]), abs=1e-6)
+        assert stumps.votes[q].tolist() == [1 if s >= 0 else -1 for s in sums[best]]
+
+
+def test_search_on_a_sample_reports_the_edge_on_that_sample() -> None:
+    step = step_with()
+    for scheme in ("iid", "stratified", "distinct"):
+        sample = step.draw(25, scheme)
+        stumps = step.search(np.arange(F), sample)
+        np.testing.assert_allclose(step.edges(stumps, sample), stumps.edge, atol=1e-6)
+        assert stumps.best().edge == stumps.edge.max()
+
+
+def test_repeats_are_searched_and_paid_again() -> None:
+    step = step_with()
+    sample = step.draw(7)
+    stumps = step.search([3, 3, 3], sample)
+    assert step.spent == 21
+    assert len(set(stumps.edge.tolist())) == 1
+
+
+def test_an_exact_sample_costs_n() -> None:
+    step = step_with()
+    sample = step.draw(10 * N)
+    step.search([0], sample)
+    assert (sample.size, sample.exact, step.spent) == (N, True, N)
+
+
+def test_drawing_is_free_and_several_samples_may_be_held() -> None:
+    step = step_with()
+    held, first = [], []
+    for T in (3, 50, 20):
+        for scheme in ("iid", "distinct"):
+            held.append(step.draw(T, scheme))
+            first.append(step.search([0, 1], held[-1]))
+    again = [step.search([0, 1], sample) for sample in held]
+    for one, two in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one.edge, two.edge)
+    assert step.spent == 2 * 2 * 2 * 73
+
+
+def test_ties_go_to_the_first_feature_searched() -> None:
+    X = np.repeat(table(N, 1), 4, axis=1)
+    X[:, 2] = -X[:, 2]  # the same cuts seen from the other side
+    step = step_of(bank_of(X), noisy_labels())
+    stumps = step.search([2, 3, 0, 1], step.draw(N))
+    assert len(set(stumps.edge.tolist())) == 1
+    assert stumps.best().feature == 2
+
+
+def test_rows_of_stumps() -> None:
+    step = step_with()
+    stumps = step.search(np.arange(F), step.draw(N))
+    assert len(stumps) == F
+    for rows in ([3, 1], np.array([3, 1]), slice(1, 6, 2), np.arange(F) % 2 == 0, 5):
+        part = stumps[rows]
+        at = np.atleast_1d(np.arange(F)[rows])
+        assert part.feature.tolist() == at.tolist()
+        np.testing.assert_array_equal(part.votes, stumps.votes[at])
+    with pytest.raises(SettingError, match="at least 1 stump, got 0"):
+        stumps[[False] * F].best()
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
+def test_kernels_are_compiled_once_however_a_step_is_used() -> None:
+    from boostsample.kernels.search import search_kernels
+    from boostsample.kernels.weights import weight_kernels
+
+    search_kernels.cache_clear()
+    weight_kernels.cache_clear()
+
+    def use(step: Step) -> Stump:
+        whole, part = step.draw(N), step.draw(20, "distinct")
+        stumps = step.search([0, 1, 2, 3, 4], whole)
+        step.search(np.array([2, 1], np.int32), part)
+        step.search(range(3), step.draw(3))
+        step.search(np.arange(F)[::2], part)
+        for some in (stumps, stumps[::2], stumps[[0]], stumps[stumps.edge > 0]):
+            step.edges(some, part)
+            step.edges(some, whole)
+        return stumps.best()
+
+    for rows in (None, np.arange(10, 70), np.arange(N)[::-1]):
+        Y = noisy_labels()[slice(None) if rows is None else rows]
+        bank = bank_of(table(), groups=2)
+
+        class Use(Strategy):
+            def choose(self, step: Step) -> Stump:
+                return use(step)
+
+        booster = Booster(bank, rows, Y, Use(), budget=10**6, rng=0)
+        booster.next_round()
+        booster.next_round()
+    for kernel in (*search_kernels(4, 1), *weight_kernels(4, 1)):
+        assert len(kernel.signatures) == 1, (kernel.py_func.__name__, kernel.signatures)
+
+
+@pytest.mark.parametrize(
+    "features",
+    [[-1], [F], [0, 10**9], [0.0], [True], [], [[0, 1]], "0", None, [None], [np.nan], [2**63], 1.5,
+     [[0], [1, 2]]],
+)  # fmt: skip
+def test_bad_features_are_refused_and_cost_nothing(features: Any) -> None:
+    step = step_with()
+    sample = step.draw(5)
+    with pytest.raises(SettingError, match="features must be"):
+        step.search(features, sample)
+    assert step.spent == 0
+
+
+@pytest.mark.parametrize("T", [0, -1, 1.5, np.nan, np.inf, "3", None, True])
+def test_bad_sizes_are_refused(T: Any) -> None:
+    with pytest.raises(SettingError, match="T must be"):
+        step_with().draw(T)
+
+
+def test_bad_schemes_and_purposes_are_refused() -> None:
+    step = step_with()
+    for T in (5, N):
+        with pytest.raises(SettingError, match="unknown scheme 'iidd'"):
+            step.draw(T, "iidd")
+    with pytest.raises(SettingError, match="search, modelling, got 'finish'"):
+        step.search([0], step.draw(5), purpose="finish")
+    assert step.spent == 0
+
+
+def test_bad_stumps_are_refused_and_cost_nothing() -> None:
+    step = step_with()
+    sample = step.draw(N)
+    good = step.search([0, 1], sample)
+    spent = step.spent
+    for wrong in (
+        {"feature": np.array([0, F])},
+        {"feature": np.array([0.0, 1.0])},
+        {"votes": good.votes[:, :2]},
+        {"votes": good.votes * 2},
+        {"votes": good.votes[:1]},
+        {"threshold": np.array([0, 1])},
+        {"threshold": np.array([-1, 1])},
+        {"threshold": np.array([1])},
+        {"threshold": np.array([2**16 + 1, 1])},  # must not wrap to 1
+        {"threshold": np.array([1.5, 1])},
+    ):
+        with pytest.raises(SettingError):
+            step.edges(dataclasses.replace(good, **wrong), sample)
+    assert step.spent == spent
+
+
+def noted(**beliefs: Any) -> dict[str, Any]:
+    def choose(step: Step) -> Stump:
+        step.note(**beliefs)
+        return step.search([0], step.draw(5)).best()
+
+    row = one_round(choose)
+    return {name: value for name, value in row.items() if name not in OWN_NAMES}
+
+
+def test_notes_become_plain_columns() -> None:
+    notes = noted(
+        arm=np.int64(3),
+        p=[0.25, 0.75],
+        name="a",
+        other=np.str_("b"),
+        flag=np.bool_(True),
+        x=np.float32(0.5),
+        nothing=None,
+        empty=[],
+        counts=np.array([1, 2], np.int16),
+    )
+    assert notes == {
+        "arm": 3, "p_0": 0.25, "p_1": 0.75, "name": "a", "other": "b", "flag": True, "x": 0.5,
+        "nothing": None, "counts_0": 1, "counts_1": 2,
+    }  # fmt: skip
+    kinds = {"arm": int, "p_0": float, "name": str, "other": str, "flag": bool, "x": float}
+    for name, kind in kinds.items():
+        assert type(notes[name]) is kind, name
+
+
+def test_the_length_of_notes() -> None:
+    assert len(noted(v=np.zeros(32))) == 32
+    with pytest.raises(SettingError, match="'v' must be a scalar or a vector of at most 32"):
+        noted(v=np.zeros(33))
+    with pytest.raises(SettingError, match="'v' must be"):
+        noted(v=np.zeros((2, 2)))
+    step = step_of(bank_of(table(40, 50), groups=50), noisy_labels(40))
+    step.note(v=np.zeros(50))
+    with pytest.raises(SettingError, match="at most 50"):
+        step.note(v=np.zeros(51))
+
+
+@pytest.mark.parametrize("name", sorted(OWN_NAMES))
+def test_the_own_names_of_the_row_are_refused(name: str) -> None:
+    with pytest.raises(SettingError, match=f"'{name}'"):
+        noted(**{name: 1})
+
+
+def test_the_own_names_are_those_of_the_row() -> None:
+    row = one_round(lambda step: step.search([0], step.draw(5)).best())
+    assert set(row) == OWN_NAMES
+
+
+@pytest.mark.parametrize("value", [{}, object(), 1j, [object()], np.datetime64("2011-12-12")])
+def test_other_notes_are_refused(value: Any) -> None:
+    with pytest.raises(SettingError, match="'belief' must be"):
+        noted(belief=value)
+
+
+def test_notes_of_one_name_do_not_swallow_each_other() -> None:
+    with pytest.raises(SettingError, match="p_0"):
+        noted(p=[1.0, 2.0], p_0=3.0)
+
+
+def test_a_refused_note_leaves_nothing_behind() -> None:
+    step = step_with()
+    with pytest.raises(SettingError, match="'edge'"):
+        step.note(good=1, edge=2)
+    assert step._end()[1] == {}
