@@ -68,7 +68,16 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # untyped numb
 
 
 def kernel(function: F) -> F:
-    """Compile `function` on its first call; plain Python when NUMBA_DISABLE_JIT=1."""
+    """Compile `function` on its first call; plain Python when NUMBA_DISABLE_JIT=1.
+
+    A closure has to go through `kernel_for`, which names it by what it was made for.
+    """
+    if function.__closure__ is not None:
+        raise TypeError(f"{function.__qualname__} is a closure; compile it with kernel_for(sizes)")
+    return _compiled(function)
+
+
+def _compiled(function: F) -> F:
     compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
     if compiled is not function:
         try:
@@ -89,6 +98,6 @@ def kernel_for(*sizes: int) -> Callable[[F], F]:
     def compiled(function: F) -> F:
         for name in ("__name__", "__qualname__"):
             setattr(function, name, "_".join([getattr(function, name), *map(str, sizes)]))
-        return kernel(function)
+        return _compiled(function)
 
     return compiled

@@ -161,6 +161,8 @@ class Booster:
         sums = self._weights.label_sums(column, threshold)
         votes = np.where(sums >= 0.0, 1, -1).astype(np.int8)
         edge = min(float(np.abs(sums).sum()), 1.0)
+        if n_examples == self._weights.n_examples:
+            estimated = edge  # an exact sample: H is G, without the search's rounding
         alpha = alpha_of(edge)
         term = Term(
             feature,

@@ -68,7 +68,9 @@ def stages(wanted: int | None, n_examples: int, n_features: int, budget: int) ->
         q = min(_PREFERRED, most)
         while q > 2 and _first(q, budget) < _LEAST_EXAMPLES:
             q //= 2
-        while q < most and _last(q, budget) > n_examples and _first(2 * q, budget) > 0:
+        while 2 * q <= most and _first(2 * q, budget) >= _LEAST_EXAMPLES:
+            if _last(q, budget) <= n_examples:
+                break
             q *= 2
     else:
         q = check_integer("n_features", wanted, 2, hint="None chooses a power of two")

@@ -78,7 +78,7 @@ def test_a_sample_cannot_be_made_cheaper() -> None:
     step = step_with()
     sample = step.draw(40)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        sample.size = 1  # type: ignore[misc]
+        sample.size = 1  # type: ignore[misc]  # that it is frozen is the test
     for forged in (
         dataclasses.replace(sample, size=1),
         Sample(1, "iid", False),

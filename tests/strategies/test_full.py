@@ -44,7 +44,7 @@ def compare(
         told = f"round {number}, {want.lead:.3g} ahead of the next candidate"
         assert found == (want.feature, want.threshold, want.votes), told
         assert row["edge"] == pytest.approx(want.edge, abs=1e-6), told
-        assert row["edge_estimated"] == pytest.approx(want.edge, abs=1e-5), told  # float32
+        assert row["edge_estimated"] == pytest.approx(want.edge, abs=1e-6), told
         assert term.alpha == pytest.approx(want.alpha, abs=3e-6), told
         assert row["log10_loss"] * np.log(10) == pytest.approx(want.log_loss, abs=1e-5), told
 

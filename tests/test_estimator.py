@@ -1,0 +1,148 @@
+"""BoostSampleClassifier: the same loop behind scikit-learn's conventions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from boostsample import BoostSampleClassifier, DataError, SettingError
+from boostsample.bank import FeatureBank
+from boostsample.booster import Booster
+from boostsample.families import Columns, Haar
+from boostsample.labels import encode
+from boostsample.registry import make_strategy
+from boostsample.strategies import UniformNaive
+
+
+@pytest.fixture(scope="module")
+def digits() -> tuple[NDArray[Any], NDArray[Any]]:
+    X, y = load_digits(return_X_y=True)
+    return X, y
+
+
+@pytest.mark.global_random
+@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn is untyped
+    [BoostSampleClassifier(n_rounds=20)],
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": (
+            "samples are drawn at random, and T = 10 N / Q changes with the number of rows"
+        )
+    },
+)
+def test_scikit_learn_conventions(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_it_is_the_loop(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
+    X, y = digits
+    model = BoostSampleClassifier("full", n_rounds=15, weight_init="uniform", random_state=3)
+    model.fit(X, y)
+    bank = FeatureBank.build([Columns(range(64), n_columns=64)], X.astype(np.float32))
+
+    booster = Booster(bank, None, encode(y), make_strategy("full"), n_rounds=15, weights="uniform")
+    rows = [booster.next_round().rows[0] for _ in range(15)]
+    for name in ("feature", "threshold", "edge", "alpha", "log10_loss", "looks_search"):
+        assert [row[name] for row in model.history_] == [row[name] for row in rows]
+
+
+def test_scores_predictions_and_loss_agree(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
+    X, y = digits
+    names = np.array([f"digit {k}" for k in range(10)])
+    model = BoostSampleClassifier(n_rounds=60, random_state=0).fit(X, names[y])
+    scores = model.decision_function(X)
+    assert scores.shape == (len(X), 10)
+    np.testing.assert_array_equal(model.predict(X), names[scores.argmax(axis=1)])
+    start = np.where(encode(y) > 0, 1 / 2, 1 / 18) / len(X)
+    loss = (start * np.exp(-encode(y) * scores)).sum()
+    assert np.log10(loss) == pytest.approx(model.history_[-1]["log10_loss"], abs=1e-5)
+    assert model.score(X, names[y]) > 0.9
+
+
+def test_two_classes_have_one_score(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
+    X, y = digits
+    model = BoostSampleClassifier(n_rounds=30, random_state=0).fit(X, y > 4)
+    scores = model.decision_function(X)
+    assert scores.shape == (len(X),)
+    np.testing.assert_array_equal(model.predict(X), scores > 0)
+
+
+def test_several_labels_a_row(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
+    X, y = digits
+    Y = np.stack([y % 2 == 0, y > 4, y == 3], axis=1).astype(int)
+    model = BoostSampleClassifier(n_rounds=60, random_state=0).fit(X, Y)
+    assert model.predict(X).shape == Y.shape
+    assert (model.predict(X) == Y).mean() > 0.9
+
+
+def test_images_and_named_families(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
+    X, y = digits
+    images = X.reshape(-1, 8, 8)
+    model = BoostSampleClassifier(n_rounds=20, random_state=0).fit(images, y)
+    families = {row["family"] for row in model.history_}
+    assert families <= {"identity", "gradient", "haar", "patches"}
+    assert len(families) > 1
+    only = BoostSampleClassifier(families=[Haar((8, 8))], n_rounds=20, random_state=0)
+    only.fit(images, y)
+    assert {row["family"] for row in only.history_} == {"haar"}
+    assert only.predict(images).shape == y.shape
+
+
+def test_rows_of_weight_zero_are_as_if_they_were_not_there(
+    digits: tuple[NDArray[Any], NDArray[Any]],
+) -> None:
+    X, y = digits
+    weight = np.random.default_rng(0).random(len(X)) * (np.arange(len(X)) % 3 > 0)
+    kept = weight > 0
+    model = BoostSampleClassifier(n_rounds=20, random_state=0)
+    whole = clone(model).fit(X, y, sample_weight=weight).decision_function(X)
+    part = clone(model).fit(X[kept], y[kept], sample_weight=weight[kept]).decision_function(X)
+    np.testing.assert_array_equal(whole, part)
+
+
+def test_an_instance_is_not_touched(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
+    X, y = digits
+    mine = UniformNaive(n_features=5)
+    model = BoostSampleClassifier(mine, n_rounds=5, random_state=0).fit(X, y)
+    assert vars(mine) == {"n_features": 5}
+    assert model.get_params()["strategy__n_features"] == 5
+    assert all(row["n_features"] == 5 for row in model.history_)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"strategy": "laminate"}, "unknown strategy 'laminate' .did you mean 'laminating'"),
+        ({"learner": "bush"}, "unknown learner 'bush'; known: stump"),
+        ({"weight_init": "even"}, "unknown weight_init 'even'; known: uniform, balanced"),
+        ({"n_rounds": 0}, "n_rounds must be an integer at least 1, got 0"),
+        ({"budget": 0}, "budget must be an integer at least 1, got 0"),
+        ({"strategy": "full", "budget": 10}, r"at least F \* N"),
+    ],
+)
+def test_bad_settings(
+    digits: tuple[NDArray[Any], NDArray[Any]], settings: dict[str, Any], message: str
+) -> None:
+    X, y = digits
+    with pytest.raises(SettingError, match=message):
+        BoostSampleClassifier(**{"n_rounds": 2, "random_state": 0, **settings}).fit(X, y)
+
+
+def test_bad_data(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
+    X, y = digits
+    model = BoostSampleClassifier(n_rounds=2)
+    with pytest.raises(DataError, match="at least 2 classes, got 1"):
+        model.fit(X, np.zeros(len(X), int))
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(np.where(X > 15, np.inf, X), y)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X, np.where(y > 8, np.nan, y))
+    with pytest.raises(DataError, match=r"finite and not negative, got -1.0 in row 0"):
+        model.fit(X, y, sample_weight=-np.ones(len(X)))
+    with pytest.raises(DataError, match="multi-label indicator of 0 and 1"):
+        model.fit(X, np.stack([y, y], axis=1))
