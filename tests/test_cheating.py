@@ -285,8 +285,8 @@ def test_arrays_made_writeable_again_do_not_reach_the_history() -> None:
         best = stumps.best()
         for array in (stumps.edge, stumps.edge.base):
             try:
-                array.flags.writeable = True  # type: ignore[union-attr]
-                array[...] = 0.99  # type: ignore[index]
+                array.flags.writeable = True  # type: ignore[union-attr]  # tried below
+                array[...] = 0.99  # type: ignore[index]  # whatever it is
             except (AttributeError, TypeError, ValueError):
                 continue
         return best
