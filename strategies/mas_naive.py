@@ -27,6 +27,8 @@ from boostsample.strategy import Pool, Strategy, Stump
 __all__ = ["MASNaive"]
 
 _LEAST_EDGES = 32
+#: Fewer edges a component overfit: the spread looks too small, and Q would stay small for good.
+_EDGES_A_COMPONENT = 20
 
 
 class MASNaive(Strategy):
@@ -35,7 +37,7 @@ class MASNaive(Strategy):
     Parameters
     ----------
     n_components : int
-        Components of the mixture.
+        Most components of the mixture; one for each 20 edges.
     noise : {"paper", "deconvolved"}
         Model the estimated edges as they are, or take out the known variance of their noise.
     scheme : str
@@ -59,7 +61,8 @@ class MASNaive(Strategy):
             stumps, size, exact = probing_search(step)
         else:
             noises = self.noises_ if self.noise == "deconvolved" else 0.0
-            mixture = fit_mixture(self.edges_, self.n_components, noise_variance=noises)
+            n_components = max(1, min(self.n_components, self.edges_.size // _EDGES_A_COMPONENT))
+            mixture = fit_mixture(self.edges_, n_components, noise_variance=noises)
             planned = plan(mixture, step.n_features, step.n_examples, step.budget)
             beliefs(step, planned.n_features, planned.n_examples, planned.edge, [mixture])
             sample = step.draw(planned.n_examples, self.scheme)

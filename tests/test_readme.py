@@ -44,3 +44,12 @@ def test_links_lead_to_files() -> None:
 def test_table_lists_every_strategy() -> None:
     listed = re.findall(r"^\| `([a-z0-9-]+)` \| \[", README, flags=re.MULTILINE)
     assert listed == list(STRATEGIES)
+
+
+def test_the_guide_to_adding_a_strategy_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = (ROOT / "docs" / "adding_a_strategy.md").read_text(encoding="utf-8")
+    module = types.ModuleType("guide_blocks")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    for block in re.findall(r"```python\n(.*?)```", guide, flags=re.DOTALL):
+        exec(compile(block, "adding_a_strategy.md", "exec"), vars(module))
+    assert module.Repeat().get_params() == {"n_features": 10}
