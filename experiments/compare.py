@@ -343,20 +343,23 @@ def _in_threads(
     others stop at the end of their round.
     """
     stop = threading.Event()
-    with ThreadPoolExecutor(n_threads) as pool:
-        waiting: set[Future[None]] = set()
-        futures = [pool.submit(task, stop) for task in tasks]
-        try:
-            waiting.update(futures)
-            while waiting:
-                done, waiting = wait(waiting, _POLL, FIRST_EXCEPTION)
-                tick()
-                if any(future.exception() for future in done):
-                    break
-        finally:
-            if waiting:
+    pool = ThreadPoolExecutor(n_threads)
+    futures: list[Future[None]] = []
+    try:
+        for task in tasks:
+            futures.append(pool.submit(task, stop))
+        waiting = set(futures)
+        while waiting:
+            done, waiting = wait(waiting, _POLL, FIRST_EXCEPTION)
+            tick()
+            if any(future.exception() for future in done):
                 stop.set()
-            pool.shutdown(cancel_futures=True)
+                break
+    except BaseException:  # Ctrl-C may come at any line: never wait for whole runs then
+        stop.set()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
     for future in futures:
         if not future.cancelled() and not isinstance(future.exception(), _Stopped):
             future.result()
