@@ -12,18 +12,15 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
 import click
 
 from boostsample import __version__
+from boostsample.commands.compare import compare
+from boostsample.commands.listing import list_names
+from boostsample.commands.output import say
 from boostsample.errors import BoostSampleError, SettingError, unknown
-
-if TYPE_CHECKING:
-    from boostsample.experiments.compare import Comparison
-    from boostsample.experiments.tables import Table
 
 __all__ = ["main"]
 
@@ -51,244 +48,11 @@ class _Group(click.Group):
 def cli(context: click.Context) -> None:
     """Sampling strategies for AdaBoost.MH, compared at an equal budget of looks."""
     if context.invoked_subcommand is None:
-        _say(context.get_help())
+        say(context.get_help())
 
 
-@cli.command()
-@click.option(
-    "--data",
-    default="digits",
-    show_default=True,
-    metavar="NAME|PATH",
-    help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file.",
-)
-@click.option(
-    "--data-dir", metavar="DIR", help="Folder of original data files; what it lacks is downloaded."
-)
-@click.option(
-    "--strategies",
-    multiple=True,
-    metavar="A,B:SETTING=VALUE",
-    help="Names with settings, separated by commas (boostsample list strategies).  [default: full "
-    "where it does not take too long, uniform-naive, uniform-1q, uniform-q1, laminating]",
-)
-@click.option(
-    "--families",
-    multiple=True,
-    metavar="A,B:SETTING=VALUE",
-    help="Feature families (boostsample list families).  [default: all that fit the data]",
-)
-@click.option(
-    "--rounds",
-    default="10,100,300",
-    show_default=True,
-    metavar="N,N,...",
-    help="Numbers of stumps at which results are taken; the largest is the number of rounds.",
-)
-@click.option("--repeats", default=3, show_default=True, metavar="N", help="Repetitions.")
-@click.option(
-    "--budget",
-    metavar="LOOKS|10N",
-    help="Looks a search may cost; N is the number of training examples.  [default: 10N, but "
-    "for full what it needs]",
-)
-@click.option(
-    "--weights",
-    default="uniform",
-    show_default=True,
-    metavar="uniform|balanced",
-    help="Initial label weights.",
-)
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Seed of splits, families and strategies.",
-)
-@click.option(
-    "--results",
-    metavar="DIR",
-    help="A new or empty folder for the rows.  [default: results/<data>-<date and time>]",
-)
-@click.option(
-    "--jobs",
-    type=int,
-    metavar="N",
-    help="Threads, -1 for all cores; the rows do not depend on it.  [default: all cores for the "
-    "features, then one run at a time so that its seconds are undisturbed]",
-)
-@click.option("--plot", metavar="FILE", help="Draw the curves into an .svg, .png or .pdf file.")
-@click.option("--history", is_flag=True, help="Write a row for each search, too.")
-@click.option("--quiet", is_flag=True, help="No progress and no messages but errors.")
-@click.pass_context
-def compare(
-    context: click.Context,
-    data: str,
-    data_dir: str | None,
-    strategies: tuple[str, ...],
-    families: tuple[str, ...],
-    rounds: str,
-    repeats: int,
-    budget: str | None,
-    weights: str,
-    seed: int,
-    results: str | None,
-    jobs: int | None,
-    plot: str | None,
-    history: bool,
-    quiet: bool,
-) -> None:
-    """Compare strategies on a data set: loss, test error and looks.
-
-    Without options: scikit-learn's digits, five strategies, three repetitions, 300 rounds. Prints
-    the tables and writes the rows that they are made of.
-    """
-    from boostsample.experiments.progress import Display
-
-    with ExitStack() as stack:
-        display = stack.enter_context(Display(quiet))
-        display("starting", 0, 0)
-        from boostsample.experiments.compare import run
-        from boostsample.experiments.datasets import load_dataset
-        from boostsample.experiments.plan import Plan, parse_marks, parse_names, prepare
-        from boostsample.experiments.plots import check_picture, comparison_figure, save_picture
-        from boostsample.experiments.results import ResultsFolder, settings_of
-
-        plan = Plan(
-            strategies=parse_names(strategies) if strategies else None,
-            families=parse_names(families) if families else None,
-            marks=parse_marks(rounds),
-            repeats=repeats,
-            budget=budget,
-            weights=weights,
-            seed=seed,
-            n_jobs=jobs,
-            history=history,
-            curves=plot is not None,
-        )
-        picture = None if plot is None else check_picture(plot)
-        folder = stack.enter_context(
-            ResultsFolder.new("results", Path(data).name.partition(".")[0])
-            if results is None
-            else ResultsFolder(results)
-        )
-        prepared = prepare(load_dataset(data, data_dir=data_dir, seed=seed), plan)
-        for note in prepared.notes:
-            display.say(note)
-        comparison = run(prepared, display)
-        display.close()
-        settings = {"command": ["boostsample", *context.obj], **settings_of(comparison)}
-        try:
-            folder.write(comparison.rows, settings, comparison.history if history else None)
-        finally:  # whatever becomes of the folder, the tables can be had
-            _print_comparison(comparison)
-        _say(f"results: {folder.path}")
-        if picture is not None:
-            save_picture(comparison_figure(comparison), picture)
-            _say(f"plot: {picture}")
-
-
-def _say(text: str) -> None:
-    """A line of results; click.echo would write UTF-8 to terminals that cannot read it."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
-def _print_comparison(comparison: Comparison) -> None:
-    from boostsample.experiments.tables import looks_table, score_table
-
-    prepared, rows = comparison.prepared, comparison.rows
-    sizes = sorted({(len(train), len(test)) for train, test in prepared.splits})
-    families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
-    _say(
-        f"{prepared.data.name}: {sizes[0][0]:,} training and {sizes[0][1]:,} test examples, "
-        f"{prepared.data.n_classes} {'labels' if prepared.data.is_multilabel else 'classes'}, "
-        f"{prepared.n_features:,} features ({families}), {prepared.plan.weights} initial weights\n"
-    )
-    for table in (score_table(rows, "loss"), score_table(rows, "error"), looks_table(comparison)):
-        _print_table(table)
-    for note in comparison.notes:
-        _say(f"note: {note}\n")
-
-
-def _print_table(table: Table) -> None:
-    """A table with lines on a terminal, plain text elsewhere."""
-    from boostsample.experiments.tables import to_rich, to_text
-
-    if not sys.stdout.isatty():
-        _say(to_text(table) + "\n")
-        return
-    from rich.console import Console
-
-    console = Console(file=sys.stdout)
-    for part in to_rich(table, console.width):
-        console.print(part)
-
-
-@cli.command("list")
-@click.argument("kind", required=False, metavar="[strategies|families|data]")
-def list_names(kind: str | None) -> None:
-    """List the strategies, feature families or data sets that compare knows."""
-    kinds = {"strategies": _strategies, "families": _families, "data": _data}
-    if kind is not None and kind not in kinds:
-        raise unknown("kind of list", kind, kinds)
-    for number, name in enumerate(kinds if kind is None else [kind]):
-        entries = kinds[name]()
-        if kind is None:
-            _say(f"{chr(10) if number else ''}{name}:")
-        width = max(len(entry) for entry, _ in entries)
-        for entry, description in entries:
-            _say(f"{'' if kind else '  '}{entry.ljust(width)}  {description}".rstrip())
-
-
-def _strategies() -> list[tuple[str, str]]:
-    """Names and first lines, read from the files: importing them would take seconds."""
-    import ast
-
-    from boostsample.registry import STRATEGIES, strategy_names
-
-    entries = []
-    for name in strategy_names():
-        text = "from another distribution"
-        if name in STRATEGIES:
-            module = STRATEGIES[name].partition(":")[0]
-            path = Path(__file__).parent.joinpath(*module.split(".")[1:]).with_suffix(".py")
-            text = ""
-            with suppress(OSError, SyntaxError):
-                text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
-        entries.append((name, text.partition("\n")[0].rstrip(".")))
-    return entries
-
-
-def _families() -> list[tuple[str, str]]:
-    import inspect
-
-    from boostsample import families
-
-    entries = []
-    for name in families.__all__:
-        member = getattr(families, name)
-        if not inspect.isclass(member) or inspect.isabstract(member):
-            continue
-        parameter = inspect.signature(member).parameters.get("name")
-        module = inspect.getdoc(inspect.getmodule(member)) or ""
-        if parameter is not None:
-            entries.append((str(parameter.default), module.partition("\n")[0].rstrip(".")))
-    return entries
-
-
-def _data() -> list[tuple[str, str]]:
-    from boostsample.experiments.datasets import DATASETS
-
-    return [
-        (
-            name
-            + (f"({','.join(f'{k}={v}' for k, v in known.settings.items())})").replace("()", ""),
-            known.description,
-        )
-        for name, known in DATASETS.items()
-    ]
+for _command in (compare, list_names):
+    cli.add_command(_command)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -1,0 +1,1 @@
+"""The commands of `boostsample`, one module each; importing them is light."""
