@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from boostsample.bank import FeatureBank
+    from boostsample.bank_cache import cached_bank
+    from boostsample.bank_lazy import LazyBank
     from boostsample.booster import Booster, Round, boost
     from boostsample.errors import (
         BoostSampleError,
@@ -37,6 +39,7 @@ __all__ = [
     "Family",
     "FamilyInfo",
     "FeatureBank",
+    "LazyBank",
     "Model",
     "Outcome",
     "Pool",
@@ -50,6 +53,7 @@ __all__ = [
     "Stumps",
     "__version__",
     "boost",
+    "cached_bank",
 ]
 
 _MODULE_OF = {
@@ -61,6 +65,7 @@ _MODULE_OF = {
     "Family": "family",
     "FamilyInfo": "strategy",
     "FeatureBank": "bank",
+    "LazyBank": "bank_lazy",
     "Model": "model",
     "Outcome": "strategy",
     "Pool": "strategy",
@@ -73,6 +78,7 @@ _MODULE_OF = {
     "Stump": "strategy",
     "Stumps": "strategy",
     "boost": "booster",
+    "cached_bank": "bank_cache",
 }
 
 

@@ -10,13 +10,20 @@ distinct train values is binned exactly; others have 254 cuts at quantiles (see
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError
 from boostsample.kernels import binning as kernels
 from boostsample.kernels.binning import MAX_CUTS
 
-__all__ = ["MAX_CUTS", "assign_bins", "check_rows", "find_cuts", "first_infinite"]
+__all__ = [
+    "MAX_CUTS",
+    "assign_bins",
+    "check_rows",
+    "find_cuts",
+    "first_infinite",
+    "uniform_cuts",
+]
 
 
 def find_cuts(
@@ -61,6 +68,58 @@ def find_cuts(
     n_bins = np.empty(n_features, np.int16)
     kernels.cut_block(columns, chosen, keys, scratch, starts, cuts, n_bins)
     return cuts, n_bins
+
+
+def uniform_cuts(
+    lows: ArrayLike, highs: ArrayLike
+) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
+    """Cuts that divide the range of each feature into 255 equal bins; no value is looked at.
+
+    Fewer where float32 cannot tell so many apart, none where low = high. Values beyond the range
+    fall into the outer bins.
+
+    Parameters
+    ----------
+    lows, highs : array of float, shape (F,)
+        Finite, lows <= highs.
+
+    Returns
+    -------
+    cuts, n_bins
+        As those of `find_cuts`.
+
+    Raises
+    ------
+    DataError
+        If the ends are no finite numbers of equal shape (F,), or a low is above its high.
+
+    Examples
+    --------
+    >>> cuts, n_bins = uniform_cuts([0, 2], [255, 2])
+    >>> cuts[0, :3], n_bins
+    (array([1., 2., 3.], dtype=float32), array([256,   2], dtype=int16))
+    """
+    low, high = np.asarray(lows, np.float64), np.asarray(highs, np.float64)
+    limit = float(np.finfo(np.float32).max)
+    if low.ndim != 1 or low.shape != high.shape:
+        raise DataError(
+            f"lows and highs must be vectors of one size, got {low.shape} and {high.shape}"
+        )
+    bad = ~((-limit <= low) & (low <= high) & (high <= limit))
+    if bad.any():
+        at = int(bad.argmax())
+        raise DataError(
+            f"lows must be at most highs and both finite, got {low[at]} and {high[at]} for the "
+            f"feature at position {at}"
+        )
+    steps = np.arange(1, MAX_CUTS + 1) / (MAX_CUTS + 1)
+    # Products and sums rise with the step whatever their rounding, and adding 0 turns -0.0 to 0.0.
+    cuts = (low[:, None] + (high - low)[:, None] * steps).astype(np.float32) + np.float32(0.0)
+    before = np.concatenate([low[:, None].astype(np.float32), cuts[:, :-1]], axis=1)
+    keep = cuts > before
+    cuts[~keep] = np.inf
+    cuts.sort(axis=1)
+    return cuts, (keep.sum(axis=1) + 2).astype(np.int16)
 
 
 def assign_bins(

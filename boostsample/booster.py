@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from boostsample.bank import FeatureBank
+from boostsample.bank import Bank
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.learners import EDGE_GAP, Found, Learner, Term, alpha_of, make_learner
@@ -49,7 +49,7 @@ class Booster:
 
     Parameters
     ----------
-    bank : FeatureBank
+    bank : Bank
         Features of all examples; it may hold test examples too.
     rows : array of int, shape (n,), or None
         The bank's examples to train on; None is all of them.
@@ -77,7 +77,7 @@ class Booster:
 
     def __init__(
         self,
-        bank: FeatureBank,
+        bank: Bank,
         rows: ArrayLike | None,
         Y: ArrayLike,
         strategy: Strategy,
@@ -95,9 +95,9 @@ class Booster:
         user = check_example_weight(example_weight, columns.size)
         label_weights = initial_weights(labels, weights) * user[:, None]
         kept = user > 0
-        self._bank = bank
+        self._bank = bank.reader(columns[kept])
         self._weights = SignedWeights(labels[kept], label_weights[kept], columns[kept])
-        self._searcher = Searcher(bank, self._weights)
+        self._searcher = Searcher(self._bank, self._weights)
         self._learner = make_learner(learner)
         self._rng = np.random.default_rng(rng)
         self._families = family_infos(bank)
@@ -250,7 +250,7 @@ class Booster:
 
 
 def boost(
-    bank: FeatureBank,
+    bank: Bank,
     rows: ArrayLike | None,
     Y: ArrayLike,
     strategy: Strategy,
@@ -270,7 +270,7 @@ def boost(
         yield booster.next_round()
 
 
-def family_infos(bank: FeatureBank) -> tuple[FamilyInfo, ...]:
+def family_infos(bank: Bank) -> tuple[FamilyInfo, ...]:
     """The bank's families as strategies see them."""
     return tuple(
         FamilyInfo(family.name, int(end - first), int(first))

@@ -17,29 +17,23 @@ from contextlib import suppress
 import click
 
 from boostsample import __version__
+from boostsample.commands.bench import bench
+from boostsample.commands.cache import cache
+from boostsample.commands.calibrate import calibrate
 from boostsample.commands.compare import compare
+from boostsample.commands.group import Group
 from boostsample.commands.listing import list_names
 from boostsample.commands.output import say
-from boostsample.errors import BoostSampleError, SettingError, unknown
+from boostsample.commands.plot import plot
+from boostsample.errors import BoostSampleError, SettingError
 
 __all__ = ["main"]
 
 _USAGE, _DATA, _CTRL_C, _BROKEN_PIPE = 2, 1, 130, 141
 
 
-class _Group(click.Group):
-    """A group whose error for an unknown command lists the known ones."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            raise unknown("command", args[0], self.list_commands(ctx))
-        return super().resolve_command(ctx, args)
-
-
 @click.group(
-    cls=_Group,
+    cls=Group,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -51,7 +45,7 @@ def cli(context: click.Context) -> None:
         say(context.get_help())
 
 
-for _command in (compare, list_names):
+for _command in (bench, cache, calibrate, compare, list_names, plot):
     cli.add_command(_command)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from boostsample.bank import FeatureBank
+from boostsample.banks import make_bank
 from boostsample.booster import Booster, check_example_weight
 from boostsample.errors import DataError
 from boostsample.family import Family
+from boostsample.inputs import families_of, read_examples, read_numbers, read_training
 from boostsample.labels import classify, encode
 from boostsample.learners import Learner
 from boostsample.model import Model
-from boostsample.registry import default_families, make_strategy
+from boostsample.registry import make_strategy
 from boostsample.strategy import Strategy
 
 __all__ = ["BoostSampleClassifier"]
@@ -40,13 +41,20 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Looks a search; None is the strategy's default, 10 N.
     weight_init : {"balanced", "uniform"}, default "balanced"
         Initial label weights, [BK10] eq. 2 or 1/K.
-    families : sequence of Family or None, default None
-        Feature families; None takes the columns of a table (n, d) as one family, and the default
-        image families for images (n, h, w) or (n, h, w, channels).
+    families : sequence of Family, mapping of str to columns, {"dtype", "prefix"} or None
+        Feature families. None, the default, takes the columns of a table (n, d) as one family, and
+        the default image families for images (n, h, w) or (n, h, w, channels). A mapping names
+        groups of columns, ``{"size": ["height", "width"], "sensors": "3-17"}``; "dtype" and
+        "prefix" group those of a data frame by type or name; see
+        `boostsample.families.column_groups`.
     random_state : int, RandomState instance or None, default None
         Seed of the strategy's stream.
     n_jobs : int, default 1
         Threads that compute and bin the features; the result does not depend on it.
+    bank : {"memory", "disk", "lazy"}, default "memory"
+        Where the features are: in memory; in files that are mapped into it and kept for the next
+        fit of the same families on the same data (``boostsample cache``); or computed when they are
+        looked at, with bin edges from 2,048 examples.
 
     Attributes
     ----------
@@ -57,7 +65,9 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     history_ : list of dict
         One flat record a search, which `pandas.DataFrame` takes; see DESIGN's history row.
     n_features_in_ : int
-        Columns of X (of its second axis).
+        Columns of X (of its second axis); not there for documents.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X is a data frame that has some.
 
     Examples
     --------
@@ -75,9 +85,10 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         n_rounds: int = 500,
         budget: int | None = None,
         weight_init: str = "balanced",
-        families: Sequence[Family] | None = None,
+        families: Sequence[Family] | Mapping[str, Any] | str | None = None,
         random_state: Any = None,
         n_jobs: int = 1,
+        bank: str = "memory",
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -87,27 +98,30 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.families = families
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.bank = bank
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> BoostSampleClassifier:
         """Boost on the examples X and their labels y.
 
         Parameters
         ----------
         X : array, shape (n, d), (n, h, w) or (n, h, w, channels)
-            NaN is a missing value; infinite values are refused.
+            Or a sparse matrix or data frame (n, d); or a sequence of n documents, if that is what
+            the families read. NaN is a missing value; infinite values are refused.
         y : array, shape (n,) or (n, K)
             Class labels, or an indicator matrix of 0 and 1 (multi-label).
         sample_weight : array, shape (n,), optional
             Example weights of at least 0; rows of weight 0 are dropped before anything else.
         """
-        X, y = self._validated(X, y)
-        weight = check_example_weight(sample_weight, X.shape[0])
+        examples, y = self._validated(X, y)
+        names = getattr(self, "feature_names_in_", None)
+        families = families_of(self.families, X, examples, names)
+        weight = check_example_weight(sample_weight, examples.shape[0])
         kept = np.flatnonzero(weight > 0)
         labels = self._labels(y, kept)
-        families = default_families(X.shape[1:]) if self.families is None else list(self.families)
-        bank = FeatureBank.build(families, X[kept], n_jobs=self.n_jobs)
+        bank = make_bank(self.bank, families, examples[kept], n_jobs=self.n_jobs)
         strategy = self.strategy
         if isinstance(strategy, str):
             strategy = make_strategy(strategy)
@@ -132,36 +146,25 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.history_ = [row for one in rounds for row in one.rows]
         return self
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores f_l(x): float64 (n, K), or (n,) with two classes, positive for `classes_[1]`."""
         check_is_fitted(self)
-        checked = validate_data(
-            self, X, reset=False, allow_nd=True, dtype="numeric", ensure_all_finite="allow-nan"
-        )
-        scores = self.model_.decision_function(np.asarray(checked))
+        numbers = read_numbers(self.model_.families)
+        scores = self.model_.decision_function(read_examples(self, X, numbers=numbers))
         return scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Class labels (n,): of the largest score, the first one of a tie; or 0/1 (n, K)."""
         scores = self.decision_function(X)
         codes = classify(scores.reshape(scores.shape[0], -1), self._multi_label)
         return codes if self._multi_label else np.asarray(self.classes_[codes])
 
-    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-        checked, given = validate_data(
-            self,
-            X,
-            y,
-            allow_nd=True,
-            dtype="numeric",
-            ensure_all_finite="allow-nan",
-            multi_output=True,
-        )
-        labels = np.asarray(given)
+    def _validated(self, X: Any, y: ArrayLike) -> tuple[Any, NDArray[Any]]:
+        examples, labels = read_training(self, X, y, numbers=read_numbers(self.families))
         check_classification_targets(labels)
         if labels.ndim == 2 and labels.shape[1] == 1:
             labels = column_or_1d(labels, warn=True)
-        return np.asarray(checked), labels
+        return examples, labels
 
     def _labels(self, y: NDArray[Any], kept: NDArray[np.int64]) -> NDArray[np.int8]:
         """Labels of the kept rows, +1 or -1; sets `classes_`."""
@@ -185,5 +188,6 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags

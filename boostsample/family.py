@@ -63,6 +63,10 @@ class Family(abc.ABC):
     name: str
     n_features: int
 
+    reads_numbers: ClassVar[bool] = True
+    """Whether examples are arrays of numbers. Where they are not, as with documents, the classifier
+    hands them on as they are: a one-dimensional array of objects."""
+
     @abc.abstractmethod
     def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
         """Values of some features for some examples; pure and thread-safe.
@@ -98,6 +102,25 @@ class Family(abc.ABC):
         Rows, columns and channels count from 0, ranges include both ends. Different features have
         different names.
         """
+
+    def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike] | None:
+        """Least and greatest value that features can have, if the family wants bins of equal width.
+
+        An optional hook. Where it gives numbers, a bank divides each range into 255 equal bins and
+        computes no values to find the bin edges; where it gives None, the default, edges are
+        quantiles of the values in training (or reference) rows.
+
+        Parameters
+        ----------
+        features : ndarray of int, shape (q,)
+            Valid feature indices.
+
+        Returns
+        -------
+        lows, highs : arrays of float, shape (q,), or None
+            Finite; each low at most its high. Values beyond them fall into the outer bins.
+        """
+        return None
 
     def settings(self) -> dict[str, Any]:
         """The arguments that make an equal family, as JSON can hold them (tuples become lists)."""

@@ -15,6 +15,7 @@ from boostsample.errors import SettingError, unknown
 __all__ = [
     "ENTRY_POINTS",
     "STRATEGIES",
+    "column_families",
     "default_families",
     "make_strategy",
     "strategy_class",
@@ -88,4 +89,11 @@ def default_families(example_shape: tuple[int, ...], **settings: Any) -> list[An
     """The families of examples of that shape when the user names none."""
     module = importlib.import_module("boostsample.families.default_sets")
     families: list[Any] = module.families_for(example_shape, **settings)
+    return families
+
+
+def column_families(groups: Any, table: Any, **settings: Any) -> list[Any]:
+    """Families of columns from the user's groups of them."""
+    module = importlib.import_module("boostsample.families.groups")
+    families: list[Any] = module.column_groups(groups, table, **settings)
     return families

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.bank import FeatureBank
+from boostsample.bank import Bank
 from boostsample.kernels.search import GROUP, N_BINS
 from boostsample.strategy import Stumps
 from boostsample.weights import Rows, SignedWeights, aligned
@@ -26,11 +27,11 @@ _MOST_COMPARED = 16
 class Searcher:
     """Stump search on the bank for one booster: kernels, work space, and the rule for ties."""
 
-    def __init__(self, bank: FeatureBank, weights: SignedWeights) -> None:
+    def __init__(self, bank: Bank, weights: SignedWeights) -> None:
         self.bank = bank
         self.weights = weights
-        self._histograms = aligned(GROUP * N_BINS * weights.width, np.float32)
-        self._sums = aligned(GROUP * N_BINS * weights.width, np.float64)
+        self._histograms = aligned(GROUP * N_BINS * weights.stride, np.float32)
+        self._sums = aligned(GROUP * N_BINS * weights.stride, np.float64)
 
     def _tie(self, n_rows: int) -> float:
         """Edges this close are equal: float32 weights round by 6e-8 each, independently."""
@@ -49,23 +50,25 @@ class Searcher:
         thresholds = np.empty(q, np.int16)
         votes = np.empty((q, self.weights.n_labels), np.int8)
         edges = np.empty(q)
-        bins, at = self.bank.view(features)
-        self.weights.kernels.search(
-            bins,
-            at,
-            self.bank.n_bins[features],
-            rows.start,
-            rows.examples,
-            rows.values,
-            rows.base,
-            self._tie(rows.values.size // self.weights.width) / rows.scale,
-            rows_a_bin,
-            self._histograms,
-            self._sums,
-            thresholds,
-            votes,
-            edges,
-        )
+        tie = self._tie(rows.values.size // self.weights.width) / rows.scale
+        for part in self._parts(q, rows):
+            bins, at, start, examples = self._read(features[part], rows)
+            self.weights.kernels.search(
+                bins,
+                at,
+                self.bank.n_bins[features[part]],
+                start,
+                examples,
+                rows.values,
+                rows.base,
+                tie,
+                rows_a_bin,
+                self._histograms,
+                self._sums,
+                thresholds[part],
+                votes[part],
+                edges[part],
+            )
         edges *= rows.scale
         np.minimum(edges, 1.0, out=edges)
         return Stumps(features, thresholds.astype(np.int64), votes, edges)
@@ -97,21 +100,35 @@ class Searcher:
 
     def column(self, feature: int) -> NDArray[np.uint8]:
         """The bins of one feature for every example of the bank: uint8 (n,)."""
-        bins, at = self.bank.view(np.array([feature]))
-        return np.asarray(bins[at[0]])
+        return self.bank.column(feature)
 
     def signed_edges(self, stumps: Stumps, rows: Rows) -> NDArray[np.float64]:
         """Sum w_il v_l phi(x_i) y_il of each stump on the given rows, normalised."""
         edges = np.empty(len(stumps))
-        bins, at = self.bank.view(stumps.feature)
-        self.weights.kernels.signed_edges(
-            bins,
-            at,
-            stumps.threshold.astype(np.int16),
-            np.ascontiguousarray(stumps.votes, dtype=np.int8),
-            rows.start,
-            rows.examples,
-            rows.values,
-            edges,
-        )
+        thresholds = stumps.threshold.astype(np.int16)
+        votes = np.ascontiguousarray(stumps.votes, dtype=np.int8)
+        for part in self._parts(edges.size, rows):
+            bins, at, start, examples = self._read(stumps.feature[part], rows)
+            self.weights.kernels.signed_edges(
+                bins, at, thresholds[part], votes[part], start, examples, rows.values, edges[part]
+            )
         return edges * rows.scale
+
+    def _whole(self, rows: Rows) -> bool:
+        """Whether these rows are all examples of the run."""
+        return rows.values.size == self.weights.n_examples * self.weights.width
+
+    def _parts(self, n_features: int, rows: Rows) -> Iterator[slice]:
+        """As many features at once as the bank can show; the kernels' groups stay what they are."""
+        n_rows = None if self._whole(rows) else rows.values.size // self.weights.width
+        size = self.bank.most_features(n_rows) // GROUP * GROUP
+        for start in range(0, n_features, size):
+            yield slice(start, start + size)
+
+    def _read(
+        self, features: NDArray[np.int64], rows: Rows
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], int, NDArray[np.int32]]:
+        """Bins for the kernels, the row of each feature, and the column of each example."""
+        bins, at, compact = self.bank.view(features, None if self._whole(rows) else rows.examples)
+        start, examples = (0, rows.examples[:0]) if compact else (rows.start, rows.examples)
+        return bins, at, start, examples

@@ -176,6 +176,14 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
         """Looks a search when the user gives no budget: 10 N ([DF11] section 5.3)."""
         return 10 * pool.n_examples
 
+    def tuning_grid(self) -> Mapping[str, Sequence[Any]]:  # an optional hook
+        """Settings that deserve tuning, with the values that ``boostsample compare --tune`` tries.
+
+        Their product is trained; none by default. What the user fixed is in `self` and need not be
+        left out here, but a setting that has no effect beside it should be.
+        """
+        return {}
+
     def start(  # an optional hook that does nothing by default
         self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator
     ) -> None:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, unknown
 from boostsample.kernels import draw as draw_kernels
-from boostsample.kernels.search import search_kernels
-from boostsample.kernels.vectors import MAX_LANES
+from boostsample.kernels.search import search_kernels, stride_of
+from boostsample.kernels.vectors import LANES
 from boostsample.kernels.weights import weight_kernels
 from boostsample.sampling import Scheme
 
@@ -64,14 +64,11 @@ def initial_weights(Y: NDArray[np.int8], kind: str) -> NDArray[np.float64]:
     return np.asarray(half / np.where(positive, n_positive, n_negative))
 
 
-def lanes_and_blocks(n_labels: int) -> tuple[int, int]:
-    """Vector width and vectors a row: the least padding of K labels that vectors allow."""
-    if n_labels <= MAX_LANES // 2:
-        return 1 << (n_labels - 1).bit_length(), 1
-    half_vectors = -(-n_labels // (MAX_LANES // 2))
-    return (
-        (MAX_LANES, half_vectors // 2) if half_vectors % 2 == 0 else (MAX_LANES // 2, half_vectors)
-    )
+def vectors_of(n_labels: int) -> tuple[int, int]:
+    """Full vectors of a row of K labels, and the labels of its tail: 1, 2, 4 or 0."""
+    blocks, rest = divmod(n_labels, LANES)
+    tail = 1 << (rest - 1).bit_length() if rest else 0
+    return (blocks + 1, 0) if tail == LANES else (blocks, tail)
 
 
 def aligned(shape: int, dtype: Any) -> NDArray[Any]:
@@ -103,10 +100,11 @@ class SignedWeights:
     ) -> None:
         self.n_examples = int(Y.shape[0])
         self.n_labels = int(Y.shape[1])
-        lanes, blocks = lanes_and_blocks(self.n_labels)
-        self.width = lanes * blocks
-        self.kernels = search_kernels(lanes, blocks)
-        self._kernels = weight_kernels(lanes, blocks)
+        blocks, tail = vectors_of(self.n_labels)
+        self.width = LANES * blocks + tail
+        self.stride = stride_of(blocks, tail)
+        self.kernels = search_kernels(blocks, tail)
+        self._kernels = weight_kernels(blocks, tail)
         contiguous = bool(np.all(np.diff(columns) == 1))
         self._start = int(columns[0]) if contiguous else 0
         self._columns = np.empty(0, np.int32) if contiguous else columns.astype(np.int32)
@@ -155,7 +153,6 @@ class SignedWeights:
             wrong,
             self._floor,
             self._values,
-            self._weight,
             self._sums,
         )
         self._ends_are_current = False
@@ -167,6 +164,7 @@ class SignedWeights:
     def draw(self, size: int, scheme: Scheme, rng: np.random.Generator) -> Rows:
         """Draw `size` examples, fewer than N, by a scheme of `boostsample.sampling`."""
         if not self._ends_are_current:
+            self._kernels.totals(self._values, self._weight)
             draw_kernels.cumulate(self._weight, self._ends)
             self._ends_are_current = True
         drawn = scheme(self._weight, self._ends, size, rng)
@@ -224,7 +222,6 @@ class SignedWeights:
         """Everything that changes from round to round, as arrays and scalars."""
         return {
             "values": self._values.copy(),
-            "weight": self._weight.copy(),
             "sums": self._sums.copy(),
             "mass": self._mass,
         }
@@ -237,7 +234,6 @@ class SignedWeights:
                 f"{state['values'].shape[0]}; restore into a booster on the same examples"
             )
         self._values[:] = state["values"]
-        self._weight[:] = state["weight"]
         self._sums[:] = state["sums"]
         self._mass = float(state["mass"])
         self._ends_are_current = False

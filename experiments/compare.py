@@ -10,20 +10,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from boostsample.bank import FeatureBank
+from boostsample.banks import make_bank
 from boostsample.booster import Booster, Round
 from boostsample.errors import BoostSampleError, StrategyError
 from boostsample.experiments.content import one_line
 from boostsample.experiments.datasets import Dataset
-from boostsample.experiments.plan import Plan, Prepared, Variant, prepare
+from boostsample.experiments.plan import Plan, Prepared, prepare
+from boostsample.experiments.runs import LOOKS, RESULT_COLUMNS, Run
 from boostsample.experiments.scores import Scores
+from boostsample.experiments.tuning import Search, explanation
 from boostsample.labels import encode, error_percent
+from boostsample.learners import Term
 
 __all__ = [
     "LOOKS",
@@ -35,21 +38,6 @@ __all__ = [
     "run",
 ]
 
-RESULT_COLUMNS = (
-    "data",
-    "strategy",
-    "settings",
-    "learner",
-    "repetition",
-    "stumps",
-    "log10_loss",
-    "test_error",
-    "looks",
-    "seconds",
-)
-LOOKS = ("search", "modelling", "finish")
-"""What looks are spent on; the finish stands outside the budget."""
-
 Progress = Callable[[str, int, int], None]
 """Called in the calling thread, some ten times a second: what is being done, done, total."""
 
@@ -57,60 +45,6 @@ _POLL = 0.1
 _WARM_UP = 2
 """Rounds that compile what a strategy uses before anything is timed; models start in the second."""
 _CURVE_POINTS = 40
-
-
-@dataclass
-class Run:
-    """One strategy in one repetition.
-
-    Attributes
-    ----------
-    variant, repetition
-        Which one.
-    budget : int
-        Looks a search.
-    rows : list of dict
-        One result row a mark, with `RESULT_COLUMNS`.
-    loss : list of float
-        log10 of the exponential loss after each round.
-    errors : dict of int to float
-        Test error in percent by number of stumps, at the marks and the points of the curve.
-    looks : dict of str to int
-        Looks in all rounds, for each of `LOOKS`.
-    seconds : float
-        Training time, evaluation apart.
-    stopped : str
-        Why training ended before the last mark; empty if it did not.
-    history : list of dict
-        History rows, if the plan asked for them.
-    """
-
-    variant: Variant
-    repetition: int
-    budget: int
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    loss: list[float] = field(default_factory=list)
-    errors: dict[int, float] = field(default_factory=dict)
-    looks: dict[str, int] = field(default_factory=lambda: dict.fromkeys(LOOKS, 0))
-    seconds: float = 0.0
-    stopped: str = ""
-    history: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds done."""
-        return len(self.loss)
-
-    def add(self, done: Round, keep_history: bool) -> None:
-        """Take in one more round."""
-        for row in done.rows:
-            for purpose in LOOKS:
-                self.looks[purpose] += row[f"looks_{purpose}"]
-            self.seconds += row["seconds"]
-        self.loss.append(done.rows[-1]["log10_loss"])
-        self.stopped = done.rows[-1]["stopped"]
-        if keep_history:
-            self.history.extend(done.rows)
 
 
 @dataclass(frozen=True)
@@ -122,7 +56,7 @@ class Comparison:
     prepared : Prepared
         The plan and what it meant for the data.
     runs : list of Run
-        By strategy, then repetition.
+        By strategy, then repetition; of a tuned strategy those that were kept.
     """
 
     prepared: Prepared
@@ -139,8 +73,7 @@ class Comparison:
         return [
             {
                 "data": self.prepared.data.name,
-                "strategy": one.variant.name,
-                "settings": one.variant.settings_text,
+                **one.row_names,
                 "repetition": one.repetition,
                 **row,
             }
@@ -150,7 +83,7 @@ class Comparison:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a table must not hide: strategies left out, runs that ended early."""
+        """What a table must not hide: strategies left out, tuning, runs that ended early."""
         early = []
         for variant in self.prepared.variants:
             ended = [
@@ -165,7 +98,8 @@ class Comparison:
                     f"{variant.label}: training ended early, number of stumps: {places} "
                     f"({reasons}); later rows repeat the last state"
                 )
-        return (*self.prepared.notes, *early)
+        tuning = explanation(self.prepared.variants, self.prepared.plan.n_rounds)
+        return (*self.prepared.notes, *([tuning] if tuning else []), *early)
 
 
 def compare(
@@ -201,11 +135,18 @@ def run(prepared: Prepared, progress: Progress | None = None) -> Comparison:
     """Train everything that was prepared; repetitions of the same split share one feature bank."""
     report = progress or (lambda stage, done, total: None)
     plan = prepared.plan
-    runs = [
-        Run(variant, repetition, prepared.budget(variant, repetition))
+    searches = [
+        Search(
+            [
+                Run(variant, repetition, prepared.budget(one, repetition), one)
+                for one in variant.trained
+            ],
+            plan.marks,
+        )
         for variant in prepared.variants
         for repetition in range(plan.repeats)
     ]
+    runs = [one for search in searches for one in search.runs]
     total = len(runs) * plan.n_rounds
 
     def tick() -> None:
@@ -214,11 +155,16 @@ def run(prepared: Prepared, progress: Progress | None = None) -> Comparison:
     for n_done, repetitions in enumerate(_same_split(prepared)):
         split = _Split(prepared, repetitions[0], report)
         if n_done == 0:
-            split.compile(runs, report)
-        tasks = [partial(split.train, one) for one in runs if one.repetition in repetitions]
+            split.compile([one for one in runs if one.repetition == 0], report)
+        tasks = [
+            partial(split.train, search, number)
+            for search in searches
+            if search.repetition in repetitions
+            for number in range(len(search.runs))
+        ]
         _in_threads(tasks, _n_threads(plan.n_jobs or 1), tick)
     report("boosting", total, total)
-    return Comparison(prepared, runs)
+    return Comparison(prepared, [search.kept for search in searches])
 
 
 def _same_split(prepared: Prepared) -> list[list[int]]:
@@ -249,19 +195,22 @@ class _Split:
         data, plan = prepared.data, prepared.plan
         self.prepared = prepared
         self.train_rows, self.test_rows = prepared.splits[repetition]
-        self.bank = FeatureBank.build(
+        self.bank = make_bank(
+            plan.bank.name,
             prepared.families,
             data.X,
             self.train_rows,
             progress=partial(report, "features"),
             n_jobs=_n_threads(plan.n_jobs or -1),
+            name=data.name,
+            **plan.bank.settings,
         )
         self.labels = encode(data.y[self.train_rows], data.n_classes)
         self.truth = data.y[self.test_rows]
-        self.points = set(plan.marks)
+        self.curve: set[int] = set()
         if plan.curves:
             curve = np.geomspace(1, plan.n_rounds, min(_CURVE_POINTS, plan.n_rounds))
-            self.points |= set(np.rint(curve).astype(int).tolist())
+            self.curve = set(np.rint(curve).astype(int).tolist())
 
     def booster(self, one: Run, rng: np.random.SeedSequence | int) -> Booster:
         """A loop that has not begun."""
@@ -270,7 +219,7 @@ class _Split:
             self.bank,
             self.train_rows,
             self.labels,
-            one.variant.strategy(),
+            one.trained.strategy(),
             n_rounds=plan.n_rounds,
             budget=one.budget,
             weights=plan.weights,
@@ -279,46 +228,44 @@ class _Split:
 
     def compile(self, runs: Sequence[Run], report: Progress) -> None:
         """Do the first rounds of each strategy for nothing, so that no compiling is timed."""
-        first = [one for one in runs if one.repetition == runs[0].repetition]
-        for n_done, one in enumerate(first):
-            report("compiling", n_done, len(first))
+        for n_done, one in enumerate(runs):
+            report("compiling", n_done, len(runs))
             booster = self.booster(one, 0)
             while booster.round < _WARM_UP and not booster.finished:
                 _next_round(booster, one)
-        report("compiling", len(first), len(first))
+        report("compiling", len(runs), len(runs))
 
-    def train(self, one: Run, stop: threading.Event) -> None:
-        """Fill in a run."""
+    def train(self, search: Search, number: int, stop: threading.Event) -> None:
+        """Fill in one run of a search; with the last one, score the run that is kept."""
         data, plan = self.prepared.data, self.prepared.plan
-        booster = self.booster(one, one.variant.stream(data.name, plan.seed, one.repetition))
-        scores = Scores(self.bank, self.test_rows, self.labels.shape[1])
+        one = search.runs[number]
+        booster = self.booster(one, one.trained.stream(data.name, plan.seed, one.repetition))
+        terms: list[list[Term]] = []
+        points = {*plan.marks, *search.charged}
         while not booster.finished:
             if stop.is_set():
                 raise _Stopped
             done = _next_round(booster, one)
             one.add(done, plan.history)
-            scores.add(done.terms)
-            if one.n_rounds in self.points or booster.finished:
-                one.errors[one.n_rounds] = error_percent(scores.current(), self.truth)
-            if one.n_rounds in plan.marks:
-                one.rows.append(self._row(one, one.n_rounds))
-        missed = [mark for mark in plan.marks if mark > one.n_rounds]
-        one.rows.extend(self._row(one, mark) for mark in missed)
+            terms.append(done.terms)
+            if one.n_rounds in points or booster.finished:
+                one.note_spent()
+        kept = search.finish(number, terms)
+        if kept is not None:
+            self._score(search.kept, kept, points | self.curve, stop)
+            search.kept.make_rows(data.name, plan.marks)
 
-    def _row(self, one: Run, mark: int) -> dict[str, Any]:
-        values = (
-            self.prepared.data.name,
-            one.variant.name,
-            one.variant.settings_text,
-            "stump",
-            one.repetition,
-            mark,
-            one.loss[-1],
-            one.errors[one.n_rounds],
-            one.looks["search"] + one.looks["modelling"],
-            one.seconds,
-        )
-        return dict(zip(RESULT_COLUMNS, values, strict=True))
+    def _score(
+        self, one: Run, rounds: list[list[Term]], points: set[int], stop: threading.Event
+    ) -> None:
+        """Take the test errors, which choose nothing: they are not known before the end."""
+        scores = Scores(self.bank, self.test_rows, self.labels.shape[1])
+        for stumps, terms in enumerate(rounds, start=1):
+            if stop.is_set():
+                raise _Stopped
+            scores.add(terms)
+            if stumps in points or stumps == one.n_rounds:
+                one.errors[stumps] = error_percent(scores.current(), self.truth)
 
 
 def _next_round(booster: Booster, one: Run) -> Round:
@@ -329,7 +276,7 @@ def _next_round(booster: Booster, one: Run) -> Round:
         raise
     except Exception as error:
         raise StrategyError(
-            f"strategy {one.variant.label!r} failed in round {booster.round + 1} of repetition "
+            f"strategy {one.trained.label!r} failed in round {booster.round + 1} of repetition "
             f"{one.repetition}: {type(error).__name__}: {one_line(error)}"
         ) from error
 

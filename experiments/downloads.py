@@ -1,13 +1,11 @@
-r"""Original files of the named data sets: finding them, verifying them, fetching them.
+"""Original files of the named data sets: finding them, verifying them, fetching them.
 
 A file counts only when its *uncompressed* content has the published hash, so plain and recompressed
 copies are both good. It is looked for in the user's ``data_dir``, then in the cache folder, and
 downloaded into the cache folder last. A download is written under a temporary name, verified, and
 only then renamed: nobody ever sees half a file.
 
-The cache folder is ``$BOOSTSAMPLE_CACHE_DIR`` if that is set, else the user's cache folder of the
-platform: ``$XDG_CACHE_HOME/boostsample`` or ``~/.cache/boostsample`` (Linux),
-``~/Library/Caches/boostsample`` (macOS), ``%LOCALAPPDATA%\boostsample\Cache`` (Windows).
+The cache folder is ``datasets`` in that of `boostsample.cache_folder`.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ import importlib.util
 import io
 import logging
 import os
-import sys
 import tarfile
 import time
 import uuid
@@ -29,6 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from boostsample.cache_folder import cache_dir
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.content import one_line
 
@@ -36,7 +34,6 @@ __all__ = [
     "DataFile",
     "Original",
     "Source",
-    "cache_dir",
     "fetch",
     "locate",
     "read_verified",
@@ -133,19 +130,6 @@ class Original:
     def file(self, name: str) -> DataFile:
         """Return the file of that name."""
         return next(file for file in self.files if file.name == name)
-
-
-def cache_dir() -> Path:
-    """Return the folder that keeps downloads (see the top of this module); it may not exist yet."""
-    chosen = os.environ.get("BOOSTSAMPLE_CACHE_DIR")
-    if chosen:
-        return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-        return Path(base) / "boostsample" / "Cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "boostsample"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "boostsample"
 
 
 def locate(

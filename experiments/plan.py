@@ -6,25 +6,24 @@ splits, and whether every strategy can run at all. Nothing here trains.
 
 from __future__ import annotations
 
-import ast
-import hashlib
-import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.banks import bank_settings
 from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
 from boostsample.experiments.content import check_count, one_line
 from boostsample.experiments.datasets import Dataset
+from boostsample.experiments.variants import Alternatives, Variant, parse_names
 from boostsample.family import Family
-from boostsample.registry import default_families, make_strategy
-from boostsample.strategy import FamilyInfo, Pool, Strategy
+from boostsample.registry import default_families
+from boostsample.strategy import FamilyInfo, Pool
 from boostsample.weights import WEIGHT_INITS
 
 __all__ = [
@@ -42,83 +41,6 @@ YARDSTICK = "full"
 """The strategy that is left out where it does not fit, rather than refused."""
 YARDSTICK_LIMIT = 30_000_000_000
 """Looks that the yardstick may cost in all unless it was asked for by name: about half a minute."""
-
-_WORDS = {"none": None, "true": True, "false": False}
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A name with settings, of a strategy or a family, as in ``laminating:n_features=64``."""
-
-    name: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def parse(cls, text: str) -> Variant:
-        """Read ``name`` or ``name:setting=value``, further settings after further colons.
-
-        >>> Variant.parse("laminating:scheme=distinct:n_features=64").settings
-        {'scheme': 'distinct', 'n_features': 64}
-        """
-        name, *pairs = (part.strip() for part in text.split(":"))
-        settings: dict[str, Any] = {}
-        for pair in pairs:
-            key, equals, value = (side.strip() for side in pair.partition("="))
-            if not (name and key and equals and value):
-                raise SettingError(f"settings must be written as name:setting=value, got {text!r}")
-            if key in settings:
-                raise SettingError(f"{name}: {key} must be given once, got it twice in {text!r}")
-            settings[key] = _value(value)
-        return cls(name, settings)
-
-    @property
-    def settings_text(self) -> str:
-        """The settings in the order of their names, as `parse` reads them after the name."""
-        return ":".join(f"{key}={self.settings[key]}" for key in sorted(self.settings))
-
-    @property
-    def label(self) -> str:
-        """What tables call it."""
-        return f"{self.name}:{self.settings_text}" if self.settings else self.name
-
-    def strategy(self) -> Strategy:
-        """The strategy of this name and these settings."""
-        made: Strategy = make_strategy(self.name, **self.settings)
-        return made
-
-    def stream(self, data: str, seed: int, repetition: int) -> np.random.SeedSequence:
-        """The strategy's own stream, the same for the same words on any machine."""
-        key = [data, self.name, dict(self.settings), seed, repetition]
-        digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).digest()
-        return np.random.SeedSequence(int.from_bytes(digest[:16], "little"))
-
-
-def _value(text: str) -> Any:
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    try:
-        number = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return text
-    return number if isinstance(number, int | float) else text
-
-
-def parse_names(texts: str | Sequence[str]) -> tuple[Variant, ...]:
-    """Read names with settings, separated by commas.
-
-    >>> [variant.label for variant in parse_names("full, uniform-naive:n_features=20")]
-    ['full', 'uniform-naive:n_features=20']
-    """
-    given = [texts] if isinstance(texts, str) else list(texts)
-    parts = [part.strip() for text in given for part in text.split(",")]
-    if not all(parts):
-        raise SettingError(f"names must be separated by single commas, got {', '.join(given)!r}")
-    variants = tuple(Variant.parse(part) for part in parts)
-    labels = [variant.label for variant in variants]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise SettingError(f"each of the names must be given once, got {label!r} twice")
-    return variants
 
 
 def parse_marks(text: str) -> tuple[int, ...]:
@@ -165,6 +87,11 @@ class Plan:
         Whether to keep the history rows.
     curves : bool
         Whether to take the test error at more stumps than the marks, for plots.
+    tune : bool
+        Whether to search the settings of the strategies that have a `Strategy.tuning_grid` or were
+        given alternatives, see `boostsample.experiments.tuning`. The others run as they are.
+    bank : Variant
+        Where the bins of the features are, and settings of that: see `boostsample.banks.make_bank`.
 
     Raises
     ------
@@ -182,6 +109,8 @@ class Plan:
     n_jobs: int | None = None
     history: bool = False
     curves: bool = False
+    tune: bool = False
+    bank: Variant = field(default_factory=partial(Variant, "memory"))
 
     def __post_init__(self) -> None:
         if not self.marks:
@@ -200,8 +129,22 @@ class Plan:
             raise unknown("initial weights", self.weights, WEIGHT_INITS)
         if self.budget is not None:
             _budget(self.budget)
-        for variant in self.strategies or ():
-            variant.strategy()
+        bank_settings(self.bank.name, self.bank.settings)
+        labels = [variant.label for variant in self.variants]
+        for variant in self.variants:
+            if labels.count(variant.label) > 1:
+                raise SettingError(
+                    f"each of the strategies must be there once, got {variant.label!r} twice; "
+                    "alternatives of one setting make one grid"
+                )
+            for one in variant.trained:
+                one.strategy()
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The strategies that are wanted, with their grids if they are to be tuned."""
+        wanted = self.strategies or tuple(Variant(name) for name in DEFAULT_STRATEGIES)
+        return tuple(variant.tuned() for variant in wanted) if self.tune else wanted
 
     @property
     def n_rounds(self) -> int:
@@ -243,7 +186,7 @@ class Prepared:
         As given.
     families : tuple of Family
     variants : tuple of Variant
-        The strategies that take part.
+        The strategies that take part, tuned ones with their grids.
     splits : list of (train rows, test rows), one a repetition
     notes : tuple of str
         What the user should know: strategies that were left out, and why.
@@ -290,20 +233,27 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
     """
     families = _families(data, plan)
     named = plan.strategies is not None
-    wanted = plan.strategies or tuple(Variant(name) for name in DEFAULT_STRATEGIES)
+    wanted = plan.variants
     splits = [data.split(repetition, plan.seed) for repetition in range(plan.repeats)]
     everything = Prepared(data, plan, families, wanted, splits, ())
-    _check_memory(everything)
+    if plan.bank.name == "memory":
+        _check_memory(everything)
     kept, notes = [], []
     for variant in wanted:
         reason = _left_out(variant, everything, named)
         if reason:
             notes.append(reason)
         else:
-            _check_start(variant, everything)
+            for one in variant.trained:
+                _check_start(one, everything)
             kept.append(variant)
     if not kept:
         raise SettingError(f"no strategy is left to compare: {notes[0]}")
+    if plan.tune and not any(variant.grid for variant in kept):
+        notes.append(
+            "nothing was tuned: none of these strategies has settings to search; give it "
+            f"alternatives, as in {kept[0].name}:SETTING=VALUE|VALUE"
+        )
     return Prepared(data, plan, families, tuple(kept), splits, tuple(notes))
 
 
@@ -325,7 +275,12 @@ def _family(variant: Variant, usual: Mapping[str, Family], data: str) -> Family:
     if not variant.settings:
         return family
     own = family.settings()
-    for setting in variant.settings:
+    for setting, value in variant.settings.items():
+        if isinstance(value, Alternatives):
+            raise SettingError(
+                f"family {variant.name!r}: {setting}={value} are alternatives, which only "
+                "strategies take; give one value"
+            )
         if setting not in own or isinstance(own[setting], list):
             known = [name for name, value in own.items() if not isinstance(value, list)]
             raise unknown(f"setting of family {variant.name!r}", setting, known)
@@ -387,5 +342,5 @@ def _check_memory(prepared: Prepared) -> None:
             f"{prepared.data.name}: the bins of all features must fit into memory, "
             f"{memory / 2**30:.1f} GiB, but {prepared.n_features:,} features of "
             f"{prepared.data.n_examples:,} examples need {size / 2**30:.1f} GiB; choose fewer by "
-            "--families"
+            "--families, or --bank disk or lazy"
         )

@@ -1,10 +1,15 @@
-"""Pictures of a comparison: loss and test error against the number of stumps."""
+"""Pictures of results: loss and test error against the number of stumps; how pictures are written.
+
+The same two panels are drawn of a comparison that was just run, with the loss after every round,
+and of the rows of a results folder, which has the marks alone.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,21 +19,32 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.compare import Comparison, Run
 from boostsample.experiments.content import one_line
-from boostsample.experiments.results import atomic
+from boostsample.experiments.results import Results, atomic
+from boostsample.experiments.tables import label_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FORMATS", "check_picture", "comparison_figure", "save_picture"]
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "FORMATS",
+    "STYLE",
+    "check_picture",
+    "comparison_figure",
+    "repetitions",
+    "results_figure",
+    "save_picture",
+]
 
 FORMATS = (".svg", ".png", ".pdf")
 """File names of pictures end in one of these."""
 
-# Colours of Okabe and Ito (2008), told apart by colour-blind readers; dashes help in grey.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-_STYLE: dict[Any, Any] = {
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Those of Okabe and Ito (2008), told apart by colour-blind readers; dashes help in grey."""
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+STYLE: dict[Any, Any] = {
     "font.size": 10.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -78,38 +94,98 @@ def _unwritable(path: Path, error: OSError) -> DataError:
     return DataError(f"the picture '{path}' cannot be written: {reason}; name another file")
 
 
+@dataclass(frozen=True)
+class _Curves:
+    """A strategy's loss and test error: numbers of stumps (n,) and values (repetitions, n)."""
+
+    label: str
+    loss: tuple[NDArray[Any], NDArray[np.float64]]
+    error: tuple[NDArray[Any], NDArray[np.float64]]
+
+
 def comparison_figure(comparison: Comparison) -> Figure:
     """Loss and test error against stumps, one curve a strategy, bands of one std over repetitions.
 
     The test error has points where it was taken: at the marks, and between them if the plan has
     `curves`.
     """
+    prepared = comparison.prepared
+    curves = []
+    for variant in prepared.variants:
+        runs = [one for one in comparison.runs if one.variant is variant]
+        curves.append(_Curves(variant.label, _losses(runs), _errors(runs)))
+    plan = prepared.plan
+    return _figure(curves, prepared.data.name, plan.n_rounds, plan.repeats, plan.weights)
+
+
+def results_figure(results: Results) -> Figure:
+    """The same from a results folder, at the marks that its rows have.
+
+    Raises
+    ------
+    DataError
+        The results have no rows, or rows of some repetitions are missing.
+    """
+    cells: dict[str, dict[int, dict[int, Mapping[str, Any]]]] = {}
+    for row in results.rows:
+        cells.setdefault(label_of(row), {}).setdefault(row["repetition"], {})[row["stumps"]] = row
+    curves = []
+    for label, runs in cells.items():
+        marks = sorted(next(iter(runs.values())))
+        if any(sorted(run) != marks for run in runs.values()):
+            raise DataError(
+                f"the rows of {label} must have the same numbers of stumps in each repetition; "
+                "run it again into a new folder"
+            )
+        loss, error = (
+            np.array([[run[mark][column] for mark in marks] for run in runs.values()])
+            for column in ("log10_loss", "test_error")
+        )
+        curves.append(_Curves(label, (np.array(marks), loss), (np.array(marks), error)))
+    if not curves:
+        raise DataError("the results must have rows, got none; run it again into a new folder")
+    names = " and ".join(dict.fromkeys(str(row["data"]) for row in results.rows))
+    last = max(int(one.loss[0][-1]) for one in curves)
+    repeats = max(len(one.loss[1]) for one in curves)
+    return _figure(curves, names, last, repeats, str(results.settings.get("weights", "")))
+
+
+def repetitions(n: int, what: str = "mean and std") -> str:
+    """What a title says of repetitions.
+
+    >>> repetitions(3), repetitions(1)
+    ('mean and std of 3 repetitions', 'one repetition')
+    """
+    return f"{what} of {n} repetitions" if n > 1 else "one repetition"
+
+
+def _figure(
+    curves: Sequence[_Curves], name: str, n_rounds: int, repeats: int, weights: str
+) -> Figure:
     import matplotlib as mpl
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    prepared = comparison.prepared
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(10.0, 4.4), layout="constrained")
         left, right = figure.subplots(1, 2)
-        for number, variant in enumerate(prepared.variants):
-            runs = [one for one in comparison.runs if one.variant is variant]
+        for number, one in enumerate(curves):
             style: dict[str, Any] = {
-                "color": _COLOURS[number % len(_COLOURS)],
-                "linestyle": _DASHES[number % len(_DASHES)],
-                "label": variant.label,
+                "color": COLOURS[number % len(COLOURS)],
+                "linestyle": DASHES[number % len(DASHES)],
+                "label": one.label,
             }
-            rounds, loss = _losses(runs)
-            _curve(left, rounds, loss, style)
-            _curve(right, *_errors(runs), style)
+            _curve(left, *one.loss, style)
+            _curve(right, *one.error, style)
         left.set_ylabel("log10 of the exponential loss")
         right.set_ylabel("test error in percent")
+        first = min(int(one.loss[0][0]) for one in curves)
         for axes in (left, right):
             axes.set_xscale("log")
-            axes.set_xlim(1, max(2, prepared.plan.n_rounds))
+            axes.set_xlim(min(first, max(1, n_rounds // 2)), max(2, n_rounds))
             axes.set_xlabel("stumps")
             axes.xaxis.set_major_formatter("{x:,.0f}")
-        if all(error > 0 for one in comparison.runs for error in one.errors.values()):
+        if not any((one.error[1] <= 0).any() for one in curves):
             right.set_yscale("log")
             right.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             right.yaxis.set_major_formatter("{x:g}")
@@ -117,12 +193,10 @@ def comparison_figure(comparison: Comparison) -> Figure:
         figure.legend(
             *left.get_legend_handles_labels(),
             loc="outside lower center",
-            ncols=min(len(prepared.variants), 5),
+            ncols=min(len(curves), 5),
             frameon=False,
         )
-        n = prepared.plan.repeats
-        spread = f"mean and std of {n} repetitions" if n > 1 else "one repetition"
-        figure.suptitle(f"{prepared.data.name}: {spread}, {prepared.plan.weights} weights")
+        figure.suptitle(f"{name}: {repetitions(repeats)}, {weights} weights")
     return figure
 
 
@@ -147,7 +221,9 @@ def _curve(
     axes: Axes, x: NDArray[Any], values: NDArray[np.float64], style: Mapping[str, Any]
 ) -> None:
     mean = values.mean(axis=0)
-    marker: dict[str, Any] = {"marker": "o", "markersize": 3} if len(x) < 10 else {}
+    marker: dict[str, Any] = (
+        {"marker": "o", "markersize": 3, "clip_on": False} if len(x) < 10 else {}
+    )
     axes.plot(x, mean, linewidth=1.6, **style, **marker)
     if len(values) > 1:
         spread = values.std(axis=0, ddof=1)
@@ -169,7 +245,7 @@ def save_picture(figure: Figure, path: Path) -> None:
     kind = path.suffix.lower().removeprefix(".")
     nothing: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     try:
-        with mpl.rc_context(_STYLE), atomic(path) as stream:
+        with mpl.rc_context(STYLE), atomic(path) as stream:
             figure.savefig(stream, format=kind, dpi=150, metadata=nothing)
     except OSError as error:
         raise _unwritable(path, error) from error

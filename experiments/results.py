@@ -27,9 +27,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 import boostsample
+from boostsample.banks import bank_settings
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.compare import RESULT_COLUMNS, Comparison
 from boostsample.experiments.content import one_line
+from boostsample.experiments.tuning import tuning_record
+from boostsample.experiments.variants import Variant
 
 __all__ = ["FORMAT", "Results", "ResultsFolder", "atomic", "read_results", "settings_of"]
 
@@ -310,19 +313,8 @@ def settings_of(comparison: Comparison) -> dict[str, Any]:
             {"name": f.name, "n_features": f.n_features, "settings": f.settings()}
             for f in prepared.families
         ],
-        "strategies": [
-            {
-                "strategy": variant.name,
-                "settings": variant.settings_text,
-                "parameters": {k: _plain(v) for k, v in variant.strategy().get_params().items()},
-                "budget": [prepared.budget(variant, r) for r in range(plan.repeats)],
-                "stream": [
-                    str(variant.stream(data.name, plan.seed, r).entropy)
-                    for r in range(plan.repeats)
-                ],
-            }
-            for variant in prepared.variants
-        ],
+        "bank": {"form": plan.bank.name, **bank_settings(plan.bank.name, plan.bank.settings)},
+        "strategies": [_strategy_record(variant, comparison) for variant in prepared.variants],
         "learner": "stump",
         "rounds": list(plan.marks),
         "repeats": plan.repeats,
@@ -336,6 +328,28 @@ def settings_of(comparison: Comparison) -> dict[str, Any]:
             **{name: _version(name) for name in _LIBRARIES},
         },
         "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
+    }
+
+
+def _strategy_record(variant: Variant, comparison: Comparison) -> dict[str, Any]:
+    """A strategy of a comparison; of a tuned one also the search, and `parameters` without it."""
+    prepared, seed = comparison.prepared, comparison.prepared.plan.seed
+    runs = [one for one in comparison.runs if one.variant is variant]
+    searched = {key for one in variant.grid for key in one.settings} - set(variant.settings)
+    return {
+        "strategy": runs[0].row_names["strategy"],
+        "settings": variant.settings_text,
+        "parameters": {
+            key: _plain(value)
+            for key, value in variant.strategy().get_params().items()
+            if key not in searched
+        },
+        "budget": [one.budget for one in runs],
+        "stream": [
+            str(one.trained.stream(prepared.data.name, seed, one.repetition).entropy)
+            for one in runs
+        ],
+        **(tuning_record(variant, runs) if variant.grid else {}),
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.bank import FeatureBank
+from boostsample.bank import Bank
 from boostsample.learners import Term
 
 __all__ = ["Scores"]
@@ -21,15 +21,15 @@ class Scores:
 
     Parameters
     ----------
-    bank : FeatureBank
+    bank : Bank
     rows : ndarray of int64, shape (n,)
         Test rows of the bank.
     n_labels : int
         K.
     """
 
-    def __init__(self, bank: FeatureBank, rows: NDArray[np.int64], n_labels: int) -> None:
-        self._bank = bank
+    def __init__(self, bank: Bank, rows: NDArray[np.int64], n_labels: int) -> None:
+        self._bank = bank.reader(rows)
         self._rows = rows
         self._scores = np.zeros((rows.size, n_labels))
         self._terms: list[Term] = []
@@ -58,6 +58,5 @@ class Scores:
         voted = np.array([term.votes * term.alpha for term in terms])
         for start in range(0, self._rows.size, _BLOCK):
             rows = self._rows[start : start + _BLOCK]
-            bins, places = self._bank.view(features, rows)
-            side = bins[places[:, None], rows][at] >= threshold[:, None]
+            side = self._bank.take(features, rows)[at] >= threshold[:, None]
             scores[start : start + _BLOCK] += np.where(side, 1.0, -1.0).T @ voted

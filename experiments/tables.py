@@ -13,12 +13,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import unknown
-from boostsample.experiments.compare import LOOKS, Comparison
+from boostsample.experiments.compare import Comparison
+from boostsample.experiments.runs import LOOKS, Run, Tuning
+from boostsample.experiments.variants import CHARGED, is_tuned
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["METRICS", "Table", "looks_table", "score_table", "to_rich", "to_text"]
+__all__ = [
+    "METRICS",
+    "Table",
+    "label_of",
+    "looks_table",
+    "score_table",
+    "to_rich",
+    "to_text",
+    "tuning_table",
+]
 
 METRICS = {"loss": ("log10_loss", "log10 loss"), "error": ("test_error", "test error in percent")}
 """Name of each metric, with its column of the result rows and its title."""
@@ -62,7 +73,7 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
     column, title = METRICS[metric]
     cells: dict[tuple[int, str], list[float]] = {}
     for row in rows:
-        cells.setdefault((row["stumps"], _label(row)), []).append(row[column])
+        cells.setdefault((row["stumps"], label_of(row)), []).append(row[column])
     labels = tuple(dict.fromkeys(label for _, label in cells))
     marks = sorted({stumps for stumps, _ in cells})
     return Table(
@@ -75,8 +86,10 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
     )
 
 
-def _label(row: Mapping[str, Any]) -> str:
-    return f"{row['strategy']}:{row['settings']}" if row["settings"] else str(row["strategy"])
+def label_of(row: Mapping[str, Any]) -> str:
+    """How tables and plots call the strategy of a row: its name with its settings."""
+    name = str(row["strategy"])
+    return f"{name}:{row['settings']}" if row["settings"] and not is_tuned(name) else name
 
 
 def _repetitions(counts: Iterable[int]) -> str:
@@ -90,11 +103,16 @@ def _repetitions(counts: Iterable[int]) -> str:
 def mean_std(values: Sequence[float], digits: int = 2) -> str:
     """A cell: the mean, and the standard deviation (n - 1) where there are two values or more.
 
-    >>> mean_std([-0.33, -0.35]), mean_std([1.5]), mean_std([])
-    ('-0.34 (0.01)', '1.50', 'n/a')
+    No run gives "n/a"; "-" stands where no number can be (NaN in all runs), as in the first rows of
+    a strategy that still pays for its tuning.
+
+    >>> mean_std([-0.33, -0.35]), mean_std([1.5]), mean_std([]), mean_std([math.nan])
+    ('-0.34 (0.01)', '1.50', 'n/a', '-')
     """
     if not values:
         return "n/a"
+    if all(map(math.isnan, values)):
+        return "-"
     mean = _number(statistics.fmean(values), digits)
     if len(values) == 1:
         return mean
@@ -108,25 +126,64 @@ def _number(value: float, digits: int) -> str:
 
 
 def looks_table(comparison: Comparison) -> Table:
-    """Looks and milliseconds a round of each strategy: means over all rounds and repetitions."""
+    """Looks and milliseconds a round of each strategy: means over all rounds and repetitions.
+
+    A tuned strategy has a second row, with all runs of its search for each round of the kept one.
+    """
     rows = []
     for variant in comparison.prepared.variants:
         runs = [one for one in comparison.runs if one.variant is variant]
         n_rounds = sum(one.n_rounds for one in runs)
-        spent = [sum(one.looks[purpose] for one in runs) / n_rounds for purpose in LOOKS]
-        budget = statistics.fmean(one.budget for one in runs)
-        seconds = sum(one.seconds for one in runs)
-        rows.append(
-            (
-                variant.label,
-                f"{budget:,.0f}",
-                *(f"{looks:,.0f}" for looks in spent),
-                f"{1000 * seconds / n_rounds:.2f}",
-            )
-        )
+        rows.append((variant.label, *_spent(runs, n_rounds)))
+        searches = [one.tuning for one in runs if one.tuning is not None]
+        if searches:
+            rows.append((variant.label + CHARGED, *_spent(searches, n_rounds)))
     return Table(
         "looks a round, the finish outside the budget; milliseconds",
         ("strategy", "budget", *LOOKS, "ms"),
+        tuple(rows),
+    )
+
+
+def _spent(runs: Sequence[Run | Tuning], n_rounds: int) -> tuple[str, ...]:
+    """Budget, looks and milliseconds a round."""
+    return (
+        f"{statistics.fmean(one.budget for one in runs):,.0f}",
+        *(f"{sum(one.looks[purpose] for one in runs) / n_rounds:,.0f}" for purpose in LOOKS),
+        f"{1000 * sum(one.seconds for one in runs) / n_rounds:.2f}",
+    )
+
+
+def tuning_table(comparison: Comparison) -> Table | None:
+    """The settings that were kept, and how much they matter; None if nothing was tuned.
+
+    A row for each setting that was kept, with the number of repetitions in which it was, its final
+    training loss there, and the largest one that another setting of the grid had.
+    """
+    rows = []
+    for variant in comparison.prepared.variants:
+        kept: dict[str, list[Tuning]] = {}
+        for one in comparison.runs:
+            if one.variant is variant and one.tuning is not None:
+                kept.setdefault(one.trained.settings_text, []).append(one.tuning)
+        for settings, searches in sorted(kept.items(), key=lambda item: -len(item[1])):
+            rows.append(
+                (
+                    variant.label,
+                    str(len(variant.grid)),
+                    settings,
+                    str(len(searches)),
+                    mean_std([min(search.losses) for search in searches]),
+                    mean_std([max(search.losses) for search in searches]),
+                )
+            )
+    if not rows:
+        return None
+    n_rounds, repeats = comparison.prepared.plan.n_rounds, comparison.prepared.plan.repeats
+    return Table(
+        f"settings kept by their training loss after {n_rounds:,} stumps, in {repeats} "
+        f"repetition{'s' if repeats > 1 else ''}",
+        ("strategy", "tried", "kept", "times", "loss", "worst of the grid"),
         tuple(rows),
     )
 

@@ -10,22 +10,44 @@ if __name__ != "boostsample.families":
         "two copies of every class would not know each other"
     )
 
-from boostsample.families.columns import Columns, column_groups
+from boostsample.families.columns import Columns
 from boostsample.families.default_sets import families_for
+from boostsample.families.documents import DocumentFamily, PresenceFamily
+from boostsample.families.fourier import Fourier
 from boostsample.families.gradient import Gradient
+from boostsample.families.gradient_histograms import GradientHistograms
+from boostsample.families.groups import column_groups
 from boostsample.families.haar import Haar
+from boostsample.families.haar_like import HaarLike
+from boostsample.families.hashed_text import HashedText
 from boostsample.families.identity import Identity
+from boostsample.families.lbp import ILBP, LBP
+from boostsample.families.opponent import Opponent
+from boostsample.families.oriented_gradients import OrientedGradients
 from boostsample.families.patches import PatchSums
+from boostsample.families.text import Text, text_family
 from boostsample.family import Family, ImageFamily
 
 __all__ = [
+    "ILBP",
+    "LBP",
     "Columns",
+    "DocumentFamily",
     "Family",
+    "Fourier",
     "Gradient",
+    "GradientHistograms",
     "Haar",
+    "HaarLike",
+    "HashedText",
     "Identity",
     "ImageFamily",
+    "Opponent",
+    "OrientedGradients",
     "PatchSums",
+    "PresenceFamily",
+    "Text",
     "column_groups",
     "families_for",
+    "text_family",
 ]

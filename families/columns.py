@@ -1,11 +1,14 @@
 """Columns of a table as they are: one family of all, or one for each group that the user names.
 
-Cost: one copy a value. The only family whose values may be missing: NaN passes through.
+Cost: one copy a value; of a sparse matrix in CSC format, a pass over the values that are stored in
+the wanted columns, and zeros for the rest. Values may be missing: NaN passes through.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -13,12 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, unknown
+from boostsample.families._sparse import is_sparse, sparse_columns
 from boostsample.family import Family, check_examples, check_name
 
-__all__ = ["Columns", "column_groups"]
+__all__ = ["Columns", "Selection"]
 
-Selection: TypeAlias = Iterable[int | str | range] | int | str
-"""Columns by index, by range, or by name."""
+Selection: TypeAlias = Iterable[int | str | range | slice] | int | str | slice
+"""Columns by index, by range, or by name, see `Columns`."""
 
 _BLOCK_ROWS = 4096
 
@@ -26,11 +30,16 @@ _BLOCK_ROWS = 4096
 class Columns(Family):
     """Columns of a table: feature j is column columns[j], as float32; NaN means missing.
 
+    Tables are arrays of real numbers, or SciPy's sparse matrices and arrays, best in CSC format:
+    then a column costs in proportion to the values that are stored in it.
+
     Parameters
     ----------
-    columns : sequence of int, range or str, or one int or str
-        Different columns by index (from 0), by ranges of indices, or by name, also mixed:
-        ``range(16)``, ``[0, 3, range(8, 12)]``, ``["age", "height"]``. Kept as a tuple of indices.
+    columns : sequence of int, range, slice or str, or one of them
+        Different columns, also mixed: by index from 0 (``[0, 3, range(8, 12)]``, ``slice(3, 18)``,
+        or ``"3-17"`` with both ends), by name (``["age", "height"]``), or by a pattern of names
+        (``"pen_*"``, see `fnmatch`). A text that is the name of a column means that column. Kept as
+        a tuple of indices.
     name : str, default "columns"
     n_columns : int, optional
         Width of the table. Default: the number of column names, else any table wide enough.
@@ -77,29 +86,41 @@ class Columns(Family):
         wanted = self.check_features(features)
         columns = self._columns[wanted]
         table = self._table(X)
+        if is_sparse(table):
+            out = sparse_columns(table, columns)
+            self._check_finite(out, table, wanted, 0)
+            return out.T
         out = np.empty((len(wanted), len(table)), np.float32)
         for start in range(0, len(table) if out.size else 0, _BLOCK_ROWS):
             part = out[:, start : start + _BLOCK_ROWS]
             with np.errstate(over="ignore"):  # a float64 that becomes infinite is refused below
                 part[:] = table[start : start + _BLOCK_ROWS, columns].T
-            if table.dtype.kind == "f" and np.isinf(part).any():
-                which, row = np.argwhere(np.isinf(part))[0]
-                feature, row = int(wanted[which]), int(row) + start
-                raise DataError(
-                    f"family {self.name!r}: values must be finite as float32 (at most 3.4e38) or "
-                    f"NaN for missing, but {self._column_name(feature)} holds "
-                    f"{table[row, columns[which]]} in row {row}; "
-                    "rescale that column or replace the value"
-                )
+            self._check_finite(part, table, wanted, start)
         return out.T
+
+    def _check_finite(
+        self, part: NDArray[np.float32], table: Any, wanted: NDArray[np.intp], start: int
+    ) -> None:
+        """Refuse values that are infinite as float32; `part` (q, m) begins at row `start`."""
+        if table.dtype.kind != "f" or not np.isinf(part).any():
+            return
+        which, row = np.argwhere(np.isinf(part))[0]
+        feature, row = int(wanted[which]), int(row) + start
+        column = self._columns[[feature]]
+        value = (table[[row]].toarray() if is_sparse(table) else table[[row]])[0, column][0]
+        raise DataError(
+            f"family {self.name!r}: values must be finite as float32 (at most 3.4e38) or NaN for "
+            f"missing, but {self._column_name(feature)} holds {value} in row {row}; "
+            "rescale that column or replace the value"
+        )
 
     def _column_name(self, feature: int) -> str:
         column = self.columns[feature]
         return f"column {column}" if self.column_names is None else self.column_names[column]
 
-    def _table(self, X: Any) -> NDArray[Any]:
-        """X as an array (n, d) of real numbers that has the columns."""
-        table = np.asarray(X)
+    def _table(self, X: Any) -> Any:
+        """X as an array or sparse matrix (n, d) of real numbers that has the columns."""
+        table: Any = X if is_sparse(X) else np.asarray(X)
         width = table.shape[1] if table.ndim == 2 else 0
         if self.n_columns is None and width <= max(self.columns):
             raise DataError(
@@ -107,53 +128,11 @@ class Columns(Family):
                 f"{max(self.columns)} columns, got shape {table.shape}; "
                 "give it such tables or name other columns"
             )
-        return check_examples(table, (self.n_columns or width,), self.name)
-
-
-def column_groups(
-    groups: Mapping[str, Selection],
-    n_columns: int | None = None,
-    column_names: Sequence[str] | None = None,
-    rest: str | None = None,
-) -> list[Columns]:
-    """One family for each named group of columns.
-
-    Parameters
-    ----------
-    groups : mapping of str to columns
-        Family names with their columns, see `Columns`. A column may be in several groups.
-    n_columns : int, optional
-        Width of the table; may be left out where `column_names` are given.
-    column_names : sequence of str, optional
-        Names of all columns of the table.
-    rest : str, optional
-        Name of one more family, of the columns that are in no group, if there are any. Default:
-        such columns are not used.
-
-    Returns
-    -------
-    families : list of Columns
-        In the order of `groups`, the rest last.
-
-    Examples
-    --------
-    >>> pens = column_groups({"pen x": range(0, 6, 2)}, n_columns=6, rest="pen y")
-    >>> [(pen.name, pen.columns) for pen in pens]
-    [('pen x', (0, 2, 4)), ('pen y', (1, 3, 5))]
-    """
-    if not groups:
-        raise SettingError("groups must hold at least one group of columns, got none")
-    if n_columns is None and column_names is None:
-        raise SettingError("column_groups needs n_columns or column_names, got neither")
-    families = [Columns(columns, name, n_columns, column_names) for name, columns in groups.items()]
-    if rest is not None:
-        if rest in groups:
-            raise SettingError(f"rest must be another name than those of the groups, got {rest!r}")
-        used = {column for family in families for column in family.columns}
-        others = [c for c in range(families[0].n_columns or 0) if c not in used]
-        if others:
-            families.append(Columns(others, rest, n_columns, column_names))
-    return families
+        shape = (self.n_columns or width,)
+        if is_sparse(table):  # an array of the same shape and dtype that takes no memory
+            check_examples(np.broadcast_to(table.dtype.type(0), table.shape), shape, self.name)
+            return table if table.format in ("csc", "csr") else table.tocsc()
+        return check_examples(table, shape, self.name)
 
 
 def _check_names(names: Any) -> tuple[str, ...]:
@@ -170,24 +149,21 @@ def _check_names(names: Any) -> tuple[str, ...]:
 def _indices(
     columns: Selection, n_columns: int | None, names: tuple[str, ...] | None, family: str
 ) -> tuple[int, ...]:
-    """Columns by index, range or name as a tuple of different indices, or a SettingError."""
-    parts: Iterable[Any] = [columns] if isinstance(columns, int | str) else columns
-    positions = {name: position for position, name in enumerate(names or ())}
+    """A selection as a tuple of different indices, or a SettingError."""
+    one = isinstance(columns, int | str | slice | np.integer)
+    parts: list[Any] = [columns] if one else [*columns]  # type: ignore[misc]  # mypy cannot tell
+    positions = None if names is None else {name: at for at, name in enumerate(names)}
+    high = None if n_columns is None else n_columns - 1
     indices: list[int] = []
     for part in parts:
         if isinstance(part, str):
-            if names is None:
-                raise SettingError(
-                    f"family {family!r}: column {part!r} is given by name, which needs column_names"
-                )
-            if part not in positions:
-                raise unknown("column", part, names)
-            indices.append(positions[part])
+            several = _named(part, positions, family)
+        elif isinstance(part, slice):
+            several = _sliced(part, n_columns, family)
         else:
             several = part if isinstance(part, range) else [part]
-            rule = f"family {family!r}: each column"
-            high = None if n_columns is None else n_columns - 1
-            indices.extend(check_integer(rule, column, 0, high) for column in several)
+        rule = f"family {family!r}: each column"
+        indices.extend(check_integer(rule, column, 0, high) for column in several)
     if not indices:
         raise SettingError(f"family {family!r} must have at least one column, got {columns!r}")
     if len(set(indices)) < len(indices):
@@ -196,3 +172,42 @@ def _indices(
             f"family {family!r}: columns must differ from each other, got {twice} twice"
         )
     return tuple(indices)
+
+
+def _named(text: str, positions: Mapping[str, int] | None, family: str) -> Iterable[int]:
+    """Columns by a name, else by a range of indices as in "3-17", else by a pattern of names."""
+    known = positions or {}
+    if text in known:
+        return [known[text]]
+    ends = re.fullmatch(r"\s*([0-9]+)\s*-\s*([0-9]+)\s*", text)
+    if ends:
+        first, last = int(ends[1]), int(ends[2])
+        if last < first:
+            raise SettingError(f"family {family!r}: columns {text!r} must not run backwards")
+        for end in ends.groups():
+            if known.get(end, int(end)) != int(end):
+                raise SettingError(
+                    f"family {family!r}: {text!r} means the columns of indices {first} to {last}, "
+                    f"but the column named {end!r} has index {known[end]}; give "
+                    f"range({first}, {last + 1}), or the names"
+                )
+        return range(first, last + 1)
+    if positions is None:
+        raise SettingError(
+            f"family {family!r}: column {text!r} is given by name, which needs column_names"
+        )
+    found = [at for name, at in positions.items() if fnmatchcase(name, text)]
+    if not found:
+        raise unknown("column", text, positions)
+    return found
+
+
+def _sliced(part: slice, n_columns: int | None, family: str) -> range:
+    """A slice as a range, whose ends are not made to fit."""
+    if part.stop is None and n_columns is None:
+        raise SettingError(f"family {family!r}: {part} needs n_columns, or an end")
+    ends = (0 if part.start is None else part.start, n_columns if part.stop is None else part.stop)
+    rule = f"family {family!r}: each end of a slice of columns"
+    start, stop = (check_integer(rule, end, 0, n_columns) for end in ends)
+    step = 1 if part.step is None else part.step
+    return range(start, stop, check_integer(f"family {family!r}: the step of a slice", step, 1))

@@ -1,36 +1,87 @@
-"""The families that a data set gets when the user names none."""
+"""The families that a data set gets when the user names none.
+
+For images those of [DF11] sec. 5.1, ten of them. The paper gives only their total for MNIST, 16,451
+features; what is drawn here makes 16,353, with more histograms of oriented gradients than patch
+sums, which tell less. On colour images the paper takes "the same image descriptors", and
+"additional versions of some of them making use of color information". Here most families see
+opponent colours instead of red, green and blue, which was better for each of seven families tried
+on CIFAR-10 (test error after 300 stumps of laminating, as many features of that family alone: Haar
+wavelets 55.0 against 58.0 %, Fourier transform 54.9 against 58.6 %, Haar-like features 55.9 against
+58.4 %, HoG 48.6 against 49.2 %). Families that draw members come in both versions, half of the
+members each: the log10 loss after 1,000 stumps of uniform-naive was -0.484, against -0.476 with
+opponents alone. Gradients, Fourier transform and local binary patterns see the intensity alone, for
+a third of the features.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.families.columns import Columns
+from boostsample.families.fourier import Fourier
 from boostsample.families.gradient import Gradient
+from boostsample.families.gradient_histograms import GradientHistograms
 from boostsample.families.haar import Haar
+from boostsample.families.haar_like import HaarLike
 from boostsample.families.identity import Identity
+from boostsample.families.lbp import ILBP, LBP
+from boostsample.families.opponent import Opponent
+from boostsample.families.oriented_gradients import OrientedGradients
 from boostsample.families.patches import PatchSums
-from boostsample.family import Family, check_image_shape
+from boostsample.family import Family, ImageFamily, check_image_shape
 
 __all__ = ["families_for"]
 
-_PATCHES_PER_PIXEL = 2000 / 28**2
+_PIXELS = 28 * 28
+
+_OPPONENTS = {
+    "opponent": ("red-green", "yellow-blue", "intensity"),
+    "intensity": ("intensity",),
+}
+"""What a family sees of colour images by the ending of its name; without: red, green and blue."""
+
+
+class _Default(NamedTuple):
+    """One family of the default sets, or one for each colour space."""
+
+    family: Callable[..., ImageFamily]
+    smallest: tuple[int, int]  # shorter and longer side of the images that it is there for
+    colours: tuple[str, ...]  # its versions for images of red, green and blue
+    drawn: int = 0  # members for 28 x 28 pixels, of all versions together; 0: it draws none
+
+
+_DEFAULTS = {
+    "identity": _Default(Identity, (1, 1), ("",)),
+    "gradient": _Default(Gradient, (1, 2), ("intensity",)),  # a single pixel has no neighbour
+    "fourier": _Default(Fourier, (1, 2), ("intensity",)),
+    "haar": _Default(Haar, (2, 2), ("opponent",)),  # in one row, two kinds are the other two
+    "lbp": _Default(LBP, (3, 3), ("intensity",)),
+    "ilbp": _Default(ILBP, (3, 3), ("intensity",)),
+    "patches": _Default(PatchSums, (1, 1), ("", "opponent"), 1500),
+    "gradient-histograms": _Default(GradientHistograms, (1, 3), ("", "opponent"), 2500),
+    "hog": _Default(OrientedGradients, (1, 3), ("", "opponent"), 3500),
+    "haar-like": _Default(HaarLike, (1, 2), ("", "opponent"), 2500),
+}
 
 
 def families_for(
     example_shape: tuple[int, ...],
     *,
     seed: int = 0,
-    n_patches: int | None = None,
     column_names: Sequence[str] | None = None,
 ) -> list[Family]:
     """Default families of a data set, by the shape of one example.
 
-    Tables get one family of all columns. Images, grey or colour, get their pixels, gradients, Haar
-    wavelet coefficients and patch sums, channel by channel: 5,824 features for 28 x 28, 1,867 for
-    16 x 16.
+    Tables get one family of all columns. Images get ten families, without those that they are too
+    small for, channel by channel: 16,353 features for 28 x 28, 5,264 for 16 x 16. Three channels
+    are taken as red, green and blue; most families then see opponent colours or the intensity
+    instead, or come in two versions, see `Opponent`: 25,486 features for 32 x 32.
+
+    Patches, histograms and Haar-like features are drawn in proportion to the pixels (all channels
+    and versions together), but no more than there are.
 
     Parameters
     ----------
@@ -38,9 +89,6 @@ def families_for(
         ``X.shape[1:]``: (d,) for tables, (h, w) or (h, w, channels) for images.
     seed : int, default 0
         For the families that draw their members.
-    n_patches : int, optional
-        Default: 2,000 for 28 x 28 images and in proportion to the pixels for others (all channels
-        together), but no more than there are.
     column_names : sequence of str, optional
         Names of a table's columns.
 
@@ -50,8 +98,10 @@ def families_for(
 
     Examples
     --------
-    >>> [(family.name, family.n_features) for family in families_for((8, 8))]
-    [('identity', 64), ('gradient', 161), ('haar', 64), ('patches', 160)]
+    >>> [(family.name, family.n_features) for family in families_for((8, 8))[:4]]
+    [('identity', 64), ('gradient', 161), ('fourier', 97), ('haar', 64)]
+    >>> [family.name for family in families_for((32, 32, 3))[-2:]]
+    ['haar-like', 'haar-like-opponent']
     """
     shape: Any = tuple(example_shape)
     if len(shape) == 1:
@@ -63,12 +113,24 @@ def families_for(
             f"is X.shape[1:], got {example_shape!r}; name the families yourself for other data"
         )
     shape = check_image_shape(shape)
-    if n_patches is None:
-        usual = max(10, 10 * round(shape[0] * shape[1] * _PATCHES_PER_PIXEL / 10))
-        n_patches = min(usual, PatchSums(shape, None).n_features)
-    families: list[Family] = [Identity(shape)]
-    if max(shape[:2]) > 1:  # a single pixel has no neighbour
-        families.append(Gradient(shape))
-    if min(shape[:2]) > 1:  # in one row, the coefficients of two kinds are those of the other two
-        families.append(Haar(shape))
-    return [*families, PatchSums(shape, n_patches, seed)]
+    is_colour = len(shape) == 3 and shape[2] == 3
+    shorter, longer = sorted(shape[:2])
+    families: list[Family] = []
+    for name, default in _DEFAULTS.items():
+        if shorter >= default.smallest[0] and longer >= default.smallest[1]:
+            versions = default.colours if is_colour else ("",)
+            settings = _drawn(default, shape, len(versions), seed) if default.drawn else {}
+            for ending in versions:
+                if ending:
+                    seen, full = _OPPONENTS[ending], f"{name}-{ending}"
+                    families.append(Opponent(shape, name, seen, full, **settings))
+                else:
+                    families.append(default.family(shape, **settings))
+    return families
+
+
+def _drawn(default: _Default, shape: tuple[int, ...], n_versions: int, seed: int) -> dict[str, Any]:
+    """Settings of each of the versions of a family that draws its members."""
+    usual = default.drawn * shape[0] * shape[1] / _PIXELS / n_versions
+    n_members = max(10, 10 * round(usual / 10))
+    return {"n_members": min(n_members, default.family(shape, None).n_features), "seed": seed}

@@ -8,9 +8,10 @@ open by [DF11]: the schedule (constant here by default) and the mean of an arm n
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 from boostsample.bandits import EpsilonGreedy as EpsilonGreedyPolicy
-from boostsample.strategies._bandit import BanditStrategy
+from boostsample.strategies._bandit import SCALES, BanditStrategy
 
 __all__ = ["EpsilonGreedy"]
 
@@ -65,6 +66,12 @@ class EpsilonGreedy(BanditStrategy):
         self.n_features = n_features
         self.reward = reward
         self.reward_scale = reward_scale
+
+    def tuning_grid(self) -> Mapping[str, Sequence[float]]:
+        """The schedule's own trade-off; means are compared, so a scale matters by its cap alone."""
+        if self.schedule == "decreasing":
+            return {"c": (0.01, 0.1, 1, 10), "reward_scale": SCALES}
+        return {"epsilon": (0.01, 0.05, 0.2, 0.6), "reward_scale": SCALES}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> EpsilonGreedyPolicy:
         """Epsilon-greedy with this schedule."""

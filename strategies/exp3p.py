@@ -7,8 +7,10 @@ open: the horizon is the planned number of rounds, so planning more rounds is an
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from boostsample.bandits import Exp3P as Exp3PPolicy
-from boostsample.strategies._bandit import BanditStrategy
+from boostsample.strategies._bandit import SCALES, BanditStrategy
 
 __all__ = ["Exp3P"]
 
@@ -55,6 +57,10 @@ class Exp3P(BanditStrategy):
         self.n_features = n_features
         self.reward = reward
         self.reward_scale = reward_scale
+
+    def tuning_grid(self) -> Mapping[str, Sequence[float]]:
+        """24 settings; the mixing is the rate of learning, too."""
+        return {"mixing": (0.05, 0.15, 0.4, 0.9), "reward_scale": SCALES}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> Exp3PPolicy:
         """Exp3.P with the planned rounds as its horizon."""

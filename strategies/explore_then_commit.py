@@ -8,6 +8,8 @@ pulls; round-robin compares arms at about the same rounds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from boostsample.bandits import ExploreThenCommit as ExploreThenCommitPolicy
 from boostsample.strategies._bandit import BanditStrategy
 
@@ -52,6 +54,10 @@ class ExploreThenCommit(BanditStrategy):
         self.n_features = n_features
         self.reward = reward
         self.reward_scale = reward_scale
+
+    def tuning_grid(self) -> Mapping[str, Sequence[float]]:
+        """Means are compared, so that a scale matters by its cap alone."""
+        return {"n_pulls": (1, 3, 10, 30, 100, 300), "reward_scale": (1, 10, 100, 1000)}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> ExploreThenCommitPolicy:
         """Explore then commit after m pulls of each arm."""

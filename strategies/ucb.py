@@ -8,8 +8,10 @@ Source: UCB1 of Auer et al. 2002a with boosting's rewards, [BK09]; over families
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from boostsample.bandits import UCB1
-from boostsample.strategies._bandit import BanditStrategy
+from boostsample.strategies._bandit import SCALES, BanditStrategy
 
 __all__ = ["UCB"]
 
@@ -48,6 +50,10 @@ class UCB(BanditStrategy):
         self.n_features = n_features
         self.reward = reward
         self.reward_scale = reward_scale
+
+    def tuning_grid(self) -> Mapping[str, Sequence[float]]:
+        """24 settings; without the cap only exploration / reward_scale^2 would matter."""
+        return {"exploration": (0.002, 0.02, 0.2, 2), "reward_scale": SCALES}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> UCB1:
         """UCB1 with this exploration."""

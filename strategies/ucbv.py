@@ -7,8 +7,10 @@ implementations differ by a factor of 3 in the last term; `c` makes it a setting
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from boostsample.bandits import UCBV as UCBVPolicy
-from boostsample.strategies._bandit import BanditStrategy
+from boostsample.strategies._bandit import SCALES, BanditStrategy
 
 __all__ = ["UCBV"]
 
@@ -51,6 +53,10 @@ class UCBV(BanditStrategy):
         self.n_features = n_features
         self.reward = reward
         self.reward_scale = reward_scale
+
+    def tuning_grid(self) -> Mapping[str, Sequence[float]]:
+        """24 settings; zeta is in both terms, and the smallest explores next to nothing."""
+        return {"zeta": (0.0001, 0.001, 0.01, 0.1), "reward_scale": SCALES}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> UCBVPolicy:
         """UCB-V with these constants."""

@@ -3,19 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from boostsample.bank import FeatureBank
+from boostsample.bank import Bank, FeatureBank
 from boostsample.booster import Booster, family_infos
 from boostsample.families import Columns, column_groups
+from boostsample.family import Family
 from boostsample.ledger import Ledger
 from boostsample.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
 from boostsample.weights import SignedWeights
+
+
+class Powers(Family):
+    """Feature j is column j % d to the power of 1 + j // d, in row-major memory."""
+
+    def __init__(self, n_columns: int, n_features: int, name: str = "powers") -> None:
+        self.n_columns = n_columns
+        self.n_features = n_features
+        self.name = name
+        self.asked: list[list[int]] = []
+
+    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
+        wanted = np.asarray(features)
+        self.asked.append(wanted.tolist())
+        factors = np.asarray(X[:, wanted % self.n_columns], np.float32)
+        values = factors.copy()
+        for power in range(1, 1 + int(wanted.max(initial=0)) // self.n_columns):
+            # Multiplied one by one: the bits of NumPy's powers depend on the neighbours.
+            higher = wanted // self.n_columns >= power
+            values[:, higher] *= factors[:, higher]
+        return np.ascontiguousarray(values)
+
+    def feature_name(self, feature: SupportsIndex) -> str:
+        power, column = divmod(feature.__index__(), self.n_columns)
+        return f"column {column} to the power of {power + 1}"
+
+
+def powers() -> list[Powers]:
+    """Two families, 11 features of tables of at least 3 columns."""
+    return [Powers(3, 7, "first"), Powers(2, 4, "second")]
+
+
+def asked_of(families: Sequence[Powers]) -> list[list[int]]:
+    """What the families were asked for, call by call."""
+    return [features for family in families for features in family.asked]
+
+
+def same_bits(one: FeatureBank, other: FeatureBank) -> bool:
+    """Whether two banks are equal to the bit."""
+    return all(
+        getattr(one, name).tobytes() == getattr(other, name).tobytes()
+        for name in ("bins", "cuts", "n_bins", "first")
+    )
 
 
 def table(n: int = 80, n_features: int = 8, top: int = 9, seed: int = 0) -> NDArray[np.float32]:
@@ -41,7 +85,7 @@ def bank_of(X: NDArray[Any], rows: Any = None, groups: int = 1) -> FeatureBank:
 
 
 def step_of(
-    bank: FeatureBank,
+    bank: Bank,
     Y: NDArray[np.int8],
     label_weights: NDArray[np.float64] | None = None,
     budget: int = 10**12,

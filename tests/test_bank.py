@@ -4,36 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample import bank as bank_module
+from boostsample import _bank_build
 from boostsample.bank import FeatureBank
 from boostsample.errors import DataError, SettingError
-from boostsample.family import Family
-
-
-class Powers(Family):
-    """Feature j is column j % d to the power of 1 + j // d, in row-major memory."""
-
-    def __init__(self, n_columns: int, n_features: int, name: str = "powers") -> None:
-        self.n_columns = n_columns
-        self.n_features = n_features
-        self.name = name
-        self.asked: list[list[int]] = []
-
-    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
-        wanted = np.asarray(features)
-        self.asked.append(wanted.tolist())
-        values = X[:, wanted % self.n_columns] ** (1 + wanted // self.n_columns)
-        return np.ascontiguousarray(values, np.float32)
-
-    def feature_name(self, feature: SupportsIndex) -> str:
-        power, column = divmod(feature.__index__(), self.n_columns)
-        return f"column {column} to the power of {power + 1}"
+from tests.problems import Powers, powers, same_bits
 
 
 class Slow(Powers):
@@ -65,15 +45,7 @@ def X(rng: np.random.Generator) -> NDArray[np.float32]:
 
 @pytest.fixture
 def families() -> list[Powers]:
-    return [Powers(3, 7, "first"), Powers(2, 4, "second")]
-
-
-def same(one: FeatureBank, other: FeatureBank) -> bool:
-    """Equal to the bit."""
-    return all(
-        getattr(one, name).tobytes() == getattr(other, name).tobytes()
-        for name in ("bins", "cuts", "n_bins", "first")
-    )
+    return powers()
 
 
 def test_bins_equal_their_definition(X: NDArray[np.float32], families: list[Powers]) -> None:
@@ -147,8 +119,8 @@ def test_bits_depend_on_neither_threads_nor_blocks(
     block_bytes: int,
 ) -> None:
     expected = FeatureBank.build(families, X)
-    monkeypatch.setattr(bank_module, "SMALL_BLOCK", block_bytes)
-    assert same(FeatureBank.build(families, X, np.arange(300), n_jobs=n_jobs), expected)
+    monkeypatch.setattr(_bank_build, "SMALL_BLOCK", block_bytes)
+    assert same_bits(FeatureBank.build(families, X, np.arange(300), n_jobs=n_jobs), expected)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -158,7 +130,7 @@ def test_progress_is_told_in_this_thread(
     monkeypatch: pytest.MonkeyPatch,
     n_jobs: int,
 ) -> None:
-    monkeypatch.setattr(bank_module, "SMALL_BLOCK", 4 * 300 * 3)  # three features
+    monkeypatch.setattr(_bank_build, "SMALL_BLOCK", 4 * 300 * 3)  # three features
     told: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> None:
@@ -172,7 +144,7 @@ def test_progress_is_told_in_this_thread(
 def test_an_interrupt_stops_the_work(
     X: NDArray[np.float32], families: list[Powers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bank_module, "SMALL_BLOCK", 1)
+    monkeypatch.setattr(_bank_build, "SMALL_BLOCK", 1)
     slow = Slow(3, 500)
 
     def stop(done: int, total: int) -> None:
@@ -192,7 +164,7 @@ def test_an_infinite_value_is_named(
     n_jobs: int,
     block_bytes: int,
 ) -> None:
-    monkeypatch.setattr(bank_module, "SMALL_BLOCK", block_bytes)
+    monkeypatch.setattr(_bank_build, "SMALL_BLOCK", block_bytes)
     X[200, 0] = -np.inf
     X[17, 1] = X[250, 1] = np.inf
     message = (
@@ -226,11 +198,11 @@ def test_transform_bins_new_rows_and_computes_no_other_feature(
     assert bank.transform(X, []).shape == (0, 300)
 
 
-def test_transform_in_small_blocks_is_the_same(
+def test_transform_in_small_blocks_is_the_same_bits(
     X: NDArray[np.float32], families: list[Powers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bank = FeatureBank.build(families, X)
-    monkeypatch.setattr(bank_module, "SMALL_BLOCK", 1)
+    monkeypatch.setattr(_bank_build, "SMALL_BLOCK", 1)
     wanted = [10, 2, 7, 1]
     assert (bank.transform(X, wanted) == bank.bins[wanted]).all()
 
@@ -245,9 +217,20 @@ def test_transform_refuses_infinite_values(X: NDArray[np.float32], families: lis
 def test_a_view_copies_nothing(X: NDArray[np.float32], families: list[Powers]) -> None:
     bank = FeatureBank.build(families, X)
     features = np.array([7, 2])
-    bins, at = bank.view(features, np.array([1, 5]))
+    bins, at, compact = bank.view(features, np.array([1, 5]))
     assert bins is bank.bins
     assert at is features
+    assert not compact
+    assert bank.reader(np.array([3])) is bank
+    assert np.shares_memory(bank.column(7), bank.bins)
+    assert (bank.column(7) == bank.bins[7]).all()
+
+
+def test_taken_bins_are_a_copy(X: NDArray[np.float32], families: list[Powers]) -> None:
+    bank = FeatureBank.build(families, X)
+    taken = bank.take(np.array([7, 2, 7]), np.array([1, 5]))
+    assert (taken == bank.bins[[7, 2, 7]][:, [1, 5]]).all()
+    assert not np.shares_memory(taken, bank.bins)
 
 
 def test_constant_and_missing_features_keep_the_constant_stump() -> None:
@@ -313,7 +296,7 @@ def test_read_only_features_are_fine(X: NDArray[np.float32]) -> None:
     values = X[:, :2].copy()
     values.flags.writeable = False
     bank = FeatureBank.build([Broken(values)], X)
-    assert same(bank, FeatureBank.build([Powers(3, 2)], X))
+    assert same_bits(bank, FeatureBank.build([Powers(3, 2)], X))
 
 
 def test_other_bad_input_is_refused(X: NDArray[np.float32], families: list[Powers]) -> None:
@@ -330,6 +313,6 @@ def test_other_bad_input_is_refused(X: NDArray[np.float32], families: list[Power
 def test_arrays_must_fit_the_families(X: NDArray[np.float32], families: list[Powers]) -> None:
     bank = FeatureBank.build(families, X)
     again = FeatureBank(families, bank.bins, bank.cuts, bank.n_bins)
-    assert same(again, bank)
+    assert same_bits(again, bank)
     with pytest.raises(DataError, match="the families have 11 features, but the arrays are for 11"):
         FeatureBank(families, bank.bins, bank.cuts, bank.n_bins[:3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import re
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 import boostsample
-from boostsample import DataError
+from boostsample import DataError, families
 from boostsample.cli import main
 from boostsample.experiments import compare as compare_module
 from boostsample.experiments import datasets
@@ -25,6 +26,11 @@ from boostsample.registry import strategy_names
 ROOT = Path(__file__).resolve().parent.parent
 QUICK = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "2,4", "--repeats", "2"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+FAMILIES = [
+    inspect.signature(kind).parameters["name"].default
+    for kind in map(vars(families).get, families.__all__)
+    if inspect.isclass(kind) and not inspect.isabstract(kind)
+]
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +71,7 @@ def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
     everything = capsys.readouterr().out
     for kind, known in [
         ("strategies", strategy_names()),
-        ("families", ("columns", "gradient", "haar", "identity", "patches")),
+        ("families", FAMILIES),
         ("data", datasets.dataset_names()),
     ]:
         assert main(["list", kind]) == 0
@@ -201,7 +207,7 @@ def test_laminating_has_the_lower_loss_on_mnist(
 
 
 USAGE = {
-    "command": (["campare"], "unknown command 'campare' (did you mean 'compare'?); known: compare"),
+    "command": (["campare"], "unknown command 'campare' (did you mean 'compare'?); known: "),
     "list": (["list", "datas"], "unknown kind of list 'datas'"),
     "option": (["compare", "--dat", "x"], "No such option '--dat'"),
     "value": (["compare", "--repeats", "x"], "'x' is not a valid integer"),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import boostsample.booster as booster_module
 import boostsample.weights as weights_module
-from boostsample.bank import FeatureBank
+from boostsample.bank import Bank
 from boostsample.booster import Booster
 from boostsample.family import Family
 from boostsample.ledger import Ledger
@@ -24,7 +24,7 @@ N, F, K = 80, 8, 3
 
 
 SECRET = (
-    FeatureBank,
+    Bank,
     Family,
     Ledger,
     Booster,

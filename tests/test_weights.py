@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError
+from boostsample.kernels.vectors import LANES
 from boostsample.sampling import SCHEMES
-from boostsample.weights import FLOOR, SignedWeights, aligned, initial_weights, lanes_and_blocks
+from boostsample.weights import FLOOR, SignedWeights, aligned, initial_weights, vectors_of
 from tests import naive
 from tests.problems import noisy_labels
 
@@ -42,12 +43,11 @@ def test_unknown_initial_weights() -> None:
 
 def test_the_padding_is_the_least_that_vectors_allow() -> None:
     for n_labels in range(1, 200):
-        lanes, blocks = lanes_and_blocks(n_labels)
-        assert lanes in (1, 2, 4, 8, 16)
-        assert lanes * blocks >= n_labels
-        least = 1 << (n_labels - 1).bit_length() if n_labels <= 8 else -(-n_labels // 8) * 8
-        assert lanes * blocks == least
-    assert lanes_and_blocks(26) == (16, 2)
+        blocks, tail = vectors_of(n_labels)
+        assert tail in (0, 1, 2, 4)
+        least = next(n for n in range(n_labels, n_labels + 8) if n % 8 in (0, 1, 2, 4))
+        assert LANES * blocks + tail == least
+    assert vectors_of(26) == (3, 2)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])

@@ -35,10 +35,25 @@ __all__ = ["compare"]
     "where it does not take too long, uniform-naive, uniform-1q, uniform-q1, laminating]",
 )
 @click.option(
+    "--tune",
+    is_flag=True,
+    help="Search the settings of strategies that declare a grid (the bandits) or are given "
+    "alternatives, as in 'ucb:exploration=0.1|1|2'; the search is charged to them.",
+)
+@click.option(
     "--families",
     multiple=True,
     metavar="A,B:SETTING=VALUE",
     help="Feature families (boostsample list families).  [default: all that fit the data]",
+)
+@click.option(
+    "--bank",
+    default="memory",
+    show_default=True,
+    metavar="memory|disk|lazy",
+    help="Where the features are: in memory; in files that are mapped into it and kept for the "
+    "next run (boostsample cache); or computed when they are looked at. lazy takes bin edges from "
+    "2,048 training rows, the others from all: memory:reference=2048 has the same results.",
 )
 @click.option(
     "--rounds",
@@ -89,7 +104,9 @@ def compare(
     data: str,
     data_dir: str | None,
     strategies: tuple[str, ...],
+    tune: bool,
     families: tuple[str, ...],
+    bank: str,
     rounds: str,
     repeats: int,
     budget: str | None,
@@ -116,6 +133,7 @@ def compare(
         from boostsample.experiments.plan import Plan, parse_marks, parse_names, prepare
         from boostsample.experiments.plots import check_picture, comparison_figure, save_picture
         from boostsample.experiments.results import ResultsFolder, settings_of
+        from boostsample.experiments.variants import Variant
 
         plan = Plan(
             strategies=parse_names(strategies) if strategies else None,
@@ -128,6 +146,8 @@ def compare(
             n_jobs=jobs,
             history=history,
             curves=plot is not None,
+            tune=tune,
+            bank=Variant.parse(bank),
         )
         picture = None if plot is None else check_picture(plot)
         folder = stack.enter_context(
@@ -138,6 +158,9 @@ def compare(
         prepared = prepare(load_dataset(data, data_dir=data_dir, seed=seed), plan)
         for note in prepared.notes:
             display.say(note)
+        n_runs = sum(len(variant.trained) for variant in prepared.variants) * repeats
+        if n_runs > len(prepared.variants) * repeats:
+            display.say(f"tuning: {n_runs:,} runs of {plan.n_rounds:,} rounds")
         comparison = run(prepared, display)
         display.close()
         settings = {"command": ["boostsample", *context.obj], **settings_of(comparison)}
@@ -152,7 +175,7 @@ def compare(
 
 
 def _print_comparison(comparison: Comparison) -> None:
-    from boostsample.experiments.tables import looks_table, score_table
+    from boostsample.experiments.tables import looks_table, score_table, tuning_table
 
     prepared, rows = comparison.prepared, comparison.rows
     sizes = sorted({(len(train), len(test)) for train, test in prepared.splits})
@@ -162,7 +185,13 @@ def _print_comparison(comparison: Comparison) -> None:
         f"{prepared.data.n_classes} {'labels' if prepared.data.is_multilabel else 'classes'}, "
         f"{prepared.n_features:,} features ({families}), {prepared.plan.weights} initial weights\n"
     )
-    for table in (score_table(rows, "loss"), score_table(rows, "error"), looks_table(comparison)):
+    tuned = tuning_table(comparison)
+    for table in (
+        score_table(rows, "loss"),
+        score_table(rows, "error"),
+        looks_table(comparison),
+        *([] if tuned is None else [tuned]),
+    ):
         print_table(table)
     for note in comparison.notes:
         say(f"note: {note}\n")

@@ -1,4 +1,4 @@
-"""`boostsample list`: the strategies, feature families and data sets there are."""
+"""`boostsample list`: the strategies, feature families and data sets there are; a picture."""
 
 from __future__ import annotations
 
@@ -8,18 +8,62 @@ from pathlib import Path
 import click
 
 from boostsample.commands.output import say
-from boostsample.errors import unknown
+from boostsample.errors import SettingError, unknown
 
 __all__ = ["list_names"]
 
 
 @click.command("list")
 @click.argument("kind", required=False, metavar="[strategies|families|data]")
-def list_names(kind: str | None) -> None:
-    """List the strategies, feature families or data sets that compare knows."""
+@click.option(
+    "--picture",
+    metavar="FILE",
+    help="With families: draw what members of image families look at, into an .svg, .png or .pdf.",
+)
+@click.option(
+    "--families",
+    multiple=True,
+    metavar="A,B:SETTING=VALUE",
+    help="Families in the picture.  [default: all that fit the image]",
+)
+@click.option(
+    "--data",
+    metavar="NAME|PATH",
+    help="Data set whose image the picture shows.  [default: digits]",
+)
+@click.option("--data-dir", metavar="DIR", help="Folder of original data files.")
+@click.option("--example", type=int, metavar="I", help="Which image, from 0.  [default: 0]")
+@click.option(
+    "--image-shape", metavar="HxW|HxWxC", help="Stretch the image to this shape.  [default: as is]"
+)
+@click.option("--seed", type=int, metavar="N", help="Seed of what is drawn.  [default: 0]")
+def list_names(
+    kind: str | None,
+    picture: str | None,
+    families: tuple[str, ...],
+    data: str | None,
+    data_dir: str | None,
+    example: int | None,
+    image_shape: str | None,
+    seed: int | None,
+) -> None:
+    """List the strategies, feature families or data sets that compare knows.
+
+    boostsample list families --picture FILE also draws members of each image family over an image.
+    """
     kinds = {"strategies": _strategies, "families": _families, "data": _data}
     if kind is not None and kind not in kinds:
         raise unknown("kind of list", kind, kinds)
+    if picture is None:
+        given = {"families": families, "data": data, "data-dir": data_dir, "example": example}
+        given |= {"image-shape": image_shape, "seed": seed}
+        for option, value in given.items():
+            if value not in (None, ()):
+                raise SettingError(f"--{option} needs --picture FILE, for it is of the picture")
+    elif kind != "families":
+        raise SettingError(f"--picture goes with list families, got list {kind or ''}".rstrip())
+    else:
+        _draw(picture, families, data or "digits", data_dir, example or 0, image_shape, seed or 0)
     for number, name in enumerate(kinds if kind is None else [kind]):
         entries = kinds[name]()
         if kind is None:
@@ -27,6 +71,43 @@ def list_names(kind: str | None) -> None:
         width = max(len(entry) for entry, _ in entries)
         for entry, description in entries:
             say(f"{'' if kind else '  '}{entry.ljust(width)}  {description}".rstrip())
+    if picture is not None:
+        say(f"\npicture: {picture}")
+
+
+def _draw(
+    picture: str,
+    families: tuple[str, ...],
+    data: str,
+    data_dir: str | None,
+    example: int,
+    image_shape: str | None,
+    seed: int,
+) -> None:
+    from boostsample.experiments.datasets import load_dataset
+    from boostsample.experiments.member_plots import (
+        example_image,
+        families_by_name,
+        members_figure,
+        parse_shape,
+    )
+    from boostsample.experiments.plan import parse_names
+    from boostsample.experiments.plots import check_picture, save_picture
+
+    path = check_picture(picture)
+    wanted = {one.name: one.settings for one in parse_names(families)} if families else None
+    shape = None if image_shape is None else parse_shape(image_shape)
+    found = load_dataset(data, data_dir=data_dir, seed=seed)
+    image, low, high = example_image(found, example, shape)
+    figure = members_figure(
+        families_by_name(image.shape, wanted, seed),
+        image,
+        low=low,
+        high=high,
+        title=f"What members of the families look at: {found.name}, example {example}",
+        seed=seed,
+    )
+    save_picture(figure, path)
 
 
 def _strategies() -> list[tuple[str, str]]:

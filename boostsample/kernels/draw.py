@@ -48,24 +48,25 @@ def pick(
     """
     n, n_blocks, n_targets = weight.size, ends.size, examples.size
     within = np.empty(BLOCK, np.float64)  # cumulated weights inside the block
-    block, cumulated, size = 0, -1, 0
+    block, cumulated, first = 0, -1, 0
     used, last, hits, target = 0, -1, 0.0, 0.0
     for t in range(n_targets):
         target += gaps[t] * scale
         if target >= ends[block] and block < n_blocks - 1:
             block = _block_of(ends, block, target)
-        first = block * BLOCK
         if block != cumulated:
-            cumulated = block
-            size = min(n - first, BLOCK)
+            cumulated, first = block, block * BLOCK
             so_far = ends[block - 1] if block > 0 else 0.0
-            for i in range(size):
-                so_far += np.float64(weight[first + i])
+            for i in range(BLOCK):
+                if first + i < n:
+                    so_far += np.float64(weight[first + i])
                 within[i] = so_far
-        place = 0
-        for i in range(size):  # counted without branches
-            place += within[i] <= target
-        chosen = first + min(place, size - 1)
+        place = 0  # the ends in the block up to the target, found in four steps without branches
+        half = BLOCK // 2
+        while half:
+            place += half if within[place + half - 1] <= target else 0
+            half //= 2
+        chosen = first + place if first + place < n else n - 1
         fresh = chosen != last
         used += fresh
         hits = 1.0 if fresh else hits + 1.0

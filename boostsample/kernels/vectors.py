@@ -18,7 +18,8 @@ from numba.core import config
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
 
-MAX_LANES = 16
+#: Labels in one full vector.
+LANES = 8
 
 
 class Vector(types.Type):  # type: ignore[misc]  # numba ships no annotations
@@ -100,6 +101,35 @@ def _store(typing: Any, array: Any, start: Any, vector: Any) -> Any:
 
 
 @intrinsic
+def _add_into(typing: Any, array: Any, start: Any, vector: Any) -> Any:
+    if array.dtype.bitwidth != vector.bits:
+        raise TypingError(f"a vector of {vector.bits} bits a lane cannot be added to {array}")
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        address = _address(context, builder, sig, args, vector)
+        before = builder.load(address, align=vector.bits // 8)
+        builder.store(builder.fadd(before, args[2]), address, align=vector.bits // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, start, vector), codegen
+
+
+@intrinsic
+def _prefetch(typing: Any, array: Any, start: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        at = builder.gep(data, [context.cast(builder, args[1], sig.args[1], types.intp)])
+        byte = builder.bitcast(at, ir.IntType(8).as_pointer())
+        word = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte.type, word, word, word])
+        function = builder.module.declare_intrinsic("llvm.prefetch", (byte.type,), kind)
+        builder.call(function, [byte, *(ir.Constant(word, i) for i in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, start), codegen
+
+
+@intrinsic
 def _add(typing: Any, a: Any, b: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.fadd(args[0], args[1])
@@ -113,6 +143,17 @@ def _multiply(typing: Any, a: Any, b: Any) -> Any:
         return builder.fmul(args[0], args[1])
 
     return a(a, b), codegen
+
+
+@intrinsic
+def _fused(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = _llvm(a)
+        name = f"llvm.fma.v{a.lanes}f{a.bits}"
+        function = ir.FunctionType(kind, [kind, kind, kind])
+        return builder.call(builder.module.declare_intrinsic(name, (), function), list(args))
+
+    return a(a, b, c), codegen
 
 
 @intrinsic
@@ -176,16 +217,6 @@ def _widen(typing: Any, a: Any) -> Any:
 
 
 @intrinsic
-def _narrow(typing: Any, a: Any) -> Any:
-    single = Vector(a.lanes, 32)
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.fptrunc(args[0], _llvm(single))
-
-    return single(a), codegen
-
-
-@intrinsic
 def _total(typing: Any, a: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         value, lanes = args[0], a.lanes
@@ -211,6 +242,15 @@ def _total_twin(a: Any) -> Any:
     return a[0]
 
 
+def _fused_twin(a: Any, b: Any, c: Any) -> Any:
+    wide = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
+    return wide.astype(a.dtype)
+
+
+def _add_into_twin(array: Any, start: int, vector: Any) -> None:
+    array[start : start + vector.size] += vector
+
+
 def _store_twin(array: Any, start: int, vector: Any) -> None:
     array[start : start + vector.size] = vector
 
@@ -221,9 +261,15 @@ _COMPILED = not vars(config)["DISABLE_JIT"]
 load: Any = _load if _COMPILED else lambda array, start, lanes: array[start : start + lanes].copy()
 #: store(array, start, vector): write them back.
 store: Any = _store if _COMPILED else _store_twin
+#: add_into(array, start, vector): array[start:] += vector.
+add_into: Any = _add_into if _COMPILED else _add_into_twin
+#: prefetch(array, start): have array[start] brought near, to be read soon.
+prefetch: Any = _prefetch if _COMPILED else lambda array, start: None
 #: add(a, b), multiply(a, b): lane by lane.
 add: Any = _add if _COMPILED else lambda a, b: a + b
 multiply: Any = _multiply if _COMPILED else lambda a, b: a * b
+#: fused(a, b, c): a * b + c of float32 lanes, rounded once.
+fused: Any = _fused if _COMPILED else _fused_twin
 #: fill(like, value): every lane is `value`.
 fill: Any = _fill if _COMPILED else lambda like, value: np.full_like(like, value)
 #: magnitude(a): absolute values.
@@ -238,7 +284,5 @@ choose: Any = _choose if _COMPILED else lambda c, positive, other: np.where(c > 
 is_zero: Any = _is_zero if _COMPILED else lambda a: not a.any()
 #: widen(a): float32 lanes as float64.
 widen: Any = _widen if _COMPILED else lambda a: a.astype(np.float64)
-#: narrow(a): float64 lanes as float32, rounded to the nearest.
-narrow: Any = _narrow if _COMPILED else lambda a: a.astype(np.float32)
 #: total(a): the sum of the lanes, halves added to halves.
 total: Any = _total if _COMPILED else _total_twin

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from boostsample._jit import kernel_for
 from boostsample.kernels.vectors import (
+    LANES,
     add,
     at_least,
     choose,
     fill,
+    fused,
     load,
     magnitude,
     multiply,
-    narrow,
     store,
     total,
     widen,
@@ -33,17 +34,40 @@ Doubles: TypeAlias = NDArray[np.float64]
 
 
 class WeightKernels(NamedTuple):
-    """The kernels of this module, compiled for one number of lanes and blocks."""
+    """The kernels of this module, compiled for rows of one width."""
 
     update: Any
+    totals: Any
     weigh: Any
 
 
 @functools.cache
-def weight_kernels(lanes: int, blocks: int) -> WeightKernels:
-    """Kernels for rows of `lanes * blocks` labels, lanes one of 1, 2, 4, 8, 16."""
-    width = lanes * blocks
-    kernel = kernel_for(lanes, blocks)
+def weight_kernels(blocks: int, tail: int) -> WeightKernels:
+    """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
+    width = LANES * blocks + tail
+    has_tail, last = tail > 0, max(tail, 1)
+    at_tail = LANES * blocks
+    kernel = kernel_for(blocks, tail)
+
+    # The labels of a row are updated two vectors at a time, in one pass over the rows for each two:
+    # what a pass adds up then stays in registers.
+    n_pairs, single = divmod(blocks, 2)
+    pair = _update_two(LANES, LANES, width) if n_pairs else None
+    ends = single > 0 or has_tail
+    rest = (
+        _update_two(LANES, tail, width)
+        if single and has_tail
+        else _update_one(LANES if single else last, width)
+    )
+    weigh_rest = (
+        _weigh_two(LANES, tail, width)
+        if single and has_tail
+        else _weigh_one(LANES if single else last, width)
+    )
+    weigh_pair = _weigh_two(LANES, LANES, width) if n_pairs else weigh_rest
+    # A kernel that is not needed is never called, but numba has to know it.
+    pair = rest if pair is None else pair
+    at_rest = 2 * LANES * n_pairs
 
     @kernel
     def update(
@@ -56,41 +80,36 @@ def weight_kernels(lanes: int, blocks: int) -> WeightKernels:
         wrong: float,
         floor: Floats,
         rows: Floats,
-        weight: Floats,
         sums: Doubles,
     ) -> float:
         """w_il *= right where v_l phi_i y_il = +1, wrong elsewhere ([BK10] Figure 1, line 4).
 
         Reads column uint8 (n,), votes float32 (P,), +1 or -1; floor float32 (P,), the least size
-        of a weight, 0 in the padding. The products are rounded once, from float64. Writes rows;
-        weight float32 (N,), the new example weights; sums float64 (P,), the new sum over i of
-        w_il * y_il. Returns the new sum of all weights. O(N P / lanes).
+        of a weight, 0 in the padding. The products are rounded once. Writes rows, and sums float64
+        (P,), the new sum over i of w_il * y_il. Returns the new sum of all weights. O(N P / 8).
         """
-        n = weight.size
         mass = 0.0
-        for k in range(blocks):
-            vote = load(votes, k * lanes, lanes)
-            against = multiply(vote, fill(vote, np.float32(-1.0)))
-            least = load(floor, k * lanes, lanes)
-            partial = widen(fill(vote, np.float32(0.0)))
-            gain = fill(partial, right)
-            loss = fill(partial, wrong)
-            sizes = partial
-            for t in range(n):
-                i = examples[t] if examples.size else start + t
-                at = t * width + k * lanes
-                value = load(rows, at, lanes)
-                stand = vote if column[i] >= threshold else against
-                factor = choose(multiply(value, stand), gain, loss)
-                value = at_least(narrow(multiply(widen(value), factor)), least)
-                store(rows, at, value)
-                partial = add(partial, widen(value))
-                size = magnitude(value)
-                sizes = add(sizes, widen(size))
-                weight[t] = total(size) if k == 0 else weight[t] + total(size)
-            store(sums, k * lanes, partial)
-            mass += total(sizes)
+        for k in range(n_pairs):
+            at = 2 * LANES * k
+            mass += pair(
+                column, threshold, start, examples, votes, right, wrong, floor, rows, sums, at
+            )
+        if ends:
+            mass += rest(
+                column, threshold, start, examples, votes, right, wrong, floor, rows, sums, at_rest
+            )
         return mass
+
+    @kernel
+    def totals(rows: Floats, weight: Floats) -> None:
+        """weight[i] = sum over l of w_il, float32 (N,); O(N P / 8)."""
+        for t in range(weight.size):
+            so_far = np.float32(0.0)
+            for k in range(blocks):
+                so_far += total(magnitude(load(rows, t * width + k * LANES, LANES)))
+            if has_tail:
+                so_far += total(magnitude(load(rows, t * width + at_tail, last)))
+            weight[t] = so_far
 
     @kernel
     def weigh(
@@ -99,15 +118,152 @@ def weight_kernels(lanes: int, blocks: int) -> WeightKernels:
         """sampled[t] = rows[examples[t]] * factors[t]; base[l] = their sum.
 
         Reads rows, examples int32 (T,), factors float64 (T,). Writes sampled float32, flat (T *
-        P), and base float64 (P,). O(T P / lanes).
+        P), and base float64 (P,). O(T P / 8).
         """
-        for k in range(blocks):
-            partial = widen(fill(load(rows, 0, lanes), np.float32(0.0)))
-            for t in range(examples.size):
-                value = load(rows, np.int64(examples[t]) * width + k * lanes, lanes)
-                value = multiply(value, fill(value, np.float32(factors[t])))
-                store(sampled, t * width + k * lanes, value)
-                partial = add(partial, widen(value))
-            store(base, k * lanes, partial)
+        for k in range(n_pairs):
+            weigh_pair(rows, examples, factors, sampled, base, 2 * LANES * k)
+        if ends:
+            weigh_rest(rows, examples, factors, sampled, base, at_rest)
 
-    return WeightKernels(update, weigh)
+    return WeightKernels(update, totals, weigh)
+
+
+def _update_one(lanes: int, width: int) -> Any:
+    """The update of the labels at, ..., at + lanes - 1 of rows of `width`."""
+    kernel = kernel_for(lanes, width)
+
+    @kernel
+    def update_one(
+        column: Bytes,
+        threshold: int,
+        start: int,
+        examples: Ints,
+        votes: Floats,
+        right: float,
+        wrong: float,
+        floor: Floats,
+        rows: Floats,
+        sums: Doubles,
+        at: int,
+    ) -> float:
+        vote, least = load(votes, at, lanes), load(floor, at, lanes)
+        against = multiply(vote, fill(vote, np.float32(-1.0)))
+        gain, gain_low = fill(vote, right), fill(vote, right - np.float32(right))
+        loss, loss_low = fill(vote, wrong), fill(vote, wrong - np.float32(wrong))
+        partial = widen(fill(vote, np.float32(0.0)))
+        sizes = partial
+        for t in range(rows.size // width):
+            i = examples[t] if examples.size else start + t
+            value = load(rows, t * width + at, lanes)
+            agree = multiply(value, vote if column[i] >= threshold else against)
+            low = multiply(value, choose(agree, gain_low, loss_low))
+            value = at_least(fused(value, choose(agree, gain, loss), low), least)
+            store(rows, t * width + at, value)
+            wide = widen(value)
+            partial = add(partial, wide)
+            sizes = add(sizes, magnitude(wide))
+        store(sums, at, partial)
+        mass: float = total(sizes)
+        return mass
+
+    return update_one
+
+
+def _update_two(lanes: int, more: int, width: int) -> Any:
+    """The same for two vectors of a row side by side, of `lanes` and `more` labels."""
+    kernel = kernel_for(lanes, more, width)
+
+    @kernel
+    def update_two(
+        column: Bytes,
+        threshold: int,
+        start: int,
+        examples: Ints,
+        votes: Floats,
+        right: float,
+        wrong: float,
+        floor: Floats,
+        rows: Floats,
+        sums: Doubles,
+        at: int,
+    ) -> float:
+        vote, least = load(votes, at, lanes), load(floor, at, lanes)
+        against = multiply(vote, fill(vote, np.float32(-1.0)))
+        gain, gain_low = fill(vote, right), fill(vote, right - np.float32(right))
+        loss, loss_low = fill(vote, wrong), fill(vote, wrong - np.float32(wrong))
+        partial = widen(fill(vote, np.float32(0.0)))
+        sizes = partial
+        then = at + lanes
+        vote2, least2 = load(votes, then, more), load(floor, then, more)
+        against2 = multiply(vote2, fill(vote2, np.float32(-1.0)))
+        gain2, gain2_low = fill(vote2, right), fill(vote2, right - np.float32(right))
+        loss2, loss2_low = fill(vote2, wrong), fill(vote2, wrong - np.float32(wrong))
+        partial2 = widen(fill(vote2, np.float32(0.0)))
+        sizes2 = partial2
+        for t in range(rows.size // width):
+            i = examples[t] if examples.size else start + t
+            inside = column[i] >= threshold
+            value = load(rows, t * width + at, lanes)
+            value2 = load(rows, t * width + then, more)
+            agree = multiply(value, vote if inside else against)
+            agree2 = multiply(value2, vote2 if inside else against2)
+            low = multiply(value, choose(agree, gain_low, loss_low))
+            low2 = multiply(value2, choose(agree2, gain2_low, loss2_low))
+            value = at_least(fused(value, choose(agree, gain, loss), low), least)
+            value2 = at_least(fused(value2, choose(agree2, gain2, loss2), low2), least2)
+            store(rows, t * width + at, value)
+            store(rows, t * width + then, value2)
+            wide, wide2 = widen(value), widen(value2)
+            partial, partial2 = add(partial, wide), add(partial2, wide2)
+            sizes, sizes2 = add(sizes, magnitude(wide)), add(sizes2, magnitude(wide2))
+        store(sums, at, partial)
+        store(sums, then, partial2)
+        mass: float = total(sizes) + total(sizes2)
+        return mass
+
+    return update_two
+
+
+def _weigh_one(lanes: int, width: int) -> Any:
+    """The sampled rows' labels at, ..., at + lanes - 1, and their sums."""
+    kernel = kernel_for(lanes, width)
+
+    @kernel
+    def weigh_one(
+        rows: Floats, examples: Ints, factors: Doubles, sampled: Floats, base: Doubles, at: int
+    ) -> None:
+        partial = widen(fill(load(rows, at, lanes), np.float32(0.0)))
+        for t in range(examples.size):
+            value = load(rows, np.int64(examples[t]) * width + at, lanes)
+            value = multiply(value, fill(value, np.float32(factors[t])))
+            store(sampled, t * width + at, value)
+            partial = add(partial, widen(value))
+        store(base, at, partial)
+
+    return weigh_one
+
+
+def _weigh_two(lanes: int, more: int, width: int) -> Any:
+    """The same for two vectors of a row side by side, of `lanes` and `more` labels."""
+    kernel = kernel_for(lanes, more, width)
+
+    @kernel
+    def weigh_two(
+        rows: Floats, examples: Ints, factors: Doubles, sampled: Floats, base: Doubles, at: int
+    ) -> None:
+        then = at + lanes
+        partial = widen(fill(load(rows, at, lanes), np.float32(0.0)))
+        partial2 = widen(fill(load(rows, then, more), np.float32(0.0)))
+        for t in range(examples.size):
+            row = np.int64(examples[t]) * width
+            value, value2 = load(rows, row + at, lanes), load(rows, row + then, more)
+            factor = np.float32(factors[t])
+            value = multiply(value, fill(value, factor))
+            value2 = multiply(value2, fill(value2, factor))
+            store(sampled, t * width + at, value)
+            store(sampled, t * width + then, value2)
+            partial, partial2 = add(partial, widen(value)), add(partial2, widen(value2))
+        store(base, at, partial)
+        store(base, then, partial2)
+
+    return weigh_two

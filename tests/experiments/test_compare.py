@@ -13,7 +13,7 @@ from boostsample.bank import FeatureBank
 from boostsample.booster import Booster
 from boostsample.errors import BudgetExceeded, StrategyError
 from boostsample.experiments import compare as compare_module
-from boostsample.experiments import plan as plan_module
+from boostsample.experiments import variants as variants_module
 from boostsample.experiments.compare import LOOKS, RESULT_COLUMNS, compare
 from boostsample.experiments.datasets import Dataset, load_dataset
 from boostsample.experiments.plan import Plan, Variant, parse_names, prepare
@@ -51,7 +51,7 @@ def with_strategy(monkeypatch: pytest.MonkeyPatch, name: str, strategy: Strategy
         made: Strategy = strategy if wanted == name else make_strategy(wanted, **settings)
         return made
 
-    monkeypatch.setattr(plan_module, "make_strategy", make)
+    monkeypatch.setattr(variants_module, "make_strategy", make)
 
 
 @pytest.mark.parametrize("weights", ["uniform", "balanced"])

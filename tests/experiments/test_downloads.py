@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -362,24 +361,6 @@ def test_plain_and_recompressed_copies_are_good(tmp_path: Path) -> None:
         path = tmp_path / str(number)
         path.write_bytes(stored)
         assert downloads.read_verified(path, data_file()) == CONTENT
-
-
-def test_the_cache_folder_of_each_platform(monkeypatch: pytest.MonkeyPatch) -> None:
-    home = Path.home()
-    for name in ("BOOSTSAMPLE_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
-        monkeypatch.delenv(name, raising=False)
-    for platform, expected in (
-        ("linux", home / ".cache" / "boostsample"),
-        ("darwin", home / "Library" / "Caches" / "boostsample"),
-        ("win32", home / "AppData" / "Local" / "boostsample" / "Cache"),
-    ):
-        monkeypatch.setattr(downloads, "sys", SimpleNamespace(platform=platform))
-        assert downloads.cache_dir() == expected
-    monkeypatch.setattr(downloads, "sys", SimpleNamespace(platform="linux"))
-    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
-    assert downloads.cache_dir() == Path("/x/boostsample")
-    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", "~/y")
-    assert downloads.cache_dir() == home / "y"
 
 
 def test_a_named_set_is_downloaded_verified_and_loaded(

@@ -1,14 +1,15 @@
-"""Columns of a table: selection, missing values, overflow, groups."""
+"""Columns of a table: selection, missing values, overflow, sparse tables."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from boostsample.errors import DataError, SettingError
-from boostsample.families import Columns, column_groups
+from boostsample.families import Columns
 
 
 def test_values_are_the_columns() -> None:
@@ -34,6 +35,11 @@ def test_infinite_and_overflowing_values_are_refused(value: float) -> None:
     assert family.compute(table, [0]).shape == (5000, 1)  # other columns are not looked at
 
 
+def test_a_text_that_is_a_name_means_that_column() -> None:
+    names = ["0-1", "a*", "ab", "1"]
+    assert Columns(["0-1", "a*", "1"], column_names=names).columns == (0, 1, 3)
+
+
 def test_column_without_a_name_is_named_by_number() -> None:
     with pytest.raises(DataError, match="column 2 holds inf in row 0"):
         Columns([2]).compute([[0, 0, np.inf]], [0])
@@ -48,6 +54,13 @@ def test_column_without_a_name_is_named_by_number() -> None:
         (np.array([1, 0]), (1, 0)),
         (["c", "a", 1], (2, 0, 1)),
         ("b", (1,)),
+        (np.int64(1), (1,)),
+        (slice(1, 4), (1, 2, 3)),
+        (slice(None, None, 2), (0, 2, 4)),
+        ("1-3", (1, 2, 3)),
+        ([" 3 - 3 ", "a"], (3, 0)),
+        ("*", (0, 1, 2, 3, 4)),
+        (["[bd]", 0], (1, 3, 0)),
     ],
 )
 def test_selections(columns: Any, want: tuple[int, ...]) -> None:
@@ -66,6 +79,19 @@ def test_selections(columns: Any, want: tuple[int, ...]) -> None:
         ({"columns": [1.0]}, "got 1.0"),
         ({"columns": ["age"]}, "needs column_names"),
         ({"columns": ["ag"], "column_names": ["age", "sex"]}, "unknown column 'ag'.*age, sex"),
+        ({"columns": ["x*"], "column_names": ["age", "sex"]}, r"unknown column 'x\*'.*age, sex"),
+        ({"columns": "7-5"}, "'7-5' must not run backwards"),
+        ({"columns": "1-3", "n_columns": 3}, "between 0 and 2, got 3"),
+        (
+            {"columns": "0-1", "column_names": ["1", "2"]},
+            r"named '1' has index 0; give range\(0, 2",
+        ),
+        ({"columns": "3"}, "column '3' is given by name, which needs column_names"),
+        ({"columns": slice(1, None)}, "needs n_columns, or an end"),
+        ({"columns": slice(0, 4), "n_columns": 3}, "end of a slice .* between 0 and 3, got 4"),
+        ({"columns": slice(-2, None), "n_columns": 3}, "end of a slice .* got -2"),
+        ({"columns": slice(0, 3, -1)}, "the step of a slice must be an integer at least 1, got -1"),
+        ({"columns": slice(1, 1)}, "at least one column"),
         ({"columns": [0], "column_names": ["a", "a"]}, "got 'a' twice"),
         ({"columns": [0], "column_names": []}, "one text a column"),
         ({"columns": [0], "column_names": [1]}, "one text a column"),
@@ -98,37 +124,60 @@ def test_a_table_may_be_wider_where_its_width_is_not_given() -> None:
     assert Columns([0, 3]).compute(np.eye(4, 9), [1]).ravel().tolist() == [0, 0, 0, 1]
 
 
-def test_groups() -> None:
-    families = column_groups({"x": [0, 2], "all": range(3)}, n_columns=5, rest="others")
-    assert [(f.name, f.columns) for f in families] == [
-        ("x", (0, 2)),
-        ("all", (0, 1, 2)),
-        ("others", (3, 4)),
-    ]
-    assert families[2].compute([[0, 1, 2, 3, 4]], [0, 1]).tolist() == [[3, 4]]
+@pytest.mark.parametrize("name", ["csr_array", "csc_array", "coo_array", "lil_matrix"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, bool])
+def test_sparse_tables_have_the_values_of_dense_ones(name: str, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    table = (rng.integers(-3, 4, (50, 9)) * (rng.random((50, 9)) < 0.3)).astype(dtype)
+    if dtype == np.float64:
+        table[3, 4] = np.nan
+    family = Columns([8, range(5)], n_columns=9)
+    features = [5, 0, 0, 2, 5]
+    values = family.compute(getattr(sparse, name)(table), features)
+    np.testing.assert_array_equal(values, family.compute(table, features))
+    assert values.dtype == np.float32
+    assert values.T.flags.c_contiguous
+    for rows, wanted in ((0, [1, 0]), (50, [])):
+        part = family.compute(sparse.csc_array(table[:rows]), wanted)
+        assert part.shape == (rows, len(wanted))
 
 
-def test_columns_in_no_group_are_left_out() -> None:
-    assert column_groups({"x": range(2)}, n_columns=5) == [Columns([0, 1], "x", 5)]
+def test_a_sparse_table_is_not_modified_and_its_doubles_are_added() -> None:
+    matrix = sparse.csc_array((np.ones(3), [1, 1, 0], [0, 2, 2, 3]), shape=(2, 3))
+    assert Columns(range(3)).compute(matrix, range(3)).tolist() == [[0, 0, 1], [2, 0, 0]]
+    assert matrix.nnz == 3
 
 
-def test_groups_by_name_without_a_rest() -> None:
-    families = column_groups({"x": ["b"], "y": "a"}, column_names=["a", "b"], rest="others")
-    assert [(f.name, f.columns, f.feature_name(0)) for f in families] == [
-        ("x", (1,), "b"),
-        ("y", (0,), "a"),
-    ]
+def test_other_columns_of_a_sparse_table_are_not_touched() -> None:
+    """The cost follows the values stored in the wanted columns, not those in the table."""
+
+    class Counted(sparse.csc_array):  # type: ignore[misc]  # SciPy is untyped
+        asked: ClassVar[list[Any]] = []
+
+        def __getitem__(self, key: Any) -> Any:
+            self.asked.append(key[1].tolist())
+            return super().__getitem__(key)
+
+    Columns(range(7)).compute(Counted(np.eye(7)), [3, 5])
+    assert Counted.asked == [[3, 5]]
+
+
+@pytest.mark.parametrize("value", [np.inf, 1e300])
+def test_infinite_values_of_sparse_tables_are_refused(value: float) -> None:
+    table = np.zeros((20, 3))
+    table[13, 2] = value
+    with pytest.raises(DataError, match=r"column 2 holds .* in row 13"):
+        Columns([0, 2]).compute(sparse.csc_array(table), [0, 1])
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("matrix", "message"),
     [
-        ({"groups": {}, "n_columns": 3}, "at least one group"),
-        ({"groups": {"a": [0]}}, "needs n_columns or column_names"),
-        ({"groups": {"a": [0]}, "n_columns": 3, "rest": "a"}, "another name"),
-        ({"groups": {"a": [3]}, "n_columns": 3}, "family 'a': each column .* got 3"),
+        (sparse.csc_array((5, 3)), r"takes arrays of shape \(n, 4\), got shape \(5, 3\)"),
+        (sparse.csc_array((5, 4), dtype=complex), "takes real numbers, got dtype complex128"),
+        (sparse.coo_array(np.ones(4)), r"got shape \(4,\)"),
     ],
 )
-def test_bad_groups(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        column_groups(**settings)
+def test_other_sparse_tables_are_refused(matrix: Any, message: str) -> None:
+    with pytest.raises(DataError, match=f"family 'columns' .*{message}"):
+        Columns([0, 3], n_columns=4).compute(matrix, [0])

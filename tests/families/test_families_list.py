@@ -15,8 +15,24 @@ from numpy.typing import NDArray
 
 import boostsample.families as package
 from boostsample._check_families import FAMILY_CHECKS
-from boostsample.errors import SettingError
-from boostsample.families import Columns, Family, Gradient, Haar, Identity, PatchSums, families_for
+from boostsample.families import (
+    ILBP,
+    LBP,
+    Columns,
+    Family,
+    Fourier,
+    Gradient,
+    GradientHistograms,
+    Haar,
+    HaarLike,
+    HashedText,
+    Identity,
+    Opponent,
+    OrientedGradients,
+    PatchSums,
+    Text,
+    families_for,
+)
 
 FOLDER = Path(package.__file__).parent
 IMAGE_SHAPES: list[tuple[int, ...]] = [(8, 8), (7, 10), (6, 5, 3), (1, 4), (3, 1, 2), (2, 2, 1)]
@@ -40,6 +56,24 @@ def image_families() -> list[Family]:
         PatchSums((9, 6), 50, seed=7, min_side=3, max_side=4),
         PatchSums((4, 3, 2), None, min_side=1),
         Identity((3, 2)),
+        GradientHistograms((8, 7), None, n_orientations=2, min_side=3),
+        GradientHistograms((5, 4, 3), 300, normalise=True),
+        OrientedGradients((9, 6), 200, seed=7, min_side=3, max_side=5),
+        OrientedGradients((1, 5, 2), None, n_orientations=5, normalise=True),
+        HaarLike((6, 7), None),
+        HaarLike((9, 6, 2), 60, seed=7, kinds=["three down", "four"], min_side=2),
+        HaarLike((1, 3), None),
+        Opponent((5, 4, 3), "identity"),
+        Opponent((5, 4, 3), "gradient", ["yellow-blue"]),
+        Opponent((6, 5, 3), "haar", levels=2),
+        Opponent((6, 5, 3), "patches", ["intensity", "red-green"], n_members=40),
+        Opponent((6, 5, 3), "haar-like", n_members=40),
+        *(Fourier(shape) for shape in IMAGE_SHAPES),
+        Fourier((6, 7), ("sine", "magnitude"), name="waves"),
+        LBP((3, 4)),
+        LBP((6, 5, 3)),
+        ILBP((4, 3)),
+        ILBP((6, 5, 3)),
     ]
     return families
 
@@ -95,7 +129,11 @@ def test_every_file_with_a_family_is_listed() -> None:
 def test_every_listed_family_is_tried_here() -> None:
     classes = {vars(package)[name] for name in package.__all__}
     concrete = {c for c in classes if inspect.isclass(c) and not inspect.isabstract(c)}
-    assert concrete == {type(family) for family in image_families()} | {Columns}
+    assert concrete == {type(family) for family in image_families()} | {
+        Columns,
+        HashedText,
+        Text,
+    }
 
 
 def test_the_bare_name_is_refused() -> None:
@@ -120,34 +158,3 @@ def test_importing_families_is_light() -> None:
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
     )
     assert run.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize(
-    ("shape", "sizes"),
-    [
-        ((16,), {"columns": 16}),
-        ((8, 8), {"identity": 64, "gradient": 161, "haar": 64, "patches": 160}),
-        ((16, 16), {"identity": 256, "gradient": 705, "haar": 256, "patches": 650}),
-        ((28, 28), {"identity": 784, "gradient": 2241, "haar": 799, "patches": 2000}),
-        ((32, 32, 3), {"identity": 3072, "gradient": 8835, "haar": 3072, "patches": 2610}),
-        ((2, 2), {"identity": 4, "gradient": 5, "haar": 4, "patches": 1}),
-        ((1, 4), {"identity": 4, "gradient": 3, "patches": 10}),
-        ((1, 1), {"identity": 1, "patches": 1}),
-    ],
-)
-def test_default_families(shape: tuple[int, ...], sizes: dict[str, int]) -> None:
-    families = families_for(shape)
-    assert {family.name: family.n_features for family in families} == sizes
-
-
-def test_default_families_take_settings() -> None:
-    patches = families_for((28, 28), seed=5, n_patches=40)[-1]
-    assert patches == PatchSums((28, 28), 40, seed=5)
-    (columns,) = families_for((2,), column_names=["a", "b"])
-    assert [columns.feature_name(j) for j in (0, 1)] == ["a", "b"]
-
-
-@pytest.mark.parametrize("shape", [(), (2, 3, 4, 5), (0,), (0, 3), (3, 0, 1)])
-def test_default_families_refuse_other_shapes(shape: tuple[int, ...]) -> None:
-    with pytest.raises(SettingError, match="must be"):
-        families_for(shape)

@@ -273,6 +273,31 @@ class AnyName(Good):
         return f"twice column {feature}"
 
 
+class ShortRange(Good):
+    def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike]:
+        return [0.0], [1.0]
+
+
+class FallingRange(Good):
+    def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike]:
+        return np.zeros(len(features)), np.where(features == 3, -1.0, 1.0)
+
+
+class EndlessRange(Good):
+    def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike]:
+        return np.zeros(len(features)), np.full(len(features), np.inf)
+
+
+class RangeByPlace(Good):
+    def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike]:
+        return np.zeros(len(features)), np.arange(len(features))
+
+
+class GoodRange(Good):
+    def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike]:
+        return np.zeros(len(features)), 2.0 * features
+
+
 BROKEN: list[tuple[Callable[[Family, ArrayLike], None], type[Family], str]] = [
     (checks.check_family_names, NoName, "its name must be text"),
     (checks.check_family_names, FloatCount, "n_features must be an int of at least 1, is 5.0"),
@@ -300,6 +325,10 @@ BROKEN: list[tuple[Callable[[Family, ArrayLike], None], type[Family], str]] = [
     (checks.check_family_input, OverwritesFeatures, "the features were modified"),
     (checks.check_family_finite, Normalised, "X of zeros: nan for feature 0"),
     (checks.check_family_finite, Squared, "X scaled to 1e15: inf for feature"),
+    (checks.check_family_range, ShortRange, r"for each of 5 features, got \(1,\) and \(1,\)"),
+    (checks.check_family_range, FallingRange, "feature 3 must rise .* is 0.0 to -1.0"),
+    (checks.check_family_range, EndlessRange, "feature 0 must rise .* is 0.0 to inf"),
+    (checks.check_family_range, RangeByPlace, "must not depend on the other features"),
     (checks.check_family_deterministic, Noisy, "a second call: feature 0 of example 0"),
     (checks.check_family_deterministic, Unseeded, "a twin of equal settings: feature 0"),
     (checks.check_family_deterministic, OtherCount, r"a twin .* has \d features, not \d"),
@@ -320,6 +349,7 @@ def test_a_good_family_passes() -> None:
     with_gaps = X.copy()
     with_gaps[2, 3] = np.nan
     check_family(Good(seed=5), with_gaps)
+    check_family(GoodRange(), X)
 
 
 @pytest.mark.parametrize(("check", "broken", "message"), BROKEN)

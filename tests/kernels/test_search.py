@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.kernels.search import GROUP, N_BINS, search_kernels
-from boostsample.weights import lanes_and_blocks
+from boostsample.kernels.search import GROUP, N_BINS, search_kernels, stride_of
+from boostsample.kernels.vectors import LANES
+from boostsample.weights import vectors_of
 from tests import naive
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -28,8 +29,8 @@ ROWS_A_BIN = 2
 def padded(weights: NDArray[Any]) -> NDArray[np.float32]:
     """Flat rows, each padded with zeros to whole vectors."""
     n, n_labels = weights.shape
-    lanes, blocks = lanes_and_blocks(n_labels)
-    rows = np.zeros((n, lanes * blocks), np.float32)
+    blocks, tail = vectors_of(n_labels)
+    rows = np.zeros((n, LANES * blocks + tail), np.float32)
     rows[:, :n_labels] = weights
     return rows.ravel()
 
@@ -45,13 +46,13 @@ def run_search(
     rows_a_bin: int = 64,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     n_labels = weights.shape[1]
-    lanes, blocks = lanes_and_blocks(n_labels)
-    rows, q, width = padded(weights), features.size, lanes * blocks
-    hist = np.full(GROUP * N_BINS * width, 9.0, np.float32)  # stale on purpose
-    sums = np.full(GROUP * N_BINS * width, 9.0)
+    blocks, tail = vectors_of(n_labels)
+    rows, q, width = padded(weights), features.size, LANES * blocks + tail
+    hist = np.zeros(GROUP * N_BINS * stride_of(blocks, tail), np.float32)
+    sums = np.full(hist.size, 9.0)  # stale on purpose
     thresholds, edges = np.empty(q, np.int16), np.empty(q)
     votes = np.empty((q, n_labels), np.int8)
-    search_kernels(lanes, blocks).search(
+    search_kernels(blocks, tail).search(
         bins,
         features,
         np.full(q, n_bins, np.int16),
@@ -67,6 +68,7 @@ def run_search(
         votes,
         edges,
     )
+    assert not hist.any()  # as the next search expects it
     return thresholds, votes, edges
 
 
@@ -95,7 +97,7 @@ def test_search_on_random_rows(n_labels: int) -> None:
     rng = np.random.default_rng(n_labels)
     n = 40 if COMPILED else 8
     weights = (rng.normal(size=(n, n_labels)) / (n * n_labels)).astype(np.float32)
-    for n_features in (1, 3, 4, 9):  # groups of four and what is left over
+    for n_features in (1, 2, 3, 4, 5, 8, 11):  # groups of five, of two, and one left over
         check_search(rng.integers(0, 6, (n_features, n)).astype(np.uint8), weights)
 
 
@@ -198,8 +200,8 @@ def test_bins_above_the_last_one_in_use_are_no_candidates() -> None:
 @pytest.mark.parametrize("n_labels", LABELS)
 def test_label_sums_and_signed_edges(n_labels: int) -> None:
     rng = np.random.default_rng(n_labels)
-    lanes, blocks = lanes_and_blocks(n_labels)
-    kernels = search_kernels(lanes, blocks)
+    blocks, tail = vectors_of(n_labels)
+    kernels = search_kernels(blocks, tail)
     bins = rng.integers(0, 6, (5, 40)).astype(np.uint8)
     every = np.empty(0, np.int32)
     for start, examples in ((0, every), (7, every), (0, rng.integers(0, 40, 12, np.int32))):
@@ -213,7 +215,7 @@ def test_label_sums_and_signed_edges(n_labels: int) -> None:
         edges = np.empty(3)
         kernels.signed_edges(bins, features, thresholds, votes, start, examples, rows, edges)
         for q in range(3):
-            sums = np.full(lanes * blocks, 9.0)
+            sums = np.full(LANES * blocks + tail, 9.0)
             column = bins[features[q]]
             kernels.label_sums(column, thresholds[q], start, examples, rows, sums)
             want = naive.bin_sums(column[columns].tolist(), int(thresholds[q]), weights)
@@ -231,17 +233,17 @@ def test_one_signature_each() -> None:
     )
     if not COMPILED:
         pytest.skip("nothing is compiled under NUMBA_DISABLE_JIT")
-    assert len(search_kernels(4, 1).search.signatures) == 1
+    assert len(search_kernels(0, 4).search.signatures) == 1
 
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
 def test_kernels_of_different_widths_have_different_symbols() -> None:
     """numba links cached kernels by name: the same name for two widths calls the wrong one."""
     names = set()
-    for lanes, blocks in ((1, 1), (4, 1), (8, 3)):
-        for function in search_kernels(lanes, blocks):
+    for blocks, tail in ((0, 1), (0, 4), (3, 0), (1, 2)):
+        for function in search_kernels(blocks, tail):
             names.add(function.py_func.__qualname__)
-    assert len(names) == 9
+    assert len(names) == 12
 
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
@@ -252,9 +254,9 @@ def test_kernels_cached_by_different_processes_work_together(tmp_path: Path) -> 
         code = f"""
 import numpy as np
 from tests.kernels import test_search as t
-from boostsample.weights import lanes_and_blocks
+from boostsample.weights import vectors_of
 for n_labels in {labels}:
-    kernels = t.search_kernels(*lanes_and_blocks(n_labels))
+    kernels = t.search_kernels(*vectors_of(n_labels))
     t.test_label_sums_and_signed_edges(n_labels)
     t.test_search_on_random_rows(n_labels)
     missed = [k.py_func.__name__ for k in kernels if sum(k.stats.cache_misses.values())]

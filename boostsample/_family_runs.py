@@ -1,0 +1,190 @@
+"""What the checks of families run: examples of any kind, and comparisons that name what differs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.family import PIXEL_LIMIT, Family
+
+MOST_FEATURES = 2000
+"""Families of more features are tried on this many, spread evenly, with the first and the last."""
+
+
+def fail(family: Family, message: str) -> None:
+    raise AssertionError(f"family {family.name!r} ({type(family).__name__}): {message}")
+
+
+def require(condition: bool, family: Family, message: str) -> None:
+    if not condition:
+        fail(family, message)
+
+
+def is_name(name: object) -> bool:
+    return isinstance(name, str) and bool(name.strip())
+
+
+def examples_of(X: Any) -> NDArray[Any]:
+    """X as an array: numbers as they are, else a one-dimensional array of objects."""
+    examples = X if isinstance(X, np.ndarray) else np.asarray(X)
+    if examples.dtype.kind in "UT":
+        examples = np.asarray(X, dtype=object)
+    if len(examples.shape) < (2 if is_numeric(examples) else 1) or len(examples) < 3:
+        raise ValueError(f"the checks need at least 3 examples, got X of shape {examples.shape}")
+    return examples
+
+
+def is_numeric(examples: NDArray[Any]) -> bool:
+    """Whether examples are numbers, so that they can be held in other types and scaled."""
+    return examples.dtype.kind in "biufc"
+
+
+def is_text(examples: NDArray[Any]) -> bool:
+    """Whether examples are documents."""
+    return examples.ndim == 1 and all(isinstance(example, str) for example in examples.tolist())
+
+
+def others_like(examples: NDArray[Any]) -> NDArray[Any]:
+    """As many other examples of the same kind; of an unknown kind, the same ones backwards."""
+    if is_numeric(examples):
+        return (np.nan_to_num(examples.astype(np.float64)) / 3 + 1).astype(np.float32)
+    if is_text(examples):
+        pairs = zip(examples[::-1], examples, strict=True)
+        return np.array([f"{first} {second}" for first, second in pairs], dtype=object)
+    return examples[::-1]
+
+
+def same_in_other_types(examples: NDArray[Any]) -> tuple[NDArray[Any], dict[str, Any]]:
+    """Examples, and arrays of other types that hold equal ones; none for an unknown kind."""
+    if is_text(examples):
+        return examples, {"X of fixed-width texts": examples.astype(str), "a list": [*examples]}
+    if not is_numeric(examples):
+        return examples, {}
+    numbers = np.nan_to_num(examples.astype(np.float64))
+    low, high = numbers.min(), numbers.max()
+    if low < 0 or high > 255 or high - low < 2:
+        numbers = (numbers - low) / max(high - low, 1e-9) * 255
+    numbers = np.rint(numbers)
+    types = (np.uint8, np.int64, np.float64)
+    return numbers.astype(np.float32), {
+        f"X of dtype {np.dtype(dtype)} instead of float32": numbers.astype(dtype) for dtype in types
+    }
+
+
+def extremes(examples: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Examples that tempt to divide by zero or to overflow; for an unknown kind, X itself."""
+    if is_text(examples):
+        longest = " ".join(examples)
+        return {
+            "X": examples,
+            "X of empty texts": np.array(["", " ", "\n"], dtype=object),
+            "X of one long text": np.array([longest * 50], dtype=object),
+        }
+    if not is_numeric(examples):
+        return {"X": examples}
+    numbers = np.nan_to_num(examples.astype(np.float64))
+    largest = max(float(np.abs(numbers).max()), 1e-9)
+    cases = {
+        "X": numbers,
+        "X of zeros": np.zeros_like(numbers),
+        "X of 255 everywhere": np.full_like(numbers, 255),
+        "X scaled to 1e15": numbers * (0.999 * PIXEL_LIMIT / largest),
+        "X scaled to 1e-30": numbers * (1e-30 / largest),
+    }
+    return {what: array.astype(np.float32) for what, array in cases.items()}
+
+
+def unfit(examples: NDArray[Any]) -> dict[str, Any]:
+    """What no family of such examples takes."""
+    one = {"X of a single number": np.float32(1)}
+    if is_text(examples):
+        return {
+            **one,
+            "a single text": examples[0],
+            "X of numbers": np.ones((len(examples), 2)),
+            "X of shape (n, 1)": examples[:, None],
+            "X with a missing text": np.array([*examples[1:], None], dtype=object),
+        }
+    if not is_numeric(examples):
+        return one
+    return {
+        **one,
+        "X that is flat": examples.ravel(),
+        "X of text": examples.astype(str),
+        "X of complex numbers": examples.astype(complex),
+    }
+
+
+def spread(family: Family) -> NDArray[np.intp]:
+    """All features of a family, or many of them spread evenly, in increasing order."""
+    last = family.n_features - 1
+    return np.unique(np.linspace(0, last, min(last + 1, MOST_FEATURES)).astype(np.intp))
+
+
+def twin_of(family: Family) -> Family:
+    """A family made from the settings of another, after a journey through JSON."""
+    try:
+        return type(family)(**json.loads(json.dumps(family.settings())))
+    except (TypeError, ValueError) as error:
+        raise AssertionError(
+            f"family {family.name!r} cannot be made again from its settings(): {error}"
+        ) from error
+
+
+def compute(family: Family, X: Any, features: Any) -> NDArray[np.float32]:
+    """Values from the family, of the promised type, dtype and shape."""
+    values: Any = None
+    try:
+        values = family.compute(X, features)
+    except Exception as error:
+        case = f"X of shape {np.shape(X)}, {len(features)} features"
+        raise AssertionError(
+            f"family {family.name!r}: compute raised {type(error).__name__} ({case}): {error}"
+        ) from error
+    want = (len(X), len(features))
+    require(
+        isinstance(values, np.ndarray) and values.dtype == np.float32 and values.shape == want,
+        family,
+        f"compute must return a float32 array of shape {want}, got {type(values).__name__} "
+        f"{getattr(values, 'dtype', '')} {getattr(values, 'shape', '')}",
+    )
+    result: NDArray[np.float32] = values
+    return result
+
+
+def same(
+    family: Family,
+    values: NDArray[np.float32],
+    want: NDArray[np.float32],
+    features: Any,
+    what: str,
+    rows: NDArray[np.intp] | None = None,
+) -> None:
+    """Raise unless all values are equal (NaN equals NaN), naming the first that is not."""
+    different = np.argwhere((values != want) & ~(np.isnan(values) & np.isnan(want)))
+    if len(different):
+        row, column = different[0]
+        example = row if rows is None else rows[row]
+        fail(
+            family,
+            f"{what}: feature {features[column]} of example {example} is {values[row, column]!r}, "
+            f"should be {want[row, column]!r}",
+        )
+
+
+def refuses(
+    family: Family, error: type[Exception], what: str, function: Callable[..., object], *args: Any
+) -> None:
+    """Raise unless function(*args) raises the error, with a message that names the family."""
+    try:
+        function(*args)
+    except error as raised:
+        require(family.name in str(raised), family, f"{what}: no family named in: {raised}")
+    except Exception as raised:
+        fail(family, f"{what} must be a {error.__name__}, is {type(raised).__name__}: {raised}")
+    else:
+        fail(family, f"{what} must be a {error.__name__}, but nothing was raised")

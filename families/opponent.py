@@ -1,0 +1,162 @@
+"""Any image family on opponent colours instead of red, green and blue.
+
+Cost: that of the family, and five operations for each pixel and opponent that it reads.
+
+References: "additional versions of some of them making use of color information", [DF11] sec. 5.1,
+which names neither; K. van de Sande, T. Gevers and C. Snoek, Evaluating color descriptors for
+object and scene recognition, IEEE PAMI 32 (2010), whose O1, O2 and O3 are ours but for their
+factors 1/sqrt(2), 1/sqrt(6) and 1/sqrt(3): thresholds scale with them, and without them the
+opponents of bytes are whole numbers, whose sums stay exact and whose ties stay ties.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import reprlib
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.errors import SettingError, unknown
+from boostsample.family import Fill, ImageFamily
+
+__all__ = ["Opponent"]
+
+_OWN = ("image_shape", "family", "opponents", "name")
+
+_OPPONENTS = {"red-green": (1, -1, 0), "yellow-blue": (1, 1, -2), "intensity": (1, 1, 1)}
+"""Weights of red, green and blue."""
+
+
+class Opponent(ImageFamily):
+    """A family of this package whose channels are opponents of the image's colours.
+
+    With R, G and B the three channels of an image: red-green R - G, yellow-blue R + G - 2 B,
+    intensity R + G + B, in float32 in this order of operations. Shifting all three channels by one
+    constant changes neither of the first two.
+
+    Parameters
+    ----------
+    image_shape : tuple of int, (h, w, 3)
+        The channels are red, green and blue.
+    family : str
+        Which family, by its name: "haar", "patches", ... (``boostsample list families``).
+    opponents : sequence of str, default ("red-green", "yellow-blue", "intensity")
+        The channels that it sees, in this order.
+    name : str, default "{family}-opponent"
+        "{family}" stands for the name of the family.
+    **settings
+        The family's own settings, by name, without image_shape and name.
+
+    Examples
+    --------
+    >>> colours = Opponent((1, 2, 3), "identity", ["red-green", "yellow-blue"])
+    >>> colours.name, colours.feature_name(3)
+    ('identity-opponent', 'pixel at row 0, column 1, opponent yellow-blue')
+    >>> colours.compute([[[[9, 4, 1], [0, 1, 2]]]], range(4)).tolist()
+    [[5.0, 11.0, -1.0, -3.0]]
+    >>> Opponent((32, 32, 3), "haar", levels=2).settings()["levels"]
+    2
+    """
+
+    def __init__(
+        self,
+        image_shape: tuple[int, ...],
+        family: str,
+        opponents: Sequence[str] = tuple(_OPPONENTS),
+        name: str = "{family}-opponent",
+        **settings: Any,
+    ) -> None:
+        kinds = _families()
+        if family not in kinds:
+            raise unknown("image family", family, kinds)
+        super().__init__(image_shape, name)
+        self.family = family
+        self.name = self.name.replace("{family}", family)
+        if len(self.image_shape) != 3 or self.n_channels != 3:
+            raise SettingError(
+                f"family {self.name!r} takes images of red, green and blue, image_shape "
+                f"(height, width, 3), got {self.image_shape}"
+            )
+        self.opponents = (opponents,) if isinstance(opponents, str) else tuple(opponents)
+        for opponent in self.opponents:
+            if opponent not in _OPPONENTS:
+                raise unknown("opponent", opponent, _OPPONENTS)
+        if not self.opponents or len(set(self.opponents)) < len(self.opponents):
+            raise SettingError(
+                f"opponents must be one or more different ones of {', '.join(_OPPONENTS)}, "
+                f"got {self.opponents!r}"
+            )
+        known = [p for p in inspect.signature(kinds[family]).parameters if p not in _OWN]
+        for setting in settings:
+            if setting not in known:
+                raise unknown(f"setting of family {family!r}", setting, known)
+        shape = (*self.image_shape[:2], len(self.opponents))
+        self._inner = kinds[family](image_shape=shape, name=self.name, **settings)
+        self.n_features = self._inner.n_features
+
+    def settings(self) -> dict[str, Any]:
+        """The arguments that make an equal family: its own and those of the family inside."""
+        inner = self._inner.settings()
+        return {
+            "image_shape": list(self.image_shape),
+            "family": self.family,
+            "opponents": list(self.opponents),
+            "name": self.name,
+            **{setting: value for setting, value in inner.items() if setting not in _OWN},
+        }
+
+    def feature_name(self, feature: SupportsIndex) -> str:
+        """Like "patch sum of rows 4-11, columns 6-13, opponent red-green"."""
+        name = self._inner.feature_name(self.check_feature(feature))
+        return re.sub(r"\bchannel (\d+)", lambda m: f"opponent {self.opponents[int(m[1])]}", name)
+
+    def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
+        """The three colours of each pixel that the family reads; their opponents, then its own."""
+        inner_pixels, inner_fill = self._inner.plan(features)
+        place, channel = np.divmod(inner_pixels, len(self.opponents))
+        places, members = np.unique(place, return_inverse=True)
+        wanted = [
+            (_OPPONENTS[opponent], np.flatnonzero(channel == k))
+            for k, opponent in enumerate(self.opponents)
+        ]
+        pixels = (np.arange(3)[:, None] + 3 * places).ravel()
+
+        def fill(block: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+            colours = block.reshape(3, len(places), -1)
+            seen = np.empty((len(inner_pixels), block.shape[1]), np.float32)
+            for weights, rows in wanted:
+                if len(rows):
+                    values = weights[0] * colours[0]
+                    values += weights[1] * colours[1]
+                    values += weights[2] * colours[2]
+                    seen[rows] = values[members[rows]]
+            inner_fill(seen, out)
+
+        return pixels, fill
+
+    def __repr__(self) -> str:
+        brief = reprlib.Repr()
+        values = ", ".join(f"{p}={brief.repr(value)}" for p, value in self.settings().items())
+        return f"{type(self).__name__}({values})"
+
+
+def _families() -> dict[str, Callable[..., ImageFamily]]:
+    """The image families of this package that compute by plans, by their names."""
+    from boostsample import families
+
+    found: dict[str, Callable[..., ImageFamily]] = {}
+    for name in families.__all__:
+        member = getattr(families, name)
+        if (
+            inspect.isclass(member)
+            and issubclass(member, ImageFamily)
+            and not issubclass(member, Opponent)
+            and not inspect.isabstract(member)
+            and member.compute is ImageFamily.compute
+        ):
+            found[inspect.signature(member).parameters["name"].default] = member
+    return found

@@ -1,0 +1,220 @@
+"""Haar-like features against plain loops, their number, and what they must not notice."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.errors import SettingError
+from boostsample.families import HaarLike
+
+NAME = re.compile(
+    r"Haar-like (\w+(?: \w+)?) of rows (\d+)-(\d+), columns (\d+)-(\d+)(?:, channel (\d+))?"
+)
+PATTERNS = {
+    "two across": [[1, -1]],
+    "two down": [[1], [-1]],
+    "three across": [[1, -2, 1]],
+    "three down": [[1], [-2], [1]],
+    "four": [[1, -1], [-1, 1]],
+}
+
+
+def member(family: HaarLike, feature: int) -> tuple[str, int, int, int, int, int]:
+    """Kind, top, bottom, left, right (included) and channel, from the name."""
+    match = NAME.fullmatch(family.feature_name(feature))
+    assert match
+    kind, *numbers = match.groups(default="0")
+    top, bottom, left, right, channel = map(int, numbers)
+    return kind, top, bottom, left, right, channel
+
+
+def naive_values(family: HaarLike, images: NDArray[Any]) -> NDArray[np.float64]:
+    """All features of (n, h, w, c) images, pixel by pixel, in float64."""
+    values = np.zeros((len(images), family.n_features))
+    for feature in range(family.n_features):
+        kind, top, bottom, left, right, channel = member(family, feature)
+        pattern = np.array(PATTERNS[kind])
+        down = (bottom - top + 1) // pattern.shape[0]
+        across = (right - left + 1) // pattern.shape[1]
+        for r in range(top, bottom + 1):
+            for c in range(left, right + 1):
+                weight = pattern[(r - top) // down, (c - left) // across]
+                values[:, feature] += weight * images[:, r, c, channel].astype(np.float64)
+    return values
+
+
+@pytest.mark.parametrize("shape", [(6, 6, 1), (28, 28, 1), (3, 7, 2), (1, 6, 2), (5, 1, 1)])
+def test_bytes_are_exact(shape: tuple[int, ...]) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (4, *shape), dtype=np.uint8)
+    images[0], images[0, : shape[0] // 2] = 0, 255  # the largest differences there are
+    family = HaarLike(shape, None) if np.prod(shape) < 99 else HaarLike(shape, 90)
+    values = family.compute(images, range(family.n_features))
+    np.testing.assert_array_equal(values, naive_values(family, images))
+    assert values.T.flags.c_contiguous
+
+
+def test_floats_are_close() -> None:
+    images = np.random.default_rng(1).normal(size=(4, 16, 12, 2)).astype(np.float32)
+    family = HaarLike((16, 12, 2), 200)
+    values = family.compute(images, range(200))
+    np.testing.assert_allclose(values, naive_values(family, images), rtol=1e-6, atol=1e-6)
+
+
+def test_small_rectangles_beside_large_values() -> None:
+    images = np.zeros((1, 8, 8, 1), np.float32)
+    images[0, 0, 0], images[0, 7, 7] = 1e6, 0.25  # a float32 table would lose the quarter
+    family = HaarLike((8, 8), None)
+    values = family.compute(images[..., 0], range(family.n_features))
+    np.testing.assert_array_equal(values, naive_values(family, images).astype(np.float32))
+
+
+def test_the_bits_of_floats_do_not_depend_on_what_else_is_asked_for() -> None:
+    images = np.random.default_rng(5).normal(size=(3, 8, 8))
+    images[:, 0, 0] = 1e15  # rounds all sums from the upper left corner
+    family = HaarLike((8, 8), None)
+    whole = family.compute(images, range(family.n_features))
+    for feature in range(0, family.n_features, 50):
+        np.testing.assert_array_equal(family.compute(images, [feature])[:, 0], whole[:, feature])
+
+
+def test_sums_that_wrap_around() -> None:
+    """Three times a corner of this table exceeds 2^31: that may wrap around, the result may not."""
+    image = np.full((1, 2799, 2799), 255, np.uint8)
+    image[..., 1866:] = 3
+    family = HaarLike((2799, 2799), None, min_side=933, kinds=["three across"])
+    assert member(family, 1866) == ("three across", 0, 2798, 0, 2798, 0)
+    assert 3 * 255 * 2799 * 1866 > 2**31
+    assert family.compute(image, [1866]).item() == np.float32(2799 * 933 * (255 - 2 * 255 + 3))
+
+
+def test_sums_of_bytes_that_32_bits_cannot_hold() -> None:
+    image = np.zeros((1, 3600, 3600), np.uint8)
+    image[..., 1200:2400] = 255
+    family = HaarLike((3600, 3600), None, min_side=1200, kinds=["three across"])
+    assert member(family, 2400) == ("three across", 0, 3599, 0, 3599, 0)
+    assert 2 * 255 * 3600 * 1200 > 2**31
+    assert family.compute(image, [2400]).item() == np.float32(-2 * 255 * 3600 * 1200)
+
+
+def test_as_many_as_viola_and_jones_have() -> None:
+    sizes = [HaarLike((24, 24), None, kinds=[kind]).n_features for kind in PATTERNS]
+    assert sizes == [43_200, 43_200, 27_600, 27_600, 20_736]
+    assert HaarLike((24, 24), None).n_features == sum(sizes) == 162_336
+    assert HaarLike((28, 28), None).n_features == 299_880
+    assert HaarLike((28, 28, 3), None).n_features == 3 * 299_880
+
+
+@pytest.mark.parametrize("min_side", [1, 2])
+def test_all_there_are(min_side: int) -> None:
+    height, width, channels = 6, 7, 2
+    want = {
+        (kind, top, top + down * i - 1, left, left + across * j - 1, channel)
+        for kind, pattern in PATTERNS.items()
+        for down, across in [np.shape(pattern)]
+        for i in range(min_side, height // down + 1)
+        for j in range(min_side, width // across + 1)
+        for top in range(height - down * i + 1)
+        for left in range(width - across * j + 1)
+        for channel in range(channels)
+    }
+    every = HaarLike((height, width, channels), None, min_side=min_side)
+    assert every.n_features == len(want)
+    drawn = HaarLike((height, width, channels), len(want), min_side=min_side)
+    for family in (every, drawn):
+        assert {member(family, feature) for feature in range(len(want))} == want
+
+
+def test_moving_the_image_moves_the_features() -> None:
+    images = np.zeros((3, 9, 9), np.uint8)
+    images[:, :6, :6] = np.random.default_rng(2).integers(0, 256, (3, 6, 6))
+    family = HaarLike((9, 9), None)
+    values = family.compute(images, range(family.n_features))
+    moved = family.compute(np.roll(images, (2, 3), (1, 2)), range(family.n_features))
+    index = {member(family, j): j for j in range(family.n_features)}
+    compared = 0
+    for (kind, top, bottom, left, right, channel), j in index.items():
+        there = index.get((kind, top + 2, bottom + 2, left + 3, right + 3, channel))
+        if there is not None:
+            np.testing.assert_array_equal(values[:, j], moved[:, there])
+            compared += 1
+    assert compared > 500
+
+
+def test_a_constant_added_changes_nothing() -> None:
+    images = np.random.default_rng(3).integers(0, 200, (3, 8, 8), dtype=np.uint8)
+    family = HaarLike((8, 8), None)
+    values = family.compute(images, range(family.n_features))
+    np.testing.assert_array_equal(values, family.compute(images + 55, range(family.n_features)))
+    assert values.any(axis=0).all()
+
+
+def test_members_are_pinned() -> None:
+    """A stored model names features by number: these members may never change."""
+    drawn, every = HaarLike((28, 28), 2000), HaarLike((28, 28), None)
+    assert [drawn.feature_name(j) for j in (0, 1, 1999)] == [
+        "Haar-like two across of rows 12-20, columns 4-27",
+        "Haar-like three down of rows 8-16, columns 1-12",
+        "Haar-like two across of rows 3-17, columns 0-5",
+    ]
+    assert [every.feature_name(j) for j in (0, 1, 100_000, 299_879)] == [
+        "Haar-like two across of rows 0-0, columns 0-1",
+        "Haar-like two across of rows 0-0, columns 0-3",
+        "Haar-like two down of rows 3-24, columns 4-22",
+        "Haar-like four of rows 26-27, columns 26-27",
+    ]
+
+
+def test_a_larger_family_begins_with_the_smaller_one() -> None:
+    small, large = HaarLike((8, 8), 20, seed=3), HaarLike((8, 8), 700, seed=3)
+    names = [[family.feature_name(j) for j in range(20)] for family in (small, large)]
+    assert names[0] == names[1]
+    assert small != large
+    assert small != HaarLike((8, 8), 20, seed=4)
+
+
+def test_all_members_take_no_memory() -> None:
+    image = np.random.default_rng(4).integers(0, 256, (1, 28, 28), dtype=np.uint8)
+    tracemalloc.start()
+    try:
+        family = HaarLike((28, 28), None)
+        family.feature_name(family.n_features - 1)
+        family.compute(image, [0, family.n_features - 1])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1 << 20
+
+
+def test_kinds_that_do_not_fit_are_left_out() -> None:
+    row = HaarLike((1, 4), None)
+    assert {member(row, j)[0] for j in range(row.n_features)} == {"two across", "three across"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_members": 2057}, "n_members must be at most 2056, .* got 2057; None takes all"),
+        ({"n_members": 0}, "n_members must be an integer at least 1, got 0"),
+        ({"n_members": 2.0}, "n_members must be"),
+        ({"seed": -1}, "seed must be an integer at least 0, got -1"),
+        ({"min_side": 0}, "min_side must be an integer at least 1, got 0"),
+        ({"min_side": 5}, "no Haar-like feature .* sides of at least 5 fits .* lower min_side"),
+        ({"image_shape": (1, 1)}, r"no Haar-like feature .* images of shape \(1, 1\)"),
+        ({"kinds": ["five"]}, "unknown kind of Haar-like feature 'five'; known: two across"),
+        ({"kinds": []}, "kinds must be one or more different ones of two across"),
+        ({"kinds": ["four", "four"]}, "kinds must be one or more different ones"),
+    ],
+)
+def test_bad_settings(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        HaarLike(**{"image_shape": (8, 8), "n_members": 10, **settings})
+
+
+def test_one_kind_may_be_given_as_text() -> None:
+    assert HaarLike((8, 8), 10, kinds="four") == HaarLike((8, 8), 10, kinds=["four"])

@@ -1,0 +1,126 @@
+"""Which rectangles there are, how they are drawn, and sums over them, against plain loops."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from boostsample.errors import SettingError
+from boostsample.families._rectangles import (
+    Members,
+    Rectangles,
+    corners_of,
+    cumulate,
+    distinct,
+    intervals,
+    sums,
+)
+
+
+@pytest.mark.parametrize(("length", "shortest", "longest"), [(5, 1, 5), (6, 2, 4), (3, 3, 9)])
+def test_intervals(length: int, shortest: int, longest: int) -> None:
+    want = [
+        [start, stop]
+        for start in range(length)
+        for stop in range(start + 1, length + 1)
+        if shortest <= stop - start <= longest
+    ]
+    assert intervals(length, shortest, longest).tolist() == want
+
+
+def test_distinct_is_a_prefix_of_one_sequence() -> None:
+    whole = distinct(50, 50, 3)
+    assert sorted(whole) == list(range(50))
+    for n in (1, 7, 49):
+        np.testing.assert_array_equal(distinct(50, n, 3), whole[:n])
+    assert distinct(50, 50, 4).tolist() != whole.tolist()
+
+
+def test_distinct_is_pinned() -> None:
+    """Stored models name features by number: this sequence may never change."""
+    assert distinct(10**6, 4, 0).tolist() == [74271, 251617, 996024, 325533]
+
+
+def every(height: int, width: int, n_channels: int, n_kinds: int, shortest: int) -> list[list[int]]:
+    """Top, bottom, left, right, channel and kind of all members, in order, by loops."""
+    rows, columns = (
+        [(a, b) for a in range(side) for b in range(a + shortest, side + 1)]
+        for side in (height, width)
+    )
+    return [
+        [*row, *column, channel, kind]
+        for row, column, channel, kind in product(rows, columns, range(n_channels), range(n_kinds))
+    ]
+
+
+@pytest.mark.parametrize(("shape", "n_kinds"), [((3, 4), 1), ((4, 3, 2), 3), ((1, 4, 2), 2)])
+def test_all_members_in_order(shape: tuple[int, ...], n_kinds: int) -> None:
+    rectangles = Rectangles(shape, None, 0, None, None, n_kinds=n_kinds, what="bins")
+    height, width, n_channels = (*shape, 1)[:3]
+    want = every(height, width, n_channels, n_kinds, min(2, height, width))
+    assert rectangles.n_members is None
+    assert rectangles.n_features == len(want)
+    assert np.column_stack(rectangles.members(np.arange(len(want)))).tolist() == want
+
+
+def test_drawn_members_are_different_ones_of_all() -> None:
+    drawn = Rectangles((4, 3, 2), 108, 5, None, None, n_kinds=3, what="bins")
+    members = np.column_stack(drawn.members(np.arange(108))).tolist()
+    assert members != sorted(members)
+    assert sorted(members) == sorted(every(4, 3, 2, 3, 2))
+
+
+def test_each_kind_and_channel_is_equally_likely() -> None:
+    drawn = Rectangles((28, 28, 3), 12_000, 0, None, None, n_kinds=4, what="bins")
+    members = drawn.members(np.arange(12_000))
+    counts = np.bincount(members.channel * 4 + members.kind)
+    assert ((counts - 1000) ** 2 / 1000).sum() < 38  # 0.01 % of chi-square, 11 d.o.f.
+
+
+def test_a_member_in_words() -> None:
+    rectangles = Rectangles((4, 5, 2), None, 0, 3, None, n_kinds=2, what="bins")
+    assert rectangles.member(3) == ("rows 0-2, columns 0-2", 1, 1)
+    assert rectangles.member(rectangles.n_features - 2) == ("rows 1-3, columns 2-4", 1, 0)
+
+
+def test_too_many_members() -> None:
+    with pytest.raises(SettingError, match="at most 6, the number of bins with sides of 2 to 3 in"):
+        Rectangles((2, 3), 7, 0, None, None, n_kinds=2, what="bins")
+
+
+def test_sums_equal_plain_loops() -> None:
+    rng = np.random.default_rng(0)
+    planes = rng.integers(0, 256, (3, 5, 4, 6))
+    tables = np.empty((3, 6, 5, 6))
+    tables[:, 1:, 1:] = planes
+    cumulate(tables)
+    members = Rectangles((5, 4), None, 0, 1, None, n_kinds=3, what="bins").members(np.arange(450))
+    out = np.empty((450, 6), np.float32)
+    sums(tables.reshape(-1, 6), corners_of(members, members.kind, 5, 4), out)
+    for row, (top, bottom, left, right, _, plane) in zip(
+        out, np.column_stack(members), strict=True
+    ):
+        want = planes[plane, top:bottom, left:right].sum(axis=(0, 1))
+        np.testing.assert_array_equal(row, want)
+
+
+def test_sums_do_not_depend_on_what_is_below_or_to_the_right() -> None:
+    rng = np.random.default_rng(1)
+    planes = rng.normal(size=(7, 6, 3))
+    small, large = np.empty((5, 4, 3)), np.empty((8, 7, 3))
+    small[1:, 1:], large[1:, 1:] = planes[:4, :3], planes
+    cumulate(small)
+    cumulate(large)
+    np.testing.assert_array_equal(small, large[:5, :4])
+
+
+def test_one_table_for_all() -> None:
+    tables = np.zeros((4, 4, 1))
+    tables[1:, 1:, 0] = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    cumulate(tables)
+    one = Members(*(np.array([k]) for k in (1, 3, 0, 2, 0, 0)))
+    out = np.empty((1, 1))
+    sums(tables.reshape(-1, 1), corners_of(one, 0, 3, 3), out)
+    assert out.tolist() == [[4 + 5 + 7 + 8]]

@@ -1,0 +1,222 @@
+"""What the classifier takes: data frames, groups of columns, sparse matrices, documents."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from boostsample import BoostSampleClassifier, DataError, SettingError
+from boostsample.families import Columns, HashedText, Text, column_groups, text_family
+
+MODEL = BoostSampleClassifier("uniform-q1", n_rounds=20, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def iris() -> tuple[NDArray[Any], NDArray[Any]]:
+    X, y = load_iris(return_X_y=True)
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def frame(iris: tuple[NDArray[Any], NDArray[Any]]) -> Any:
+    pandas = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
+    names = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
+    return pandas.DataFrame(iris[0], columns=names)
+
+
+def fitted(X: Any, y: Any, families: Any) -> BoostSampleClassifier:
+    model: BoostSampleClassifier = clone(MODEL).set_params(families=families)
+    return model.fit(X, y)
+
+
+@pytest.mark.parametrize("families", [{"sepal": "0-1", "petal": slice(2, 4)}, {"petal": [2, 3]}])
+def test_groups_of_columns_of_an_array(
+    iris: tuple[NDArray[Any], NDArray[Any]], families: Any
+) -> None:
+    X, y = iris
+    model = fitted(X, y, families)
+    assert model.families is not None
+    assert {row["family"] for row in model.history_} == set(families)
+    same = fitted(X, y, column_groups(families, X))
+    np.testing.assert_array_equal(model.decision_function(X), same.decision_function(X))
+    assert pickle.loads(pickle.dumps(model)).score(X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("families", "want"),
+    [
+        ({"sepal": "sepal_*", "petal": ["petal_length", 3]}, {"sepal", "petal"}),
+        ("prefix", {"sepal", "petal"}),
+        (None, {"columns"}),
+    ],
+)
+def test_groups_of_columns_of_a_data_frame(
+    iris: tuple[NDArray[Any], NDArray[Any]], frame: Any, families: Any, want: set[str]
+) -> None:
+    y = iris[1]
+    model = fitted(frame, y, families)
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    assert {family.name for family in model.model_.families} == want
+    assert model.model_.families[0].feature_name(0) == "sepal_length"
+    assert model.score(frame, y) > 0.9
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[frame.columns[::-1]])
+
+
+def test_groups_by_type(iris: tuple[NDArray[Any], NDArray[Any]], frame: Any) -> None:
+    mixed = frame.assign(big=frame.petal_length > 2, whole=frame.sepal_width.round().astype(int))
+    model = fitted(mixed, iris[1], "dtype")
+    assert [(f.name, f.n_features) for f in model.model_.families] == [
+        ("float", 4),
+        ("bool", 1),
+        ("integer", 1),
+    ]
+
+
+def test_columns_without_numbers_are_refused_with_the_way_out(
+    iris: tuple[NDArray[Any], NDArray[Any]], frame: Any
+) -> None:
+    y = iris[1]
+    colour = np.where(frame.petal_width > 0.8, "red", "blue")
+    table = frame.assign(colour=colour).astype({"colour": "category"})
+    for families in (None, "dtype"):
+        with pytest.raises(DataError, match=r"column 'colour' \(category\) must hold .*'blue'"):
+            fitted(table, y, families)
+    encoded = make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough")
+    assert make_pipeline(encoded, clone(MODEL)).fit(table, y).score(table, y) > 0.9
+    model = fitted(frame, y, None)
+    with pytest.raises(DataError, match="column 'petal_width'"):
+        model.predict(frame.assign(petal_width="wide"))
+
+
+def test_categories_that_are_numbers_are_numbers(
+    iris: tuple[NDArray[Any], NDArray[Any]], frame: Any
+) -> None:
+    y = iris[1]
+    table = frame.astype({"petal_length": "category"})
+    scores = fitted(table, y, None).decision_function(table)
+    np.testing.assert_array_equal(scores, fitted(frame, y, None).decision_function(frame))
+
+
+def test_sparse_matrices_give_the_model_of_dense_ones(
+    iris: tuple[NDArray[Any], NDArray[Any]],
+) -> None:
+    X, y = iris
+    X = np.where(X > 3, X, 0)
+    weight = np.arange(len(X)) % 3
+    for families in (None, {"even": "0-1", "odd": "2-3"}):
+        model = clone(MODEL).set_params(families=families)
+        dense = clone(model).fit(X, y, weight).decision_function(X)
+        for kind in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array):
+            same = clone(model).fit(kind(X), y, weight)
+            np.testing.assert_array_equal(same.decision_function(kind(X)), dense)
+            np.testing.assert_array_equal(same.decision_function(X), dense)
+
+
+def corpus() -> tuple[list[str], NDArray[Any]]:
+    """Sentences of docstrings of the standard library, and whether they are about text."""
+    folder = Path(ast.__file__).parent
+    documents: list[str] = []
+    labels: list[int] = []
+    for label, names in enumerate((["argparse", "string", "textwrap"], ["statistics", "heapq"])):
+        for name in names:
+            tree = ast.parse((folder / f"{name}.py").read_text(encoding="utf-8"))
+            for node in ast.walk(tree):
+                if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
+                    text = ast.get_docstring(node) or ""
+                    documents.extend(text.split("\n\n"))
+                    labels.extend([label] * (len(documents) - len(labels)))
+    return documents, np.array(labels)
+
+
+def test_documents_are_told_apart() -> None:
+    documents, y = corpus()
+    assert len(documents) > 100
+    test = np.arange(len(y)) % 3 == 0
+    training = [document for document, held in zip(documents, test, strict=True) if not held]
+    rest = [document for document, held in zip(documents, test, strict=True) if held]
+    model = BoostSampleClassifier(
+        families=[text_family(training)], n_rounds=100, random_state=0
+    ).fit(training, y[~test])
+    majority = max(np.mean(y[test]), 1 - np.mean(y[test]))
+    assert model.score(rest, y[test]) > majority + 0.05
+    assert {row["threshold"] for row in model.history_} <= {-np.inf, 0.5}
+    for same in (np.array(rest, dtype=object), np.array(rest), tuple(rest)):
+        np.testing.assert_array_equal(model.predict(same), model.predict(rest))
+    twin = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(twin.predict(rest), model.predict(rest))
+
+
+def test_documents_are_what_scikit_learn_s_vectorizer_makes_of_them() -> None:
+    documents, y = corpus()
+    family = text_family(documents)
+    model = BoostSampleClassifier(families=[family], n_rounds=30, random_state=0)
+    scores = clone(model).fit(documents, y).decision_function(documents)
+    vectorizer = CountVectorizer(vocabulary=family.vocabulary, binary=True, ngram_range=(1, 2))
+    piped = make_pipeline(vectorizer, clone(model).set_params(families=None)).fit(documents, y)
+    np.testing.assert_array_equal(piped.decision_function(documents), scores)
+
+
+def test_documents_of_several_labels_with_weights() -> None:
+    documents, y = corpus()
+    Y = np.stack([y, 1 - y, np.arange(len(y)) % 2], axis=1)
+    weight = (np.arange(len(y)) % 4 > 0).astype(float)
+    model = BoostSampleClassifier(families=[HashedText(300)], n_rounds=20, random_state=0)
+    model.fit(documents, Y, sample_weight=weight)
+    assert model.predict(documents).shape == Y.shape
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_a_series_of_documents(iris: tuple[NDArray[Any], NDArray[Any]], frame: Any) -> None:
+    texts = frame.assign(text=np.array(["small", "middle", "large"])[iris[1]]).text
+    model = fitted(texts, iris[1], [Text(["small", "middle"])])
+    assert model.score(texts, iris[1]) == 1
+    with pytest.raises(DataError, match=r"got shape \(150, 1\)"):
+        model.predict(texts.to_frame())
+
+
+def test_fitting_anew_forgets_the_columns(iris: tuple[NDArray[Any], NDArray[Any]]) -> None:
+    model = clone(MODEL).fit(*iris)
+    assert model.n_features_in_ == 4
+    model.set_params(families=[Text(["few"])]).fit(["few", "more"] * 5, [0, 1] * 5)
+    assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.parametrize(
+    ("X", "families", "error", "message"),
+    [
+        (["few", "more"], None, DataError, r"give for instance families=\[.*text_family"),
+        (["few", "more"], [Columns(0)], DataError, "these families read numbers"),
+        (
+            "few",
+            [Text(["few"])],
+            DataError,
+            "sequence of examples, got 'few'; put it into a list",
+        ),
+        (3.0, [Text(["few"])], DataError, "a sequence of examples, got 3.0"),
+        (["few"], [Text(["few"])], ValueError, "inconsistent numbers of samples"),
+        ([[0.0], [1.0]], [Columns(0), Text(["few"])], SettingError, "'columns' reads .* 'text' do"),
+        ([[0.0], [1.0]], ["haar"], SettingError, "got 'haar'"),
+        ([[0.0], [1.0]], "type", SettingError, "unknown way to group columns 'type'"),
+        ([[0.0], [1.0]], {"a": "b"}, SettingError, "needs column_names"),
+        ([[0.0], [1.0]], Columns, SettingError, "must be families of features"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    X: Any, families: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        fitted(X, [0, 1], families)
