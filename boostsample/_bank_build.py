@@ -188,11 +188,11 @@ def turned_rows(X: Any, rows: NDArray[Any], most: int) -> Any:
 
 
 def block_size(n_features: int, n: int, threads: int, most: int | None = None) -> int:
-    """Features a block, so that the float32 blocks of all threads take a 25th of the bank.
+    """Features a block, so that the float32 blocks of all threads take a 32nd of the bank.
 
     Or 8 MiB each if that is more; and at most `most` bytes each.
     """
-    size = max(SMALL_BLOCK, n_features * n // (25 * threads))
+    size = max(SMALL_BLOCK, n_features * n // (32 * threads))
     return int(size if most is None else min(size, most)) // (4 * n) or 1
 
 

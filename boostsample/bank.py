@@ -305,7 +305,7 @@ class FeatureBank(Bank):
         """Compute and bin all features of all rows of X.
 
         Blocks of features are computed for all rows, then cut and binned. The blocks in work take
-        about a 25th of the bank, or 8 MiB a thread if that is more. A copy of X in the order that
+        about a 32nd of the bank, or 8 MiB a thread if that is more. A copy of X in the order that
         families read fastest is made where it takes at most an eighth of the bank. What a family
         needs inside `compute` comes on top. The bits depend neither on the number of threads nor on
         the sizes of blocks.
