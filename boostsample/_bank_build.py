@@ -23,7 +23,6 @@ __all__ = [
     "check_families",
     "compute_columns",
     "cut_features",
-    "n_threads",
     "reference_rows",
     "run_blocks",
     "turned",
@@ -230,17 +229,6 @@ def run_blocks(
                 done(*first, future.result())
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def n_threads(n_jobs: int) -> int:
-    """Threads that `n_jobs` means, in joblib's words: -1 is all cores, -2 all but one."""
-    if n_jobs > 0:
-        return n_jobs
-    if n_jobs == 0:
-        raise SettingError("n_jobs must be 1 or more, or -1 for all cores, got 0")
-    import joblib
-
-    return max(int(joblib.cpu_count()) + 1 + n_jobs, 1)
 
 
 def aligned_bins(n_features: int, n: int) -> NDArray[np.uint8]:

@@ -1,5 +1,7 @@
 """How kernels are compiled: without the GIL, cached on disk where that is possible.
 
+Who waits for that is told so, once, by the logger `boostsample`.
+
 Three traps of numba's cache shape this file. A cached kernel is only compared with the file that it
 stands in, so a change of something it calls in *another* file would go unnoticed: here every
 kernel is stamped with the contents of all kernel files. And numba refuses to *import* a cached
@@ -10,16 +12,22 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import caching
+from numba.core import caching, event
 
 __all__ = ["kernel", "kernel_for"]
 
 F = TypeVar("F", bound=Callable[..., object])
+
+_log = logging.getLogger("boostsample")
+#: Seconds of compiling after which a user should know what takes so long.
+_LONG = 2.0
 
 
 @functools.cache
@@ -29,6 +37,42 @@ def _stamp() -> bytes:
     for path in [Path(__file__), *sorted((Path(__file__).parent / "kernels").glob("*.py"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.digest()
+
+
+class _Waiting(event.Listener):  # type: ignore[misc]  # numba ships no annotations
+    """Adds up the seconds that kernels take to compile, those that others call within theirs."""
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._started: list[float] = []
+        self._seconds = 0.0
+
+    def on_start(self, event: Any) -> None:
+        if _is_ours(event):
+            self._started.append(self._clock())
+
+    def on_end(self, event: Any) -> None:
+        if not _is_ours(event):
+            return
+        seconds = self._clock() - self._started.pop()
+        before = self._seconds
+        self._seconds += 0.0 if self._started else seconds
+        if before < _LONG <= self._seconds:
+            kept = event.data["dispatcher"]._cache.cache_path
+            _log.warning(
+                "compiling kernels for this machine, which takes about ten seconds%s",
+                ", once"
+                if kept
+                else " in every process: no folder can be written to keep them, "
+                "set NUMBA_CACHE_DIR to one that can",
+            )
+
+
+def _is_ours(event: Any) -> bool:
+    return str(event.data["dispatcher"].py_func.__module__).startswith("boostsample.")
+
+
+event.register("numba:compile", _Waiting())
 
 
 class _Stamped:

@@ -22,7 +22,6 @@ from boostsample._bank_build import (
     blocks,
     check_families,
     compute_columns,
-    n_threads,
     reference_rows,
     run_blocks,
     turned,
@@ -30,6 +29,7 @@ from boostsample._bank_build import (
 from boostsample.binning import MAX_CUTS, assign_bins
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
+from boostsample.threads import n_threads
 
 __all__ = ["Bank", "FeatureBank", "View"]
 

@@ -42,7 +42,6 @@ from boostsample._bank_build import (
     block_size,
     blocks,
     check_families,
-    n_threads,
     run_blocks,
     turned,
 )
@@ -51,6 +50,7 @@ from boostsample.binning import MAX_CUTS
 from boostsample.cache_folder import DamagedBank, read_header, write_header
 from boostsample.errors import DataError
 from boostsample.family import Family
+from boostsample.threads import n_threads
 
 __all__ = ["FORMAT", "DiskBank", "bytes_needed", "check_files", "write_bank"]
 

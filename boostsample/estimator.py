@@ -136,6 +136,7 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             budget=self.budget,
             weights=self.weight_init,
             rng=np.random.default_rng(seed),
+            n_jobs=self.n_jobs,
             example_weight=weight[kept],
         )
         rounds = []

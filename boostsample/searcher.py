@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import queue
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +32,10 @@ class Searcher:
     def __init__(self, bank: Bank, weights: SignedWeights) -> None:
         self.bank = bank
         self.weights = weights
-        self._histograms = aligned(GROUP * N_BINS * weights.stride, np.float32)
-        self._sums = aligned(GROUP * N_BINS * weights.stride, np.float64)
+        self._room = queue.SimpleQueue[tuple[NDArray[np.float32], NDArray[np.float64]]]()
+        size = GROUP * N_BINS * weights.stride
+        for _ in range(weights.threads.n):
+            self._room.put((aligned(size, np.float32), aligned(size, np.float64)))
 
     def _tie(self, n_rows: int) -> float:
         """Edges this close are equal: float32 weights round by 6e-8 each, independently."""
@@ -40,7 +44,7 @@ class Searcher:
     def search(self, features: NDArray[np.int64], rows: Rows, exact: bool) -> Stumps:
         """The best stump of each feature on the given rows."""
         many = self.weights.n_examples > _MANY
-        stumps = self._run(features, rows, (32 if many else 2) if exact else _ROWS_A_BIN)
+        stumps = self._run(features, rows, 2 if exact and not many else _ROWS_A_BIN)
         if exact and features.size > 1:
             self._settle_ties(stumps, rows)
         return stumps
@@ -53,22 +57,37 @@ class Searcher:
         tie = self._tie(rows.values.size // self.weights.width) / rows.scale
         for part in self._parts(q, rows):
             bins, at, start, examples = self._read(features[part], rows)
-            self.weights.kernels.search(
-                bins,
-                at,
-                self.bank.n_bins[features[part]],
-                start,
-                examples,
-                rows.values,
-                rows.base,
-                tie,
-                rows_a_bin,
-                self._histograms,
-                self._sums,
-                thresholds[part],
-                votes[part],
-                edges[part],
-            )
+            n_bins = self.bank.n_bins[features[part]]
+            found = thresholds[part], votes[part], edges[part]
+
+            def search(
+                first: int,
+                end: int,
+                bins: NDArray[np.uint8] = bins,
+                at: NDArray[np.int64] = at,
+                start: int = start,
+                examples: NDArray[np.int32] = examples,
+                n_bins: NDArray[np.int16] = n_bins,
+                found: tuple[NDArray[Any], ...] = found,
+            ) -> None:
+                mine = slice(first, end)
+                room = self._room.get()
+                self.weights.search_kernel(
+                    bins,
+                    at[mine],
+                    n_bins[mine],
+                    start,
+                    examples,
+                    rows.values,
+                    rows.base,
+                    tie,
+                    rows_a_bin,
+                    *room,
+                    *(column[mine] for column in found),
+                )
+                self._room.put(room)
+
+            self.weights.threads.share(search, _cuts(at.size))
         edges *= rows.scale
         np.minimum(edges, 1.0, out=edges)
         return Stumps(features, thresholds.astype(np.int64), votes, edges)
@@ -109,7 +128,7 @@ class Searcher:
         votes = np.ascontiguousarray(stumps.votes, dtype=np.int8)
         for part in self._parts(edges.size, rows):
             bins, at, start, examples = self._read(stumps.feature[part], rows)
-            self.weights.kernels.signed_edges(
+            self.weights.edge_kernels.signed_edges(
                 bins, at, thresholds[part], votes[part], start, examples, rows.values, edges[part]
             )
         return edges * rows.scale
@@ -132,3 +151,10 @@ class Searcher:
         bins, at, compact = self.bank.view(features, None if self._whole(rows) else rows.examples)
         start, examples = (0, rows.examples[:0]) if compact else (rows.start, rows.examples)
         return bins, at, start, examples
+
+
+def _cuts(n_features: int) -> list[int]:
+    """Where the kernel's groups of features begin and end: threads take whole groups."""
+    cuts = list(range(0, n_features + 1, GROUP))
+    cuts += range(cuts[-1] + 2, n_features + 1, 2)
+    return cuts if cuts[-1] == n_features else [*cuts, n_features]

@@ -1,7 +1,8 @@
 """The signed weights w_il * y_il of a boosting run, and everything that reads or changes them.
 
-One float32 matrix, rows padded to whole vectors, aligned to cache lines. It stays normalised up to
-rounding; the exact sum is kept beside it and divided out, so that rounding never accumulates.
+One float32 matrix, rows padded to whole vectors, 16 labels at a time, aligned to cache lines. It
+stays normalised up to rounding; the exact sum is kept beside it and divided out, so that rounding
+never accumulates.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, unknown
 from boostsample.kernels import draw as draw_kernels
-from boostsample.kernels.search import search_kernels, stride_of
+from boostsample.kernels.edges import edge_kernels
+from boostsample.kernels.search import search_kernel, stride_of
 from boostsample.kernels.vectors import LANES
 from boostsample.kernels.weights import weight_kernels
 from boostsample.sampling import Scheme
+from boostsample.threads import Threads
 
 __all__ = ["WEIGHT_INITS", "Rows", "SignedWeights", "initial_weights"]
 
@@ -26,6 +29,8 @@ __all__ = ["WEIGHT_INITS", "Rows", "SignedWeights", "initial_weights"]
 FLOOR = 1e-30
 WEIGHT_INITS = ("uniform", "balanced")
 _CACHE_LINE = 64
+#: Examples whose sums are formed at a time, so that bits do not depend on the threads.
+_PART = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,15 @@ def vectors_of(n_labels: int) -> tuple[int, int]:
     return (blocks + 1, 0) if tail == LANES else (blocks, tail)
 
 
+def in_planes(matrix: NDArray[Any], width: int) -> NDArray[np.float32]:
+    """The rows of a matrix (n, K) as kernels take them: flat (n * width), 16 labels at a time."""
+    n, n_labels = matrix.shape
+    rows = np.zeros((n, width), np.float32)
+    rows[:, :n_labels] = matrix
+    planes = [rows[:, at : at + 2 * LANES].ravel() for at in range(0, width, 2 * LANES)]
+    return np.concatenate(planes)
+
+
 def aligned(shape: int, dtype: Any) -> NDArray[Any]:
     """A zeroed flat array that starts on a cache line; NumPy's own start 16 bytes off."""
     size = np.dtype(dtype).itemsize * shape
@@ -90,6 +104,8 @@ class SignedWeights:
         u_il >= 0; normalised here.
     columns : ndarray of int, shape (N,)
         Bank column of each example.
+    threads : Threads or None
+        What the passes over all examples are shared among; the bits do not depend on it.
     """
 
     def __init__(
@@ -97,13 +113,16 @@ class SignedWeights:
         Y: NDArray[np.int8],
         label_weights: NDArray[np.float64],
         columns: NDArray[np.int64],
+        threads: Threads | None = None,
     ) -> None:
+        self.threads = Threads(1) if threads is None else threads
         self.n_examples = int(Y.shape[0])
         self.n_labels = int(Y.shape[1])
         blocks, tail = vectors_of(self.n_labels)
         self.width = LANES * blocks + tail
         self.stride = stride_of(blocks, tail)
-        self.kernels = search_kernels(blocks, tail)
+        self.edge_kernels = edge_kernels(blocks, tail)
+        self.search_kernel = search_kernel(blocks, tail)
         self._kernels = weight_kernels(blocks, tail)
         contiguous = bool(np.all(np.diff(columns) == 1))
         self._start = int(columns[0]) if contiguous else 0
@@ -113,8 +132,11 @@ class SignedWeights:
         units = label_weights / label_weights.min()
         if not units.max() < 1e30:
             units = np.maximum(label_weights / math.fsum(label_weights.ravel()), FLOOR)
-        self._matrix()[:, : self.n_labels] = units * Y
+        self._values[:] = in_planes(units * Y, self.width)
         self._weight = np.zeros(self.n_examples, np.float32)
+        self._n_parts = -(-self.n_examples // _PART)
+        self._part_sums = np.zeros((self._n_parts, self.width))
+        self._part_masses = np.zeros(self._n_parts)
         self._sums = np.zeros(self.width)
         self._floor = np.zeros(self.width, np.float32)
         self._recount()
@@ -122,9 +144,6 @@ class SignedWeights:
         self._ends_are_current = False
         self._buffers: list[NDArray[np.float32]] = []
         self._buffers_in_use = 0
-
-    def _matrix(self) -> NDArray[np.float32]:
-        return self._values.reshape(self.n_examples, self.width)
 
     def _recount(self) -> None:
         """Sums from scratch, with an update that changes nothing."""
@@ -143,18 +162,27 @@ class SignedWeights:
         right: float,
         wrong: float,
     ) -> None:
-        self._mass = self._kernels.update(
-            column,
-            np.int16(threshold),
-            start,
-            examples,
-            votes,
-            right,
-            wrong,
-            self._floor,
-            self._values,
-            self._sums,
-        )
+        def update(first: int, end: int) -> None:
+            self._kernels.update(
+                column,
+                np.int16(threshold),
+                start,
+                examples,
+                votes,
+                right,
+                wrong,
+                self._floor,
+                self._values,
+                _PART,
+                first,
+                end,
+                self._part_sums,
+                self._part_masses,
+            )
+
+        self.threads.share(update, range(self._n_parts + 1))
+        np.add.reduce(self._part_sums, axis=0, out=self._sums)
+        self._mass = math.fsum(self._part_masses)
         self._ends_are_current = False
 
     def exact(self) -> Rows:
@@ -192,11 +220,23 @@ class SignedWeights:
 
     def label_sums(self, column: NDArray[np.uint8], threshold: int) -> NDArray[np.float64]:
         """sum_i w_il y_il phi(x_i) for each label: float64 (K,), normalised; O(N)."""
-        sums = np.empty(self.width)
-        self.kernels.label_sums(
-            column, np.int16(threshold), self._start, self._columns, self._values, sums
-        )
-        return np.asarray(sums[: self.n_labels] / self._mass)
+        sums = np.empty((self._n_parts, self.width))
+
+        def add_up(first: int, end: int) -> None:
+            self.edge_kernels.label_sums(
+                column,
+                np.int16(threshold),
+                self._start,
+                self._columns,
+                self._values,
+                _PART,
+                first,
+                end,
+                sums,
+            )
+
+        self.threads.share(add_up, range(self._n_parts + 1))
+        return np.asarray(sums.sum(axis=0)[: self.n_labels] / self._mass)
 
     def update(
         self, column: NDArray[np.uint8], threshold: int, votes: NDArray[np.int8], edge: float

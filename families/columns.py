@@ -24,7 +24,8 @@ __all__ = ["Columns", "Selection"]
 Selection: TypeAlias = Iterable[int | str | range | slice] | int | str | slice
 """Columns by index, by range, or by name, see `Columns`."""
 
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS = 1024
+"""Rows turned at a time: half the time of 4,096 for 34 columns, whose copies leave the cache."""
 
 
 class Columns(Family):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from boostsample.registry import make_strategy
 from boostsample.strategies import Full, Laminating, UniformNaive
 from tests.problems import bank_of, booster_of, noisy_labels, perfect, rows_of, table
 
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -193,6 +195,43 @@ def test_compiled_or_not_the_bits_are_the_same() -> None:
         done = subprocess.run(
             [sys.executable, "-c", BITS.format(root=str(ROOT))],
             env={**os.environ, "NUMBA_DISABLE_JIT": off},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        found.append(done.stdout)
+    assert found[0] == found[1]
+
+
+ROUNDS = """
+import sys, hashlib
+sys.path.insert(0, {root!r})
+from tests.problems import *
+from boostsample.registry import make_strategy
+digest = hashlib.sha256()
+for name in ("uniform-naive", "laminating"):
+    booster = Booster(bank_of(table(90, 12)), None, noisy_labels(90, 10), make_strategy(name),
+                      n_rounds=40, rng=0)
+    digest.update(repr(rows_of(booster, 40)).encode())
+    digest.update(booster.state()["weights"]["values"].tobytes())
+print(digest.hexdigest())
+"""
+
+
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64") or not COMPILED,
+    reason="kernels are compiled for older processors of the x86-64 family",
+)
+def test_processors_without_wide_vectors_or_fused_operations_give_the_same_bits(
+    tmp_path: Path,
+) -> None:
+    found = []
+    old = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "+sse2"}
+    for processor in ({}, {**old, "NUMBA_CACHE_DIR": str(tmp_path)}):
+        done = subprocess.run(
+            [sys.executable, "-c", ROUNDS.format(root=str(ROOT))],
+            env={**os.environ, **processor},
             cwd=ROOT,
             capture_output=True,
             text=True,

@@ -142,10 +142,12 @@ def test_rows_of_stumps() -> None:
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
 def test_kernels_are_compiled_once_however_a_step_is_used() -> None:
-    from boostsample.kernels.search import search_kernels
+    from boostsample.kernels.edges import edge_kernels
+    from boostsample.kernels.search import search_kernel
     from boostsample.kernels.weights import weight_kernels
 
-    search_kernels.cache_clear()
+    search_kernel.cache_clear()
+    edge_kernels.cache_clear()
     weight_kernels.cache_clear()
 
     def use(step: Step) -> Stump:
@@ -170,7 +172,7 @@ def test_kernels_are_compiled_once_however_a_step_is_used() -> None:
         booster = Booster(bank, rows, Y, Use(), budget=10**6, rng=0)
         booster.next_round()
         booster.next_round()
-    for kernel in (*search_kernels(0, 4), *weight_kernels(0, 4)):
+    for kernel in (search_kernel(0, 4), *edge_kernels(0, 4), *weight_kernels(0, 4)):
         assert len(kernel.signatures) == 1, (kernel.py_func.__name__, kernel.signatures)
 
 

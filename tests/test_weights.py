@@ -15,6 +15,7 @@ from boostsample.kernels.vectors import LANES
 from boostsample.sampling import SCHEMES
 from boostsample.weights import FLOOR, SignedWeights, aligned, initial_weights, vectors_of
 from tests import naive
+from tests.kernels.test_weights import from_planes
 from tests.problems import noisy_labels
 
 
@@ -86,7 +87,7 @@ def test_a_run_of_updates(n_labels: int) -> None:
         signed = signed * np.exp(-alpha * np.sign(signed) * votes * phi[:, None])
         signed /= np.abs(signed).sum()
         rows = weights.exact()
-        matrix = rows.values.reshape(n, -1) * rows.scale
+        matrix = from_planes(rows.values, n, weights.width) * rows.scale
         np.testing.assert_allclose(matrix[:, :n_labels], signed, rtol=2e-5, atol=1e-12)
         np.testing.assert_allclose(rows.base * rows.scale, matrix.sum(axis=0), atol=1e-6)
         assert abs(np.abs(matrix).astype(np.float64).sum() - 1) < 1e-6

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample._jit import kernel
+from boostsample.kernels.vectors import count_up_to, load, running
 
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.float32]
@@ -43,30 +44,28 @@ def pick(
 
     Reads gaps float64 (at least T,): target t is `scale` times the sum of the first t + 1 gaps, in
     [0, ends[-1]). Writes examples int32 (T,), ascending and without repeats, and factors float64
-    (T,): hits / (T w_i). Returns how many are in use. A target beyond the last end, which rounding
-    can cause, hits the last example. O(T (BLOCK + log N)).
+    (T,): hits / (T w_i). Returns how many are in use. Inside a block weights are cumulated in
+    float32; a target beyond a last end, which rounding can cause, hits the last example before it.
+    O(T (BLOCK / 8 + log N)).
     """
     n, n_blocks, n_targets = weight.size, ends.size, examples.size
-    within = np.empty(BLOCK, np.float64)  # cumulated weights inside the block
-    block, cumulated, first = 0, -1, 0
+    few = np.zeros(BLOCK, np.float32)  # the weights of a last block that is not full
+    for i in range((n_blocks - 1) * BLOCK, n):
+        few[i - (n_blocks - 1) * BLOCK] = weight[i]
+    block: Any = np.int64(-1)  # of the type that _block_of returns
+    first, start, end, most = 0, 0.0, 0.0, 0
+    within = running(load(few, 0, BLOCK))
     used, last, hits, target = 0, -1, 0.0, 0.0
     for t in range(n_targets):
         target += gaps[t] * scale
-        if target >= ends[block] and block < n_blocks - 1:
-            block = _block_of(ends, block, target)
-        if block != cumulated:
-            cumulated, first = block, block * BLOCK
-            so_far = ends[block - 1] if block > 0 else 0.0
-            for i in range(BLOCK):
-                if first + i < n:
-                    so_far += np.float64(weight[first + i])
-                within[i] = so_far
-        place = 0  # the ends in the block up to the target, found in four steps without branches
-        half = BLOCK // 2
-        while half:
-            place += half if within[place + half - 1] <= target else 0
-            half //= 2
-        chosen = first + place if first + place < n else n - 1
+        if target >= end and block < n_blocks - 1:
+            block = _block_of(ends, block + 1, target)
+            first, end = block * BLOCK, ends[block]
+            start = ends[block - 1] if block > 0 else 0.0
+            whole = first + BLOCK <= n
+            within = running(load(weight, first, BLOCK) if whole else load(few, 0, BLOCK))
+            most = min(first + BLOCK, n) - 1
+        chosen = min(first + count_up_to(within, target - start), most)
         fresh = chosen != last
         used += fresh
         hits = 1.0 if fresh else hits + 1.0
@@ -80,12 +79,20 @@ def pick(
 
 @kernel
 def _block_of(ends: Doubles, block: int, target: float) -> int:
-    """The first block from `block` on that ends beyond the target: gallop, then halve."""
-    low, step, most = block, 1, ends.size - 1  # ends[low] <= target
-    while low + step < most and ends[low + step] <= target:
+    """The first block from `block` on that ends beyond the target, or the last one."""
+    last = ends.size - 1
+    if block + 8 > last:
+        while block < last and ends[block] <= target:
+            block += 1
+        return block
+    near: int = count_up_to(load(ends, block, 8), target)
+    if near < 8:
+        return block + near
+    low, step = block + 7, 1  # ends[low] <= target: gallop, then halve
+    while low + step < last and ends[low + step] <= target:
         low += step
         step *= 2
-    high = min(low + step, most)
+    high = min(low + step, last)
     while high - low > 1:
         middle = (low + high) // 2
         if ends[middle] <= target:

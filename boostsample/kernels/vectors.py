@@ -123,7 +123,7 @@ def _prefetch(typing: Any, array: Any, start: Any) -> Any:
         word = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte.type, word, word, word])
         function = builder.module.declare_intrinsic("llvm.prefetch", (byte.type,), kind)
-        builder.call(function, [byte, *(ir.Constant(word, i) for i in (0, 3, 1))])
+        builder.call(function, [byte, *(ir.Constant(word, i) for i in (0, 2, 1))])
         return context.get_dummy_value()
 
     return types.void(array, start), codegen
@@ -236,6 +236,42 @@ def _total(typing: Any, a: Any) -> Any:
     return scalar(a), codegen
 
 
+@intrinsic
+def _running(typing: Any, a: Any) -> Any:
+    """Each lane plus all before it, by doubling distances."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        value, zeros = args[0], ir.Constant(_llvm(a), [0.0] * a.lanes)
+        distance = 1
+        while distance < a.lanes:
+            lanes = [i - distance if i >= distance else a.lanes for i in range(a.lanes)]
+            places = ir.Constant(ir.VectorType(ir.IntType(32), a.lanes), lanes)
+            value = builder.fadd(value, builder.shuffle_vector(value, zeros, places))
+            distance *= 2
+        return value
+
+    return a(a), codegen
+
+
+@intrinsic
+def _count_up_to(typing: Any, a: Any, limit: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        lane = types.float32 if a.bits == 32 else types.float64
+        most = _broadcast(builder, context.cast(builder, args[1], limit, lane), a)
+        bits = builder.bitcast(builder.fcmp_ordered("<=", args[0], most), ir.IntType(a.lanes))
+        return builder.ctpop(builder.zext(bits, ir.IntType(64)))
+
+    return types.int64(a, limit), codegen
+
+
+def _running_twin(a: Any) -> Any:
+    distance = 1
+    while distance < a.size:
+        a = a + np.concatenate([np.zeros(distance, a.dtype), a[:-distance]])
+        distance *= 2
+    return a
+
+
 def _total_twin(a: Any) -> Any:
     while a.size > 1:
         a = a[: a.size // 2] + a[a.size // 2 :]
@@ -263,7 +299,8 @@ load: Any = _load if _COMPILED else lambda array, start, lanes: array[start : st
 store: Any = _store if _COMPILED else _store_twin
 #: add_into(array, start, vector): array[start:] += vector.
 add_into: Any = _add_into if _COMPILED else _add_into_twin
-#: prefetch(array, start): have array[start] brought near, to be read soon.
+#: prefetch(array, start): have array[start] brought into the second cache, to be read soon; the
+#: first one has few requests under way at a time, which histograms need.
 prefetch: Any = _prefetch if _COMPILED else lambda array, start: None
 #: add(a, b), multiply(a, b): lane by lane.
 add: Any = _add if _COMPILED else lambda a, b: a + b
@@ -286,3 +323,9 @@ is_zero: Any = _is_zero if _COMPILED else lambda a: not a.any()
 widen: Any = _widen if _COMPILED else lambda a: a.astype(np.float64)
 #: total(a): the sum of the lanes, halves added to halves.
 total: Any = _total if _COMPILED else _total_twin
+#: running(a): each lane plus all before it, in the order of doubling distances.
+running: Any = _running if _COMPILED else _running_twin
+#: count_up_to(a, limit): how many lanes are at most `limit`.
+count_up_to: Any = (
+    _count_up_to if _COMPILED else lambda a, limit: int(np.sum(a <= a.dtype.type(limit)))
+)

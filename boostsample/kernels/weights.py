@@ -46,7 +46,6 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
     has_tail, last = tail > 0, max(tail, 1)
-    at_tail = LANES * blocks
     kernel = kernel_for(blocks, tail)
 
     # The labels of a row are updated two vectors at a time, in one pass over the rows for each two:
@@ -67,7 +66,7 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     weigh_pair = _weigh_two(LANES, LANES, width) if n_pairs else weigh_rest
     # A kernel that is not needed is never called, but numba has to know it.
     pair = rest if pair is None else pair
-    at_rest = 2 * LANES * n_pairs
+    rest_at: Any = np.int64(2 * LANES * n_pairs)  # a Python int would be a type of its own
 
     @kernel
     def update(
@@ -80,35 +79,72 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
         wrong: float,
         floor: Floats,
         rows: Floats,
+        part_size: int,
+        first: int,
+        end: int,
         sums: Doubles,
-    ) -> float:
+        masses: Doubles,
+    ) -> None:
         """w_il *= right where v_l phi_i y_il = +1, wrong elsewhere ([BK10] Figure 1, line 4).
 
-        Reads column uint8 (n,), votes float32 (P,), +1 or -1; floor float32 (P,), the least size
-        of a weight, 0 in the padding. The products are rounded once. Writes rows, and sums float64
-        (P,), the new sum over i of w_il * y_il. Returns the new sum of all weights. O(N P / 8).
+        For parts first, ..., end - 1 of the rows. Reads column uint8 (n,), votes float32 (P,), +1
+        or -1; floor float32 (P,), the least size of a weight, 0 in the padding. The products are
+        rounded once. Writes rows, sums[p] float64 (P,), the new sum over the part's i of w_il *
+        y_il, and masses[p], the new sum of its weights. O(N P / 8).
         """
-        mass = 0.0
-        for k in range(n_pairs):
-            at = 2 * LANES * k
-            mass += pair(
-                column, threshold, start, examples, votes, right, wrong, floor, rows, sums, at
-            )
-        if ends:
-            mass += rest(
-                column, threshold, start, examples, votes, right, wrong, floor, rows, sums, at_rest
-            )
-        return mass
+        n = rows.size // width
+        for part in range(first, end):
+            low, high = part * part_size, min(n, (part + 1) * part_size)
+            mass = 0.0
+            for at in range(0, rest_at, 2 * LANES):
+                mass += pair(
+                    column,
+                    threshold,
+                    start,
+                    examples,
+                    votes,
+                    right,
+                    wrong,
+                    floor,
+                    rows,
+                    low,
+                    high,
+                    sums[part],
+                    at,
+                )
+            if ends:
+                mass += rest(
+                    column,
+                    threshold,
+                    start,
+                    examples,
+                    votes,
+                    right,
+                    wrong,
+                    floor,
+                    rows,
+                    low,
+                    high,
+                    sums[part],
+                    rest_at,
+                )
+            masses[part] = mass
 
     @kernel
     def totals(rows: Floats, weight: Floats) -> None:
         """weight[i] = sum over l of w_il, float32 (N,); O(N P / 8)."""
-        for t in range(weight.size):
+        n = weight.size
+        for t in range(n):
             so_far = np.float32(0.0)
-            for k in range(blocks):
-                so_far += total(magnitude(load(rows, t * width + k * LANES, LANES)))
+            for at in range(0, rest_at, 2 * LANES):
+                pair_row = at * n + t * 2 * LANES
+                so_far += total(magnitude(load(rows, pair_row, LANES)))
+                so_far += total(magnitude(load(rows, pair_row + LANES, LANES)))
+            row = rest_at * n + t * (width - rest_at)
+            if single:
+                so_far += total(magnitude(load(rows, row, LANES)))
             if has_tail:
-                so_far += total(magnitude(load(rows, t * width + at_tail, last)))
+                so_far += total(magnitude(load(rows, row + single * LANES, last)))
             weight[t] = so_far
 
     @kernel
@@ -120,17 +156,17 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
         Reads rows, examples int32 (T,), factors float64 (T,). Writes sampled float32, flat (T *
         P), and base float64 (P,). O(T P / 8).
         """
-        for k in range(n_pairs):
-            weigh_pair(rows, examples, factors, sampled, base, 2 * LANES * k)
+        for at in range(0, rest_at, 2 * LANES):
+            weigh_pair(rows, examples, factors, sampled, base, at)
         if ends:
-            weigh_rest(rows, examples, factors, sampled, base, at_rest)
+            weigh_rest(rows, examples, factors, sampled, base, rest_at)
 
     return WeightKernels(update, totals, weigh)
 
 
 def _update_one(lanes: int, width: int) -> Any:
     """The update of the labels at, ..., at + lanes - 1 of rows of `width`."""
-    kernel = kernel_for(lanes, width)
+    kernel, size = kernel_for(lanes, width), lanes
 
     @kernel
     def update_one(
@@ -143,22 +179,28 @@ def _update_one(lanes: int, width: int) -> Any:
         wrong: float,
         floor: Floats,
         rows: Floats,
+        low: int,
+        high: int,
         sums: Doubles,
         at: int,
     ) -> float:
         vote, least = load(votes, at, lanes), load(floor, at, lanes)
-        against = multiply(vote, fill(vote, np.float32(-1.0)))
-        gain, gain_low = fill(vote, right), fill(vote, right - np.float32(right))
-        loss, loss_low = fill(vote, wrong), fill(vote, wrong - np.float32(wrong))
+        sides = np.empty(2 * lanes, np.float32)  # -v and v: no branch that could be mispredicted
+        store(sides, 0, multiply(vote, fill(vote, np.float32(-1.0))))
+        store(sides, lanes, vote)
+        gain, gain_low = fill(vote, right), fill(vote, right - np.float64(np.float32(right)))
+        loss, loss_low = fill(vote, wrong), fill(vote, wrong - np.float64(np.float32(wrong)))
         partial = widen(fill(vote, np.float32(0.0)))
         sizes = partial
-        for t in range(rows.size // width):
+        row = at * (rows.size // width)
+        for t in range(low, high):
             i = examples[t] if examples.size else start + t
-            value = load(rows, t * width + at, lanes)
-            agree = multiply(value, vote if column[i] >= threshold else against)
+            value = load(rows, row + t * size, lanes)
+            above = np.int64(column[i] >= threshold)
+            agree = multiply(value, load(sides, above * lanes, lanes))
             low = multiply(value, choose(agree, gain_low, loss_low))
             value = at_least(fused(value, choose(agree, gain, loss), low), least)
-            store(rows, t * width + at, value)
+            store(rows, row + t * size, value)
             wide = widen(value)
             partial = add(partial, wide)
             sizes = add(sizes, magnitude(wide))
@@ -171,7 +213,7 @@ def _update_one(lanes: int, width: int) -> Any:
 
 def _update_two(lanes: int, more: int, width: int) -> Any:
     """The same for two vectors of a row side by side, of `lanes` and `more` labels."""
-    kernel = kernel_for(lanes, more, width)
+    kernel, size = kernel_for(lanes, more, width), lanes + more
 
     @kernel
     def update_two(
@@ -184,35 +226,42 @@ def _update_two(lanes: int, more: int, width: int) -> Any:
         wrong: float,
         floor: Floats,
         rows: Floats,
+        low: int,
+        high: int,
         sums: Doubles,
         at: int,
     ) -> float:
         vote, least = load(votes, at, lanes), load(floor, at, lanes)
-        against = multiply(vote, fill(vote, np.float32(-1.0)))
-        gain, gain_low = fill(vote, right), fill(vote, right - np.float32(right))
-        loss, loss_low = fill(vote, wrong), fill(vote, wrong - np.float32(wrong))
+        sides = np.empty(2 * lanes, np.float32)  # -v and v: no branch that could be mispredicted
+        store(sides, 0, multiply(vote, fill(vote, np.float32(-1.0))))
+        store(sides, lanes, vote)
+        gain, gain_low = fill(vote, right), fill(vote, right - np.float64(np.float32(right)))
+        loss, loss_low = fill(vote, wrong), fill(vote, wrong - np.float64(np.float32(wrong)))
         partial = widen(fill(vote, np.float32(0.0)))
         sizes = partial
         then = at + lanes
         vote2, least2 = load(votes, then, more), load(floor, then, more)
-        against2 = multiply(vote2, fill(vote2, np.float32(-1.0)))
-        gain2, gain2_low = fill(vote2, right), fill(vote2, right - np.float32(right))
-        loss2, loss2_low = fill(vote2, wrong), fill(vote2, wrong - np.float32(wrong))
+        sides2 = np.empty(2 * more, np.float32)
+        store(sides2, 0, multiply(vote2, fill(vote2, np.float32(-1.0))))
+        store(sides2, more, vote2)
+        gain2, gain2_low = fill(vote2, right), fill(vote2, right - np.float64(np.float32(right)))
+        loss2, loss2_low = fill(vote2, wrong), fill(vote2, wrong - np.float64(np.float32(wrong)))
         partial2 = widen(fill(vote2, np.float32(0.0)))
         sizes2 = partial2
-        for t in range(rows.size // width):
+        row = at * (rows.size // width)
+        for t in range(low, high):
             i = examples[t] if examples.size else start + t
-            inside = column[i] >= threshold
-            value = load(rows, t * width + at, lanes)
-            value2 = load(rows, t * width + then, more)
-            agree = multiply(value, vote if inside else against)
-            agree2 = multiply(value2, vote2 if inside else against2)
+            above = np.int64(column[i] >= threshold)
+            value = load(rows, row + t * size, lanes)
+            value2 = load(rows, row + t * size + lanes, more)
+            agree = multiply(value, load(sides, above * lanes, lanes))
+            agree2 = multiply(value2, load(sides2, above * more, more))
             low = multiply(value, choose(agree, gain_low, loss_low))
             low2 = multiply(value2, choose(agree2, gain2_low, loss2_low))
             value = at_least(fused(value, choose(agree, gain, loss), low), least)
             value2 = at_least(fused(value2, choose(agree2, gain2, loss2), low2), least2)
-            store(rows, t * width + at, value)
-            store(rows, t * width + then, value2)
+            store(rows, row + t * size, value)
+            store(rows, row + t * size + lanes, value2)
             wide, wide2 = widen(value), widen(value2)
             partial, partial2 = add(partial, wide), add(partial2, wide2)
             sizes, sizes2 = add(sizes, magnitude(wide)), add(sizes2, magnitude(wide2))
@@ -226,17 +275,18 @@ def _update_two(lanes: int, more: int, width: int) -> Any:
 
 def _weigh_one(lanes: int, width: int) -> Any:
     """The sampled rows' labels at, ..., at + lanes - 1, and their sums."""
-    kernel = kernel_for(lanes, width)
+    kernel, size = kernel_for(lanes, width), lanes
 
     @kernel
     def weigh_one(
         rows: Floats, examples: Ints, factors: Doubles, sampled: Floats, base: Doubles, at: int
     ) -> None:
-        partial = widen(fill(load(rows, at, lanes), np.float32(0.0)))
+        row, to = at * (rows.size // width), at * examples.size
+        partial = widen(fill(load(rows, row, lanes), np.float32(0.0)))
         for t in range(examples.size):
-            value = load(rows, np.int64(examples[t]) * width + at, lanes)
+            value = load(rows, row + np.int64(examples[t]) * size, lanes)
             value = multiply(value, fill(value, np.float32(factors[t])))
-            store(sampled, t * width + at, value)
+            store(sampled, to + t * size, value)
             partial = add(partial, widen(value))
         store(base, at, partial)
 
@@ -245,23 +295,23 @@ def _weigh_one(lanes: int, width: int) -> Any:
 
 def _weigh_two(lanes: int, more: int, width: int) -> Any:
     """The same for two vectors of a row side by side, of `lanes` and `more` labels."""
-    kernel = kernel_for(lanes, more, width)
+    kernel, size = kernel_for(lanes, more, width), lanes + more
 
     @kernel
     def weigh_two(
         rows: Floats, examples: Ints, factors: Doubles, sampled: Floats, base: Doubles, at: int
     ) -> None:
-        then = at + lanes
-        partial = widen(fill(load(rows, at, lanes), np.float32(0.0)))
-        partial2 = widen(fill(load(rows, then, more), np.float32(0.0)))
+        then, row, to = at + lanes, at * (rows.size // width), at * examples.size
+        partial = widen(fill(load(rows, row, lanes), np.float32(0.0)))
+        partial2 = widen(fill(load(rows, row, more), np.float32(0.0)))
         for t in range(examples.size):
-            row = np.int64(examples[t]) * width
-            value, value2 = load(rows, row + at, lanes), load(rows, row + then, more)
+            here = row + np.int64(examples[t]) * size
+            value, value2 = load(rows, here, lanes), load(rows, here + lanes, more)
             factor = np.float32(factors[t])
             value = multiply(value, fill(value, factor))
             value2 = multiply(value2, fill(value2, factor))
-            store(sampled, t * width + at, value)
-            store(sampled, t * width + then, value2)
+            store(sampled, to + t * size, value)
+            store(sampled, to + t * size + lanes, value2)
             partial, partial2 = add(partial, widen(value)), add(partial2, widen(value2))
         store(base, at, partial)
         store(base, then, partial2)

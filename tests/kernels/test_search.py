@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.kernels.search import GROUP, N_BINS, search_kernels, stride_of
+from boostsample.kernels.edges import edge_kernels
+from boostsample.kernels.search import GROUP, N_BINS, search_kernel, stride_of
 from boostsample.kernels.vectors import LANES
-from boostsample.weights import vectors_of
+from boostsample.weights import in_planes, vectors_of
 from tests import naive
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -22,17 +23,16 @@ LABELS = (1, 2, 3, 5, 8, 9, 10, 16, 17, 26, 100)
 ROOT = Path(__file__).resolve().parents[2]
 
 
+#: Examples whose sums are formed at a time: small, so that there are several parts.
+PART = 7
 #: Small, so that histograms are moved to the sums several times.
 ROWS_A_BIN = 2
 
 
 def padded(weights: NDArray[Any]) -> NDArray[np.float32]:
-    """Flat rows, each padded with zeros to whole vectors."""
-    n, n_labels = weights.shape
-    blocks, tail = vectors_of(n_labels)
-    rows = np.zeros((n, LANES * blocks + tail), np.float32)
-    rows[:, :n_labels] = weights
-    return rows.ravel()
+    """Rows for the kernels, each padded with zeros to whole vectors."""
+    blocks, tail = vectors_of(weights.shape[1])
+    return in_planes(weights, LANES * blocks + tail)
 
 
 def run_search(
@@ -52,14 +52,14 @@ def run_search(
     sums = np.full(hist.size, 9.0)  # stale on purpose
     thresholds, edges = np.empty(q, np.int16), np.empty(q)
     votes = np.empty((q, n_labels), np.int8)
-    search_kernels(blocks, tail).search(
+    search_kernel(blocks, tail)(
         bins,
         features,
         np.full(q, n_bins, np.int16),
         start,
         np.empty(0, np.int32) if examples is None else examples,
         rows,
-        rows.reshape(-1, width).astype(np.float64).sum(axis=0),
+        np.pad(weights.astype(np.float64).sum(axis=0), (0, width - n_labels)),
         tie,
         ROWS_A_BIN,
         hist,
@@ -201,7 +201,7 @@ def test_bins_above_the_last_one_in_use_are_no_candidates() -> None:
 def test_label_sums_and_signed_edges(n_labels: int) -> None:
     rng = np.random.default_rng(n_labels)
     blocks, tail = vectors_of(n_labels)
-    kernels = search_kernels(blocks, tail)
+    kernels = edge_kernels(blocks, tail)
     bins = rng.integers(0, 6, (5, 40)).astype(np.uint8)
     every = np.empty(0, np.int32)
     for start, examples in ((0, every), (7, every), (0, rng.integers(0, 40, 12, np.int32))):
@@ -215,25 +215,30 @@ def test_label_sums_and_signed_edges(n_labels: int) -> None:
         edges = np.empty(3)
         kernels.signed_edges(bins, features, thresholds, votes, start, examples, rows, edges)
         for q in range(3):
-            sums = np.full(LANES * blocks + tail, 9.0)
-            column = bins[features[q]]
-            kernels.label_sums(column, thresholds[q], start, examples, rows, sums)
+            column, n_parts = bins[features[q]], -(-n // PART)
+            sums = np.full((n_parts, LANES * blocks + tail), 9.0)
+            kernels.label_sums(column, thresholds[q], start, examples, rows, PART, 0, n_parts, sums)
+            for part in range(n_parts):  # one order, so the same bits
+                own = slice(part * PART, (part + 1) * PART)
+                few = naive.bin_sums(
+                    column[columns[own]].tolist(), int(thresholds[q]), weights[own]
+                )
+                np.testing.assert_array_equal(sums[part, :n_labels], few)
+            np.testing.assert_array_equal(sums[:, n_labels:], 0.0)
             want = naive.bin_sums(column[columns].tolist(), int(thresholds[q]), weights)
-            np.testing.assert_array_equal(sums[:n_labels], want)  # one order, so the same bits
-            np.testing.assert_array_equal(sums[n_labels:], 0.0)
             assert edges[q] == pytest.approx(float(votes[q] @ np.array(want)), abs=1e-9)
 
 
 def test_one_signature_each() -> None:
     """Runs of their own, so that no other test's argument types count."""
-    search_kernels.cache_clear()
+    search_kernel.cache_clear()
     rng = np.random.default_rng(0)
     check_search(
         rng.integers(0, 5, (5, 9)).astype(np.uint8), rng.normal(size=(9, 3)).astype(np.float32)
     )
     if not COMPILED:
         pytest.skip("nothing is compiled under NUMBA_DISABLE_JIT")
-    assert len(search_kernels(0, 4).search.signatures) == 1
+    assert len(search_kernel(0, 4).signatures) == 1
 
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
@@ -241,7 +246,7 @@ def test_kernels_of_different_widths_have_different_symbols() -> None:
     """numba links cached kernels by name: the same name for two widths calls the wrong one."""
     names = set()
     for blocks, tail in ((0, 1), (0, 4), (3, 0), (1, 2)):
-        for function in search_kernels(blocks, tail):
+        for function in (search_kernel(blocks, tail), *edge_kernels(blocks, tail)):
             names.add(function.py_func.__qualname__)
     assert len(names) == 12
 
@@ -254,9 +259,10 @@ def test_kernels_cached_by_different_processes_work_together(tmp_path: Path) -> 
         code = f"""
 import numpy as np
 from tests.kernels import test_search as t
-from boostsample.weights import vectors_of
+from boostsample.weights import in_planes, vectors_of
 for n_labels in {labels}:
-    kernels = t.search_kernels(*vectors_of(n_labels))
+    sizes = vectors_of(n_labels)
+    kernels = (t.search_kernel(*sizes), *t.edge_kernels(*sizes))
     t.test_label_sums_and_signed_edges(n_labels)
     t.test_search_on_random_rows(n_labels)
     missed = [k.py_func.__name__ for k in kernels if sum(k.stats.cache_misses.values())]

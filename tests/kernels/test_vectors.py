@@ -16,12 +16,14 @@ from boostsample.kernels.vectors import (
     add_into,
     at_least,
     choose,
+    count_up_to,
     fill,
     fused,
     is_zero,
     load,
     magnitude,
     multiply,
+    running,
     store,
     total,
     widen,
@@ -117,6 +119,29 @@ def naive_total(a: NDArray[Any]) -> Any:
         return a[0]
     half = a.size // 2
     return naive_total(np.array([a[i] + a[half + i] for i in range(half)], a.dtype))
+
+
+@pytest.mark.parametrize("lanes", [*LANES, 16])
+def test_running_sums_and_counts(lanes: int) -> None:
+    @kernel_for(lanes)
+    def run(a: Any, limit: float, sums: Any) -> int:
+        value = running(load(a, 0, lanes))
+        store(sums, 0, value)
+        return int(count_up_to(value, limit))
+
+    a = np.random.default_rng(lanes).integers(0, 9, lanes).astype(np.float32)  # sums are exact
+    want, got = np.cumsum(a), np.empty(lanes, np.float32)
+    for limit in (-1.0, 0.0, float(want[0]), float(want[lanes // 2]), float(want[-1]), np.inf):
+        assert run(a, limit, got) == np.sum(want <= np.float32(limit))
+        np.testing.assert_array_equal(got, want)
+    wide = np.arange(lanes, dtype=np.float64)  # numbers of 64 bits are counted as they are
+
+    @kernel_for(lanes, 64)
+    def count(a: Any, limit: float) -> int:
+        return int(count_up_to(load(a, 0, lanes), limit))
+
+    assert count(wide + 1e-12, 0.0) == 0
+    assert count(wide - 1e-12, 0.0) == 1
 
 
 @pytest.mark.parametrize("lanes", LANES)

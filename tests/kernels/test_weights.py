@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from boostsample.kernels.vectors import LANES
 from boostsample.kernels.weights import weight_kernels
-from boostsample.weights import vectors_of
+from boostsample.weights import in_planes, vectors_of
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+#: Examples whose sums are formed at a time: small, so that there are several parts.
+PART = 7
 LABELS = (1, 2, 3, 5, 8, 9, 10, 16, 17, 26, 100)
 
 
@@ -22,6 +24,12 @@ def pad(values: NDArray[Any], fill: float = 0.0) -> NDArray[np.float32]:
     rows = np.full((len(values), LANES * blocks + tail), fill, np.float32)
     rows[:, : values.shape[1]] = values
     return rows
+
+
+def from_planes(rows: NDArray[np.float32], n: int, width: int) -> NDArray[np.float32]:
+    """The matrix (n, width) that rows in planes of 16 labels stand for."""
+    planes = [rows[n * at : n * min(at + 16, width)].reshape(n, -1) for at in range(0, width, 16)]
+    return np.concatenate(planes, axis=1)
 
 
 def naive_update(
@@ -56,9 +64,11 @@ def check_update(
     blocks, tail = vectors_of(n_labels)
     votes = rng.choice([-1, 1], n_labels)
     right, wrong = 0.7, 1.9
-    rows = pad(signed).ravel()
-    sums = np.full(LANES * blocks + tail, 9.0)
-    mass = weight_kernels(blocks, tail).update(
+    width = LANES * blocks + tail
+    rows = in_planes(signed, width)
+    n_parts = -(-n // PART)
+    sums, masses = np.full((n_parts, LANES * blocks + tail), 9.0), np.empty(n_parts)
+    weight_kernels(blocks, tail).update(
         column,
         np.int16(threshold),
         start,
@@ -68,12 +78,16 @@ def check_update(
         wrong,
         pad(np.full((1, n_labels), floor))[0],
         rows,
+        PART,
+        0,
+        n_parts,
         sums,
+        masses,
     )
     at = np.arange(start, start + n) if examples is None else examples
     phi = np.where(column[at] >= threshold, 1, -1)
     want = naive_update(signed, phi, votes, right, wrong, np.float32(floor))
-    got = rows.reshape(n, -1)
+    got = from_planes(rows, n, width)
     usual = np.abs(want) >= 1e-30  # the floor of real runs; below it the last step is uncertain
     np.testing.assert_array_equal(got[:, :n_labels][usual], want[usual])  # to the bit
     np.testing.assert_allclose(got[:, :n_labels], want, rtol=2.0**-23, atol=3e-45)
@@ -82,9 +96,11 @@ def check_update(
     weight = np.full(n, 9, np.float32)
     weight_kernels(blocks, tail).totals(rows, weight)
     np.testing.assert_allclose(weight, np.abs(wide).sum(axis=1), rtol=1e-5)
-    np.testing.assert_allclose(sums[:n_labels], wide.sum(axis=0), rtol=1e-12, atol=1e-16)
-    np.testing.assert_array_equal(sums[n_labels:], 0.0)
-    assert mass == pytest.approx(float(np.abs(wide).sum()), rel=1e-12)
+    np.testing.assert_allclose(
+        sums.sum(axis=0)[:n_labels], wide.sum(axis=0), rtol=1e-12, atol=1e-16
+    )
+    np.testing.assert_array_equal(sums[:, n_labels:], 0.0)
+    assert masses.sum() == pytest.approx(float(np.abs(wide).sum()), rel=1e-12)
 
 
 @pytest.mark.parametrize("n_labels", LABELS)
@@ -125,13 +141,17 @@ def test_weigh(n_labels: int) -> None:
         sampled = np.full(examples.size * rows.shape[1], 9, np.float32)
         base = np.full(rows.shape[1], 9.0)
         weight_kernels(blocks, tail).weigh(
-            rows.ravel(), examples.astype(np.int32), factors, sampled, base
+            in_planes(signed, rows.shape[1]),
+            examples.astype(np.int32),
+            factors,
+            sampled,
+            base,
         )
         want = np.zeros((examples.size, rows.shape[1]), np.float32)
         for t, i in enumerate(examples):
             for label in range(n_labels):
                 want[t, label] = rows[i, label] * np.float32(factors[t])
-        np.testing.assert_array_equal(sampled.reshape(want.shape), want)
+        np.testing.assert_array_equal(from_planes(sampled, *want.shape), want)
         total = want.astype(np.float64).sum(axis=0)
         np.testing.assert_allclose(base, total, rtol=1e-12, atol=1e-6)
 

@@ -1,0 +1,146 @@
+"""Edges of given stumps, summed in float64 in the order of the rows.
+
+Layouts as in `boostsample.kernels.search`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample._jit import kernel_for
+from boostsample.kernels.vectors import LANES, add, fill, load, multiply, store, widen
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Ints: TypeAlias = NDArray[np.integer[Any]]
+Floats: TypeAlias = NDArray[np.float32]
+Doubles: TypeAlias = NDArray[np.float64]
+
+
+class EdgeKernels(NamedTuple):
+    """The kernels of this module, compiled for rows of one width."""
+
+    label_sums: Any
+    signed_edges: Any
+
+
+@functools.cache
+def _pair_sums(lanes: int, more: int, width: int) -> Any:
+    """For labels at, ..., at + lanes - 1 of rows of `width`, and the `more` (or 0) ones after."""
+    second, rest, size = more > 0, max(more, 1), lanes + more
+    kernel = kernel_for(lanes, more, width)
+
+    @kernel
+    def pair_sums(
+        column: Bytes,
+        threshold: int,
+        start: int,
+        examples: Ints,
+        rows: Floats,
+        low: int,
+        high: int,
+        sums: Doubles,
+        at: int,
+    ) -> None:
+        row = at * (rows.size // width)
+        side = np.empty(256, np.float32)  # phi of each bin: no branch that could be mispredicted
+        for b in range(256):
+            side[b] = 1.0 if b >= threshold else -1.0
+        partial = widen(fill(load(rows, row, lanes), np.float32(0.0)))
+        partial2 = widen(fill(load(rows, row, rest), np.float32(0.0)))
+        for t in range(low, high):
+            i = examples[t] if examples.size else start + t
+            phi = side[column[i]]
+            value = load(rows, row + t * size, lanes)
+            partial = add(partial, widen(multiply(value, fill(value, phi))))
+            if second:
+                few = load(rows, row + t * size + lanes, rest)
+                partial2 = add(partial2, widen(multiply(few, fill(few, phi))))
+        store(sums, at, partial)
+        if second:
+            store(sums, at + lanes, partial2)
+
+    return pair_sums
+
+
+@functools.cache
+def edge_kernels(blocks: int, tail: int) -> EdgeKernels:
+    """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
+    width = LANES * blocks + tail
+    n_pairs, single = divmod(blocks, 2)
+    rest_at: Any = np.int64(2 * LANES * n_pairs)
+    has_rest = width > rest_at
+    rest = _pair_sums(LANES, tail, width) if single else _pair_sums(max(tail, 1), 0, width)
+    # A kernel that is not needed is never called, but numba has to know it.
+    pair_sums = _pair_sums(LANES, LANES, width) if n_pairs else rest
+    rest_sums = rest if has_rest else pair_sums
+    kernel = kernel_for(blocks, tail)
+
+    @kernel
+    def row_sums(
+        column: Bytes,
+        threshold: int,
+        start: int,
+        examples: Ints,
+        rows: Floats,
+        low: int,
+        high: int,
+        sums: Doubles,
+    ) -> None:
+        """sums[l] = sum over rows low, ..., high - 1 of phi * w_il * y_il, in their order."""
+        for at in range(0, rest_at, 2 * LANES):
+            pair_sums(column, threshold, start, examples, rows, low, high, sums, at)
+        if has_rest:
+            rest_sums(column, threshold, start, examples, rows, low, high, sums, rest_at)
+
+    @kernel
+    def label_sums(
+        column: Bytes,
+        threshold: int,
+        start: int,
+        examples: Ints,
+        rows: Floats,
+        part_size: int,
+        first: int,
+        end: int,
+        sums: Doubles,
+    ) -> None:
+        """sums[p] = the sums of phi * w_il * y_il over part p of the rows, p = first, ..., end - 1.
+
+        Reads column uint8 (n,), rows float32 (N * P); writes sums float64 (parts, P). Two stumps
+        that cut the rows alike get the same bits, whatever their features. O(N P / 8).
+        """
+        n = rows.size // width
+        for part in range(first, end):
+            low, high = part * part_size, min(n, (part + 1) * part_size)
+            row_sums(column, threshold, start, examples, rows, low, high, sums[part])
+
+    @kernel
+    def signed_edges(
+        bins: Bytes,
+        features: Ints,
+        thresholds: Ints,
+        votes: Ints,
+        start: int,
+        examples: Ints,
+        rows: Floats,
+        edges: Doubles,
+    ) -> None:
+        """edges[q] = sum over rows and labels of votes[q, l] * phi_q * w_il * y_il.
+
+        Reads thresholds int16 (Q,), votes int8 (Q, K); writes edges float64 (Q,). O(Q T P / 8).
+        """
+        sums = np.empty(width, np.float64)
+        none: Any = np.int64(0)  # not a constant, that numba would compile once more for
+        n = rows.size // width
+        for q in range(features.size):
+            row_sums(bins[features[q]], thresholds[q], start, examples, rows, none, n, sums)
+            edge = 0.0
+            for label in range(votes.shape[1]):
+                edge += votes[q, label] * sums[label]
+            edges[q] = edge
+
+    return EdgeKernels(label_sums, signed_edges)

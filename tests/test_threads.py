@@ -1,0 +1,88 @@
+"""Threads share work without leaving a trace of themselves in the results."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.booster import Booster
+from boostsample.errors import SettingError
+from boostsample.registry import make_strategy
+from boostsample.threads import Threads, n_threads
+from tests.problems import bank_of
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8])
+@pytest.mark.parametrize("cuts", [[0, 1], [0, 5, 10], [0, 5, 10, 12, 13], list(range(16)), [3, 9]])
+def test_stretches_cover_the_work_once_and_end_at_cuts(n: int, cuts: list[int]) -> None:
+    seen: list[tuple[int, int]] = []
+    Threads(n).share(lambda first, end: seen.append((first, end)), cuts)
+    seen.sort()
+    assert len(seen) <= n
+    assert [first for first, _ in seen] == [cuts[0], *(end for _, end in seen[:-1])]
+    assert seen[-1][1] == cuts[-1]
+    assert {end for _, end in seen} <= set(cuts)
+
+
+def test_stretches_are_as_even_as_the_cuts_allow() -> None:
+    seen: list[int] = []
+    Threads(2).share(lambda first, end: seen.append(end - first), range(0, 101, 5))
+    assert sorted(seen) == [50, 50]
+
+
+def test_threads_work_at_the_same_time() -> None:
+    both = threading.Barrier(2, timeout=30)
+
+    def work(first: int, end: int) -> None:
+        both.wait()
+
+    Threads(2).share(work, [0, 1, 2])
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_an_error_is_raised_when_all_have_ended(wrong: int) -> None:
+    ended: list[int] = []
+
+    def work(first: int, end: int) -> None:
+        if first == wrong:
+            raise ValueError(f"stretch {first}")
+        time.sleep(0.05)
+        ended.append(first)
+
+    with pytest.raises(ValueError, match=f"stretch {wrong}"):
+        Threads(2).share(work, [0, 1, 2])
+    assert ended == [1 - wrong]
+
+
+def test_n_jobs_is_read_as_joblib_reads_it() -> None:
+    assert n_threads(3) == 3
+    assert n_threads(-1) >= 1
+    with pytest.raises(SettingError, match="n_jobs must be 1 or more, or -1"):
+        n_threads(0)
+
+
+@pytest.mark.parametrize("name", ["uniform-naive", "laminating", "mas-q1", "full"])
+@pytest.mark.parametrize("n_labels", [1, 3, 10])
+def test_bits_do_not_depend_on_the_threads(name: str, n_labels: int) -> None:
+    """Examples in several parts, features in several groups, rows in an order of their own."""
+    n, n_features, n_rounds = (9_001, 33, 12) if COMPILED else (60, 7, 2)
+    rng = np.random.default_rng(n_labels)
+    X = rng.normal(size=(n, n_features)).astype(np.float32)
+    Y = np.where(rng.random((n, n_labels)) < 0.3, 1, -1).astype(np.int8)
+    bank, rows = bank_of(X), rng.permutation(n)
+
+    def run(n_jobs: int) -> list[dict[str, Any]]:
+        booster = Booster(bank, rows, Y, make_strategy(name), rng=1, n_jobs=n_jobs)
+        found = [booster.next_round().rows[0] for _ in range(n_rounds)]
+        return [{k: v for k, v in row.items() if k != "seconds"} for row in found]
+
+    alone = run(1)
+    assert run(2) == alone
+    assert run(3) == alone
