@@ -304,8 +304,8 @@ def fit_mixtures(
             f"noise_variance must be a number or have an entry for each of {n_sets} sets, "
             f"got {len(noises)}"
         )
-    if weights is None and isinstance(noise_variance, NUMBER):
-        data, first = _plain(edges, float(noise_variance))
+    if weights is None and all(isinstance(noise, NUMBER) for noise in noises):
+        data, first = _plain(edges, noises)
     else:
         data, first = _weighted(edges, weights, noises)
     if not (data[3].min() >= 0 and data[3].max() < np.inf):
@@ -337,7 +337,7 @@ def fit_mixtures(
     ]
 
 
-def _plain(edges: Sequence[ArrayLike], noise: float) -> tuple[Array, Counts]:
+def _plain(edges: Sequence[ArrayLike], noises: Sequence[ArrayLike]) -> tuple[Array, Counts]:
     """What the kernel reads: (4, n) sorted edges, zeros, weights, noise; where sets begin and end.
 
     `_weighted` would do, but its checks of every set cost as much as the fits.
@@ -349,9 +349,9 @@ def _plain(edges: Sequence[ArrayLike], noise: float) -> tuple[Array, Counts]:
     if not np.isfinite(data[0]).all():
         raise DataError(NOT_FINITE)
     data[2] = 1.0
-    data[3] = noise
-    for begin, end in pairwise(first.tolist()):
+    for (begin, end), noise in zip(pairwise(first.tolist()), noises, strict=True):
         data[0, begin:end].sort()
+        data[3, begin:end] = noise
     return data, first
 
 

@@ -1,321 +1,265 @@
-"""How fast the machine does it: looks and whole rounds, in parts, as ratios of one run.
+"""How fast this machine does it: the sections of `boostsample bench`, and their usual sizes.
 
-Timings of shared machines wander, so strategies take turns, round after round, and everything is
-given beside `uniform-naive` of the same run. What a strategy does of its own (models, plans,
-policies) is told apart from its draws, its searches and the loop's finish.
+A section times one thing and gives tables, numbers, and ratios of one run that can be kept and
+compared with those of another. A new one is a function of `Bench` and a line in `SECTIONS`.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from boostsample.bank import Bank, FeatureBank
-from boostsample.booster import Booster
-from boostsample.experiments.tables import Table
-from boostsample.family import Family
+from boostsample.bank import FeatureBank
+from boostsample.errors import SettingError, unknown
+from boostsample.experiments.bench_bank import bank_section
+from boostsample.experiments.bench_bounds import bounds_section
+from boostsample.experiments.bench_figure import growth_figure
+from boostsample.experiments.bench_growth import growth_section
+from boostsample.experiments.bench_looks import looks_section
+from boostsample.experiments.bench_problem import Problem, Progress, made_problem
+from boostsample.experiments.bench_ratios import Section, over_passes
+from boostsample.experiments.bench_rounds import BASELINE, rounds_section
+from boostsample.experiments.bench_start import start_section
+from boostsample.experiments.bench_threads import threads_section
+from boostsample.experiments.datasets import load_dataset
 from boostsample.labels import encode
-from boostsample.registry import make_strategy
-from boostsample.searcher import Searcher
-from boostsample.step import Step
-from boostsample.strategy import Pool, Strategy, Stump
-from boostsample.weights import SignedWeights, aligned, initial_weights
+from boostsample.registry import default_families
 
 __all__ = [
-    "BASELINE",
-    "PARTS",
-    "Problem",
-    "RoundTimes",
-    "growth_table",
-    "looks_table",
-    "made_problem",
-    "rounds_table",
-    "time_looks",
-    "time_rounds",
+    "PASSES",
+    "SECTIONS",
+    "STANDARD",
+    "Bench",
+    "Kind",
+    "Sizes",
+    "chosen_sections",
+    "problem_of",
 ]
 
-BASELINE = "uniform-naive"
-PARTS = ("own", "draw", "search", "modelling", "finish")
-"""Of a round: the strategy's own work, its draws, its searches for each purpose, and the rest."""
-
-Progress = Callable[[str, int, int], None]
-
-_WARM_UP = 3
-_NEIGHBOURHOOD = 7
-"""Bins by which the classes of the made data shift a feature: edges of about 0.1."""
+PASSES = 3
+"""How often everything is timed for a reference."""
 
 
-class Problem(NamedTuple):
-    """A bank, the rows to train on, and labels +1 or -1, int8 (N, K)."""
+@dataclass(frozen=True)
+class Sizes:
+    """How much is timed; the usual sizes are those that speeds of this project are given for."""
 
-    bank: Bank
-    rows: NDArray[np.int64]
-    Y: NDArray[np.int8]
-
-
-class _Filled(Family):
-    """Stands for features that are never computed: the bank is filled by hand."""
-
-    def __init__(self, name: str, n_features: int) -> None:
-        self.name = name
-        self.n_features = n_features
-
-    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
-        raise NotImplementedError("made features have bins only")
-
-    def feature_name(self, feature: Any) -> str:
-        return f"{self.name} {feature}"
-
-
-def made_problem(n_examples: int, n_features: int, n_labels: int, seed: int = 0) -> Problem:
-    """Random bins that lean on the class a little, in four families of different strength."""
-    rng = np.random.default_rng(seed)
-    classes = rng.integers(0, max(n_labels, 2), n_examples)
-    bins = aligned(n_features * n_examples, np.uint8).reshape(n_features, n_examples)
-    sizes = np.full(4, n_features // 4)
-    sizes[: n_features % 4] += 1
-    strength = np.repeat([0, 1, 2, 4], sizes)
-    for feature in range(n_features):
-        shift = rng.integers(0, _NEIGHBOURHOOD * strength[feature] + 1, classes.max() + 1)
-        noise = rng.integers(0, 200, n_examples, dtype=np.uint8)
-        bins[feature] = 1 + noise + shift.astype(np.uint8)[classes]
-    cuts = np.tile(np.arange(254, dtype=np.float32), (n_features, 1))
-    families = [_Filled(f"made-{k}", int(size)) for k, size in enumerate(sizes) if size]
-    bank = FeatureBank(families, bins, cuts, np.full(n_features, 256, np.int16))
-    return Problem(bank, np.arange(n_examples), encode(classes, max(n_labels, 2)))
+    examples: int = 60_000
+    features: int = 2_000
+    classes: int = 10
+    look_classes: tuple[int, ...] = (2, 10, 26, 100)
+    look_features: tuple[int, int] = (10, 250)
+    look_sample: int = 1_000
+    searches: int = 100
+    stream_bytes: int | None = None
+    gathers: int = 60
+    rounds: int = 200
+    turn: int = 20
+    growth: tuple[int, ...] = (
+        10_000,
+        20_000,
+        50_000,
+        100_000,
+        200_000,
+        500_000,
+        1_000_000,
+        1_400_000,
+        2_000_000,
+    )
+    growth_features: tuple[int, ...] = (10, 20, 50, 100, 200, 500, 1_000)
+    growth_sampled: tuple[int, ...] = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000)
+    growth_classes: tuple[int, ...] = (2, 5, 10, 26, 50, 100)
+    sweeps: int = 15
+    images: int = 10_000
+    side: int = 28
+    threads: int = max(2, os.cpu_count() or 1)
+    thread_strategies: tuple[str, ...] = (BASELINE, "laminating")
+    start_strategies: tuple[str, ...] = (BASELINE, "laminating", "mas-q1")
+    start_repeats: int = 3
 
 
-class _Clock(Strategy):
-    """A strategy whose draws and searches are timed; everything else is its own."""
-
-    def __init__(self, strategy: Strategy) -> None:
-        self.strategy = strategy
-
-    def default_budget(self, pool: Pool) -> int:
-        return self.strategy.default_budget(pool)
-
-    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        self.seconds_ = dict.fromkeys(PARTS, 0.0)
-        self.strategy.start(pool, budget, n_rounds, rng)
-
-    def choose(self, step: Step) -> Stump:
-        before = time.perf_counter()
-        self.seconds_ = dict.fromkeys(PARTS, 0.0)
-        stump = self.strategy.choose(_TimedStep(step, self.seconds_))  # type: ignore[arg-type]  # quacks
-        spent = time.perf_counter() - before
-        self.seconds_["own"] = spent - sum(self.seconds_.values())
-        return stump
-
-    def learn(self, outcome: Any) -> None:
-        before = time.perf_counter()
-        self.strategy.learn(outcome)
-        self.seconds_["own"] += time.perf_counter() - before
+STANDARD = Sizes()
 
 
-class _TimedStep:
-    """A step that remembers how long its methods took."""
+class Bench:
+    """What the sections share.
 
-    def __init__(self, step: Step, seconds: dict[str, float]) -> None:
-        self._step = step
-        self._seconds = seconds
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._step, name)
-
-    def _timed(self, part: str, method: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        before = time.perf_counter()
-        result = method(*args, **named)
-        self._seconds[part] += time.perf_counter() - before
-        return result
-
-    def draw(self, *args: Any, **named: Any) -> Any:
-        return self._timed("draw", self._step.draw, *args, **named)
-
-    def search(self, features: Any, sample: Any, purpose: str = "search") -> Any:
-        return self._timed(purpose, self._step.search, features, sample, purpose)
-
-    def edges(self, stumps: Any, sample: Any, purpose: str = "search") -> Any:
-        return self._timed(purpose, self._step.edges, stumps, sample, purpose)
-
-
-@dataclass
-class RoundTimes:
-    """Seconds of each round, and of its parts, of one strategy."""
-
-    strategy: str
-    seconds: list[float] = field(default_factory=list)
-    parts: dict[str, list[float]] = field(default_factory=lambda: {part: [] for part in PARTS})
-
-    def share(self, part: str) -> float:
-        """Share of all the time that went into a part."""
-        return sum(self.parts[part]) / sum(self.seconds)
-
-
-def time_rounds(
-    problem: Problem,
-    strategies: Sequence[str],
-    n_rounds: int,
-    progress: Progress | None = None,
-    weights: str = "uniform",
-) -> list[RoundTimes]:
-    """Train all strategies at once, a round of each in turn; the baseline is always among them.
-
-    Compiling is done before; the first rounds of every strategy are timed like all others.
+    Parameters
+    ----------
+    sizes : Sizes
+    strategies : sequence of str
+        Those whose rounds are timed.
+    problem : Problem, optional
+        Data for looks, bounds and rounds; made data of the sizes by default.
+    progress : callable, optional
+        Called as progress(stage, done, total).
     """
-    names = list(dict.fromkeys([BASELINE, *strategies]))
 
-    def booster(name: str) -> tuple[Booster, _Clock]:
-        made = Booster(
-            problem.bank,
-            problem.rows,
-            problem.Y,
-            _Clock(make_strategy(name)),
-            n_rounds=n_rounds,
-            weights=weights,
-            rng=0,
-        )
-        clock = made.strategy
-        assert isinstance(clock, _Clock)
-        return made, clock
+    def __init__(
+        self,
+        sizes: Sizes,
+        strategies: Sequence[str],
+        problem: Problem | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.sizes = sizes
+        self.strategies = tuple(strategies)
+        self.progress = progress
+        self._problem = problem
 
-    for number, name in enumerate(names):
-        if progress is not None:
-            progress("compiling", number, len(names))
-        warm, _ = booster(name)
-        for _ in range(min(_WARM_UP, n_rounds)):
-            warm.next_round()
-    runs = [(RoundTimes(name), *booster(name)) for name in names]
-    for done in range(n_rounds):
-        for times, one, clock in runs:
-            if one.finished:
-                continue
-            before = time.perf_counter()
-            one.next_round()
-            seconds = time.perf_counter() - before
-            parts = clock.seconds_
-            parts["finish"] = seconds - sum(parts[part] for part in PARTS if part != "finish")
-            times.seconds.append(seconds)
-            for part in PARTS:
-                times.parts[part].append(parts[part])
-        if progress is not None:
-            progress("rounds", done + 1, n_rounds)
-    return [times for times, _, _ in runs]
+    @property
+    def problem(self) -> Problem:
+        """Made when it is first asked for."""
+        if self._problem is None:
+            if self.progress is not None:
+                self.progress("making data", 0, 0)
+            sizes = self.sizes
+            self._problem = made_problem(sizes.examples, sizes.features, sizes.classes)
+        return self._problem
 
+    def run(self, name: str) -> Section:
+        """Time one of `SECTIONS`."""
+        return SECTIONS[name].run(self)
 
-def rounds_table(times: Sequence[RoundTimes]) -> Table:
-    """Milliseconds a round, the ratio to the baseline, and the share of each part."""
-    base = times[0]
-    rows = []
-    for one in times:
-        ms = np.array(one.seconds) * 1e3
-        n = min(len(one.seconds), len(base.seconds))
-        ratio = sum(one.seconds[:n]) / sum(base.seconds[:n])
-        rows.append(
-            (
-                one.strategy,
-                f"{ms.min():.2f}",
-                f"{np.median(ms):.2f}",
-                f"{ms.mean():.2f}",
-                f"{ratio:.2f}",
-                *(f"{100 * one.share(part):.1f}" for part in PARTS),
+    def run_again(self, found: Mapping[str, Section], passes: int) -> dict[str, Section]:
+        """Sections with ratios of so many passes, the one that has `found` them included.
+
+        A minute tells little of how ratios scatter from run to run. All sections of a pass come
+        before the next pass.
+        """
+        ratios = {name: [one.ratios] for name, one in found.items() if one.ratios}
+        for _ in range(passes - 1):
+            for name, before in ratios.items():
+                before.append(self.run(name).ratios)
+        return {
+            name: replace(
+                found[name],
+                ratios={key: over_passes([one[key] for one in series]) for key in series[0]},
             )
-        )
-    return Table(
-        f"a round: least, median and mean milliseconds, ratio of the means of {len(base.seconds):,}"
-        f" rounds to {base.strategy}, and the parts in percent",
-        ("strategy", "least", "median", "mean", "ratio", *PARTS),
-        tuple(rows),
+            for name, series in ratios.items()
+        }
+
+
+def problem_of(data: str, data_dir: str | None = None) -> Problem:
+    """The training rows of a data set with the features of its default families."""
+    loaded = load_dataset(data, data_dir=data_dir)
+    train, _ = loaded.split(0, 0)
+    families = default_families(loaded.X.shape[1:], column_names=loaded.columns)
+    bank = FeatureBank.build(families, loaded.X[train], n_jobs=-1)
+    return Problem(
+        loaded.name, bank, np.arange(len(train)), encode(loaded.y[train], loaded.n_classes)
     )
 
 
-class LookTime(NamedTuple):
-    """The least and the median time of a search, in nanoseconds a look."""
-
-    n_labels: int
-    n_features: int
-    n_examples: int
-    least: float
-    median: float
-
-
-def time_looks(
-    n_examples: int,
-    n_features: int,
-    n_labels: int,
-    *,
-    sample: int | None = None,
-    searches: int = 40,
-) -> LookTime:
-    """Time searches of `n_features` fresh features on all examples, or on a sample of them."""
-    problem = made_problem(n_examples, 8 * n_features, n_labels)
-    Y = problem.Y if n_labels > 2 else problem.Y[:, :1]
-    weights = SignedWeights(Y, initial_weights(Y, "balanced"), problem.rows)
-    searcher = Searcher(problem.bank, weights)
-    rng = np.random.default_rng(1)
-    if sample is None or sample >= n_examples:
-        rows, exact = weights.exact(), True
-    else:
-        from boostsample.sampling import SCHEMES
-
-        rows, exact = weights.draw(sample, SCHEMES["iid"], rng), False
-    n_rows = rows.values.size // weights.width
-    seconds = []
-    for _ in range(searches + 1):
-        features = rng.choice(problem.bank.n_features, n_features, replace=False)
-        before = time.perf_counter()
-        searcher.search(features, rows, exact)
-        seconds.append(time.perf_counter() - before)
-    looks = n_features * n_rows / 1e9
-    return LookTime(
-        n_labels,
-        n_features,
-        n_rows,
-        min(seconds[1:]) / looks,
-        float(np.median(seconds[1:])) / looks,
+def _looks(bench: Bench) -> Section:
+    sizes = bench.sizes
+    return looks_section(
+        bench.problem,
+        sizes.look_classes,
+        sizes.look_features,
+        sizes.look_sample,
+        sizes.searches,
+        bench.progress,
     )
 
 
-def looks_table(times: Sequence[LookTime]) -> Table:
-    """Nanoseconds a look."""
-    return Table(
-        "a look, threshold search included: least and median nanoseconds",
-        ("labels", "features", "examples", "least", "median"),
-        tuple(
-            (
-                str(one.n_labels),
-                f"{one.n_features:,}",
-                f"{one.n_examples:,}",
-                f"{one.least:.2f}",
-                f"{one.median:.2f}",
-            )
-            for one in times
+def _bounds(bench: Bench) -> Section:
+    sizes = bench.sizes
+    return bounds_section(
+        bench.problem, sizes.look_classes, sizes.stream_bytes, sizes.gathers, bench.progress
+    )
+
+
+def _rounds(bench: Bench) -> Section:
+    sizes = bench.sizes
+    return rounds_section(
+        bench.problem, bench.strategies, sizes.rounds, bench.progress, turn=sizes.turn
+    )
+
+
+def _growth(bench: Bench) -> Section:
+    sizes = bench.sizes
+    section, growth = growth_section(
+        bench.problem,
+        sizes.growth,
+        sizes.growth_features,
+        sizes.growth_sampled,
+        sizes.growth_classes,
+        sizes.sweeps,
+        bench.progress,
+    )
+    return replace(section, draw=functools.partial(growth_figure, growth))
+
+
+def _threads(bench: Bench) -> Section:
+    sizes = bench.sizes
+    return threads_section(
+        bench.problem,
+        sizes.thread_strategies,
+        sizes.threads,
+        sizes.rounds,
+        bench.progress,
+        turn=sizes.turn,
+    )
+
+
+def _bank(bench: Bench) -> Section:
+    n_jobs = [1, 2] if (os.cpu_count() or 1) > 1 else [1]
+    return bank_section(bench.sizes.images, bench.sizes.side, n_jobs, bench.progress)
+
+
+def _start(bench: Bench) -> Section:
+    sizes = bench.sizes
+    return start_section(sizes.start_strategies, sizes.start_repeats, bench.progress)
+
+
+class Kind(NamedTuple):
+    """A section, what it times, whether it runs unless others are named, and gives ratios."""
+
+    run: Callable[[Bench], Section]
+    summary: str
+    usual: bool = True
+    ratios: bool = True
+
+
+SECTIONS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "looks": Kind(_looks, "nanoseconds a look, and the share of its bound"),
+        "bounds": Kind(_bounds, "vector stores, memory, and the reads of laminating"),
+        "rounds": Kind(_rounds, "milliseconds a round of every strategy, and its parts"),
+        "growth": Kind(_growth, "cost as N, Q, T and K grow, with slopes"),
+        "threads": Kind(_threads, "what several threads gain over one"),
+        "bank": Kind(_bank, "building a feature bank, and opening it", ratios=False),
+        "start": Kind(
+            _start, "imports, and first fits with an empty cache", usual=False, ratios=False
         ),
-    )
+    }
+)
+"""By name, in the order in which they run."""
 
 
-def growth_table(sizes: Sequence[int], n_rounds: int, progress: Progress | None = None) -> Table:
-    """Rounds of the baseline as N grows, Q = 10 and T = N; the slope of each step, log to log."""
-    medians = []
-    for number, n in enumerate(sizes):
-        if progress is not None:
-            progress("growth", number, len(sizes))
-        problem = made_problem(n, 20, 10)
-        (times,) = time_rounds(problem, [], n_rounds)
-        medians.append(float(np.median(times.seconds)) * 1e3)
-    rows = []
-    for at, (n, ms) in enumerate(zip(sizes, medians, strict=True)):
-        slope = ""
-        if at:
-            slope = f"{np.log(ms / medians[at - 1]) / np.log(n / sizes[at - 1]):.2f}"
-        rows.append((f"{n:,}", f"{ms:.2f}", f"{1e6 * ms / (10 * n):.2f}", slope))
-    return Table(
-        f"a round of {BASELINE} as N grows: median milliseconds, nanoseconds a look, and the slope "
-        "since the line above (1 is linear)",
-        ("examples", "ms", "ns", "slope"),
-        tuple(rows),
-    )
+def chosen_sections(only: str | None, everything: bool) -> tuple[str, ...]:
+    """Names of sections in the order of `SECTIONS`: those of a list such as "looks,bank".
+
+    Raises
+    ------
+    SettingError
+        A name is unknown, none is given, or both a list and everything are asked for.
+    """
+    if only is None:
+        return tuple(name for name, kind in SECTIONS.items() if kind.usual or everything)
+    if everything:
+        raise SettingError(f"--only {only} and --all exclude each other; leave one of them out")
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    for name in names:
+        if name not in SECTIONS:
+            raise unknown("section", name, SECTIONS)
+    if not names:
+        raise SettingError(f"--only must name a section; there are: {', '.join(SECTIONS)}")
+    return tuple(name for name in SECTIONS if name in names)

@@ -80,11 +80,7 @@ def model_families(step: Step, n_components: int, noise: str) -> list[Mixture] |
     noises = [0.0] * len(edges)
     if noise == "deconvolved":
         noises = [noise_of(part, t, sample.exact) for part in edges]
-    return fit_mixtures(
-        edges,
-        n_components,
-        noise_variance=[np.full(part.size, v) for part, v in zip(edges, noises, strict=True)],
-    )
+    return fit_mixtures(edges, n_components, noise_variance=noises)
 
 
 def beliefs(step: Step, q: int, t: int, expected: float, mixtures: Sequence[Mixture]) -> None:

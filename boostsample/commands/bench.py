@@ -1,89 +1,208 @@
-"""`boostsample bench`: what looks and rounds cost on this machine."""
+"""`boostsample bench`: what looks, rounds and banks cost on this machine."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from boostsample.commands.output import print_table, say
-from boostsample.errors import SettingError
+from boostsample.errors import BoostSampleError, SettingError
+
+if TYPE_CHECKING:
+    from boostsample.experiments.bench_ratios import Section
+    from boostsample.experiments.bench_regression import Comparison, Reference
 
 __all__ = ["bench"]
 
 
 @click.command()
 @click.option(
+    "--only",
+    metavar="A,B",
+    help="Sections: looks, bounds, rounds, growth, threads, bank, start.  [default: all but start]",
+)
+@click.option("--all", "everything", is_flag=True, help="All sections; start takes a minute.")
+@click.option(
     "--data",
     metavar="NAME|PATH",
-    help="Time the rounds on a data set with its families.  [default: made data, 60,000 examples, "
-    "10 labels, 2,000 features]",
+    help="A data set with its families for looks, bounds and rounds.  [default: made data, 60,000 "
+    "examples, 10 classes, 2,000 features]",
 )
 @click.option("--data-dir", metavar="DIR", help="Folder of original data files.")
 @click.option(
     "--strategies",
     metavar="A,B",
-    help="Names, separated by commas.  [default: all but full]",
+    help="Strategies of rounds, separated by commas.  [default: all but full]",
 )
-@click.option("--rounds", default=200, show_default=True, metavar="N", help="Rounds to time.")
-@click.option("--growth", is_flag=True, help="Also time rounds from 10,000 to 2,000,000 examples.")
+@click.option("--rounds", type=int, metavar="N", help="Rounds of each strategy.  [default: 200]")
+@click.option(
+    "--jobs", type=int, metavar="N", help="Threads of the section threads.  [default: all cores]"
+)
+@click.option("--plot", metavar="FILE", help="Draw growth into an .svg, .png or .pdf file.")
+@click.option("--json", metavar="FILE", help="Write all numbers into a new .json file.")
+@click.option(
+    "--reference",
+    metavar="FILE",
+    help="Compare with the ratios of this file.  [default: those that ship with boostsample]",
+)
+@click.option(
+    "--keep",
+    metavar="FILE",
+    help="Time everything three times, and write the ratios into a .json file as a reference.",
+)
+@click.option("--fail-on-regression", is_flag=True, help="Exit with code 1 if a ratio is worse.")
 @click.option("--quiet", is_flag=True, help="No progress and no messages but errors.")
+@click.pass_context
 def bench(
+    context: click.Context,
+    only: str | None,
+    everything: bool,
     data: str | None,
     data_dir: str | None,
     strategies: str | None,
-    rounds: int,
-    growth: bool,
+    rounds: int | None,
+    jobs: int | None,
+    plot: str | None,
+    json: str | None,
+    reference: str | None,
+    keep: str | None,
+    fail_on_regression: bool,
     quiet: bool,
 ) -> None:
-    """Time looks and rounds, one thread, in ratios of this run.
+    """Time looks, rounds and banks on this machine, beside the bounds that it sets.
 
-    Strategies take turns round by round. A round's parts: what the strategy does of its own, its
-    draws, its searches, its modelling, and the loop's finish.
-    """
-    if rounds < 1:
-        raise SettingError(f"rounds must be at least 1, got {rounds}")
+    Costs are compared, as ratios of this run, with those of a reference. Strategies and sizes take
+    turns, since other work on the machine must hit all of them alike; leave it alone meanwhile.
+
+    \b
+    looks   nanoseconds a look, and the share of its bound
+    bounds  vector stores, memory, and the reads of laminating
+    rounds  milliseconds a round of every strategy, and its parts
+    growth  cost as N, Q, T and K grow, with slopes
+    threads what several threads gain over one
+    bank    building a feature bank, and opening it
+    start   imports, and first fits with an empty cache
+    """  # noqa: D301 - click takes the character itself for "leave these lines as they are"
     from boostsample.experiments.progress import Display
-    from boostsample.registry import make_strategy, strategy_names
 
-    names = [n for n in strategy_names() if n != "full"]
-    if strategies is not None:
-        names = [name.strip() for name in strategies.split(",")]
-    for name in names:
-        make_strategy(name)
-    with Display(quiet) as display:
+    if rounds is not None and rounds < 1:
+        raise SettingError(f"rounds must be at least 1, got {rounds}")
+    if jobs is not None and jobs < 2:
+        raise SettingError(f"jobs must be at least 2, since one thread stands beside, got {jobs}")
+    with ExitStack() as stack:
+        display = stack.enter_context(Display(quiet))
         display("starting", 0, 0)
         from boostsample.experiments import bench as timing
+        from boostsample.experiments import bench_record
+        from boostsample.experiments.bench_regression import reference_of
+        from boostsample.experiments.plots import check_picture, save_picture
 
-        if data is None:
-            problem = timing.made_problem(60_000, 2_000, 10)
-        else:
-            import numpy as np
+        sections = timing.chosen_sections(only, everything)
+        if plot is not None and "growth" not in sections:
+            raise SettingError(
+                f"--plot draws the section growth, but only {', '.join(sections)} would run; add "
+                "it to --only, or leave the plot out"
+            )
+        if keep is not None and not any(timing.SECTIONS[name].ratios for name in sections):
+            known = ", ".join(name for name, kind in timing.SECTIONS.items() if kind.ratios)
+            raise SettingError(
+                f"--keep needs a section with ratios, got {', '.join(sections)}; those with ratios "
+                f"are {known}"
+            )
+        names = _strategies(strategies)
+        picture = None if plot is None else check_picture(plot)
+        target = None if json is None else bench_record.check_file(json, new=True)
+        kept = None if keep is None else bench_record.check_file(keep, new=False)
+        earlier = _reference(reference, fail_on_regression)
+        sizes = timing.STANDARD
+        if rounds is not None:
+            sizes = replace(sizes, rounds=rounds)
+        if jobs is not None:
+            sizes = replace(sizes, threads=jobs)
+        problem = None if data is None else timing.problem_of(data, data_dir)
+        facts = bench_record.facts()
+        one = timing.Bench(sizes, names, problem, display)
+        found: dict[str, Section] = {}
+        stack.callback(_print_sections, facts, found)  # what was timed, even if the rest fails
+        stack.callback(display.close)
+        for name in sections:
+            found[name] = one.run(name)
+        again = {} if kept is None else one.run_again(found, timing.PASSES)
+    comparison = _compared(found, earlier)
+    if target is not None:
+        record = bench_record.record_of(found, facts)
+        bench_record.write({"command": ["boostsample", *context.obj], **record}, target)
+        say(f"numbers: {target}")
+    if kept is not None:
+        bench_record.write(reference_of(again, facts), kept)
+        say(f"reference: {kept}")
+    if picture is not None:
+        draw = found["growth"].draw
+        assert draw is not None
+        save_picture(draw(), picture)
+        say(f"plot: {picture}")
+    if fail_on_regression and comparison is not None and comparison.worse:
+        raise BoostSampleError(
+            f"{len(comparison.worse)} of {len(comparison.changes)} ratios are worse than the "
+            f"reference by more than their tolerance: "
+            f"{', '.join(f'{change.section}: {change.name}' for change in comparison.worse)}"
+        )
 
-            from boostsample.bank import FeatureBank
-            from boostsample.experiments.datasets import load_dataset
-            from boostsample.labels import encode
-            from boostsample.registry import default_families
 
-            loaded = load_dataset(data, data_dir=data_dir)
-            train, _ = loaded.split(0, 0)
-            families = default_families(loaded.X.shape[1:], column_names=loaded.columns)
-            bank = FeatureBank.build(families, loaded.X[train], n_jobs=-1)
-            labels = encode(loaded.y[train], loaded.n_classes)
-            problem = timing.Problem(bank, np.arange(len(train)), labels)
-        looks = []
-        for number, n_labels in enumerate((2, 10, 26, 100)):
-            display("looks", number, 4)
-            looks.append(timing.time_looks(60_000, 10, n_labels))
-            looks.append(timing.time_looks(60_000, 250, n_labels, sample=1_000, searches=10))
-        times = timing.time_rounds(problem, names, rounds, display)
-        grown = None
-        if growth:
-            sizes = (10_000, 30_000, 100_000, 300_000, 1_000_000, 2_000_000)
-            grown = timing.growth_table(sizes, 15, display)
+def _strategies(given: str | None) -> list[str]:
+    from boostsample.registry import make_strategy, strategy_names
+
+    if given is None:
+        return [name for name in strategy_names() if name != "full"]
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    for name in names:
+        make_strategy(name)
+    return names
+
+
+def _reference(path: str | None, needed: bool) -> Reference | None:
+    """The reference that was named, or the one of the package if it has one."""
+    from boostsample.experiments.bench_regression import REFERENCE, read_reference
+
+    if path is None and not REFERENCE.exists() and not needed:
+        return None
+    return read_reference(REFERENCE if path is None else Path(path))
+
+
+def _print_sections(facts: Mapping[str, Any], found: Mapping[str, Section]) -> None:
+    if not found:
+        return
+    machine, versions = facts["machine"], facts["versions"]
     say(
-        f"rounds on {data or 'made data'}: {len(problem.rows):,} examples, "
-        f"{problem.Y.shape[1]} labels, {problem.bank.n_features:,} features, one thread\n"
+        f"{machine['processor']}, {machine['cores']} cores, python {versions['python']}, numba "
+        f"{versions['numba']}, boostsample {versions['boostsample']}; one thread unless said "
+        "otherwise\n"
     )
-    print_table(timing.looks_table(looks))
-    print_table(timing.rounds_table(times))
-    if grown is not None:
-        print_table(grown)
+    for section in found.values():
+        for table in section.tables:
+            print_table(table)
+
+
+def _compared(found: Mapping[str, Section], reference: Reference | None) -> Comparison | None:
+    """Print how the ratios have changed."""
+    from boostsample.experiments.bench_regression import changes_table, compare
+
+    if reference is None:
+        return None
+    comparison = compare(found, reference)
+    if comparison.changes:
+        print_table(changes_table(comparison))
+        n_worse = len(comparison.worse)
+        say(
+            f"{n_worse or 'no'} ratio{'' if n_worse == 1 else 's'} of {len(comparison.changes)} "
+            f"worse than the reference of {reference.created[:10]} "
+            f"({reference.machine.get('processor', 'unknown processor')})\n"
+        )
+    for note in comparison.notes:
+        say(f"note: {note}\n")
+    return comparison

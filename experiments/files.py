@@ -1,0 +1,63 @@
+"""Files that appear whole or not at all, and survive a loss of power once they are there."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from boostsample.experiments.content import one_line
+
+__all__ = ["TEMPORARY", "atomic", "reason", "sync_folder"]
+
+TEMPORARY = ".tmp"
+"""How the names of files end that are being written; a killed process leaves them behind."""
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for writing that appears under its name only when it is complete.
+
+    It is written under a temporary name, flushed to the disk and renamed; then the folder is
+    flushed, too.
+
+    Raises
+    ------
+    OSError
+        It cannot be written; no trace of it is left then.
+    """
+    temporary = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}{TEMPORARY}")
+    try:
+        with temporary.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Flush the names in a folder to the disk, where the system can."""
+    if os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:  # some network file systems refuse this for folders
+        pass
+    finally:
+        os.close(handle)
+
+
+def reason(error: OSError) -> str:
+    """What went wrong with a file, in a few words."""
+    if isinstance(error, FileExistsError):
+        return f"'{error.filename}' is a file"
+    return error.strerror or one_line(error)
