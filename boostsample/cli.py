@@ -25,6 +25,7 @@ from boostsample.commands.group import Group
 from boostsample.commands.listing import list_names
 from boostsample.commands.output import say
 from boostsample.commands.plot import plot
+from boostsample.commands.race import race
 from boostsample.errors import BoostSampleError, SettingError
 
 __all__ = ["main"]
@@ -45,7 +46,7 @@ def cli(context: click.Context) -> None:
         say(context.get_help())
 
 
-for _command in (bench, cache, calibrate, compare, list_names, plot):
+for _command in (bench, cache, calibrate, compare, list_names, plot, race):
     cli.add_command(_command)
 
 

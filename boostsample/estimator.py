@@ -50,7 +50,8 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     random_state : int, RandomState instance or None, default None
         Seed of the strategy's stream.
     n_jobs : int, default 1
-        Threads that compute and bin the features; the result does not depend on it.
+        Threads that compute and bin the features, and share each search and each pass over all
+        examples; -1 is all cores. The result does not depend on it, to the bit.
     bank : {"memory", "disk", "lazy"}, default "memory"
         Where the features are: in memory; in files that are mapped into it and kept for the next
         fit of the same families on the same data (``boostsample cache``); or computed when they are

@@ -1,32 +1,25 @@
-"""The main job: strategies on one data set at an equal budget of looks, results at the marks.
+"""The main job: strategies on data sets at an equal budget of looks, results at the marks.
 
-`compare` trains every strategy of a plan in every repetition, on threads that share one feature
-bank (kernels release the GIL; processes would each copy the bank), and returns flat result rows.
-The rows depend on the plan alone, not on the number of threads; only their seconds do.
+`compare` and `run` have every cell of a plan trained that is not in the store yet and put the
+results together from the cells. There is one way, whatever the backend and wherever cells are kept:
+the rows depend on the plan alone; only their seconds do not.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from boostsample.banks import make_bank
-from boostsample.booster import Booster, Round
-from boostsample.errors import BoostSampleError, StrategyError
-from boostsample.experiments.content import one_line
+from boostsample.errors import DataError
+from boostsample.experiments.backends import Backend, open_backend
 from boostsample.experiments.datasets import Dataset
 from boostsample.experiments.plan import Plan, Prepared, prepare
 from boostsample.experiments.runs import LOOKS, RESULT_COLUMNS, Run
-from boostsample.experiments.scores import Scores
-from boostsample.experiments.tuning import Search, explanation
-from boostsample.labels import encode, error_percent
-from boostsample.learners import Term
+from boostsample.experiments.schedule import Progress, Schedule, orders_of
+from boostsample.experiments.store import MemoryStore, Store
+from boostsample.experiments.tasks import Search, searches_of
+from boostsample.experiments.tuning import explanation, keep
 
 __all__ = [
     "LOOKS",
@@ -34,17 +27,12 @@ __all__ = [
     "Comparison",
     "Progress",
     "Run",
+    "Shard",
     "compare",
+    "put_together",
     "run",
+    "run_all",
 ]
-
-Progress = Callable[[str, int, int], None]
-"""Called in the calling thread, some ten times a second: what is being done, done, total."""
-
-_POLL = 0.1
-_WARM_UP = 2
-"""Rounds that compile what a strategy uses before anything is timed; models start in the second."""
-_CURVE_POINTS = 40
 
 
 @dataclass(frozen=True)
@@ -102,10 +90,25 @@ class Comparison:
         return (*self.prepared.notes, *([tuning] if tuning else []), *early)
 
 
+@dataclass(frozen=True)
+class Shard:
+    """The cells that are one process's share: number `index` of `count`, from 1 on.
+
+    Cells are dealt out in the order of their keys, so that all processes agree without a word.
+    """
+
+    index: int
+    count: int
+
+    def mine(self, keys: Sequence[str]) -> set[str]:
+        """The keys of this share."""
+        return set(sorted(set(keys))[self.index - 1 :: self.count])
+
+
 def compare(
     data: Dataset, plan: Plan | None = None, progress: Progress | None = None
 ) -> Comparison:
-    """Compare strategies on a data set.
+    """Compare strategies on a data set, in memory.
 
     Parameters
     ----------
@@ -132,181 +135,92 @@ def compare(
 
 
 def run(prepared: Prepared, progress: Progress | None = None) -> Comparison:
-    """Train everything that was prepared; repetitions of the same split share one feature bank."""
-    report = progress or (lambda stage, done, total: None)
-    plan = prepared.plan
-    searches = [
-        Search(
-            [
-                Run(variant, repetition, prepared.budget(one, repetition), one)
-                for one in variant.trained
-            ],
-            plan.marks,
-        )
-        for variant in prepared.variants
-        for repetition in range(plan.repeats)
-    ]
-    runs = [one for search in searches for one in search.runs]
-    total = len(runs) * plan.n_rounds
-
-    def tick() -> None:
-        report("boosting", sum(one.n_rounds for one in runs), total)
-
-    for n_done, repetitions in enumerate(_same_split(prepared)):
-        split = _Split(prepared, repetitions[0], report)
-        if n_done == 0:
-            split.compile([one for one in runs if one.repetition == 0], report)
-        tasks = [
-            partial(split.train, search, number)
-            for search in searches
-            if search.repetition in repetitions
-            for number in range(len(search.runs))
-        ]
-        _in_threads(tasks, _n_threads(plan.n_jobs or 1), tick)
-    report("boosting", total, total)
-    return Comparison(prepared, [search.kept for search in searches])
+    """Train everything that was prepared, in threads, and keep it in memory."""
+    with open_backend("threading", prepared.plan.n_jobs) as backend:
+        (comparison,) = run_all([prepared], MemoryStore(), backend, progress)
+    return comparison
 
 
-def _same_split(prepared: Prepared) -> list[list[int]]:
-    """Repetitions, those with the same training rows together."""
-    groups: list[list[int]] = []
-    for repetition, (train_rows, _) in enumerate(prepared.splits):
-        if groups and np.array_equal(train_rows, prepared.splits[groups[-1][0]][0]):
-            groups[-1].append(repetition)
-        else:
-            groups.append([repetition])
-    return groups
+def run_all(
+    prepared: Sequence[Prepared],
+    store: Store,
+    backend: Backend,
+    progress: Progress | None = None,
+    left: Callable[[float | None], None] | None = None,
+    shard: Shard | None = None,
+) -> list[Comparison]:
+    """Train the cells that the store lacks; the comparisons, one a data set.
 
+    Parameters
+    ----------
+    prepared : sequence of Prepared
+        One a data set.
+    store : Store
+    backend : Backend
+    progress : callable, optional
+        See `Progress`.
+    left : callable, optional
+        Called with the seconds that the rest will take, None as long as that is not known.
+    shard : Shard, optional
+        Train only these cells. Where others are missing then, the result is empty.
 
-def _n_threads(n_jobs: int) -> int:
-    import joblib
-
-    return int(joblib.cpu_count()) if n_jobs == -1 else n_jobs
-
-
-class _Stopped(Exception):
-    """Another run has failed, or the user wants to stop."""
-
-
-class _Split:
-    """One way to split the data, with its feature bank; shared by threads, never changed."""
-
-    def __init__(self, prepared: Prepared, repetition: int, report: Progress) -> None:
-        data, plan = prepared.data, prepared.plan
-        self.prepared = prepared
-        self.train_rows, self.test_rows = prepared.splits[repetition]
-        self.bank = make_bank(
-            plan.bank.name,
-            prepared.families,
-            data.X,
-            self.train_rows,
-            progress=partial(report, "features"),
-            n_jobs=_n_threads(plan.n_jobs or -1),
-            name=data.name,
-            **plan.bank.settings,
-        )
-        self.labels = encode(data.y[self.train_rows], data.n_classes)
-        self.truth = data.y[self.test_rows]
-        self.curve: set[int] = set()
-        if plan.curves:
-            curve = np.geomspace(1, plan.n_rounds, min(_CURVE_POINTS, plan.n_rounds))
-            self.curve = set(np.rint(curve).astype(int).tolist())
-
-    def booster(self, one: Run, rng: np.random.SeedSequence | int) -> Booster:
-        """A loop that has not begun."""
-        plan = self.prepared.plan
-        return Booster(
-            self.bank,
-            self.train_rows,
-            self.labels,
-            one.trained.strategy(),
-            n_rounds=plan.n_rounds,
-            budget=one.budget,
-            weights=plan.weights,
-            rng=np.random.default_rng(rng),
-        )
-
-    def compile(self, runs: Sequence[Run], report: Progress) -> None:
-        """Do the first rounds of each strategy for nothing, so that no compiling is timed."""
-        for n_done, one in enumerate(runs):
-            report("compiling", n_done, len(runs))
-            booster = self.booster(one, 0)
-            while booster.round < _WARM_UP and not booster.finished:
-                _next_round(booster, one)
-        report("compiling", len(runs), len(runs))
-
-    def train(self, search: Search, number: int, stop: threading.Event) -> None:
-        """Fill in one run of a search; with the last one, score the run that is kept."""
-        data, plan = self.prepared.data, self.prepared.plan
-        one = search.runs[number]
-        booster = self.booster(one, one.trained.stream(data.name, plan.seed, one.repetition))
-        terms: list[list[Term]] = []
-        points = {*plan.marks, *search.charged}
-        while not booster.finished:
-            if stop.is_set():
-                raise _Stopped
-            done = _next_round(booster, one)
-            one.add(done, plan.history)
-            terms.append(done.terms)
-            if one.n_rounds in points or booster.finished:
-                one.note_spent()
-        kept = search.finish(number, terms)
-        if kept is not None:
-            self._score(search.kept, kept, points | self.curve, stop)
-            search.kept.make_rows(data.name, plan.marks)
-
-    def _score(
-        self, one: Run, rounds: list[list[Term]], points: set[int], stop: threading.Event
-    ) -> None:
-        """Take the test errors, which choose nothing: they are not known before the end."""
-        scores = Scores(self.bank, self.test_rows, self.labels.shape[1])
-        for stumps, terms in enumerate(rounds, start=1):
-            if stop.is_set():
-                raise _Stopped
-            scores.add(terms)
-            if stumps in points or stumps == one.n_rounds:
-                one.errors[stumps] = error_percent(scores.current(), self.truth)
-
-
-def _next_round(booster: Booster, one: Run) -> Round:
-    """One round; what a strategy trips over is told with its name and place."""
-    try:
-        return booster.next_round()
-    except (BoostSampleError, MemoryError):
-        raise
-    except Exception as error:
-        raise StrategyError(
-            f"strategy {one.trained.label!r} failed in round {booster.round + 1} of repetition "
-            f"{one.repetition}: {type(error).__name__}: {one_line(error)}"
-        ) from error
-
-
-def _in_threads(
-    tasks: Sequence[Callable[[threading.Event], None]], n_threads: int, tick: Callable[[], None]
-) -> None:
-    """Do the tasks in threads, calling `tick` in this one meanwhile.
-
-    The first task that failed, in the order of the tasks, is the one whose error is raised; the
-    others stop at the end of their round.
+    Raises
+    ------
+    BoostSampleError
+        A cell failed or could not be kept; those that were finished before are in the store.
     """
-    stop = threading.Event()
-    pool = ThreadPoolExecutor(n_threads)
-    futures: list[Future[None]] = []
+    report = progress or (lambda stage, done, total: None)
+    schedule = Schedule(store, backend, report, left or (lambda seconds: None))
+    searches = [searches_of(one) for one in prepared]
+    orders = [orders_of(*both) for both in zip(prepared, searches, strict=True)]
+    if shard is not None:
+        mine = shard.mine([order.task.key for part in orders for order in part])
+        orders = [[order for order in part if order.task.key in mine] for part in orders]
     try:
-        for task in tasks:
-            futures.append(pool.submit(task, stop))
-        waiting = set(futures)
-        while waiting:
-            done, waiting = wait(waiting, _POLL, FIRST_EXCEPTION)
-            tick()
-            if any(future.exception() for future in done):
-                stop.set()
-                break
-    except BaseException:  # Ctrl-C may come at any line: never wait for whole runs then
-        stop.set()
-        raise
+        missing = [schedule.missing(part) for part in orders]
+        schedule.run(list(zip(prepared, missing, strict=True)))
     finally:
-        pool.shutdown(cancel_futures=True)
-    for future in futures:
-        if not future.cancelled() and not isinstance(future.exception(), _Stopped):
-            future.result()
+        store.close()
+    return put_together(prepared, searches, store, complete=shard is None)
+
+
+def put_together(
+    prepared: Sequence[Prepared],
+    searches: Sequence[Sequence[Search]],
+    store: Store,
+    *,
+    complete: bool,
+) -> list[Comparison]:
+    """The comparisons that the cells of a store make; none while cells are missing.
+
+    Raises
+    ------
+    DataError
+        Cells are missing though they should be `complete`: somebody removed or damaged them.
+    """
+    comparisons = []
+    for one, part in zip(prepared, searches, strict=True):
+        runs = []
+        for search in part:
+            try:
+                kept = keep(_runs(search, store), len(search.tasks), one.plan.marks)
+            except LookupError as error:
+                if not complete:
+                    return []
+                raise DataError(
+                    f"the cell {error.args[0]} was there a moment ago and cannot be used now; run "
+                    "the same command again"
+                ) from None
+            kept.make_rows(one.data.name, one.plan.marks)
+            runs.append(kept)
+        comparisons.append(Comparison(one, runs))
+    return comparisons
+
+
+def _runs(search: Search, store: Store) -> Iterator[Run]:
+    """The runs of a search; LookupError for the first one that is not there."""
+    for task in search.tasks:
+        cell = store.load(task)
+        if cell is None:
+            raise LookupError(task.file_name)
+        yield Run(search.variant, search.repetition, task.budget, task.variant, cell)

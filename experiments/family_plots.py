@@ -123,7 +123,8 @@ def _mean_share(counts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 def _sizes(results: Results) -> dict[str, int]:
     """Number of features of each family, as far as the settings tell."""
-    families = results.settings.get("families", [])
+    data_sets = results.settings.get("data_sets", [])
+    families = [family for data in data_sets for family in data.get("families", [])]
     return {str(family["name"]): int(family["n_features"]) for family in families}
 
 

@@ -6,12 +6,13 @@ splits, and whether every strategy can run at all. Nothing here trains.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,10 @@ from boostsample.banks import bank_settings
 from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
 from boostsample.experiments.content import check_count, one_line
 from boostsample.experiments.datasets import Dataset
+from boostsample.experiments.faults import Faults
 from boostsample.experiments.variants import Alternatives, Variant, parse_names
 from boostsample.family import Family
+from boostsample.learners import LEARNERS
 from boostsample.registry import default_families
 from boostsample.strategy import FamilyInfo, Pool
 from boostsample.weights import WEIGHT_INITS
@@ -78,15 +81,15 @@ class Plan:
         each strategy takes by default, 10 N but for `full`.
     weights : {"uniform", "balanced"}
         Initial label weights.
+    learner : str
+        What a round makes of stumps, see `boostsample.learners`.
     seed : int
         Of splits, drawn families and all streams.
     n_jobs : int or None
-        Threads: runs trained at once, and blocks of features computed at once; -1 is all cores.
-        None: all cores for the features, then one run at a time, so that its seconds are its own.
+        Runs trained at once, and blocks of features computed at once; -1 is all cores. None: all
+        cores for the features, then one run at a time, so that its seconds are its own.
     history : bool
         Whether to keep the history rows.
-    curves : bool
-        Whether to take the test error at more stumps than the marks, for plots.
     tune : bool
         Whether to search the settings of the strategies that have a `Strategy.tuning_grid` or were
         given alternatives, see `boostsample.experiments.tuning`. The others run as they are.
@@ -105,10 +108,10 @@ class Plan:
     repeats: int = 3
     budget: str | int | None = None
     weights: str = "uniform"
+    learner: str = "stump"
     seed: int = 0
     n_jobs: int | None = None
     history: bool = False
-    curves: bool = False
     tune: bool = False
     bank: Variant = field(default_factory=partial(Variant, "memory"))
 
@@ -127,6 +130,8 @@ class Plan:
             raise SettingError(f"jobs must be 1 or more, or -1 for all cores, got {self.n_jobs}")
         if self.weights not in WEIGHT_INITS:
             raise unknown("initial weights", self.weights, WEIGHT_INITS)
+        if self.learner not in LEARNERS:
+            raise unknown("learner", self.learner, LEARNERS)
         if self.budget is not None:
             _budget(self.budget)
         bank_settings(self.bank.name, self.bank.settings)
@@ -204,6 +209,15 @@ class Prepared:
         """F."""
         return sum(family.n_features for family in self.families)
 
+    @cached_property
+    def digest(self) -> str:
+        """A checksum of all examples and labels."""
+        digest = hashlib.sha256()
+        for array in (self.data.X, self.data.y):
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
     def pool(self, repetition: int) -> Pool:
         """What strategies look at in a repetition."""
         sizes = [family.n_features for family in self.families]
@@ -238,15 +252,17 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
     everything = Prepared(data, plan, families, wanted, splits, ())
     if plan.bank.name == "memory":
         _check_memory(everything)
-    kept, notes = [], []
+    kept, notes, faults = [], [], Faults()
     for variant in wanted:
         reason = _left_out(variant, everything, named)
         if reason:
             notes.append(reason)
         else:
             for one in variant.trained:
-                _check_start(one, everything)
+                with faults.at(""):
+                    _check_start(one, everything)
             kept.append(variant)
+    faults.raise_all()
     if not kept:
         raise SettingError(f"no strategy is left to compare: {notes[0]}")
     if plan.tune and not any(variant.grid for variant in kept):

@@ -106,8 +106,7 @@ class _Curves:
 def comparison_figure(comparison: Comparison) -> Figure:
     """Loss and test error against stumps, one curve a strategy, bands of one std over repetitions.
 
-    The test error has points where it was taken: at the marks, and between them if the plan has
-    `curves`.
+    The test error has points where it was taken: at the marks, and between them.
     """
     prepared = comparison.prepared
     curves = []
@@ -127,8 +126,10 @@ def results_figure(results: Results) -> Figure:
         The results have no rows, or rows of some repetitions are missing.
     """
     cells: dict[str, dict[int, dict[int, Mapping[str, Any]]]] = {}
+    several = len({row["data"] for row in results.rows}) > 1
     for row in results.rows:
-        cells.setdefault(label_of(row), {}).setdefault(row["repetition"], {})[row["stumps"]] = row
+        label = f"{row['data']}: {label_of(row)}" if several else label_of(row)
+        cells.setdefault(label, {}).setdefault(row["repetition"], {})[row["stumps"]] = row
     curves = []
     for label, runs in cells.items():
         marks = sorted(next(iter(runs.values())))

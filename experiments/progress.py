@@ -9,10 +9,27 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Display"]
+__all__ = ["Display", "duration"]
 
 _PAUSE = 10.0
 """Seconds between two lines of progress where no terminal shows a bar."""
+
+
+def duration(seconds: float) -> str:
+    """A time in the two largest units that it has, the rest left out.
+
+    >>> duration(4.2), duration(100), duration(7300), duration(200_000)
+    ('4 s', '1 min 40 s', '2 h 1 min', '2 d 7 h')
+    """
+    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+    rest = max(round(seconds), 0)
+    parts: list[str] = []
+    for name, size in units:
+        number, rest = divmod(rest, size)
+        if number or parts:
+            parts.append(f"{number} {name}")
+    shown = [part for part in parts[:2] if not part.startswith("0 ")]
+    return " ".join(shown) or "0 s"
 
 
 class _Messages(logging.Handler):
@@ -42,6 +59,7 @@ class Display:
         self._task: Any = None
         self._stage = ""
         self._told = 0.0
+        self._seconds: float | None = None
         self._log = logging.getLogger("boostsample")
         self._log_level = self._log.level
         self._messages = _Messages(self.say)
@@ -59,7 +77,7 @@ class Display:
                 progress.BarColumn(),
                 progress.MofNCompleteColumn(),
                 progress.TimeElapsedColumn(),
-                progress.TimeRemainingColumn(),
+                progress.TextColumn("{task.fields[left]}"),
                 console=Console(stderr=True),
                 transient=True,
             )
@@ -94,18 +112,25 @@ class Display:
         if self._quiet:
             return
         begins, self._stage = stage != self._stage, stage
+        if begins:
+            self._seconds = None
+        left = "" if self._seconds is None else f"about {duration(self._seconds)} left"
         if self._bar is not None:
             if begins and self._task is not None:
                 self._bar.remove_task(self._task)
             if begins:
-                self._task = self._bar.add_task(stage, total=total or None)
-            self._bar.update(self._task, completed=done, total=total or None)
+                self._task = self._bar.add_task(stage, total=total or None, left="")
+            self._bar.update(self._task, completed=done, total=total or None, left=left)
             return
         now = time.monotonic()
         if begins or now - self._told >= _PAUSE:
             self._told = now
             share = f": {done:,} of {total:,} ({100 * done // total} %)" if total else ""
-            self._line(f"{stage}{share}")
+            self._line(f"{stage}{share}{f', {left}' if left and total else ''}")
+
+    def left(self, seconds: float | None) -> None:
+        """Say how long the rest will take, from the next progress on; None if that is unknown."""
+        self._seconds = seconds
 
     @staticmethod
     def _line(text: str) -> None:

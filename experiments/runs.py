@@ -1,4 +1,4 @@
-"""One strategy trained in one repetition, and the result rows that are made of it."""
+"""One strategy in one repetition as a comparison shows it: its cell, and the result rows of it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from boostsample.booster import Round
+from boostsample.experiments.cells import LOOKS, Cell
 from boostsample.experiments.variants import CHARGED, Variant
 
-__all__ = ["LOOKS", "RESULT_COLUMNS", "Run", "Tuning"]
+__all__ = ["LOOKS", "RESULT_COLUMNS", "Run", "Tuning", "charged_stumps"]
 
 RESULT_COLUMNS = (
     "data",
@@ -23,8 +23,6 @@ RESULT_COLUMNS = (
     "looks",
     "seconds",
 )
-LOOKS = ("search", "modelling", "finish")
-"""What looks are spent on; the finish stands outside the budget."""
 
 
 @dataclass(frozen=True)
@@ -65,26 +63,11 @@ class Run:
         Looks a search.
     trained : Variant
         The strategy as it was trained: `variant` itself, or one of its grid.
-    n_rounds : int
-        Rounds done.
+    cell : Cell
+        What was measured.
     rows : list of dict
         One result row a mark, with `RESULT_COLUMNS`; for a tuned strategy a second one with the
         search charged to it.
-    loss : list of float
-        log10 of the exponential loss after each round.
-    errors : dict of int to float
-        Test error in percent by number of stumps, at the marks and the points of the curve.
-    looks : dict of str to int
-        Looks in all rounds, for each of `LOOKS`.
-    seconds : float
-        Training time, evaluation apart.
-    spent : dict of int to (int, float)
-        Looks (search and modelling) and seconds by number of stumps, where they were asked for and
-        at the end.
-    stopped : str
-        Why training ended before the last mark; empty if it did not.
-    history : list of dict
-        History rows, if the plan asked for them.
     tuning : Tuning or None
         For the kept run of a tuned strategy, the search that it comes from.
     """
@@ -93,15 +76,8 @@ class Run:
     repetition: int
     budget: int
     trained: Variant
-    n_rounds: int = 0
+    cell: Cell = field(repr=False)
     rows: list[dict[str, Any]] = field(default_factory=list)
-    loss: list[float] = field(default_factory=list)
-    errors: dict[int, float] = field(default_factory=dict)
-    looks: dict[str, int] = field(default_factory=lambda: dict.fromkeys(LOOKS, 0))
-    seconds: float = 0.0
-    spent: dict[int, tuple[int, float]] = field(default_factory=dict)
-    stopped: str = ""
-    history: list[dict[str, Any]] = field(default_factory=list)
     tuning: Tuning | None = None
 
     @property
@@ -110,28 +86,54 @@ class Run:
         name = self.variant.label if self.variant.grid else self.variant.name
         return {"strategy": name, "settings": self.trained.settings_text}
 
-    def add(self, done: Round, keep_history: bool) -> None:
-        """Take in one more round."""
-        for row in done.rows:
-            for purpose in LOOKS:
-                self.looks[purpose] += row[f"looks_{purpose}"]
-            self.seconds += row["seconds"]
-        self.n_rounds += 1
-        self.loss.append(done.rows[-1]["log10_loss"])
-        self.stopped = done.rows[-1]["stopped"]
-        if keep_history:
-            self.history.extend(done.rows)
+    @property
+    def n_rounds(self) -> int:
+        """Rounds done."""
+        return self.cell.n_rounds
 
-    def note_spent(self) -> None:
-        """Remember what was spent up to the present number of stumps."""
-        self.spent[self.n_rounds] = (
-            self.looks["search"] + self.looks["modelling"],
-            self.seconds,
-        )
+    @property
+    def loss(self) -> list[float]:
+        """log10 of the exponential loss after each round."""
+        losses: list[float] = self.cell.loss.tolist()
+        return losses
+
+    @property
+    def final_loss(self) -> float:
+        """log10 of the exponential loss at the end."""
+        return self.cell.loss_at[self.n_rounds]
+
+    @property
+    def errors(self) -> dict[int, float]:
+        """Test error in percent by number of stumps, at the marks and the points of the curve."""
+        return self.cell.errors
+
+    @property
+    def looks(self) -> dict[str, int]:
+        """Looks in all rounds, for each of `LOOKS`."""
+        return {purpose: int(self.cell.looks(purpose)[-1]) for purpose in LOOKS}
+
+    @property
+    def seconds(self) -> float:
+        """Training time, evaluation apart."""
+        return float(self.cell.seconds[-1])
+
+    @property
+    def stopped(self) -> str:
+        """Why training ended before the last mark; empty if it did not."""
+        return str(self.cell.about["stopped"])
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """History rows, if the plan asked for them."""
+        return self.cell.history or []
 
     def spent_at(self, stumps: int) -> tuple[int, float]:
-        """Looks and seconds up to a number of stumps; to its end for a run that ended before."""
-        return self.spent[min(stumps, self.n_rounds)] if stumps else (0, 0.0)
+        """Looks (search and modelling) and seconds up to a number of stumps, or to the end."""
+        if not stumps:
+            return 0, 0.0
+        at = min(stumps, self.n_rounds) - 1
+        looks = sum(int(self.cell.looks(purpose)[at]) for purpose in LOOKS if purpose != "finish")
+        return looks, float(self.cell.seconds[at])
 
     def make_rows(self, data: str, marks: tuple[int, ...]) -> None:
         """Fill in the result rows; a run that ended early repeats its last state."""
@@ -148,10 +150,10 @@ class Run:
         return {
             "data": data,
             **self.row_names,
-            "learner": "stump",
+            "learner": self.cell.facts["learner"],
             "repetition": self.repetition,
             "stumps": mark,
-            "log10_loss": self.loss[at - 1] if at else math.nan,
+            "log10_loss": self.cell.loss_at[at] if at else math.nan,
             "test_error": self.errors[at] if at else math.nan,
             "looks": looks,
             "seconds": seconds,

@@ -4,8 +4,8 @@
 range of parameters and keeping only the results of the run with the smallest final Boosting loss."
 This is done in each repetition, on the same training examples and with each setting's own stream,
 so that the kept run is the very run that its settings give without tuning. The final loss is the
-training loss at the last mark; test examples play no part, and rejected runs are not even scored
-on them. The first setting of the grid wins a tie.
+training loss at the last mark; test examples play no part. The first setting of the grid wins a
+tie. Each run is a cell of its own: which one is kept is found out when all of them are there.
 
 A search over M settings costs M times the looks of one run, "around one order of magnitude" in the
 paper, and two sets of result rows tell of both sides:
@@ -19,86 +19,47 @@ paper, and two sets of result rows tell of both sides:
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from boostsample.experiments.runs import LOOKS, Run, Tuning, charged_stumps
 from boostsample.experiments.variants import Variant
-from boostsample.learners import Term
 
-__all__ = ["Search", "explanation", "tuning_record"]
+__all__ = ["explanation", "keep", "tuning_record"]
 
 
-class Search:
-    """The runs of one strategy in one repetition, of which the best is kept.
-
-    A strategy that is not tuned has a single run. Only the best run so far keeps its losses,
-    history and stumps.
+def keep(runs: Iterable[Run], n_runs: int, marks: tuple[int, ...]) -> Run:
+    """The run with the smallest loss at its end, with the search that it comes from.
 
     Parameters
     ----------
-    runs : sequence of Run
-        One for each setting of the grid, in its order.
+    runs : iterable of Run
+        One for each setting of the grid, in its order; they are taken one by one, and no more than
+        two are held at once.
+    n_runs : int
+        How many these are; a single one is no search.
     marks : tuple of int
         Numbers of stumps at which results are taken.
     """
-
-    def __init__(self, runs: Sequence[Run], marks: tuple[int, ...]) -> None:
-        self.runs = tuple(runs)
-        self.charged = tuple(charged_stumps(mark, len(runs)) for mark in marks)
-        self.repetition = runs[0].repetition
-        self._finals: dict[int, float] = {}
-        self._best = -1
-        self._terms: list[list[Term]] = []
-        self._lock = threading.Lock()
-
-    @property
-    def kept(self) -> Run:
-        """The best run so far; the final one once all are finished."""
-        return self.runs[self._best]
-
-    def finish(self, number: int, terms: list[list[Term]]) -> list[list[Term]] | None:
-        """Take in a run that has ended; may be called from several threads, in any order.
-
-        Parameters
-        ----------
-        number : int
-            Which of `runs`.
-        terms : list of list of Term
-            Its stumps, by round.
-
-        Returns
-        -------
-        list of list of Term, or None
-            The stumps of the kept run when this was the last one to end.
-        """
-        with self._lock:
-            self._finals[number] = self.runs[number].loss[-1]
-            best = min(self._finals, key=lambda at: (self._finals[at], at))
-            for loser in {number, self._best} - {best, -1}:
-                self.runs[loser].loss, self.runs[loser].history = [], []
-            if best == number:
-                self._best, self._terms = number, terms
-            if len(self._finals) < len(self.runs):
-                return None
-        if len(self.runs) > 1:
-            self.kept.tuning = self._tuning()
-        return self._terms
-
-    def _tuning(self) -> Tuning:
-        runs = self.runs
-        spent = {}
-        for stumps in self.charged:
-            each = [one.spent_at(stumps) for one in runs]
-            spent[stumps] = (sum(looks for looks, _ in each), sum(seconds for _, seconds in each))
-        return Tuning(
-            losses=tuple(self._finals[number] for number in range(len(runs))),
-            budget=sum(one.budget for one in runs),
-            looks={purpose: sum(one.looks[purpose] for one in runs) for purpose in LOOKS},
-            seconds=sum(one.seconds for one in runs),
-            spent=spent,
-        )
+    kept: Run | None = None
+    losses: list[float] = []
+    budget, seconds = 0, 0.0
+    looks = dict.fromkeys(LOOKS, 0)
+    spent = {charged_stumps(mark, n_runs): (0, 0.0) for mark in marks}
+    for one in runs:
+        if kept is None or one.final_loss < kept.final_loss:
+            kept = one
+        losses.append(one.final_loss)
+        budget += one.budget
+        seconds += one.seconds
+        looks = {purpose: looks[purpose] + one.looks[purpose] for purpose in LOOKS}
+        for stumps, so_far in spent.items():
+            mine = one.spent_at(stumps)
+            spent[stumps] = (so_far[0] + mine[0], so_far[1] + mine[1])
+    assert kept is not None, "a strategy has at least one run"
+    if n_runs > 1:
+        kept.tuning = Tuning(tuple(losses), budget, looks, seconds, spent)
+    return kept
 
 
 def explanation(variants: Sequence[Variant], n_rounds: int) -> str:

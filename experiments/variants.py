@@ -19,7 +19,7 @@ from boostsample.errors import SettingError
 from boostsample.registry import make_strategy
 from boostsample.strategy import Strategy
 
-__all__ = ["CHARGED", "TUNED", "Alternatives", "Variant", "is_tuned", "parse_names"]
+__all__ = ["CHARGED", "TUNED", "Alternatives", "Variant", "is_tuned", "parse_names", "read_value"]
 
 TUNED = "*"
 """Follows the name of a strategy whose settings were searched, as in Table 2 of [DF11]."""
@@ -86,7 +86,7 @@ class Variant:
                 )
             if key in settings:
                 raise SettingError(f"{name}: {key} must be given once, got it twice in {text!r}")
-            read = [_value(part) for part in values]
+            read = [read_value(part) for part in values]
             settings[key] = Alternatives(tuple(read)) if len(read) > 1 else read[0]
         return cls(name, settings)
 
@@ -161,7 +161,8 @@ def is_tuned(name: str) -> bool:
     return TUNED in name
 
 
-def _value(text: str) -> Any:
+def read_value(text: str) -> Any:
+    """A setting's value from text: none, true, false, a number, else the text itself."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     try:

@@ -23,8 +23,10 @@ from boostsample.errors import DataError, SettingError
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.compare import RESULT_COLUMNS, compare
 from boostsample.experiments.datasets import load_dataset
+from boostsample.experiments.folder import ResultsFolder
 from boostsample.experiments.plan import Plan, Variant, parse_names, prepare
-from boostsample.experiments.results import ResultsFolder, read_results, settings_of
+from boostsample.experiments.record import settings_of
+from boostsample.experiments.results import read_results
 from boostsample.families import Columns
 from boostsample.family import Family
 from boostsample.kernels.search import GROUP
@@ -213,7 +215,7 @@ def test_settings_of_a_comparison_tell_the_bank(tmp_path: Path) -> None:
         )
         done = compare(load_dataset("chess(d=3,n=60)"), plan)
         with ResultsFolder(tmp_path / form) as folder:
-            folder.write(done.rows, settings_of(done))
+            folder.write(done.rows, settings_of([done]))
         told = read_results(tmp_path / form).settings["bank"]
         assert told == {"form": form, **BANKS[form], **settings}
     assert json.dumps(dict(BANKS["lazy"])) == '{"reference": 2048, "cache_bytes": 268435456}'

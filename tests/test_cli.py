@@ -19,7 +19,9 @@ import boostsample
 from boostsample import DataError, families
 from boostsample.cli import main
 from boostsample.experiments import compare as compare_module
-from boostsample.experiments import datasets
+from boostsample.experiments import datasets, grid_file
+from boostsample.experiments import grid as grid_module
+from boostsample.experiments import schedule as schedule_module
 from boostsample.experiments.results import read_results
 from boostsample.registry import strategy_names
 
@@ -45,7 +47,9 @@ def error_of(capsys: pytest.CaptureFixture[str]) -> str:
     (line,) = [
         line
         for line in captured.err.splitlines()
-        if not re.match(r"boostsample: (starting|features|compiling|boosting)", line)
+        if not re.match(
+            r"boostsample: (starting|looking for cells|features|compiling|boosting)", line
+        )
     ]
     assert line.startswith("boostsample: error: ")
     assert captured.out == ""
@@ -73,6 +77,7 @@ def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
         ("strategies", strategy_names()),
         ("families", FAMILIES),
         ("data", datasets.dataset_names()),
+        ("grids", grid_file.shipped_grids()),
     ]:
         assert main(["list", kind]) == 0
         lines = capsys.readouterr().out.splitlines()
@@ -81,7 +86,7 @@ def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"{kind}:" in everything
 
 
-@pytest.mark.parametrize("kind", ["strategies", "families", "data"])
+@pytest.mark.parametrize("kind", ["strategies", "families", "data", "grids"])
 def test_lists_import_nothing_slow(kind: str) -> None:
     code = (
         f"import sys; from boostsample.cli import main; main(['list', '{kind}'])\n"
@@ -142,15 +147,47 @@ def test_the_same_command_gives_the_same_rows(capsys: pytest.CaptureFixture[str]
     assert rows[0] == rows[1]
 
 
-def test_results_are_never_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_command_again_computes_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert main([*QUICK, "--results", "mine"]) == 0
-    before = {path: path.read_bytes() for path in Path("mine").iterdir()}
-    capsys.readouterr()
-    assert main([*QUICK, "--results", "mine"]) == 2
-    assert "must be new or empty, but 'mine' holds results.csv" in error_of(capsys)
-    assert {path: path.read_bytes() for path in Path("mine").iterdir()} == before
+    before = {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()}
+    assert len(before) == 3 + 5 * 2
+    table = capsys.readouterr().out
+    with monkeypatch.context() as patch:
+        patch.setattr(schedule_module.Schedule, "_submit", lambda *_: pytest.fail("it trained"))
+        assert main([*QUICK, "--results", "mine"]) == 0
+    assert capsys.readouterr().out == table
+    assert {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()} == before
     assert [main([*QUICK, "--quiet"]) for _ in range(3)] == [0, 0, 0]
     assert len(list(Path("results").iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--budget", "1000"], "budget was None, is 1000"),
+        (["--rounds", "2,8"], "rounds was 2,4, is 2,8"),
+        (["--rounds", "4"], "rounds was 2,4, is 4"),
+        (["--repeats", "1"], "repeats was 2, is 1"),
+        (["--seed", "1"], "seed was 0, is 1"),
+        (["--strategies", "full"], "chess(d=3,J=3,L=3,n=60) laminating 0 is not in the new one"),
+        (["--data", "chess(d=3,n=61)"], "is not in the new one"),
+    ],
+)
+def test_results_are_never_overwritten_by_those_of_another_grid(
+    capsys: pytest.CaptureFixture[str], change: list[str], message: str
+) -> None:
+    assert main([*QUICK, "--results", "mine"]) == 0
+    before = {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()}
+    capsys.readouterr()
+    args = QUICK if "--data" not in change else [QUICK[0], *QUICK[3:]]
+    assert main([*args, "--results", "mine", *change]) == 2
+    line = error_of(capsys)
+    assert "the results folder 'mine' holds another grid" in line
+    assert message in line
+    assert "name another folder" in line
+    assert {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()} == before
 
 
 def test_what_the_library_logs_is_shown(
@@ -164,7 +201,7 @@ def test_what_the_library_logs_is_shown(
         log.debug("a detail")
         return load(*args, **settings)
 
-    monkeypatch.setattr(datasets, "load_dataset", slowly)
+    monkeypatch.setattr(grid_module, "load_dataset", slowly)
     assert main(QUICK) == 0
     err = capsys.readouterr().err
     assert "boostsample: downloading https://example.org/x\n" in err
@@ -191,7 +228,7 @@ def test_a_budget_leaves_full_out_with_a_message(capsys: pytest.CaptureFixture[s
     assert f"note: {message} of 90;" in captured.out
     found = read_results("new")
     assert "full" not in {row["strategy"] for row in found.rows}
-    assert message in found.settings["notes"][0]
+    assert message in found.settings["data_sets"][0]["notes"][0]
 
 
 def test_laminating_has_the_lower_loss_on_mnist(
@@ -307,7 +344,7 @@ def test_a_results_folder_that_cannot_be_written_is_found_out_before_the_run(
 ) -> None:
     if place.startswith("/proc") and not Path("/proc/self").is_dir():
         pytest.skip("this system has no /proc")
-    monkeypatch.setattr(compare_module, "run", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(compare_module, "run_all", lambda *_: pytest.fail("it ran"))
     Path("file").write_text("mine")
     assert main([*QUICK, "--results", place]) == 1
     line = error_of(capsys)
@@ -319,7 +356,7 @@ def test_a_results_folder_that_cannot_be_written_is_found_out_before_the_run(
 def test_a_plot_that_cannot_be_written_is_found_out_before_the_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compare_module, "run", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(compare_module, "run_all", lambda *_: pytest.fail("it ran"))
     assert main([*QUICK, "--plot", "no/such/x.svg"]) == 1
     assert "the picture 'no/such/x.svg' cannot be written" in error_of(capsys)
     assert list(Path().iterdir()) == []

@@ -63,7 +63,7 @@ def errors(text: str) -> list[str]:
 def test_ctrl_c_ends_with_one_line_and_leaves_nothing(n_jobs: str) -> None:
     process = start(*LASTING, "--jobs", n_jobs)
     wait_for(process, b"boosting")
-    assert [path.name for path in Path("here").iterdir()] == ["incomplete"]
+    assert (Path("here") / "incomplete").is_file()
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
@@ -78,7 +78,7 @@ def test_a_killed_run_leaves_a_folder_that_says_so() -> None:
     wait_for(process, b"boosting")
     process.kill()
     process.communicate()
-    assert [path.name for path in Path("here").iterdir()] == ["incomplete"]
+    assert {path.name for path in Path("here").iterdir()} == {"cells", "grid.json", "incomplete"}
     assert "complete when settings.json is there" in Path("here/incomplete").read_text()
 
 
@@ -106,33 +106,39 @@ def test_output_that_cannot_be_written_is_told() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no size limit there")
-def test_a_disk_that_is_full_at_the_end_keeps_the_tables() -> None:
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))"
-    process = start(*QUICK, "--results", "new", "--quiet", before=limit)
+def test_a_disk_that_is_full_stops_the_run_and_says_what_to_do() -> None:
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))"
+    process = start(*QUICK, "--rounds", "900", "--results", "new", "--quiet", before=limit)
     out, err = process.communicate(timeout=120)
-    assert process.returncode == 1
+    assert (process.returncode, out) == (1, b"")
     assert re.fullmatch(
-        rb"boostsample: error: results.csv could not be written to 'new': File too large; nothing "
-        rb"is complete there, .*\n",
+        rb"boostsample: error: the cell chess.*npz could not be written to 'new/cells': File too "
+        rb"large; .* run the same command with the same --results again.*\n",
         err,
     )
-    assert b"log10 loss" in out
     assert list(Path().iterdir()) == []
 
 
-def test_a_rename_that_fails_keeps_the_tables(
+def test_a_rename_that_fails_at_the_end_keeps_the_tables(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
+    replace = os.replace
+
+    def fail(source: Any, target: Any) -> None:
+        if str(target).endswith("results.csv"):
+            raise PermissionError(13, "Permission denied")
+        replace(source, target)
 
     monkeypatch.setattr(os, "replace", fail)
     assert main([*QUICK, "--results", "new"]) == 1
     captured = capsys.readouterr()
     assert "results.csv could not be written to 'new': Permission denied" in captured.err
+    assert "its 10 cells are complete" in captured.err
     assert len(errors(captured.err)) == 1
     assert "test error" in captured.out
-    assert list(Path().iterdir()) == []
+    monkeypatch.setattr(os, "replace", replace)
+    assert main([*QUICK, "--results", "new"]) == 0
+    assert capsys.readouterr().out.startswith(captured.out)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +159,7 @@ def test_faults_are_one_line(
     def fail(*_: object) -> None:
         raise fault
 
-    monkeypatch.setattr(compare_module, "run", fail)
+    monkeypatch.setattr(compare_module, "run_all", fail)
     assert main(QUICK) == 1
     (line,) = errors(capsys.readouterr().err)
     assert re.match(f"boostsample: error: {message}", line)

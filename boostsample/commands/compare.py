@@ -1,28 +1,41 @@
-"""`boostsample compare`: strategies on a data set, results as tables and rows."""
+"""`boostsample compare`: strategies on data sets, results as tables and rows."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from boostsample.commands.output import print_table, say
+from boostsample.errors import SettingError
 
 if TYPE_CHECKING:
-    from boostsample.experiments.compare import Comparison
+    from boostsample.experiments.compare import Comparison, Shard
+    from boostsample.experiments.folder import ResultsFolder
+    from boostsample.experiments.grid import Grid
+    from boostsample.experiments.progress import Display
 
 __all__ = ["compare"]
 
 
 @click.command()
 @click.option(
+    "--grid",
+    metavar="NAME|FILE",
+    help="A grid that comes with the package (boostsample list grids), or a TOML file; options may "
+    "complete it, not contradict it.",
+)
+@click.option(
     "--data",
-    default="digits",
-    show_default=True,
+    multiple=True,
     metavar="NAME|PATH",
-    help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file.",
+    help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file; several by "
+    "giving it several times.  [default: digits]",
 )
 @click.option(
     "--data-dir", metavar="DIR", help="Folder of original data files; what it lacks is downloaded."
@@ -86,14 +99,29 @@ __all__ = ["compare"]
 @click.option(
     "--results",
     metavar="DIR",
-    help="A new or empty folder for the rows.  [default: results/<data>-<date and time>]",
+    help="Folder for the results: new, or one that was begun with the same settings; what is there "
+    "is not computed again.  [default: results/<data>-<date and time>]",
+)
+@click.option(
+    "--backend",
+    default="threading",
+    show_default=True,
+    metavar="NAME",
+    help="Where runs are trained: threading, serial, loky (processes), dask (a cluster of this "
+    "machine) or dask://HOST:PORT; the rows do not depend on it.",
 )
 @click.option(
     "--jobs",
     type=int,
     metavar="N",
-    help="Threads, -1 for all cores; the rows do not depend on it.  [default: all cores for the "
-    "features, then one run at a time so that its seconds are undisturbed]",
+    help="Runs trained at once, -1 for all cores; the rows do not depend on it.  [default: all "
+    "cores for the features, then one run at a time so that its seconds are undisturbed; loky and "
+    "dask: all cores]",
+)
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Train only the I-th of N shares of the runs, for job arrays that fill one folder.",
 )
 @click.option("--plot", metavar="FILE", help="Draw the curves into an .svg, .png or .pdf file.")
 @click.option("--history", is_flag=True, help="Write a row for each search, too.")
@@ -101,77 +129,145 @@ __all__ = ["compare"]
 @click.pass_context
 def compare(
     context: click.Context,
-    data: str,
+    /,
     data_dir: str | None,
-    strategies: tuple[str, ...],
-    tune: bool,
-    families: tuple[str, ...],
-    bank: str,
-    rounds: str,
-    repeats: int,
-    budget: str | None,
-    weights: str,
-    seed: int,
     results: str | None,
     jobs: int | None,
+    backend: str,
+    shard: str | None,
     plot: str | None,
-    history: bool,
     quiet: bool,
+    **_: Any,
 ) -> None:
-    """Compare strategies on a data set: loss, test error and looks.
+    """Compare strategies on data sets: loss, test error and looks.
 
     Without options: scikit-learn's digits, five strategies, three repetitions, 300 rounds. Prints
-    the tables and writes the rows that they are made of.
+    the tables and writes the rows that they are made of. Every run is kept as soon as it is
+    trained: the same command with the same --results does only what is missing.
     """
     from boostsample.experiments.progress import Display
 
     with ExitStack() as stack:
         display = stack.enter_context(Display(quiet))
         display("starting", 0, 0)
-        from boostsample.experiments.compare import run
-        from boostsample.experiments.datasets import load_dataset
-        from boostsample.experiments.plan import Plan, parse_marks, parse_names, prepare
+        from boostsample.experiments.backends import check_backend, open_backend
         from boostsample.experiments.plots import check_picture, comparison_figure, save_picture
-        from boostsample.experiments.results import ResultsFolder, settings_of
-        from boostsample.experiments.variants import Variant
+        from boostsample.experiments.record import grid_record
 
-        plan = Plan(
-            strategies=parse_names(strategies) if strategies else None,
-            families=parse_names(families) if families else None,
-            marks=parse_marks(rounds),
-            repeats=repeats,
-            budget=budget,
-            weights=weights,
-            seed=seed,
-            n_jobs=jobs,
-            history=history,
-            curves=plot is not None,
-            tune=tune,
-            bank=Variant.parse(bank),
-        )
+        grid = _grid(context)
+        grid = replace(grid, plan=replace(grid.plan, n_jobs=jobs))
+        share = None if shard is None else _shard(shard)
+        check_backend(backend, jobs)
         picture = None if plot is None else check_picture(plot)
-        folder = stack.enter_context(
-            ResultsFolder.new("results", Path(data).name.partition(".")[0])
-            if results is None
-            else ResultsFolder(results)
-        )
-        prepared = prepare(load_dataset(data, data_dir=data_dir, seed=seed), plan)
-        for note in prepared.notes:
-            display.say(note)
-        n_runs = sum(len(variant.trained) for variant in prepared.variants) * repeats
-        if n_runs > len(prepared.variants) * repeats:
-            display.say(f"tuning: {n_runs:,} runs of {plan.n_rounds:,} rounds")
-        comparison = run(prepared, display)
-        display.close()
-        settings = {"command": ["boostsample", *context.obj], **settings_of(comparison)}
+        if picture is not None and len(grid.data) > 1:
+            raise SettingError(
+                f"--plot draws one data set, but the grid has {len(grid.data)}; leave it out"
+            )
+        folder = stack.enter_context(_folder(results, grid))
+        prepared = grid.prepare(data_dir, "the grid")
+        for one in prepared:
+            for note in one.notes:
+                display.say(note)
+        store = folder.begin(grid_record(prepared))
+        n_kept = sum(len(one.variants) * one.plan.repeats for one in prepared)
+        n_runs = sum(len(v.trained) * one.plan.repeats for one in prepared for v in one.variants)
+        if n_runs > n_kept:
+            display.say(f"tuning: {n_runs:,} runs of {grid.plan.n_rounds:,} rounds")
         try:
-            folder.write(comparison.rows, settings, comparison.history if history else None)
-        finally:  # whatever becomes of the folder, the tables can be had
-            _print_comparison(comparison)
-        say(f"results: {folder.path}")
+            workers = stack.enter_context(open_backend(backend, jobs))
+            from boostsample.experiments import compare as job
+
+            comparisons = job.run_all(prepared, store, workers, display, display.left, share)
+        except BaseException:
+            _tell_what_is_kept(folder, n_runs, display)
+            raise
+        display.close()
+        if not comparisons:
+            say(f"share {shard} is done; {folder.cells():,} of {n_runs:,} runs are there")
+            say(f"results: {folder.path}")
+            return
+        _write(context, grid, folder, comparisons)
         if picture is not None:
-            save_picture(comparison_figure(comparison), picture)
+            save_picture(comparison_figure(comparisons[0]), picture)
             say(f"plot: {picture}")
+
+
+def _grid(context: click.Context) -> Grid:
+    """The grid that the options, or the file and the options, ask for."""
+    from boostsample.experiments.grid import grid_of
+    from boostsample.experiments.grid_file import DataEntry, read_grid_file
+    from boostsample.experiments.plan import parse_marks, parse_names
+    from boostsample.experiments.variants import Variant
+
+    parsers: dict[str, Any] = {
+        "data": lambda names: tuple(map(DataEntry, names)),
+        "strategies": parse_names,
+        "families": parse_names,
+        "rounds": parse_marks,
+        "bank": Variant.parse,
+    }
+    names = ("repeats", "budget", "weights", "seed", "history", "tune", *parsers)
+    given = {
+        name: parsers.get(name, lambda value: value)(context.params[name])
+        for name in names
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+    }
+    file = context.params["grid"]
+    return grid_of(None if file is None else read_grid_file(file), given)
+
+
+def _shard(text: str) -> Shard:
+    from boostsample.experiments.compare import Shard
+
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise SettingError(f"shard must be I/N with 1 <= I <= N as in 2/8, got {text!r}")
+    return Shard(int(match[1]), int(match[2]))
+
+
+def _folder(results: str | None, grid: Grid) -> ResultsFolder:
+    """The folder that is named, else a new one."""
+    from pathlib import Path
+
+    from boostsample.experiments.folder import ResultsFolder
+
+    if results is not None:
+        return ResultsFolder(results)
+    names = [Path(entry.name).name.partition(".")[0] for entry in grid.data]
+    return ResultsFolder.new("results", "-".join(names))
+
+
+def _tell_what_is_kept(folder: ResultsFolder, n_runs: int, display: Display) -> None:
+    kept = folder.cells()
+    if kept:
+        display.say(
+            f"{kept:,} of {n_runs:,} runs are kept: the same command with --results {folder.path} "
+            "does the rest"
+        )
+
+
+def _write(
+    context: click.Context,
+    grid: Grid,
+    folder: ResultsFolder,
+    comparisons: Sequence[Comparison],
+) -> None:
+    """Write the rows, print the tables."""
+    from boostsample.experiments.record import settings_of
+
+    settings = {
+        "command": ["boostsample", *context.obj],
+        "title": grid.title,
+        **settings_of(comparisons),
+    }
+    rows = [row for one in comparisons for row in one.rows]
+    history = [row for one in comparisons for row in one.history] if grid.plan.history else None
+    try:
+        folder.write(rows, settings, history)
+    finally:  # whatever becomes of the folder, the tables can be had
+        for one in comparisons:
+            _print_comparison(one)
+    say(f"results: {folder.path}")
 
 
 def _print_comparison(comparison: Comparison) -> None:

@@ -1,4 +1,4 @@
-"""`boostsample list`: the strategies, feature families and data sets there are; a picture."""
+"""`boostsample list`: the strategies, feature families, data sets and grids; a picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["list_names"]
 
 
 @click.command("list")
-@click.argument("kind", required=False, metavar="[strategies|families|data]")
+@click.argument("kind", required=False, metavar="[strategies|families|data|grids]")
 @click.option(
     "--picture",
     metavar="FILE",
@@ -47,11 +47,11 @@ def list_names(
     image_shape: str | None,
     seed: int | None,
 ) -> None:
-    """List the strategies, feature families or data sets that compare knows.
+    """List the strategies, feature families, data sets or grids that compare knows.
 
     boostsample list families --picture FILE also draws members of each image family over an image.
     """
-    kinds = {"strategies": _strategies, "families": _families, "data": _data}
+    kinds = {"strategies": _strategies, "families": _families, "data": _data, "grids": _grids}
     if kind is not None and kind not in kinds:
         raise unknown("kind of list", kind, kinds)
     if picture is None:
@@ -156,4 +156,15 @@ def _data() -> list[tuple[str, str]]:
             known.description,
         )
         for name, known in DATASETS.items()
+    ]
+
+
+def _grids() -> list[tuple[str, str]]:
+    """Names and titles, read from the files: checking them would import the strategies."""
+    import tomllib
+
+    folder = Path(__file__).parents[1] / "experiments" / "grids"
+    return [
+        (path.stem, str(tomllib.loads(path.read_text("utf-8")).get("title", "")))
+        for path in sorted(folder.glob("*.toml"))
     ]

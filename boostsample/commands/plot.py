@@ -36,4 +36,6 @@ def plot(results: str, what: str, output: str) -> None:
     path = check_picture(output)
     found = read_results(results)
     save_picture({"curves": results_figure, "families": shares_figure}[what](found), path)
+    if found.missing:
+        say(f"note: {found.missing:,} runs are missing, the results are incomplete")
     say(f"plot: {path}")

@@ -13,9 +13,11 @@ from boostsample.errors import DataError
 from boostsample.experiments.compare import compare
 from boostsample.experiments.datasets import load_dataset
 from boostsample.experiments.family_plots import family_shares, shares_figure, windows
+from boostsample.experiments.folder import ResultsFolder
 from boostsample.experiments.plan import Plan, parse_names
 from boostsample.experiments.plots import results_figure, save_picture
-from boostsample.experiments.results import Results, ResultsFolder, read_results, settings_of
+from boostsample.experiments.record import settings_of
+from boostsample.experiments.results import Results, read_results
 from boostsample.families import families_for
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
@@ -40,7 +42,7 @@ def results(lengths: dict[str, tuple[int, ...]], names: tuple[str, ...] = NAMES)
     ]
     rows = [{"data": "made-up", "strategy": "a", "settings": ""}]
     families = [{"name": name, "n_features": 10 * k + 10} for k, name in enumerate(names)]
-    return Results(rows, {"families": families, "weights": "uniform"}, history)
+    return Results(rows, {"data_sets": [{"families": families}], "weights": "uniform"}, history)
 
 
 @pytest.mark.parametrize("n_rounds", [1, 2, 7, 10, 100, 12345])
@@ -132,7 +134,7 @@ def test_pictures_of_a_results_folder(tmp_path: Path) -> None:
     )
     comparison = compare(load_dataset("digits"), plan)
     with ResultsFolder(tmp_path / "new") as folder:
-        folder.write(comparison.rows, settings_of(comparison), comparison.history)
+        folder.write(comparison.rows, settings_of([comparison]), comparison.history)
     found = read_results(tmp_path / "new")
     shares = family_shares(found)
     assert shares.families == tuple(family.name for family in families_for((8, 8)))

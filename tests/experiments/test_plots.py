@@ -21,7 +21,7 @@ pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
-    plan = Plan(strategies=parse_names("full,laminating"), marks=(5, 20), repeats=2, curves=True)
+    plan = Plan(strategies=parse_names("full,laminating"), marks=(5, 20), repeats=2)
     return compare(load_dataset("diagonal(d=4,n=100)"), plan)
 
 
@@ -42,13 +42,10 @@ def test_curves_are_means_over_repetitions(comparison: Comparison) -> None:
 
 
 @pytest.mark.parametrize("marks", [(1,), (3,), (2, 30)])
-@pytest.mark.parametrize("curves", [True, False])
-def test_runs_that_end_early_or_make_no_error(marks: tuple[int, ...], curves: bool) -> None:
+def test_runs_that_end_early_or_make_no_error(marks: tuple[int, ...]) -> None:
     X = np.random.default_rng(0).random((40, 2)).astype(np.float32)
     easy = Dataset("$easy_{$", X, (X[:, 0] >= 0.5).astype(np.int64), ("a", "b"))
-    plan = Plan(
-        strategies=parse_names("uniform-naive:n_features=1"), marks=marks, repeats=3, curves=curves
-    )
+    plan = Plan(strategies=parse_names("uniform-naive:n_features=1"), marks=marks, repeats=3)
     figure = comparison_figure(compare(easy, plan))
     figure.draw_without_rendering()
     assert len(figure.axes) == 2

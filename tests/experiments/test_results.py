@@ -17,14 +17,10 @@ import pytest
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.compare import RESULT_COLUMNS, Comparison, compare
 from boostsample.experiments.datasets import load_dataset
+from boostsample.experiments.folder import ResultsFolder
 from boostsample.experiments.plan import Plan, parse_names
-from boostsample.experiments.results import (
-    FORMAT,
-    ResultsFolder,
-    atomic,
-    read_results,
-    settings_of,
-)
+from boostsample.experiments.record import settings_of
+from boostsample.experiments.results import FORMAT, atomic, read_results
 
 ROOT = Path(__file__).resolve().parents[2]
 TRICKY = 'a,"b"\n\u00e9\udcff'  # what a file name may hold
@@ -45,7 +41,7 @@ def comparison() -> Comparison:
 def written(comparison: Comparison, tmp_path: Path) -> Path:
     folder = tmp_path / "written"
     with ResultsFolder(folder) as claimed:
-        claimed.write(comparison.rows, settings_of(comparison), comparison.history)
+        claimed.write(comparison.rows, settings_of([comparison]), comparison.history)
     return folder
 
 
@@ -83,11 +79,11 @@ def test_the_settings_say_how_to_repeat_it(comparison: Comparison, written: Path
     assert settings["format"] == FORMAT
     assert settings["rounds"] == [2, 4]
     assert settings["seed"] == 0
-    assert settings["data"]["n_train"] == [45, 45]
-    assert len(settings["data"]["sha256"]) == 64
-    assert settings["families"][0]["n_features"] == 3
-    assert settings["strategies"][0]["parameters"] == {"n_features": 2}
-    assert settings["strategies"][0]["budget"] == [450, 450]
+    assert settings["data_sets"][0]["n_train"] == [45, 45]
+    assert len(settings["data_sets"][0]["sha256"]) == 64
+    assert settings["data_sets"][0]["families"][0]["n_features"] == 3
+    assert settings["data_sets"][0]["strategies"][0]["parameters"] == {"n_features": 2}
+    assert settings["data_sets"][0]["strategies"][0]["budget"] == [450, 450]
     assert settings["versions"].keys() >= {"boostsample", "python", "numpy", "numba"}
     assert set(settings["files"]) == {"results.csv", "history.csv"}
 
@@ -124,24 +120,27 @@ def test_an_empty_folder_of_the_user_survives_a_failure(tmp_path: Path) -> None:
     assert names(tmp_path) == ["mine"]
 
 
-def test_results_are_never_overwritten(written: Path) -> None:
-    with pytest.raises(SettingError, match=r"new or empty, but .* holds history.csv, .* never"):
+def test_results_without_cells_are_never_overwritten(written: Path) -> None:
+    before = {path: path.read_bytes() for path in written.iterdir()}
+    with pytest.raises(SettingError, match=r"begun with the same settings, but .* holds history"):
         ResultsFolder(written)
+    assert {path: path.read_bytes() for path in written.iterdir()} == before
 
 
-def test_a_folder_that_another_run_writes_to_is_taken(tmp_path: Path) -> None:
-    ResultsFolder(tmp_path)
-    with pytest.raises(SettingError, match="holds incomplete"):
+def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(SettingError, match=r"holds thesis.tex; name another folder"):
         ResultsFolder(tmp_path)
+    assert names(tmp_path) == ["thesis.tex"]
 
 
-def test_two_runs_that_claim_a_folder_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Path, "iterdir", lambda self: iter(()))
-    ResultsFolder(tmp_path)
-    with pytest.raises(SettingError, match="taken by another run this very moment"):
-        ResultsFolder(tmp_path)
+def test_two_runs_share_a_folder_and_one_that_fails_leaves_it_to_the_other(tmp_path: Path) -> None:
+    first = ResultsFolder(tmp_path / "new")
+    second = ResultsFolder(tmp_path / "new")
+    second.discard()
+    assert names(tmp_path / "new") == ["incomplete"]
+    first.discard()
+    assert names(tmp_path) == []
 
 
 def test_names_that_are_taken_get_a_number(tmp_path: Path) -> None:
@@ -201,13 +200,9 @@ def test_an_atomic_file_is_the_old_one_or_the_new_one(
 @pytest.mark.parametrize(
     ("n_good", "left", "message"),
     [
-        (0, [], "results.csv could not be written .* No space left on device; nothing is complete"),
-        (1, ["incomplete", "results.csv"], "history.csv could not .*; results.csv is complete"),
-        (
-            2,
-            ["history.csv", "incomplete", "results.csv"],
-            "settings.json could not .*; results.csv and history.csv is complete",
-        ),
+        (0, [], "results.csv could not be written .* No space left on device; no cell is kept"),
+        (1, ["incomplete", "results.csv"], "history.csv could not .*; make room and run the same"),
+        (2, ["history.csv", "incomplete", "results.csv"], "settings.json could not be written"),
     ],
 )
 def test_a_disk_that_fills_up_leaves_whole_files_and_a_mark(
@@ -231,7 +226,7 @@ def test_a_disk_that_fills_up_leaves_whole_files_and_a_mark(
 
     def write() -> None:
         with ResultsFolder(path) as folder:
-            folder.write(comparison.rows, settings_of(comparison), comparison.history)
+            folder.write(comparison.rows, settings_of([comparison]), comparison.history)
 
     with pytest.raises(DataError, match=message):
         write()
@@ -246,9 +241,9 @@ def test_a_disk_that_fills_up_leaves_whole_files_and_a_mark(
 def test_a_killed_run_leaves_no_half_written_file(tmp_path: Path) -> None:
     code = (
         "import os, sys, signal\n"
-        "from boostsample.experiments import results\n"
-        "results.os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "folder = results.ResultsFolder(sys.argv[1])\n"
+        "from boostsample.experiments.folder import ResultsFolder\n"
+        "os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "folder = ResultsFolder(sys.argv[1])\n"
         "folder.write([{'data': 'x' * 10000}] * 100, {})\n"
     )
     path = tmp_path / "folder"
@@ -285,3 +280,13 @@ def test_a_later_format_is_refused(written: Path) -> None:
     (written / "settings.json").write_text(json.dumps({**record, "format": FORMAT + 1}))
     with pytest.raises(DataError, match=f"format {FORMAT + 1}, this version .* reads format"):
         read_results(written)
+
+
+def test_the_format_of_earlier_versions_is_read(comparison: Comparison, written: Path) -> None:
+    record = json.loads((written / "settings.json").read_bytes())
+    (data,) = record.pop("data_sets")
+    own = {key: data.pop(key) for key in ("families", "strategies", "notes")}
+    (written / "settings.json").write_text(json.dumps({**record, "format": 1, "data": data, **own}))
+    found = read_results(written)
+    assert found.rows == comparison.rows
+    assert found.settings["data_sets"] == [{**data, **own}]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import time
@@ -16,14 +15,17 @@ from boostsample.bank import FeatureBank
 from boostsample.booster import Booster
 from boostsample.cli import main
 from boostsample.experiments import variants as variants_module
+from boostsample.experiments.cells import Cell
 from boostsample.experiments.compare import Comparison, compare
 from boostsample.experiments.datasets import Dataset
+from boostsample.experiments.folder import ResultsFolder
 from boostsample.experiments.plan import Plan, Variant, parse_names, prepare
 from boostsample.experiments.plots import comparison_figure
-from boostsample.experiments.results import ResultsFolder, read_results, settings_of
+from boostsample.experiments.record import settings_of
+from boostsample.experiments.results import read_results
 from boostsample.experiments.runs import RESULT_COLUMNS, Run
 from boostsample.experiments.tables import looks_table, score_table, to_text, tuning_table
-from boostsample.experiments.tuning import Search
+from boostsample.experiments.tuning import keep
 from boostsample.labels import encode, error_percent
 from boostsample.model import Model
 from boostsample.registry import make_strategy
@@ -218,33 +220,43 @@ def test_the_first_setting_wins_a_tie(
     assert one.trained.settings_text == kept
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
-def test_a_search_keeps_the_best_in_whatever_order_runs_end(order: tuple[int, ...]) -> None:
+def test_the_best_is_kept_and_all_are_charged() -> None:
     losses = [-1.0, -3.0, -2.0, -3.0]
     variant = Variant.parse("uniform-naive:n_features=1|2|3|4").tuned()
-    search = Search([Run(variant, 0, 10 + i, one) for i, one in enumerate(variant.grid)], (1, 8))
-    for number, loss in enumerate(losses):
-        one = search.runs[number]
-        one.loss, one.history, one.n_rounds = [-0.5, loss], [{"round": 1}], 2
-        one.looks, one.seconds = {"search": 2, "modelling": number, "finish": 7}, 1.5
-        one.spent = {2: (2 + number, 1.5)}
-    ends = [search.finish(number, [[], []]) for number in order]
-    assert ends == [None, None, None, [[], []]]
-    assert search.kept is search.runs[1]
-    assert [len(one.loss) for one in search.runs] == [0, 2, 0, 0]
-    assert [len(one.history) for one in search.runs] == [0, 1, 0, 0]
-    tuning = search.kept.tuning
+    runs = [
+        Run(variant, 0, 10 + at, one, cell_of([-0.5, losses[at]], [1, 1], [0, at]))
+        for at, one in enumerate(variant.grid)
+    ]
+    kept = keep(iter(runs), 4, (1, 8))
+    assert kept is runs[1]
+    tuning = kept.tuning
     assert tuning is not None
     assert tuning.losses == tuple(losses)
-    assert tuning.looks == {"search": 8, "modelling": 6, "finish": 28}
+    assert tuning.looks == {"search": 8, "modelling": 6, "finish": 24}
     assert (tuning.budget, tuning.seconds) == (46, 6.0)
     assert tuning.spent == {0: (0, 0.0), 2: (14, 6.0)}
+    alone = Run(variant.grid[0], 0, 10, variant.grid[0], runs[0].cell)
+    assert keep([alone], 1, (1, 8)).tuning is None
+
+
+def cell_of(losses: list[float], search: list[int], modelling: list[int]) -> Cell:
+    """A cell of two rounds of 0.75 seconds, without a model."""
+    arrays = {
+        "searches": np.array([1, 1]),
+        "points": np.array([1, 2]),
+        "loss": np.array(losses),
+        "looks_search": np.array(search),
+        "looks_modelling": np.array(modelling),
+        "looks_finish": np.array([3, 3]),
+        "microseconds": np.array([750_000, 750_000]),
+    }
+    return Cell({"learner": "stump"}, {"n_rounds": 2, "stopped": ""}, arrays)
 
 
 def test_training_that_ends_early_charges_what_it_took() -> None:
     X = np.arange(40, dtype=np.float32)[:, None]
     easy = Dataset("easy", X, (X[:, 0] >= 20).astype(np.int64), ("a", "b"))
-    plan = plan_of("uniform-1q:n_features=none|1", marks=(1, 3, 30), repeats=1, curves=True)
+    plan = plan_of("uniform-1q:n_features=none|1", marks=(1, 3, 30), repeats=1)
     comparison = compare(easy, plan)
     tuned, charged = comparison.rows[:3], comparison.rows[3:]
     assert {row["looks"] for row in tuned} == {30}
@@ -302,11 +314,11 @@ def test_the_folder_records_grid_choice_and_every_final_loss(
     comparison: Comparison, tmp_path: Path
 ) -> None:
     with ResultsFolder(tmp_path / "new") as folder:
-        folder.write(comparison.rows, settings_of(comparison), comparison.history)
+        folder.write(comparison.rows, settings_of([comparison]), comparison.history)
     found = read_results(tmp_path / "new")
     assert timeless(found.rows) == timeless(comparison.rows)
     assert score_table(found.rows) == score_table(comparison.rows)
-    plain, tuned = found.settings["strategies"]
+    plain, tuned = found.settings["data_sets"][0]["strategies"]
     assert "grid" not in plain
     assert (tuned["strategy"], tuned["grid"]) == (LABEL, SETTINGS)
     assert tuned["settings"] == "arms=feature:n_features=2:pulls=2:reward_scale=1"
@@ -321,7 +333,7 @@ def test_the_folder_records_grid_choice_and_every_final_loss(
         assert search["final_log10_loss"][best] == one.loss[-1]
         assert search["looks"] == 3 * one.rows[2]["looks"]
         assert stream == str(one.trained.stream("thirds", 0, one.repetition).entropy)
-    assert found.settings["notes"] == list(comparison.notes)
+    assert found.settings["data_sets"][0]["notes"] == list(comparison.notes)
 
 
 QUICK = ["compare", "--data", "chess(d=3,n=60)", "--repeats", "2", "--results", "new"]

@@ -171,7 +171,7 @@ def test_bad_usage_is_one_line_and_exit_code_2(
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(compare_module, "run", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(compare_module, "run_all", lambda *_: pytest.fail("it ran"))
     assert main(["compare", "--data", "chess(d=3,n=60)", "--results", "new", "--quiet", *args]) == 2
     captured = capsys.readouterr()
     assert message in captured.err
