@@ -61,6 +61,59 @@ def test_an_error_is_raised_when_all_have_ended(wrong: int) -> None:
     assert ended == [1 - wrong]
 
 
+def test_what_comes_after_an_interrupt_is_not_taken_for_later_work() -> None:
+    threads, seen, go_on = Threads(2), list[int](), threading.Event()
+
+    def interrupted(first: int, end: int) -> None:
+        if first == 0:
+            raise KeyboardInterrupt
+        go_on.wait(30)
+
+    class Impatient(type(threads._others[0])):  # type: ignore[misc]  # a class of its own kind
+        def result(self) -> None:
+            raise KeyboardInterrupt
+
+    (other,) = threads._others
+    other.__class__ = Impatient
+    with pytest.raises(KeyboardInterrupt):
+        threads.share(interrupted, [0, 1, 2])
+    threads.share(lambda first, end: seen.append(first), [0, 1, 2])
+    go_on.set()
+    assert sorted(seen) == [0, 1]
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.002, 0.05])  # seconds; threads wait busily, then asleep
+def test_no_work_is_lost_whoever_is_slow(pause: float) -> None:
+    threads, rng = Threads(3), np.random.default_rng(0)
+    for _ in range(20 if pause else 300):
+        slow, seen = int(rng.integers(-1, 3)), list[int]()
+
+        def work(first: int, end: int, slow: int = slow, seen: list[int] = seen) -> None:
+            if first == slow:
+                time.sleep(pause)
+            seen.append(first)
+
+        threads.share(work, [0, 1, 2, 3])
+        assert sorted(seen) == [0, 1, 2]
+        if slow < 0:
+            time.sleep(pause)
+
+
+def test_threads_end_with_their_object() -> None:
+    def running() -> int:
+        return sum(thread.name.startswith("boostsample-") for thread in threading.enumerate())
+
+    before = running()
+    threads = Threads(3)
+    threads.share(lambda first, end: None, [0, 1, 2, 3])
+    assert running() == before + 2
+    del threads
+    deadline = time.monotonic() + 30
+    while running() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert running() == before
+
+
 def test_n_jobs_is_read_as_joblib_reads_it() -> None:
     assert n_threads(3) == 3
     assert n_threads(-1) >= 1
