@@ -100,18 +100,15 @@ def test_no_work_is_lost_whoever_is_slow(pause: float) -> None:
 
 
 def test_threads_end_with_their_object() -> None:
-    def running() -> int:
-        return sum(thread.name.startswith("boostsample-") for thread in threading.enumerate())
-
-    before = running()
+    others = set(threading.enumerate())  # those of other tests may be ending just now
     threads = Threads(3)
     threads.share(lambda first, end: None, [0, 1, 2, 3])
-    assert running() == before + 2
+    mine = [thread for thread in threading.enumerate() if thread not in others]
+    assert [thread.name for thread in mine] == ["boostsample-1", "boostsample-2"]
     del threads
-    deadline = time.monotonic() + 30
-    while running() > before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert running() == before
+    for thread in mine:
+        thread.join(30)
+        assert not thread.is_alive()
 
 
 def test_n_jobs_is_read_as_joblib_reads_it() -> None:
