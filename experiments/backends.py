@@ -25,6 +25,7 @@ from boostsample.cache_folder import cache_dir
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells import Cell
 from boostsample.experiments.training import Ground, Order, Split, Watch, train, warm_up
+from boostsample.threads import n_threads
 
 __all__ = ["BACKENDS", "Backend", "check_backend", "n_cores", "open_backend"]
 
@@ -41,11 +42,8 @@ _ONE_THREAD = dict.fromkeys(
 
 
 def n_cores(n_jobs: int | None, default: int) -> int:
-    """Workers that are meant: all cores for -1, `default` for None."""
-    import joblib
-
-    given = default if n_jobs is None else n_jobs
-    return int(joblib.cpu_count()) if given == -1 else given
+    """Workers that are meant, `default` for None; see `boostsample.threads.n_threads`."""
+    return n_threads(default if n_jobs is None else n_jobs)
 
 
 def check_backend(name: str, n_jobs: int | None) -> None:

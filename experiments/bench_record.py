@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from boostsample.errors import DataError, SettingError
 from boostsample.experiments.bench_bounds import last_cache
 from boostsample.experiments.bench_ratios import Section
-from boostsample.experiments.files import atomic, reason
+from boostsample.experiments.files import atomic, unwritable
 from boostsample.experiments.training import machine, versions
 
-__all__ = ["FORMAT", "check_file", "digest", "facts", "record_of", "write"]
+__all__ = ["FORMAT", "digest", "facts", "record_of", "write"]
 
 FORMAT = 1
 """Version of the record's format."""
@@ -47,36 +45,6 @@ def record_of(sections: Mapping[str, Section], facts: Mapping[str, Any]) -> dict
     }
 
 
-def check_file(path: str | os.PathLike[str], *, new: bool) -> Path:
-    """The path of a JSON file that can be written, checked before any work is done.
-
-    Raises
-    ------
-    SettingError
-        It does not end in .json, or is there although it must be `new`.
-    DataError
-        It cannot be written.
-    """
-    target = Path(path)
-    if target.suffix.lower() != ".json":
-        raise SettingError(f"the file must end in .json, got '{target}'")
-    if new and target.exists():
-        raise SettingError(
-            f"the file of results must be new, but '{target}' is there; results are never "
-            "overwritten, name another file"
-        )
-    probe = target.with_name(f".{target.name[:100]}.{os.getpid()}.probe")
-    try:
-        with probe.open("xb"):
-            pass
-        probe.unlink()
-        if target.is_dir():
-            raise IsADirectoryError(f"there is a folder of that name: '{target}'")
-    except OSError as error:
-        raise _unwritable(target, error) from error
-    return target
-
-
 def write(record: Mapping[str, Any], path: Path) -> None:
     """Write a record with its checksum, as a whole or not at all.
 
@@ -90,13 +58,9 @@ def write(record: Mapping[str, Any], path: Path) -> None:
         with atomic(path) as stream:
             stream.write(f"{text}\n".encode())
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, "results", error) from error
 
 
 def digest(record: Mapping[str, Any]) -> str:
     """The checksum of a record: SHA-256 of its JSON without it."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-
-
-def _unwritable(path: Path, error: OSError) -> DataError:
-    return DataError(f"the file '{path}' cannot be written: {reason(error)}; name another one")

@@ -5,15 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
-import os
 from pathlib import Path
 from typing import Any
 
-from boostsample.errors import DataError, SettingError
 from boostsample.expected_edge import gaussian_expected_edge
 from boostsample.experiments.calibration import CELL_COLUMNS, Calibration
-from boostsample.experiments.content import one_line
-from boostsample.experiments.results import atomic
+from boostsample.experiments.files import atomic, unwritable
 from boostsample.experiments.tables import Table
 
 __all__ = [
@@ -22,7 +19,6 @@ __all__ = [
     "along_the_budget",
     "budget_table",
     "cells_of",
-    "check_rows_file",
     "choices_table",
     "figure_2_table",
     "gaussian_optimum",
@@ -214,33 +210,6 @@ def gaussian_optimum(variance: float, cost: int) -> tuple[int, float]:
     return best, edge(best)
 
 
-def check_rows_file(path: str | os.PathLike[str]) -> Path:
-    """The path of a CSV file that is not there yet, checked before any work is done.
-
-    Raises
-    ------
-    SettingError
-        It does not end in .csv, or is there already.
-    DataError
-        It cannot be written.
-    """
-    target = Path(path)
-    if target.suffix.lower() != ".csv":
-        raise SettingError(f"the file of rows must end in .csv, got '{target}'")
-    if target.exists():
-        raise SettingError(
-            f"the file of rows must be new, but '{target}' is there; results are never "
-            "overwritten, name another file"
-        )
-    try:
-        with atomic(target):
-            pass
-        target.unlink()
-    except OSError as error:
-        raise _unwritable(target, error) from error
-    return target
-
-
 def write_rows(calibration: Calibration, path: Path) -> None:
     """Write the rows as CSV, as a whole or not at all.
 
@@ -257,9 +226,4 @@ def write_rows(calibration: Calibration, path: Path) -> None:
         with atomic(path) as stream:
             stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
     except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> DataError:
-    reason = error.strerror or one_line(error)
-    return DataError(f"the rows '{path}' cannot be written: {reason}; name another file")
+        raise unwritable(path, "rows", error) from error

@@ -9,9 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from boostsample.errors import DataError, SettingError
 from boostsample.experiments.content import one_line
 
-__all__ = ["TEMPORARY", "atomic", "reason", "sync_folder"]
+__all__ = ["TEMPORARY", "atomic", "check_file", "reason", "sync_folder", "unwritable"]
 
 TEMPORARY = ".tmp"
 """How the names of files end that are being written; a killed process leaves them behind."""
@@ -61,3 +62,40 @@ def reason(error: OSError) -> str:
     if isinstance(error, FileExistsError):
         return f"'{error.filename}' is a file"
     return error.strerror or one_line(error)
+
+
+def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: bool = True) -> Path:
+    """The path of a file of `what` that can be written, checked before any work is done.
+
+    Raises
+    ------
+    SettingError
+        It does not end in `ending`, or is there although it must be `new`.
+    DataError
+        It cannot be written.
+    """
+    target = Path(path)
+    if target.suffix.lower() != ending:
+        raise SettingError(f"the file of {what} must end in {ending}, got '{target}'")
+    if new and target.exists():
+        raise SettingError(
+            f"the file of {what} must be new, but '{target}' is there; results are never "
+            "overwritten, name another file"
+        )
+    probe = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex}{TEMPORARY}")
+    try:
+        with probe.open("xb"):
+            pass
+        probe.unlink()
+        if target.is_dir():
+            raise IsADirectoryError(f"there is a folder of that name: '{target}'")
+    except OSError as error:
+        raise unwritable(target, what, error) from error
+    return target
+
+
+def unwritable(path: Path, what: str, error: OSError) -> DataError:
+    """The error of a file of `what` that cannot be written."""
+    return DataError(
+        f"the file of {what} '{path}' cannot be written: {reason(error)}; name another file"
+    )

@@ -114,11 +114,7 @@ class ResultsFolder:
             (self.path / INCOMPLETE).open("x", encoding="ascii") as file,
         ):
             self._begun = True
-            file.write(
-                "A run is writing its results here, or was stopped. They are complete when "
-                "settings.json is there; run the same command with --results and this folder again "
-                "to have the rest.\n"
-            )
+            file.write(_MARK)
 
     def begin(self, record: Mapping[str, Any]) -> FolderStore:
         """Say which grid is to fill the folder; its cells.

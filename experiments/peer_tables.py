@@ -5,24 +5,21 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import boostsample
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError
 from boostsample.experiments.content import one_line
+from boostsample.experiments.files import atomic, unwritable
 from boostsample.experiments.peer_runs import Race, Rules, Run
-from boostsample.experiments.results import atomic
 from boostsample.experiments.tables import Table
+from boostsample.experiments.training import machine, version_of, versions
 
 __all__ = [
     "busy_note",
-    "check_json_file",
     "curve_table",
     "facts_of",
     "grid_tables",
@@ -38,7 +35,7 @@ MARKS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 20
 """Seconds at which the curve is told."""
 BUSY = 0.05
 """Share of all cores that other processes may take before it is told."""
-_LIBRARIES = ("numpy", "scikit-learn", "numba", "lightgbm", "xgboost", "xgboost-cpu")
+_PEERS = ("lightgbm", "xgboost", "xgboost-cpu")
 
 
 def result_table(race: Race) -> Table:
@@ -182,11 +179,10 @@ def facts_of(race: Race, **more: Any) -> dict[str, Any]:
         "methods": list(race.methods),
         "runs": [_without_nan(asdict(run)) for run in race.runs],
         "versions": {
-            "boostsample": boostsample.__version__,
-            "python": platform.python_version(),
-            **{name: found for name in _LIBRARIES if (found := _version(name)) is not None},
+            **versions(),
+            **{name: found for name in _PEERS if (found := version_of(name)) is not None},
         },
-        "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
+        "machine": machine(),
     }
 
 
@@ -197,40 +193,6 @@ def _without_nan(run: dict[str, Any]) -> dict[str, Any]:
 
 def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
-
-
-def check_json_file(path: str | os.PathLike[str]) -> Path:
-    """The path of a JSON file that is not there yet, checked before any work is done.
-
-    Raises
-    ------
-    SettingError
-        It does not end in .json, or is there already.
-    DataError
-        It cannot be written.
-    """
-    target = Path(path)
-    if target.suffix.lower() != ".json":
-        raise SettingError(f"the file of runs must end in .json, got '{target}'")
-    if target.exists():
-        raise SettingError(
-            f"the file of runs must be new, but '{target}' is there; results are never "
-            "overwritten, name another file"
-        )
-    try:
-        with atomic(target):
-            pass
-        target.unlink()
-    except OSError as error:
-        raise _unwritable(target, error) from error
-    return target
 
 
 def write_race(facts: Mapping[str, Any], path: Path) -> None:
@@ -245,7 +207,7 @@ def write_race(facts: Mapping[str, Any], path: Path) -> None:
         with atomic(path) as stream:
             stream.write((json.dumps(facts, indent=1, allow_nan=False) + "\n").encode())
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, "runs", error) from error
 
 
 def read_race(path: str | os.PathLike[str]) -> tuple[Race, dict[str, Any]]:
@@ -289,10 +251,3 @@ def _runs(rows: Sequence[Mapping[str, Any]]) -> tuple[Run, ...]:
         values["curve"] = tuple((int(n), float(s), float(e)) for n, s, e in row["curve"])
         made.append(Run(**values))
     return tuple(made)
-
-
-def _unwritable(path: Path, error: OSError) -> DataError:
-    return DataError(
-        f"the file of runs '{path}' cannot be written: {error.strerror or one_line(error)}; name "
-        "another file"
-    )

@@ -44,6 +44,7 @@ __all__ = [
     "Watch",
     "machine",
     "train",
+    "version_of",
     "versions",
     "warm_up",
 ]
@@ -312,11 +313,12 @@ def versions() -> dict[str, str | None]:
     return {
         "boostsample": boostsample.__version__,
         "python": platform.python_version(),
-        **{name: _version(name) for name in _LIBRARIES},
+        **{name: version_of(name) for name in _LIBRARIES},
     }
 
 
-def _version(name: str) -> str | None:
+def version_of(name: str) -> str | None:
+    """The version of an installed distribution; None if it is not there."""
     try:
         return version(name)
     except PackageNotFoundError:

@@ -100,6 +100,7 @@ def bench(
         from boostsample.experiments import bench as timing
         from boostsample.experiments import bench_record
         from boostsample.experiments.bench_regression import reference_of
+        from boostsample.experiments.files import check_file
         from boostsample.experiments.plots import check_picture, save_picture
 
         sections = timing.chosen_sections(only, everything)
@@ -116,8 +117,8 @@ def bench(
             )
         names = _strategies(strategies)
         picture = None if plot is None else check_picture(plot)
-        target = None if json is None else bench_record.check_file(json, new=True)
-        kept = None if keep is None else bench_record.check_file(keep, new=False)
+        target = None if json is None else check_file(json, ".json", "results")
+        kept = None if keep is None else check_file(keep, ".json", "results", new=False)
         earlier = _reference(reference, fail_on_regression)
         sizes = timing.STANDARD
         if rounds is not None:

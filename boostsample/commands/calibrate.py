@@ -132,8 +132,9 @@ def calibrate(
         display("starting", 0, 0)
         from boostsample.experiments import calibration
         from boostsample.experiments.calibration_figures import calibration_figure
-        from boostsample.experiments.calibration_tables import check_rows_file, write_rows
+        from boostsample.experiments.calibration_tables import write_rows
         from boostsample.experiments.datasets import load_dataset
+        from boostsample.experiments.files import check_file
         from boostsample.experiments.plan import Plan, parse_marks, parse_names
         from boostsample.experiments.plots import check_picture, save_picture
         from boostsample.experiments.variants import Variant
@@ -150,7 +151,7 @@ def calibrate(
         )
         calibration.check_request(plan, repeats, scheme)
         picture = None if plot is None else check_picture(plot)
-        rows = None if csv is None else check_rows_file(csv)
+        rows = None if csv is None else check_file(csv, ".csv", "rows")
         found = calibration.calibrate(
             load_dataset(data, data_dir=data_dir, seed=seed),
             plan,

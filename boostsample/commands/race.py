@@ -142,13 +142,14 @@ def race(
         display("starting", 0, 0)
         from boostsample.experiments import peer_race, peer_runs, peer_tables
         from boostsample.experiments.datasets import load_dataset
+        from boostsample.experiments.files import check_file
         from boostsample.experiments.peer_job import make_job
         from boostsample.threads import n_threads
 
         rules = peer_runs.Rules(error, limit, repeats, seed)
         plan = _plan(strategies, rounds, budget, weights, seed)
         methods, notes = _methods(plan, peers, grid)
-        target = None if json is None else peer_tables.check_json_file(json)
+        target = None if json is None else check_file(json, ".json", "runs")
         threads = n_threads(jobs)
         job = make_job(
             load_dataset(data, data_dir=data_dir, seed=seed),

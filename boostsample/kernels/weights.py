@@ -51,22 +51,14 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     # The labels of a row are updated two vectors at a time, in one pass over the rows for each two:
     # what a pass adds up then stays in registers.
     n_pairs, single = divmod(blocks, 2)
-    pair = _update_two(LANES, LANES, width) if n_pairs else None
-    ends = single > 0 or has_tail
-    rest = (
-        _update_two(LANES, tail, width)
-        if single and has_tail
-        else _update_one(LANES if single else last, width)
-    )
-    weigh_rest = (
-        _weigh_two(LANES, tail, width)
-        if single and has_tail
-        else _weigh_one(LANES if single else last, width)
-    )
-    weigh_pair = _weigh_two(LANES, LANES, width) if n_pairs else weigh_rest
-    # A kernel that is not needed is never called, but numba has to know it.
-    pair = rest if pair is None else pair
     rest_at: Any = np.int64(2 * LANES * n_pairs)  # a Python int would be a type of its own
+    has_rest = width > rest_at
+    rest_lanes = (LANES, tail) if single else (last, 0)
+    # A kernel that is not needed is never called, but numba has to know it.
+    pair_lanes = (LANES, LANES) if n_pairs else rest_lanes
+    rest_lanes = rest_lanes if has_rest else pair_lanes
+    pair, rest = _update_pair(*pair_lanes, width), _update_pair(*rest_lanes, width)
+    weigh_pair, weigh_rest = _weigh_pair(*pair_lanes, width), _weigh_pair(*rest_lanes, width)
 
     @kernel
     def update(
@@ -112,7 +104,7 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
                     sums[part],
                     at,
                 )
-            if ends:
+            if has_rest:
                 mass += rest(
                     column,
                     threshold,
@@ -158,18 +150,20 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
         """
         for at in range(0, rest_at, 2 * LANES):
             weigh_pair(rows, examples, factors, sampled, base, at)
-        if ends:
+        if has_rest:
             weigh_rest(rows, examples, factors, sampled, base, rest_at)
 
     return WeightKernels(update, totals, weigh)
 
 
-def _update_one(lanes: int, width: int) -> Any:
-    """The update of the labels at, ..., at + lanes - 1 of rows of `width`."""
-    kernel, size = kernel_for(lanes, width), lanes
+@functools.cache
+def _update_pair(lanes: int, more: int, width: int) -> Any:
+    """The update of labels at, ..., at + lanes - 1, and of the `more` (or 0) ones after them."""
+    second, rest, size = more > 0, max(more, 1), lanes + more
+    kernel = kernel_for(lanes, more, width)
 
     @kernel
-    def update_one(
+    def update_pair(
         column: Bytes,
         threshold: int,
         start: int,
@@ -179,141 +173,83 @@ def _update_one(lanes: int, width: int) -> Any:
         wrong: float,
         floor: Floats,
         rows: Floats,
-        low: int,
-        high: int,
+        first: int,
+        end: int,
         sums: Doubles,
         at: int,
     ) -> float:
-        vote, least = load(votes, at, lanes), load(floor, at, lanes)
+        row, then = at * (rows.size // width), at + lanes if second else at
+        right_low = right - np.float64(np.float32(right))
+        wrong_low = wrong - np.float64(np.float32(wrong))
+        vote, vote2 = load(votes, at, lanes), load(votes, then, rest)
+        least, least2 = load(floor, at, lanes), load(floor, then, rest)
         sides = np.empty(2 * lanes, np.float32)  # -v and v: no branch that could be mispredicted
         store(sides, 0, multiply(vote, fill(vote, np.float32(-1.0))))
         store(sides, lanes, vote)
-        gain, gain_low = fill(vote, right), fill(vote, right - np.float64(np.float32(right)))
-        loss, loss_low = fill(vote, wrong), fill(vote, wrong - np.float64(np.float32(wrong)))
+        sides2 = np.empty(2 * rest, np.float32)
+        store(sides2, 0, multiply(vote2, fill(vote2, np.float32(-1.0))))
+        store(sides2, rest, vote2)
+        gain, gain_low = fill(vote, right), fill(vote, right_low)
+        loss, loss_low = fill(vote, wrong), fill(vote, wrong_low)
+        gain2, gain2_low = fill(vote2, right), fill(vote2, right_low)
+        loss2, loss2_low = fill(vote2, wrong), fill(vote2, wrong_low)
         partial = widen(fill(vote, np.float32(0.0)))
-        sizes = partial
-        row = at * (rows.size // width)
-        for t in range(low, high):
+        partial2 = widen(fill(vote2, np.float32(0.0)))
+        sizes, sizes2 = partial, partial2
+        for t in range(first, end):
             i = examples[t] if examples.size else start + t
-            value = load(rows, row + t * size, lanes)
             above = np.int64(column[i] >= threshold)
+            value = load(rows, row + t * size, lanes)
             agree = multiply(value, load(sides, above * lanes, lanes))
             low = multiply(value, choose(agree, gain_low, loss_low))
             value = at_least(fused(value, choose(agree, gain, loss), low), least)
             store(rows, row + t * size, value)
-            wide = widen(value)
-            partial = add(partial, wide)
-            sizes = add(sizes, magnitude(wide))
+            partial = add(partial, widen(value))
+            sizes = add(sizes, magnitude(widen(value)))
+            if second:
+                value2 = load(rows, row + t * size + lanes, rest)
+                agree2 = multiply(value2, load(sides2, above * rest, rest))
+                low2 = multiply(value2, choose(agree2, gain2_low, loss2_low))
+                value2 = at_least(fused(value2, choose(agree2, gain2, loss2), low2), least2)
+                store(rows, row + t * size + lanes, value2)
+                partial2 = add(partial2, widen(value2))
+                sizes2 = add(sizes2, magnitude(widen(value2)))
         store(sums, at, partial)
         mass: float = total(sizes)
+        if second:
+            store(sums, then, partial2)
+            mass += total(sizes2)
         return mass
 
-    return update_one
+    return update_pair
 
 
-def _update_two(lanes: int, more: int, width: int) -> Any:
-    """The same for two vectors of a row side by side, of `lanes` and `more` labels."""
-    kernel, size = kernel_for(lanes, more, width), lanes + more
-
-    @kernel
-    def update_two(
-        column: Bytes,
-        threshold: int,
-        start: int,
-        examples: Ints,
-        votes: Floats,
-        right: float,
-        wrong: float,
-        floor: Floats,
-        rows: Floats,
-        low: int,
-        high: int,
-        sums: Doubles,
-        at: int,
-    ) -> float:
-        vote, least = load(votes, at, lanes), load(floor, at, lanes)
-        sides = np.empty(2 * lanes, np.float32)  # -v and v: no branch that could be mispredicted
-        store(sides, 0, multiply(vote, fill(vote, np.float32(-1.0))))
-        store(sides, lanes, vote)
-        gain, gain_low = fill(vote, right), fill(vote, right - np.float64(np.float32(right)))
-        loss, loss_low = fill(vote, wrong), fill(vote, wrong - np.float64(np.float32(wrong)))
-        partial = widen(fill(vote, np.float32(0.0)))
-        sizes = partial
-        then = at + lanes
-        vote2, least2 = load(votes, then, more), load(floor, then, more)
-        sides2 = np.empty(2 * more, np.float32)
-        store(sides2, 0, multiply(vote2, fill(vote2, np.float32(-1.0))))
-        store(sides2, more, vote2)
-        gain2, gain2_low = fill(vote2, right), fill(vote2, right - np.float64(np.float32(right)))
-        loss2, loss2_low = fill(vote2, wrong), fill(vote2, wrong - np.float64(np.float32(wrong)))
-        partial2 = widen(fill(vote2, np.float32(0.0)))
-        sizes2 = partial2
-        row = at * (rows.size // width)
-        for t in range(low, high):
-            i = examples[t] if examples.size else start + t
-            above = np.int64(column[i] >= threshold)
-            value = load(rows, row + t * size, lanes)
-            value2 = load(rows, row + t * size + lanes, more)
-            agree = multiply(value, load(sides, above * lanes, lanes))
-            agree2 = multiply(value2, load(sides2, above * more, more))
-            low = multiply(value, choose(agree, gain_low, loss_low))
-            low2 = multiply(value2, choose(agree2, gain2_low, loss2_low))
-            value = at_least(fused(value, choose(agree, gain, loss), low), least)
-            value2 = at_least(fused(value2, choose(agree2, gain2, loss2), low2), least2)
-            store(rows, row + t * size, value)
-            store(rows, row + t * size + lanes, value2)
-            wide, wide2 = widen(value), widen(value2)
-            partial, partial2 = add(partial, wide), add(partial2, wide2)
-            sizes, sizes2 = add(sizes, magnitude(wide)), add(sizes2, magnitude(wide2))
-        store(sums, at, partial)
-        store(sums, then, partial2)
-        mass: float = total(sizes) + total(sizes2)
-        return mass
-
-    return update_two
-
-
-def _weigh_one(lanes: int, width: int) -> Any:
-    """The sampled rows' labels at, ..., at + lanes - 1, and their sums."""
-    kernel, size = kernel_for(lanes, width), lanes
+@functools.cache
+def _weigh_pair(lanes: int, more: int, width: int) -> Any:
+    """The sampled rows of the same labels, and their sums."""
+    second, rest, size = more > 0, max(more, 1), lanes + more
+    kernel = kernel_for(lanes, more, width)
 
     @kernel
-    def weigh_one(
+    def weigh_pair(
         rows: Floats, examples: Ints, factors: Doubles, sampled: Floats, base: Doubles, at: int
     ) -> None:
         row, to = at * (rows.size // width), at * examples.size
         partial = widen(fill(load(rows, row, lanes), np.float32(0.0)))
+        partial2 = widen(fill(load(rows, row, rest), np.float32(0.0)))
         for t in range(examples.size):
-            value = load(rows, row + np.int64(examples[t]) * size, lanes)
-            value = multiply(value, fill(value, np.float32(factors[t])))
+            here, factor = row + np.int64(examples[t]) * size, np.float32(factors[t])
+            value = load(rows, here, lanes)
+            value = multiply(value, fill(value, factor))
             store(sampled, to + t * size, value)
             partial = add(partial, widen(value))
+            if second:
+                value2 = load(rows, here + lanes, rest)
+                value2 = multiply(value2, fill(value2, factor))
+                store(sampled, to + t * size + lanes, value2)
+                partial2 = add(partial2, widen(value2))
         store(base, at, partial)
+        if second:
+            store(base, at + lanes, partial2)
 
-    return weigh_one
-
-
-def _weigh_two(lanes: int, more: int, width: int) -> Any:
-    """The same for two vectors of a row side by side, of `lanes` and `more` labels."""
-    kernel, size = kernel_for(lanes, more, width), lanes + more
-
-    @kernel
-    def weigh_two(
-        rows: Floats, examples: Ints, factors: Doubles, sampled: Floats, base: Doubles, at: int
-    ) -> None:
-        then, row, to = at + lanes, at * (rows.size // width), at * examples.size
-        partial = widen(fill(load(rows, row, lanes), np.float32(0.0)))
-        partial2 = widen(fill(load(rows, row, more), np.float32(0.0)))
-        for t in range(examples.size):
-            here = row + np.int64(examples[t]) * size
-            value, value2 = load(rows, here, lanes), load(rows, here + lanes, more)
-            factor = np.float32(factors[t])
-            value = multiply(value, fill(value, factor))
-            value2 = multiply(value2, fill(value2, factor))
-            store(sampled, to + t * size, value)
-            store(sampled, to + t * size + lanes, value2)
-            partial, partial2 = add(partial, widen(value)), add(partial2, widen(value2))
-        store(base, at, partial)
-        store(base, then, partial2)
-
-    return weigh_two
+    return weigh_pair

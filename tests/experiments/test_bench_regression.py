@@ -21,6 +21,7 @@ from boostsample.experiments.bench_regression import (
     reference_of,
     tolerance_of,
 )
+from boostsample.experiments.files import check_file
 
 FACTS: dict[str, Any] = {
     "created": "2011-12-12T10:00:00+00:00",
@@ -129,15 +130,15 @@ def test_missing_references_are_refused(tmp_path: Path) -> None:
 def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
     there = tmp_path / "there.json"
     there.write_text("mine")
-    assert bench_record.check_file(there, new=False) == there
+    assert check_file(there, ".json", "results", new=False) == there
     with pytest.raises(SettingError, match=r"must be new, but .* results are never overwritten"):
-        bench_record.check_file(there, new=True)
+        check_file(there, ".json", "results")
     assert there.read_text() == "mine"
     with pytest.raises(SettingError, match=r"must end in \.json, got 'x\.txt'"):
-        bench_record.check_file("x.txt", new=True)
-    with pytest.raises(DataError, match=r"cannot be written: .*name another one"):
-        bench_record.check_file(tmp_path / "no" / "x.json", new=True)
-    assert bench_record.check_file(tmp_path / "x.json", new=True) == tmp_path / "x.json"
+        check_file("x.txt", ".json", "results")
+    with pytest.raises(DataError, match=r"cannot be written: .*name another file"):
+        check_file(tmp_path / "no" / "x.json", ".json", "results")
+    assert check_file(tmp_path / "x.json", ".json", "results") == tmp_path / "x.json"
     assert [entry.name for entry in tmp_path.iterdir()] == ["there.json"]
 
 

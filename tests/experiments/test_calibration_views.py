@@ -23,7 +23,6 @@ from boostsample.experiments.calibration_tables import (
     FIGURE_2_COSTS,
     FIGURE_2_VARIANCES,
     budget_table,
-    check_rows_file,
     choices_table,
     figure_2_table,
     gaussian_optimum,
@@ -32,6 +31,7 @@ from boostsample.experiments.calibration_tables import (
     write_rows,
 )
 from boostsample.experiments.datasets import load_dataset
+from boostsample.experiments.files import check_file
 from boostsample.experiments.plan import Plan
 from boostsample.experiments.tables import Table
 from boostsample.experiments.variants import Variant
@@ -134,7 +134,7 @@ def test_the_noise_table(found: Calibration) -> None:
 
 
 def test_rows_are_written_as_they_are(found: Calibration, tmp_path: Path) -> None:
-    path = check_rows_file(tmp_path / "rows.csv")
+    path = check_file(tmp_path / "rows.csv", ".csv", "rows")
     assert list(tmp_path.iterdir()) == []
     write_rows(found, path)
     with path.open(newline="") as stream:
@@ -142,14 +142,14 @@ def test_rows_are_written_as_they_are(found: Calibration, tmp_path: Path) -> Non
     assert tuple(rows[0]) == CELL_COLUMNS
     assert [float(row["edge"]) for row in rows] == [row["edge"] for row in found.rows]
     with pytest.raises(SettingError, match=r"must be new, but '.*rows.csv' is there"):
-        check_rows_file(path)
+        check_file(path, ".csv", "rows")
 
 
 def test_rows_files_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingError, match=r"must end in .csv, got '.*rows.txt'"):
-        check_rows_file(tmp_path / "rows.txt")
+        check_file(tmp_path / "rows.txt", ".csv", "rows")
     with pytest.raises(DataError, match="cannot be written: No such file or directory; name"):
-        check_rows_file(tmp_path / "no" / "rows.csv")
+        check_file(tmp_path / "no" / "rows.csv", ".csv", "rows")
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

@@ -11,6 +11,7 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments import peer_tables
+from boostsample.experiments.files import check_file
 from boostsample.experiments.peer_runs import Race, Rules, Run
 from boostsample.experiments.tables import to_text
 
@@ -90,7 +91,7 @@ def test_no_grid_no_table_of_settings() -> None:
 def test_files_are_read_as_they_were_written(tmp_path: Path) -> None:
     found, path = made_race(), tmp_path / "runs.json"
     facts = peer_tables.facts_of(found, data="made", columns=7)
-    peer_tables.write_race(facts, peer_tables.check_json_file(path))
+    peer_tables.write_race(facts, check_file(path, ".json", "runs"))
     again, read = peer_tables.read_race(path)
     assert repr(again) == repr(found)  # NaN differs from itself
     assert read == json.loads(json.dumps(facts))
@@ -100,12 +101,12 @@ def test_files_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"must end in \.json, got '.*runs\.txt'"):
-        peer_tables.check_json_file(tmp_path / "runs.txt")
+        check_file(tmp_path / "runs.txt", ".json", "runs")
     (tmp_path / "old.json").write_text("{}")
     with pytest.raises(SettingError, match=r"must be new, but '.*old\.json' is there"):
-        peer_tables.check_json_file(tmp_path / "old.json")
+        check_file(tmp_path / "old.json", ".json", "runs")
     with pytest.raises(DataError, match=r"no/runs\.json' cannot be written: No such file"):
-        peer_tables.check_json_file(tmp_path / "no" / "runs.json")
+        check_file(tmp_path / "no" / "runs.json", ".json", "runs")
     with pytest.raises(DataError, match="cannot be written"):
         peer_tables.write_race({}, tmp_path / "no" / "runs.json")
 
