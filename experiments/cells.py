@@ -227,6 +227,11 @@ class Cell:
         """Test error in percent, by number of stumps."""
         return self._at_points("error")
 
+    @cached_property
+    def areas(self) -> dict[int, float]:
+        """Area under the ROC curve on the test examples, by number of stumps, at the marks."""
+        return dict(zip(self.arrays["marks"].tolist(), self.arrays["auc"].tolist(), strict=True))
+
     def has(self, points: Sequence[int], marks: Sequence[int], history: bool) -> bool:
         """Whether what was scored includes all that is asked for now."""
         last = self.n_rounds

@@ -13,6 +13,7 @@ from typing import Any
 
 from boostsample.errors import DataError
 from boostsample.experiments.backends import Backend, open_backend
+from boostsample.experiments.curves import curve_rows
 from boostsample.experiments.datasets import Dataset
 from boostsample.experiments.plan import Plan, Prepared, prepare
 from boostsample.experiments.runs import LOOKS, RESULT_COLUMNS, Run
@@ -54,6 +55,12 @@ class Comparison:
     def rows(self) -> list[dict[str, Any]]:
         """All result rows, by strategy, repetition and mark."""
         return [row for one in self.runs for row in one.rows]
+
+    @property
+    def curves(self) -> list[dict[str, Any]]:
+        """All curve rows, see `boostsample.experiments.curves`."""
+        name, marks = self.prepared.data.name, self.prepared.plan.marks
+        return [row for one in self.runs for row in curve_rows(one, name, marks)]
 
     @property
     def history(self) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.errors import DataError, SettingError
+from boostsample.experiments.curves import CURVE_COLUMNS
 from boostsample.experiments.files import TEMPORARY, atomic, reason
 from boostsample.experiments.record import check_growth
 from boostsample.experiments.results import (
@@ -33,8 +34,8 @@ _MARK = """\
 A run is writing its results here, or was stopped. They are complete when settings.json is there;
 run the same command with --results and this folder again to have what is missing.
 """
-_HISTORY, _RESULTS = "history.csv", "results.csv"
-_OURS = {CELLS, GRID, SETTINGS, INCOMPLETE, _HISTORY, _RESULTS}
+_CURVES, _HISTORY, _RESULTS = "curves.csv", "history.csv", "results.csv"
+_OURS = {CELLS, GRID, SETTINGS, INCOMPLETE, _CURVES, _HISTORY, _RESULTS}
 
 
 class ResultsFolder:
@@ -87,7 +88,7 @@ class ResultsFolder:
     def _check_content(self) -> None:
         found = {entry.name for entry in self.path.iterdir() if not self._is_temporary(entry)}
         foreign = sorted(found - _OURS)
-        if not foreign and found & {_HISTORY, _RESULTS, SETTINGS} and GRID not in found:
+        if not foreign and found & {_CURVES, _HISTORY, _RESULTS, SETTINGS} and GRID not in found:
             foreign = sorted(found)  # results of an earlier version, which kept no cells
         if foreign:
             raise SettingError(
@@ -161,7 +162,7 @@ class ResultsFolder:
         """Take back what was made, if no cell and no result is there."""
         with suppress(OSError):
             left = {entry.name for entry in self.path.iterdir() if not self._is_temporary(entry)}
-            if left & {_HISTORY, _RESULTS, SETTINGS} or self.cells():
+            if left & {_CURVES, _HISTORY, _RESULTS, SETTINGS} or self.cells():
                 return
             for name in (INCOMPLETE, GRID) if self._begun else ():
                 with suppress(OSError):
@@ -177,6 +178,7 @@ class ResultsFolder:
         rows: Sequence[Mapping[str, Any]],
         settings: Mapping[str, Any],
         history: Sequence[Mapping[str, Any]] | None = None,
+        curves: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Write the rows, `settings.json` last; where they are there already, nothing.
 
@@ -185,10 +187,11 @@ class ResultsFolder:
         DataError
             A file could not be written. Those before it are complete.
         """
-        if self._is_written(rows, history):
+        if self._is_written(rows, history, curves):
             return
         tables: dict[str, tuple[Sequence[str], Sequence[Mapping[str, Any]]]] = {
-            _RESULTS: (RESULT_COLUMNS, rows)
+            _RESULTS: (RESULT_COLUMNS, rows),
+            _CURVES: (CURVE_COLUMNS, curves),
         }
         if history is not None:
             columns = dict.fromkeys(key for row in history for key in row)
@@ -211,7 +214,10 @@ class ResultsFolder:
             raise self._unwritten(name, error) from error
 
     def _is_written(
-        self, rows: Sequence[Mapping[str, Any]], history: Sequence[Mapping[str, Any]] | None
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        history: Sequence[Mapping[str, Any]] | None,
+        curves: Sequence[Mapping[str, Any]],
     ) -> bool:
         """Whether the folder is complete with these very rows."""
         if not (self.path / SETTINGS).exists() or (self.path / INCOMPLETE).exists():
@@ -220,9 +226,9 @@ class ResultsFolder:
             found = read_results(self.path)
         except DataError:
             return False
-        return repr(found.rows) == repr(list(rows)) and len(found.history or ()) == len(
-            history or ()
-        )
+        return repr([found.rows, found.curves]) == repr([list(rows), list(curves)]) and len(
+            found.history or ()
+        ) == len(history or ())
 
     def _unwritten(self, name: str, error: OSError) -> DataError:
         kept = self.cells()

@@ -2,12 +2,13 @@
 
 - ``cells`` has one file a cell (`boostsample.experiments.cells`), ``grid.json`` says which there
   have to be, and ``incomplete`` stands there as long as some are missing;
-- ``results.csv`` has one row a run and mark, ``history.csv``, if asked for, one a search;
-- ``settings.json`` says what was run on what, with a checksum of the two. It is written last.
+- ``results.csv`` has one row a run and mark, ``curves.csv`` about forty a run
+  (`boostsample.experiments.curves`), ``history.csv``, if asked for, one a search;
+- ``settings.json`` says what was run on what, with a checksum of these. It is written last.
 
 The rows follow from the cells: a folder whose ``settings.json`` is not there yet is read from those
-of its cells that are. Every file is written under a temporary name, flushed to the disk and only
-then renamed.
+of its cells that are. Without its cells a folder is small, and still has its tables and curves.
+Every file is written under a temporary name, flushed to the disk and only then renamed.
 """
 
 from __future__ import annotations
@@ -17,27 +18,38 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from boostsample.errors import DataError
 from boostsample.experiments.cells import Cell, DamagedCell
 from boostsample.experiments.content import one_line
+from boostsample.experiments.curves import CURVE_COLUMNS, curve_rows
 from boostsample.experiments.files import atomic
 from boostsample.experiments.runs import RESULT_COLUMNS, Run
 from boostsample.experiments.store import CELLS, read_cell
 from boostsample.experiments.tuning import keep
 from boostsample.experiments.variants import Variant
 
-__all__ = ["FORMAT", "GRID", "SETTINGS", "Results", "atomic", "read_results", "write_csv"]
+__all__ = [
+    "FORMAT",
+    "GRID",
+    "SETTINGS",
+    "Results",
+    "atomic",
+    "read_results",
+    "read_runs",
+    "write_csv",
+]
 
 FORMAT = 2
 """Version of the folder's format; readers refuse those that they do not know."""
 GRID, SETTINGS = "grid.json", "settings.json"
 
 _TYPES: tuple[type, ...] = (str, str, str, str, int, int, float, float, int, float)
+_CURVE_TYPES = (*_TYPES, float, float, float)
 
 
 class _Text:
@@ -83,12 +95,15 @@ class Results:
         History rows as text.
     missing : int
         Cells that are not there yet; their strategies have no rows in those repetitions.
+    curves : list of dict
+        Curve rows with their types; none in folders of versions that did not write them.
     """
 
     rows: list[dict[str, Any]]
     settings: dict[str, Any]
     history: list[dict[str, str]] | None
     missing: int = 0
+    curves: list[dict[str, Any]] = field(default_factory=list)
 
 
 def read_results(path: str | os.PathLike[str]) -> Results:
@@ -105,10 +120,8 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     try:
         record = _record(folder, SETTINGS)
         texts = {name: _verified(folder / name, facts) for name, facts in record["files"].items()}
-        rows = [
-            {c: kind(row[c]) for c, kind in zip(RESULT_COLUMNS, _TYPES, strict=True)}
-            for row in _rows(texts["results.csv"])
-        ]
+        rows = _typed(texts["results.csv"], RESULT_COLUMNS, _TYPES)
+        curves = _typed(texts.get("curves.csv", ""), CURVE_COLUMNS, _CURVE_TYPES)
     except FileNotFoundError as error:
         raise DataError(
             f"'{folder}' must be a complete results folder, but "
@@ -119,7 +132,14 @@ def read_results(path: str | os.PathLike[str]) -> Results:
             raise
         raise DataError(f"results in '{folder}' cannot be read: {one_line(error)}") from error
     history = texts.get("history.csv")
-    return Results(rows, record, None if history is None else _rows(history))
+    return Results(rows, record, None if history is None else _rows(history), curves=curves)
+
+
+def _typed(text: str, columns: Sequence[str], types: Sequence[type]) -> list[dict[str, Any]]:
+    return [
+        {column: kind(row[column]) for column, kind in zip(columns, types, strict=True)}
+        for row in _rows(text)
+    ]
 
 
 def _record(folder: Path, name: str) -> dict[str, Any]:
@@ -157,12 +177,32 @@ def read_grid(folder: Path) -> dict[str, Any] | None:
         ) from error
 
 
-def _from_cells(folder: Path) -> Results:
-    """The rows of those strategies and repetitions whose cells are all there."""
-    record = read_grid(folder) or {}
-    rows: list[dict[str, Any]] = []
-    history: list[dict[str, str]] = []
-    missing = 0
+def read_runs(path: str | os.PathLike[str]) -> dict[str, list[Run]]:
+    """The kept runs of a results folder by data set, from its cells, with all that these hold.
+
+    Runs whose cells are not there are left out.
+
+    Raises
+    ------
+    DataError
+        The folder has no grid, or none of its cells is there.
+    """
+    folder = Path(path)
+    record = read_grid(folder)
+    runs: dict[str, list[Run]] = {}
+    for name, _, kept in _kept_runs(folder, record or {"data_sets": [], "rounds": []}):
+        if kept is not None:
+            runs.setdefault(name, []).append(kept)
+    if not runs:
+        raise DataError(
+            f"'{folder}' has no cells, which this needs; run the command that made it again, with "
+            "--results and this folder"
+        )
+    return runs
+
+
+def _kept_runs(folder: Path, record: Mapping[str, Any]) -> Iterator[tuple[str, int, Run | None]]:
+    """Data set, missing cells and kept run of each search; no run where a cell is missing."""
     try:
         marks = tuple(record["rounds"])
         for data in record["data_sets"]:
@@ -171,24 +211,36 @@ def _from_cells(folder: Path) -> Results:
                     _cell(folder, *one) for one in zip(search["files"], search["keys"], strict=True)
                 ]
                 there = [cell for cell in cells if cell is not None]
-                missing += len(cells) - len(there)
-                if len(there) == len(cells):
-                    kept = _kept(search, there, marks)
-                    kept.make_rows(data["name"], marks)
-                    rows += kept.rows
-                    named = {"data": data["name"], **kept.row_names, "repetition": kept.repetition}
-                    history += [
-                        {key: str(value) for key, value in {**named, **row}.items()}
-                        for row in kept.history
-                    ]
+                missing = len(cells) - len(there)
+                yield data["name"], missing, None if missing else _kept(search, there, marks)
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"results in '{folder}' cannot be read: {one_line(error)}") from error
-    if not rows:
+
+
+def _from_cells(folder: Path) -> Results:
+    """The rows of those strategies and repetitions whose cells are all there."""
+    record = read_grid(folder) or {}
+    found = Results([], record, [] if record.get("history") else None)
+    missing = 0
+    for name, lacking, kept in _kept_runs(folder, record):
+        missing += lacking
+        if kept is not None:
+            marks = tuple(record["rounds"])
+            kept.make_rows(name, marks)
+            found.rows.extend(kept.rows)
+            found.curves.extend(curve_rows(kept, name, marks))
+            named = {"data": name, **kept.row_names, "repetition": kept.repetition}
+            if found.history is not None:
+                found.history.extend(
+                    {key: str(value) for key, value in {**named, **row}.items()}
+                    for row in kept.history
+                )
+    if not found.rows:
         raise DataError(
             f"'{folder}' has no results yet: {missing:,} cells are missing; run the command that "
             "began it again"
         )
-    return Results(rows, record, history if record["history"] else None, missing)
+    return replace(found, missing=missing)
 
 
 def _cell(folder: Path, name: str, key: str) -> Cell | None:

@@ -41,7 +41,7 @@ class Tuning:
         Training time of all runs.
     spent : dict of int to (int, float)
         Looks (search and modelling) and seconds of all runs by number of stumps, each run with that
-        number, at the points that `charged_stumps` may ask for.
+        number: at those that `charged_stumps` asks for, and at the points of the charged curve.
     """
 
     losses: tuple[float, ...]

@@ -23,6 +23,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from boostsample.experiments.runs import LOOKS, Run, Tuning, charged_stumps
+from boostsample.experiments.tasks import curve_points
 from boostsample.experiments.variants import Variant
 
 __all__ = ["explanation", "keep", "tuning_record"]
@@ -45,7 +46,8 @@ def keep(runs: Iterable[Run], n_runs: int, marks: tuple[int, ...]) -> Run:
     losses: list[float] = []
     budget, seconds = 0, 0.0
     looks = dict.fromkeys(LOOKS, 0)
-    spent = {charged_stumps(mark, n_runs): (0, 0.0) for mark in marks}
+    asked = {*(charged_stumps(mark, n_runs) for mark in marks), *curve_points(marks[-1])}
+    spent = {stumps: (0, 0.0) for stumps in asked if n_runs * stumps <= marks[-1]}
     for one in runs:
         if kept is None or one.final_loss < kept.final_loss:
             kept = one

@@ -261,9 +261,10 @@ def _write(
         **settings_of(comparisons),
     }
     rows = [row for one in comparisons for row in one.rows]
+    curves = [row for one in comparisons for row in one.curves]
     history = [row for one in comparisons for row in one.history] if grid.plan.history else None
     try:
-        folder.write(rows, settings, history)
+        folder.write(rows, settings, history, curves)
     finally:  # whatever becomes of the folder, the tables can be had
         for one in comparisons:
             _print_comparison(one)

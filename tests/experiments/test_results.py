@@ -41,7 +41,9 @@ def comparison() -> Comparison:
 def written(comparison: Comparison, tmp_path: Path) -> Path:
     folder = tmp_path / "written"
     with ResultsFolder(folder) as claimed:
-        claimed.write(comparison.rows, settings_of([comparison]), comparison.history)
+        claimed.write(
+            comparison.rows, settings_of([comparison]), comparison.history, comparison.curves
+        )
     return folder
 
 
@@ -54,12 +56,13 @@ def no_space(*_: object, **__: object) -> None:
 
 
 def test_what_is_read_is_what_was_written(comparison: Comparison, written: Path) -> None:
-    assert names(written) == ["history.csv", "results.csv", "settings.json"]
+    assert names(written) == ["curves.csv", "history.csv", "results.csv", "settings.json"]
     found = read_results(written)
     assert found.rows == comparison.rows  # floats to the bit
     assert [type(value) for value in found.rows[0].values()] == [
         type(value) for value in comparison.rows[0].values()
     ]
+    assert repr(found.curves) == repr(comparison.curves)  # NaN is not equal to itself
     assert found.history is not None
     assert len(found.history) == len(comparison.history) == 2 * 2 * 4
     for row, text in zip(comparison.history, found.history, strict=True):
@@ -85,7 +88,7 @@ def test_the_settings_say_how_to_repeat_it(comparison: Comparison, written: Path
     assert settings["data_sets"][0]["strategies"][0]["parameters"] == {"n_features": 2}
     assert settings["data_sets"][0]["strategies"][0]["budget"] == [450, 450]
     assert settings["versions"].keys() >= {"boostsample", "python", "numpy", "numba"}
-    assert set(settings["files"]) == {"results.csv", "history.csv"}
+    assert set(settings["files"]) == {"curves.csv", "history.csv", "results.csv"}
 
 
 def test_names_that_are_no_text_are_spelled_out(comparison: Comparison, tmp_path: Path) -> None:
@@ -122,7 +125,7 @@ def test_an_empty_folder_of_the_user_survives_a_failure(tmp_path: Path) -> None:
 
 def test_results_without_cells_are_never_overwritten(written: Path) -> None:
     before = {path: path.read_bytes() for path in written.iterdir()}
-    with pytest.raises(SettingError, match=r"begun with the same settings, but .* holds history"):
+    with pytest.raises(SettingError, match=r"begun with the same settings, but .* holds curves"):
         ResultsFolder(written)
     assert {path: path.read_bytes() for path in written.iterdir()} == before
 
@@ -201,8 +204,13 @@ def test_an_atomic_file_is_the_old_one_or_the_new_one(
     ("n_good", "left", "message"),
     [
         (0, [], "results.csv could not be written .* No space left on device; no cell is kept"),
-        (1, ["incomplete", "results.csv"], "history.csv could not .*; make room and run the same"),
-        (2, ["history.csv", "incomplete", "results.csv"], "settings.json could not be written"),
+        (1, ["incomplete", "results.csv"], "curves.csv could not .*; make room and run the same"),
+        (2, ["curves.csv", "incomplete", "results.csv"], "history.csv could not be written"),
+        (
+            3,
+            ["curves.csv", "history.csv", "incomplete", "results.csv"],
+            "settings.json could not be written",
+        ),
     ],
 )
 def test_a_disk_that_fills_up_leaves_whole_files_and_a_mark(
@@ -254,7 +262,7 @@ def test_a_killed_run_leaves_no_half_written_file(tmp_path: Path) -> None:
         read_results(path)
 
 
-@pytest.mark.parametrize("name", ["results.csv", "history.csv"])
+@pytest.mark.parametrize("name", ["results.csv", "curves.csv", "history.csv"])
 def test_damage_is_found_out(written: Path, name: str) -> None:
     content = (written / name).read_bytes()
     (written / name).write_bytes(content.replace(b"0", b"1", 1))

@@ -234,7 +234,7 @@ def test_the_best_is_kept_and_all_are_charged() -> None:
     assert tuning.losses == tuple(losses)
     assert tuning.looks == {"search": 8, "modelling": 6, "finish": 24}
     assert (tuning.budget, tuning.seconds) == (46, 6.0)
-    assert tuning.spent == {0: (0, 0.0), 2: (14, 6.0)}
+    assert tuning.spent == {0: (0, 0.0), 1: (4, 3.0), 2: (14, 6.0)}
     alone = Run(variant.grid[0], 0, 10, variant.grid[0], runs[0].cell)
     assert keep([alone], 1, (1, 8)).tuning is None
 
