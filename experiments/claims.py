@@ -24,6 +24,7 @@ from boostsample.experiments.files import TEMPORARY
 
 __all__ = ["Claims"]
 
+_ENDING = ".claim"
 _BEAT = 5.0
 """Seconds between two touches of the owner."""
 _DEAD = 60.0
@@ -123,9 +124,13 @@ class Claims:
                 path.unlink()
 
     def release_all(self) -> None:
-        """Give all claims back."""
+        """Give all claims back, and remove those that the dead have left behind."""
         for name in list(self._mine):
             self.release(name)
+        for path in self._folder.glob(f"*{_ENDING}"):
+            if self._given_up(path.name.removesuffix(_ENDING)):
+                with suppress(OSError):
+                    path.unlink()
 
     def beat(self) -> None:
         """Touch the claims of this process, if it is time to."""
@@ -157,4 +162,4 @@ class Claims:
         return time.monotonic() - before[1] > _DEAD
 
     def _path(self, name: str) -> Path:
-        return self._folder / f"{name}.claim"
+        return self._folder / f"{name}{_ENDING}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,16 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError
-from boostsample.experiments.plots import STYLE, repetitions
-from boostsample.experiments.results import Results
-from boostsample.experiments.tables import label_of
+from boostsample.experiments.plot_axes import (
+    STYLE,
+    legend_below,
+    repetitions,
+    round_axis,
+    strategy_panels,
+)
+from boostsample.experiments.runs import Run
+from boostsample.experiments.sampling_plots import by_strategy, windows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FamilyShares", "family_shares", "shares_figure", "windows"]
+__all__ = ["FamilyShares", "family_shares", "shares_figure"]
 
 # Colours of Okabe and Ito (2008), grey for their black: areas are heavier than lines.
 _COLOURS = (
@@ -34,8 +37,6 @@ _COLOURS = (
     "#999999",
 )
 _HATCHES = ("", "//", "..", "xx")
-_PER_DECADE = 5
-_MOST_COLUMNS = 4
 
 
 @dataclass(frozen=True)
@@ -44,71 +45,58 @@ class FamilyShares:
 
     Attributes
     ----------
-    families : tuple of str
-        In the order of the feature bank.
+    sizes : dict of str to int
+        Number of features of each family, in the order of the feature bank.
     edges : int array, shape (n_windows + 1,)
         Window k is the rounds from edges[k] to edges[k + 1] - 1; rounds count from 1.
     shares : dict of str to float array, shape (n_families, n_windows)
         For each strategy, by its label: means over repetitions; columns sum to 1, or are NaN where
         all runs had ended.
-    n_repetitions : int
+    n_runs : tuple of int
+        Repetitions of each strategy.
     """
 
-    families: tuple[str, ...]
+    sizes: dict[str, int]
     edges: NDArray[np.int64]
     shares: dict[str, NDArray[np.float64]]
-    n_repetitions: int
+    n_runs: tuple[int, ...]
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Share of each family among all features: what drawing features at random would give."""
+        total = sum(self.sizes.values())
+        return {family: size / total for family, size in self.sizes.items()}
 
 
-def windows(n_rounds: int, per_decade: int = _PER_DECADE) -> NDArray[np.int64]:
-    """Rounds at which windows begin that are about equal on a log scale, and the end of the last.
+def family_shares(runs: Sequence[Run]) -> FamilyShares:
+    """Count the stumps of each family in windows of rounds.
 
-    >>> windows(100).tolist()
-    [1, 2, 3, 4, 6, 10, 16, 25, 40, 63, 101]
-    """
-    step = 10 ** (1 / per_decade)
-    number = math.ceil(per_decade * math.log10(n_rounds + 1))
-    starts = np.unique(np.floor(step ** np.arange(number) + 0.5).astype(np.int64))
-    starts = starts[starts * math.sqrt(step) <= n_rounds + 1]  # the last is no tiny rest
-    return np.append(starts, n_rounds + 1)
-
-
-def family_shares(results: Results) -> FamilyShares:
-    """Count the stumps of each family in windows of rounds, from the history of a results folder.
+    Parameters
+    ----------
+    runs : sequence of Run
+        Of one data set, as `boostsample.experiments.results.read_runs` gives them.
 
     Raises
     ------
     DataError
-        There is no history, or no such columns in it.
+        There are no runs.
     """
-    if not results.history:
-        raise DataError(
-            "shares of families need a row for each search, but these results have no history.csv; "
-            "run compare again with --history"
-        )
-    sizes = _sizes(results)
-    try:
-        found = [
-            (label_of(row), row["repetition"], int(row["round"]), row["family"])
-            for row in results.history
-        ]
-    except (KeyError, ValueError) as error:
-        raise DataError(
-            f"history.csv must have columns strategy, settings, repetition, round and family: "
-            f"{error}; run compare again with --history"
-        ) from error
-    families = tuple(dict.fromkeys([*sizes, *(family for *_, family in found)]))
-    number = {family: at for at, family in enumerate(families)}
-    edges = windows(max(round_ for _, _, round_, _ in found))
-    counts: dict[str, dict[str, NDArray[np.float64]]] = {}
-    window = np.searchsorted(edges, [round_ for _, _, round_, _ in found], side="right") - 1
-    for (label, repetition, _, family), at in zip(found, window.tolist(), strict=True):
-        runs = counts.setdefault(label, {})
-        if repetition not in runs:
-            runs[repetition] = np.zeros((len(families), len(edges) - 1))
-        runs[repetition][number[family], at] += 1
-    shares = {label: _mean_share(list(runs.values())) for label, runs in counts.items()}
-    return FamilyShares(families, edges, shares, max(map(len, counts.values())))
+    found = by_strategy(runs)
+    sizes = {str(name): int(n) for name, n in runs[0].cell.about["data"]["families"]}
+    edges = windows(max(run.n_rounds for run in runs))
+    shares = {
+        label: _mean_share([_counts(run, len(sizes), edges) for run in own])
+        for label, own in found.items()
+    }
+    return FamilyShares(sizes, edges, shares, tuple(map(len, found.values())))
+
+
+def _counts(run: Run, n_families: int, edges: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Stumps of each family in each window: (n_families, n_windows)."""
+    window = np.searchsorted(edges, run.cell.round, side="right") - 1
+    counts = np.zeros((n_families, len(edges) - 1))
+    np.add.at(counts, (run.cell.arrays["family"].astype(np.intp), window), 1)
+    return counts
 
 
 def _mean_share(counts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -121,55 +109,48 @@ def _mean_share(counts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return mean
 
 
-def _sizes(results: Results) -> dict[str, int]:
-    """Number of features of each family, as far as the settings tell."""
-    data_sets = results.settings.get("data_sets", [])
-    families = [family for data in data_sets for family in data.get("families", [])]
-    return {str(family["name"]): int(family["n_features"]) for family in families}
-
-
-def shares_figure(results: Results) -> Figure:
+def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Stacked shares of the families over rounds, one panel a strategy, colours as in the legend.
+
+    At the right of each panel a bar has the shares of the families among all features.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set.
+    runs : sequence of Run
+        As `boostsample.experiments.results.read_runs` gives them.
 
     Raises
     ------
     DataError
-        As `family_shares`.
+        There are no runs.
     """
     import matplotlib as mpl
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-    from matplotlib.patches import Patch
 
-    found, sizes = family_shares(results), _sizes(results)
-    n_columns = min(_MOST_COLUMNS, len(found.shares))
-    n_rows = math.ceil(len(found.shares) / n_columns)
-    total = sum(sizes.values())
+    found = family_shares(runs)
     with mpl.rc_context(STYLE):
-        size = (2.9 * n_columns + 2.3, 2.7 * n_rows + 0.9)
-        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(wspace=0.05))
-        grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
-        for axes, (label, shares) in zip(grid.flat, found.shares.items(), strict=False):
-            _panel(axes, found.edges, shares)
-            strategy, _, settings = label.partition(":")
-            lines = [strategy, *textwrap.wrap(settings.replace(":", ", "), 32)]
-            axes.set_title("\n".join(lines), fontsize=10)
-        for axes in grid.flat[len(found.shares) :]:
-            axes.set_axis_off()
-        for place in range(len(found.shares)):
-            if place + n_columns >= len(found.shares):
-                grid.flat[place].set_xlabel("stumps")
-                grid.flat[place].tick_params(labelbottom=True)
-        for axes in grid[:, 0]:
-            axes.set_ylabel("share of the stumps in percent")
-        patches = []
-        for number, family in enumerate(found.families):
-            part = f"{100 * sizes.get(family, 0) / max(total, 1):.0f} % of all features"
-            patches.append(Patch(**_look(number), label=f"{family}\n{part}"))
-        figure.legend(handles=patches[::-1], loc="outside right center", frameon=False)
-        name = " and ".join(dict.fromkeys(str(row["data"]) for row in results.rows))
-        spread = repetitions(found.n_repetitions, "mean")
-        figure.suptitle(f"{name}: families that the stumps come from, {spread}")
+        figure, panels, left = strategy_panels(tuple(found.shares), "round")
+        for label, axes in panels.items():
+            _panel(axes, found, found.shares[label])
+        for axes in left:
+            axes.set_ylabel("percent of the stumps")
+        legend_below(figure, [panels[label] for label in tuple(panels)[:1]], handlelength=1.6)
+        spread = repetitions(max(found.n_runs), "mean", min(found.n_runs))
+        figure.suptitle(
+            f"{name}: families that the stumps come from, {spread}\n"
+            "(bars at the right: shares of all features)"
+        )
+        ends = "; ".join(
+            f"{label} ends with most stumps of {list(found.sizes)[int(np.argmax(shares[:, at]))]} "
+            f"({100 * shares[:, at].max():.0f} percent)"
+            for label, shares in found.shares.items()
+            for at in [np.flatnonzero(~np.isnan(shares[0]))[-1]]
+        )
+        figure.set_label(
+            f"Shares of {len(found.sizes)} families among the stumps on {name} over rounds, "
+            f"{spread}: {ends}."
+        )
     return figure
 
 
@@ -183,15 +164,20 @@ def _look(number: int) -> dict[str, Any]:
     }
 
 
-def _panel(axes: Axes, edges: NDArray[np.int64], shares: NDArray[np.float64]) -> None:
-    """Stacked areas, constant within a window."""
+def _panel(axes: Axes, found: FamilyShares, shares: NDArray[np.float64]) -> None:
+    """Stacked areas, constant within a window, and the bar of all features."""
     tops = 100 * np.cumsum(shares, axis=0)
     below = np.zeros_like(tops[0])
-    for number, top in enumerate(tops):
+    bottom = 0.0
+    bar = axes.inset_axes((1.03, 0.0, 0.06, 1.0), sharey=axes)
+    for number, (top, (family, part)) in enumerate(zip(tops, found.parts.items(), strict=True)):
         lower, upper = (np.append(values, values[-1]) for values in (below, top))
-        axes.fill_between(edges, lower, upper, step="post", **_look(number))
-        below = top
-    axes.set_xscale("log")
-    axes.set(xlim=(1, edges[-1]), ylim=(0, 100))
-    axes.xaxis.set_major_formatter("{x:,.0f}")
+        label = f"{family} ({100 * part:.0f} % of all features)"
+        axes.fill_between(found.edges, lower, upper, step="post", label=label, **_look(number))
+        bar.bar([0], [100 * part], bottom=[bottom], width=1.0, **_look(number))
+        below, bottom = top, bottom + 100 * part
+    bar.set_axis_off()
+    bar.set_xlim(-0.5, 0.5)
+    round_axis(axes, 1, int(found.edges[-1]))
+    axes.set_ylim(0, 100)
     axes.grid(False)

@@ -1,15 +1,15 @@
-"""Pictures of results: loss and test error against the number of stumps; how pictures are written.
+"""Pictures: how they are checked, described and written; curves of a comparison just run.
 
-The same two panels are drawn of a comparison that was just run, with the loss after every round,
-and of the rows of a results folder, which has the marks alone.
+A figure carries a sentence that says what it shows, for readers who cannot see it (`describe`).
 """
 
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,22 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.compare import Comparison, Run
 from boostsample.experiments.content import one_line
-from boostsample.experiments.results import Results, atomic
-from boostsample.experiments.tables import label_of
+from boostsample.experiments.plot_axes import (
+    COLOURS,
+    DASHES,
+    METRICS,
+    STYLE,
+    draw_band,
+    error_scale,
+    legend_below,
+    new_layout,
+    repetitions,
+    round_axis,
+    thin,
+)
+from boostsample.experiments.results import atomic
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = [
@@ -33,28 +44,16 @@ __all__ = [
     "STYLE",
     "check_picture",
     "comparison_figure",
-    "repetitions",
-    "results_figure",
+    "describe",
+    "picture_bytes",
     "save_picture",
 ]
 
 FORMATS = (".svg", ".png", ".pdf")
 """File names of pictures end in one of these."""
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Those of Okabe and Ito (2008), told apart by colour-blind readers; dashes help in grey."""
-DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-STYLE: dict[Any, Any] = {
-    "font.size": 10.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "svg.hashsalt": "boostsample",  # the same picture has the same bytes
-    "svg.fonttype": "none",
-    "text.parse_math": False,  # a dollar in the name of a file is a dollar
-}
+_PATH = re.compile(rb' d="[^"]*"')
+_DIGITS = re.compile(rb"(\.\d\d)\d+")
 
 
 def check_picture(path: str | os.PathLike[str]) -> Path:
@@ -94,118 +93,43 @@ def _unwritable(path: Path, error: OSError) -> DataError:
     return DataError(f"the picture '{path}' cannot be written: {reason}; name another file")
 
 
-@dataclass(frozen=True)
-class _Curves:
-    """A strategy's loss and test error: numbers of stumps (n,) and values (repetitions, n)."""
-
-    label: str
-    loss: tuple[NDArray[Any], NDArray[np.float64]]
-    error: tuple[NDArray[Any], NDArray[np.float64]]
-
-
 def comparison_figure(comparison: Comparison) -> Figure:
     """Loss and test error against stumps, one curve a strategy, bands of one std over repetitions.
 
     The test error has points where it was taken: at the marks, and between them.
     """
-    prepared = comparison.prepared
-    curves = []
-    for variant in prepared.variants:
-        runs = [one for one in comparison.runs if one.variant is variant]
-        curves.append(_Curves(variant.label, _losses(runs), _errors(runs)))
-    plan = prepared.plan
-    return _figure(curves, prepared.data.name, plan.n_rounds, plan.repeats, plan.weights)
-
-
-def results_figure(results: Results) -> Figure:
-    """The same from a results folder, at the marks that its rows have.
-
-    Raises
-    ------
-    DataError
-        The results have no rows, or rows of some repetitions are missing.
-    """
-    cells: dict[str, dict[int, dict[int, Mapping[str, Any]]]] = {}
-    several = len({row["data"] for row in results.rows}) > 1
-    for row in results.rows:
-        label = f"{row['data']}: {label_of(row)}" if several else label_of(row)
-        cells.setdefault(label, {}).setdefault(row["repetition"], {})[row["stumps"]] = row
-    curves = []
-    for label, runs in cells.items():
-        marks = sorted(next(iter(runs.values())))
-        if any(sorted(run) != marks for run in runs.values()):
-            raise DataError(
-                f"the rows of {label} must have the same numbers of stumps in each repetition; "
-                "run it again into a new folder"
-            )
-        loss, error = (
-            np.array([[run[mark][column] for mark in marks] for run in runs.values()])
-            for column in ("log10_loss", "test_error")
-        )
-        curves.append(_Curves(label, (np.array(marks), loss), (np.array(marks), error)))
-    if not curves:
-        raise DataError("the results must have rows, got none; run it again into a new folder")
-    names = " and ".join(dict.fromkeys(str(row["data"]) for row in results.rows))
-    last = max(int(one.loss[0][-1]) for one in curves)
-    repeats = max(len(one.loss[1]) for one in curves)
-    return _figure(curves, names, last, repeats, str(results.settings.get("weights", "")))
-
-
-def repetitions(n: int, what: str = "mean and std") -> str:
-    """What a title says of repetitions.
-
-    >>> repetitions(3), repetitions(1)
-    ('mean and std of 3 repetitions', 'one repetition')
-    """
-    return f"{what} of {n} repetitions" if n > 1 else "one repetition"
-
-
-def _figure(
-    curves: Sequence[_Curves], name: str, n_rounds: int, repeats: int, weights: str
-) -> Figure:
     import matplotlib as mpl
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, NullFormatter
 
+    prepared = comparison.prepared
+    plan = prepared.plan
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(10.0, 4.4), layout="constrained")
+        figure = Figure(figsize=(10.0, 4.6), layout=new_layout())
         left, right = figure.subplots(1, 2)
-        for number, one in enumerate(curves):
-            style: dict[str, Any] = {
-                "color": COLOURS[number % len(COLOURS)],
-                "linestyle": DASHES[number % len(DASHES)],
-                "label": one.label,
-            }
-            _curve(left, *one.loss, style)
-            _curve(right, *one.error, style)
-        left.set_ylabel("log10 of the exponential loss")
-        right.set_ylabel("test error in percent")
-        first = min(int(one.loss[0][0]) for one in curves)
-        for axes in (left, right):
-            axes.set_xscale("log")
-            axes.set_xlim(min(first, max(1, n_rounds // 2)), max(2, n_rounds))
-            axes.set_xlabel("stumps")
-            axes.xaxis.set_major_formatter("{x:,.0f}")
-        if not any((one.error[1] <= 0).any() for one in curves):
-            right.set_yscale("log")
-            right.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            right.yaxis.set_major_formatter("{x:g}")
-            right.yaxis.set_minor_formatter(NullFormatter())
-        figure.legend(
-            *left.get_legend_handles_labels(),
-            loc="outside lower center",
-            ncols=min(len(curves), 5),
-            frameon=False,
+        for number, variant in enumerate(prepared.variants):
+            runs = [one for one in comparison.runs if one.variant is variant]
+            draw_band(left, *_losses(runs), number, variant.label)
+            draw_band(right, *_errors(runs), number, variant.label)
+        error_scale(right)
+        for axes, metric in zip((left, right), METRICS, strict=True):
+            axes.set(xlabel="stumps", ylabel=METRICS[metric])
+            round_axis(axes, 1, plan.n_rounds)
+        legend_below(figure, (left,))
+        spread = repetitions(plan.repeats)
+        figure.suptitle(f"{prepared.data.name}: {spread}, {plan.weights} weights")
+        figure.set_label(
+            f"Loss and test error on {prepared.data.name} against the number of stumps, up to "
+            f"{plan.n_rounds:,}, of {', '.join(one.label for one in prepared.variants)}: {spread}."
         )
-        figure.suptitle(f"{name}: {repetitions(repeats)}, {weights} weights")
     return figure
 
 
 def _losses(runs: Sequence[Run]) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Rounds (n,) and losses (repetitions, n); a run that ended early keeps its last loss."""
     longest = max(one.n_rounds for one in runs)
-    losses = [one.loss + one.loss[-1:] * (longest - one.n_rounds) for one in runs]
-    return np.arange(1, longest + 1), np.array(losses)
+    losses = np.array([one.loss + one.loss[-1:] * (longest - one.n_rounds) for one in runs])
+    chosen = thin(longest)
+    return chosen + 1, losses[:, chosen]
 
 
 def _errors(runs: Sequence[Run]) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -218,19 +142,39 @@ def _errors(runs: Sequence[Run]) -> tuple[NDArray[Any], NDArray[np.float64]]:
     return np.array(points), np.array(errors)
 
 
-def _curve(
-    axes: Axes, x: NDArray[Any], values: NDArray[np.float64], style: Mapping[str, Any]
-) -> None:
-    mean = values.mean(axis=0)
-    marker: dict[str, Any] = (
-        {"marker": "o", "markersize": 3, "clip_on": False} if len(x) < 10 else {}
-    )
-    axes.plot(x, mean, linewidth=1.6, **style, **marker)
-    if len(values) > 1:
-        spread = values.std(axis=0, ddof=1)
-        axes.fill_between(
-            x, mean - spread, mean + spread, color=style["color"], alpha=0.15, linewidth=0
-        )
+def describe(figure: Figure) -> str:
+    """What a figure shows, in a sentence or two."""
+    return str(figure.get_label())
+
+
+def picture_bytes(figure: Figure, kind: str = "svg") -> bytes:
+    """A figure as the content of a file; figures made of the same data have the same bytes.
+
+    Drawn a second time, a figure may have another layout by a hair.
+
+    Parameters
+    ----------
+    figure : Figure
+    kind : str
+        One of `FORMATS`, without the dot.
+    """
+    import matplotlib as mpl
+
+    title = figure.get_suptitle() or describe(figure)
+    told: dict[str, dict[str, Any]] = {
+        "svg": {"Date": None, "Title": title, "Description": describe(figure)},
+        "pdf": {"CreationDate": None, "Title": title, "Subject": describe(figure)},
+        "png": {"Title": title, "Description": describe(figure)},
+    }
+    stream = io.BytesIO()
+    with mpl.rc_context(STYLE):
+        figure.savefig(stream, format=kind, dpi=150, metadata=told[kind])
+    return _PATH.sub(_rounded, stream.getvalue()) if kind == "svg" else stream.getvalue()
+
+
+def _rounded(path: re.Match[bytes]) -> bytes:
+    """A path of an SVG file to a hundredth of a point, which is a half of its size."""
+    return _DIGITS.sub(rb"\1", path[0])
 
 
 def save_picture(figure: Figure, path: Path) -> None:
@@ -241,12 +185,9 @@ def save_picture(figure: Figure, path: Path) -> None:
     DataError
         The file cannot be written.
     """
-    import matplotlib as mpl
-
-    kind = path.suffix.lower().removeprefix(".")
-    nothing: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    content = picture_bytes(figure, path.suffix.lower().removeprefix("."))
     try:
-        with mpl.rc_context(STYLE), atomic(path) as stream:
-            figure.savefig(stream, format=kind, dpi=150, metadata=nothing)
+        with atomic(path) as stream:
+            stream.write(content)
     except OSError as error:
         raise _unwritable(path, error) from error

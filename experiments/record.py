@@ -45,9 +45,19 @@ def grid_record(prepared: Sequence[Prepared]) -> dict[str, Any]:
     return {
         **_plan_record(prepared[0].plan),
         "data_sets": [
-            {"name": one.data.name, "searches": [_search_record(s) for s in searches_of(one)]}
+            {**_splits(one), "searches": [_search_record(s) for s in searches_of(one)]}
             for one in prepared
         ],
+    }
+
+
+def _splits(prepared: Prepared) -> dict[str, Any]:
+    """Name of the data, sizes by repetition, and whether all repetitions have the same split."""
+    return {
+        "name": prepared.data.name,
+        "split": "drawn" if prepared.data.n_train is None else "fixed",
+        "n_train": [len(train) for train, _ in prepared.splits],
+        "n_test": [len(test) for _, test in prepared.splits],
     }
 
 
@@ -124,12 +134,10 @@ def _data_record(comparison: Comparison) -> dict[str, Any]:
     prepared = comparison.prepared
     data = prepared.data
     return {
-        "name": data.name,
+        **_splits(prepared),
         "sha256": prepared.digest,
         "shape": list(data.X.shape),
         "classes": list(data.classes),
-        "n_train": [len(train) for train, _ in prepared.splits],
-        "n_test": [len(test) for _, test in prepared.splits],
         "families": [
             {"name": f.name, "n_features": f.n_features, "settings": f.settings()}
             for f in prepared.families

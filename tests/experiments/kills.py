@@ -4,7 +4,8 @@
 
 runs the command undisturbed and then with so many kills, by SIGKILL, into two temporary folders,
 and compares what they hold cell by cell, to the bit, seconds apart. Exit code 1 tells of a
-difference.
+difference. Each run is a fork of one process that has compiled already; with --fresh it is a
+process of its own, as a user starts it, with the workers of any backend.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -72,13 +74,21 @@ class Runs:
             if line.strip().lstrip("-").isdecimal():
                 return int(line)
 
-    def run(self, args: list[str], kill_after: float | None = None) -> int:
-        """Run a command, killing it after so many seconds; its exit code."""
+    def run(
+        self,
+        args: list[str],
+        kill_after: float | None = None,
+        begun: Callable[[], bool] = lambda: True,
+    ) -> int:
+        """Run a command, killing it so many seconds after it has `begun`; its exit code."""
         self._say(args)
         child = self._hear()
         if kill_after is not None:
-            time.sleep(kill_after)
             with suppress(ProcessLookupError):  # it was done before
+                while not begun():
+                    os.kill(child, 0)
+                    time.sleep(0.01)
+                time.sleep(kill_after)
                 os.kill(child, signal.SIGKILL)
         return self._hear()
 
@@ -88,6 +98,33 @@ class Runs:
     def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.communicate()
+
+
+class FreshRuns:
+    """Runs commands in processes of their own; a context manager."""
+
+    def __init__(self, warm_up: list[str]) -> None:
+        assert self.run(warm_up) == 0
+
+    def run(self, args: list[str], kill_after: float | None = None) -> int:
+        """Run a command, killing it after so many seconds; its exit code."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "boostsample", *args],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        try:
+            return process.wait(kill_after)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+    def __enter__(self) -> FreshRuns:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is left running."""
 
 
 def content(folder: Path) -> dict[str, Any]:
@@ -113,7 +150,7 @@ def content(folder: Path) -> dict[str, Any]:
     return found
 
 
-def killed(runs: Runs, args: list[str], kills: int, longest: float, seed: int) -> int:
+def killed(runs: Runs | FreshRuns, args: list[str], kills: int, longest: float, seed: int) -> int:
     """Run a command, kill it again and again, then let it end; how often it was truly killed."""
     rng = np.random.default_rng(seed)
     n_killed = 0
@@ -131,16 +168,20 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--longest", type=float, default=10.0, help="seconds until a kill")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--fresh", action="store_true", help="a process of its own for each run")
     parser.add_argument("args", nargs="+", help="options of boostsample compare, after --")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         whole, parts = Path(folder) / "whole", Path(folder) / "parts"
         command = ["compare", *given.args]
-        with Runs([*command, "--results", str(whole)]) as runs:
+        kind = FreshRuns if given.fresh else Runs
+        with kind([*command, "--results", str(whole)]) as runs:
             pieces = [*command, "--results", str(parts)]
             n_killed = killed(runs, pieces, given.kills, given.longest, given.seed)
+        n_cells = len(list((whole / "cells").glob("*.npz")))
         same = content(whole) == content(parts)
-    sys.stdout.write(f"killed {n_killed} times; {'the same' if same else 'DIFFERENT'} results\n")
+    told = "the same" if same else "DIFFERENT"
+    sys.stdout.write(f"killed {n_killed} times; {n_cells} cells, {told} results\n")
     return int(not same)
 
 

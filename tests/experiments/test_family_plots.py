@@ -3,168 +3,124 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from boostsample.errors import DataError
-from boostsample.experiments.compare import compare
-from boostsample.experiments.datasets import load_dataset
-from boostsample.experiments.family_plots import family_shares, shares_figure, windows
-from boostsample.experiments.folder import ResultsFolder
-from boostsample.experiments.plan import Plan, parse_names
-from boostsample.experiments.plots import results_figure, save_picture
-from boostsample.experiments.record import settings_of
-from boostsample.experiments.results import Results, read_results
+from boostsample.experiments.cells import Cell
+from boostsample.experiments.family_plots import family_shares, shares_figure
+from boostsample.experiments.plots import describe
+from boostsample.experiments.runs import Run
+from boostsample.experiments.variants import Variant
 from boostsample.families import families_for
+from tests.experiments.small_runs import STRATEGIES, comparison
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
 NAMES = ("pixels", "edges", "sums")
 
 
-def results(lengths: dict[str, tuple[int, ...]], names: tuple[str, ...] = NAMES) -> Results:
-    """Made-up results: rounds of each repetition of each strategy, families drawn at random."""
+def runs(lengths: dict[str, tuple[int, ...]], names: tuple[str, ...] = NAMES) -> list[Run]:
+    """Made-up runs: rounds of each repetition of each strategy, families drawn at random."""
     rng = np.random.default_rng(0)
-    history = [
-        {
-            "strategy": strategy,
-            "settings": "n=3" if strategy == "b" else "",
-            "repetition": str(repetition),
-            "round": str(number),
-            "family": names[int(rng.integers(len(names)))],
-        }
-        for strategy, runs in lengths.items()
-        for repetition, n_rounds in enumerate(runs)
-        for number in range(1, n_rounds + 1)
-    ]
-    rows = [{"data": "made-up", "strategy": "a", "settings": ""}]
-    families = [{"name": name, "n_features": 10 * k + 10} for k, name in enumerate(names)]
-    return Results(rows, {"data_sets": [{"families": families}], "weights": "uniform"}, history)
-
-
-@pytest.mark.parametrize("n_rounds", [1, 2, 7, 10, 100, 12345])
-def test_windows_hold_every_round_once(n_rounds: int) -> None:
-    edges = windows(n_rounds)
-    assert edges[0] == 1
-    assert edges[-1] == n_rounds + 1
-    assert (np.diff(edges) > 0).all()
-    if n_rounds > 100:
-        ratios = edges[8:] / edges[7:-1]
-        np.testing.assert_allclose(ratios[:-1], 10 ** (1 / 5), rtol=0.1)
-        assert 10 ** (1 / 10) <= ratios[-1] <= 10 ** (3 / 10)
+    sizes = [[name, 10 * k + 10] for k, name in enumerate(names)]
+    found = []
+    for label, own in lengths.items():
+        variant = Variant(label, {"n": 3} if label == "b" else {})
+        for repetition, n_rounds in enumerate(own):
+            arrays = {
+                "family": rng.integers(len(names), size=n_rounds),
+                "searches": np.ones(n_rounds, np.int64),
+            }
+            about = {"n_rounds": n_rounds, "data": {"families": sizes}}
+            found.append(Run(variant, repetition, 1, variant, Cell({}, about, arrays)))
+    return found
 
 
 def test_shares_are_means_over_repetitions() -> None:
-    found = results({"a": (40, 40, 7), "b": (40,)})
-    shares = family_shares(found)
-    assert shares.families == NAMES
+    made = runs({"a": (40, 40, 7), "b": (40,)})
+    shares = family_shares(made)
+    assert shares.sizes == {"pixels": 10, "edges": 20, "sums": 30}
+    assert list(shares.parts.values()) == pytest.approx([1 / 6, 1 / 3, 1 / 2])
     assert list(shares.shares) == ["a", "b:n=3"]
-    assert shares.n_repetitions == 3
+    assert shares.n_runs == (3, 1)
     for label, values in shares.shares.items():
         for k, (start, stop) in enumerate(zip(shares.edges[:-1], shares.edges[1:], strict=True)):
             parts = []
-            for repetition in "012":
-                count = Counter(
-                    row["family"]
-                    for row in found.history or ()
-                    if row["strategy"] == label[0]
-                    and row["repetition"] == repetition
-                    and start <= int(row["round"]) < stop
-                )
-                if count:
-                    parts.append([count[name] / count.total() for name in NAMES])
+            for run in made:
+                if run.variant.label == label:
+                    count = Counter(run.cell.arrays["family"][start - 1 : stop - 1].tolist())
+                    if count:
+                        parts.append([count[one] / count.total() for one in range(3)])
             np.testing.assert_allclose(values[:, k], np.mean(parts, axis=0))
 
 
 def test_rounds_that_no_run_had_are_no_shares() -> None:
-    shares = family_shares(results({"a": (100,), "b": (5,)}))
+    made = runs({"a": (100,), "b": (5,)})
+    shares = family_shares(made)
     values = shares.shares["b:n=3"]
     ended = shares.edges[:-1] > 5
     assert np.isnan(values[:, ended]).all()
     np.testing.assert_allclose(values[:, ~ended].sum(axis=0), 1)
-    shares_figure(results({"a": (100,), "b": (5,)})).draw_without_rendering()
+    shares_figure("made-up", made).draw_without_rendering()
 
 
 def test_families_have_one_colour_in_all_panels_and_the_legend() -> None:
-    figure = shares_figure(results(dict.fromkeys("abcde", (30, 30))))
+    figure = shares_figure("made-up", runs(dict.fromkeys("abcdefg", (30, 30))))
     panels = [axes for axes in figure.axes if axes.axison]
-    assert [axes.get_title() for axes in panels] == ["a", "b\nn=3", "c", "d", "e"]
+    assert [axes.get_title() for axes in panels] == ["a", "b\nn=3", *"cdefg"]
     (legend,) = figure.legends
-    texts = [text.get_text() for text in legend.get_texts()]
-    assert texts == [
-        "sums\n50 % of all features",
-        "edges\n33 % of all features",
-        "pixels\n17 % of all features",
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "pixels (17 % of all features)",
+        "edges (33 % of all features)",
+        "sums (50 % of all features)",
     ]
-    colours = [patch.get_facecolor() for patch in legend.get_patches()][::-1]
+    colours = [patch.get_facecolor() for patch in legend.get_patches()]
     assert len(set(colours)) == 3
     for axes in panels:
         assert [tuple(np.ravel(area.get_facecolor())) for area in axes.collections] == colours
         assert axes.get_ylim() == (0, 100)
+        (bar,) = axes.child_axes
+        assert [patch.get_facecolor() for patch in bar.patches] == colours
+        tops = [np.asarray(patch.get_verts())[:, 1].max() for patch in bar.patches]
+        drawn = bar.transData.inverted().transform([(0, top) for top in tops])[:, 1]
+        assert drawn == pytest.approx([100 / 6, 50, 100])
     (top,) = panels[0].collections[-1].get_paths()
     assert np.asarray(top.vertices)[:, 1].max() == pytest.approx(100)
 
 
 def test_many_families_can_be_told_apart() -> None:
     names = tuple(f"family {k}" for k in range(20))
-    figure = shares_figure(results({"a": (500,)}, names))
+    figure = shares_figure("made-up", runs({"a": (500,)}, names))
     looks = {
         (patch.get_facecolor(), patch.get_hatch()) for patch in figure.legends[0].get_patches()
     }
     assert len(looks) == 20
 
 
-def test_results_without_history_are_refused_with_the_way_out() -> None:
-    found = results({"a": (3,)})
-    with pytest.raises(DataError, match=r"have no history.csv; run compare again with --history"):
-        shares_figure(Results(found.rows, found.settings, None))
-    with pytest.raises(DataError, match=r"must have columns strategy, .* family: 'strategy'"):
-        shares_figure(Results(found.rows, found.settings, [{"round": "1"}]))
-    broken: list[dict[str, Any]] = [{**row, "round": "x"} for row in found.history or ()]
-    with pytest.raises(DataError, match=r"must have columns .*'x'"):
-        shares_figure(Results(found.rows, found.settings, broken))
+def test_no_runs_are_refused() -> None:
+    with pytest.raises(DataError, match="must have runs, got none"):
+        shares_figure("made-up", [])
 
 
-def test_pictures_of_a_results_folder(tmp_path: Path) -> None:
-    plan = Plan(
-        strategies=parse_names("uniform-q1,laminating"), marks=(2, 20), repeats=2, history=True
-    )
-    comparison = compare(load_dataset("digits"), plan)
-    with ResultsFolder(tmp_path / "new") as folder:
-        folder.write(comparison.rows, settings_of([comparison]), comparison.history)
-    found = read_results(tmp_path / "new")
-    shares = family_shares(found)
-    assert shares.families == tuple(family.name for family in families_for((8, 8)))
+def test_shares_of_real_runs() -> None:
+    found = comparison()
+    shares = family_shares(found.runs)
+    assert tuple(shares.shares) == STRATEGIES
+    families = families_for((8, 8))
+    assert shares.sizes == {family.name: family.n_features for family in families}
     for parts in shares.shares.values():
         np.testing.assert_allclose(parts.sum(axis=0), 1)
-    left, right = results_figure(found).axes
-    for axes, column in ((left, "log10_loss"), (right, "test_error")):
-        assert [line.get_label() for line in axes.lines] == ["uniform-q1", "laminating"]
-        for line in axes.lines:
-            np.testing.assert_array_equal(line.get_xdata(), [2, 20])
-            for mark, mean in zip((2, 20), np.asarray(line.get_ydata()), strict=True):
-                values = [
-                    row[column]
-                    for row in found.rows
-                    if row["strategy"] == line.get_label() and row["stumps"] == mark
-                ]
-                assert len(values) == 2
-                assert mean == pytest.approx(np.mean(values))
-    for draw in (results_figure, shares_figure):
-        save_picture(draw(found), tmp_path / "x.svg")
-        first = (tmp_path / "x.svg").read_bytes()
-        save_picture(draw(found), tmp_path / "x.svg")
-        assert (tmp_path / "x.svg").read_bytes() == first
-        assert b"digits: " in first
+    names = [str(row["family"]) for row in _history()]
+    first = shares.shares["uniform-q1"][:, 0]
+    assert first[list(shares.sizes).index(names[0])] > 0
+    text = describe(shares_figure("digits", found.runs))
+    assert "on digits over rounds, mean of 2 repetitions: uniform-q1 ends with most" in text
 
 
-def test_rows_that_miss_a_mark_are_refused() -> None:
-    row = {"data": "d", "strategy": "a", "settings": "", "log10_loss": -1.0, "test_error": 3.0}
-    rows = [{**row, "repetition": r, "stumps": mark} for r, mark in ((0, 1), (0, 2), (1, 2))]
-    with pytest.raises(DataError, match="rows of a must have the same numbers of stumps"):
-        results_figure(Results(rows, {}, None))
-    with pytest.raises(DataError, match="must have rows, got none"):
-        results_figure(Results([], {}, None))
+def _history() -> list[dict[str, object]]:
+    """Rows of the first run, from its cell."""
+    cell = comparison().runs[0].cell
+    names = [name for name, _ in cell.about["data"]["families"]]
+    return [{"family": names[int(at)]} for at in cell.arrays["family"]]

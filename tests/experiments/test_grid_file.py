@@ -173,7 +173,10 @@ def test_the_grids_of_the_papers_are_sound(name: str) -> None:
     grid = grid_of(read_grid_file(name), {})
     assert grid.plan.marks == (10, 100, 1000, 10000)
     assert grid.title
-    if name.startswith("df11"):
+    if name == "df11-mnist-noise":
+        noises = [variant.strategy().noise for variant in grid.plan.variants]
+        assert noises == ["paper", "deconvolved"]
+    elif name.startswith("df11"):
         names = [variant.label for variant in grid.plan.variants]
         assert names == [
             "uniform-naive", "uniform-1q", "uniform-q1", "ucb*", "exp3p*", "epsilon-greedy*",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -14,9 +15,24 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.compare import Comparison, compare
 from boostsample.experiments.datasets import Dataset, load_dataset
 from boostsample.experiments.plan import Plan, parse_names
-from boostsample.experiments.plots import check_picture, comparison_figure, save_picture
+from boostsample.experiments.plot_axes import (
+    STYLE,
+    draw_band,
+    legend_below,
+    strategy_panels,
+    thin,
+    tick_name,
+)
+from boostsample.experiments.plots import (
+    check_picture,
+    comparison_figure,
+    describe,
+    picture_bytes,
+    save_picture,
+)
 
-pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
+mpl = pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
+Figure = pytest.importorskip("matplotlib.figure").Figure
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +65,70 @@ def test_runs_that_end_early_or_make_no_error(marks: tuple[int, ...]) -> None:
     figure = comparison_figure(compare(easy, plan))
     figure.draw_without_rendering()
     assert len(figure.axes) == 2
+
+
+def test_long_runs_are_thinned() -> None:
+    for n in (400, 401, 10_000, 1_000_000):
+        chosen = thin(n)
+        assert chosen.size <= 400
+        assert (chosen[0], chosen[-1]) == (0, n - 1)
+        assert (np.diff(chosen) > 0).all()
+
+
+def test_a_picture_is_described_and_its_paths_are_short(comparison: Comparison) -> None:
+    figure = comparison_figure(comparison)
+    text = describe(figure)
+    assert text == (
+        f"Loss and test error on {comparison.prepared.data.name} against the number of stumps, up "
+        "to 20, of full, laminating: mean and std of 2 repetitions."
+    )
+    for kind in ("svg", "png", "pdf"):
+        content = picture_bytes(comparison_figure(comparison), kind)
+        assert content == picture_bytes(comparison_figure(comparison), kind)
+    root = ET.fromstring(picture_bytes(figure))
+    assert text in "".join(root.itertext())
+    paths = [one.get("d", "") for one in root.iter("{http://www.w3.org/2000/svg}path")]
+    assert len(paths) > 10
+    assert not re.search(r"\.\d{3}", " ".join(paths))
+    assert re.search(r"\.\d{2}\b", " ".join(paths))
+
+
+def test_names_of_ticks_do_not_depend_on_rounding() -> None:
+    for exponent in range(-6, 12):
+        for digit in (1, 2, 5):
+            name = tick_name(float(f"{digit}e{exponent}"))
+            if -4 < exponent < 4:
+                assert float(name.replace(",", "")) == float(f"{digit}e{exponent}")
+            else:
+                assert name.startswith("10" if digit == 1 else f"{digit}×10")
+
+
+def test_legends_fit_below_their_figure() -> None:
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(10.0, 4.0), layout="constrained")
+        axes = figure.subplots()
+        for number in range(10):
+            draw_band(axes, np.arange(3), np.ones((2, 3)), number, f"a-long-strategy:n={number:9}")
+        legend_below(figure, [axes])
+        figure.draw_without_rendering()
+        box = figure.legends[0].get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.x1
+    assert len(figure.legends[0].get_texts()) == 10
+
+
+@pytest.mark.parametrize("n", range(1, 13))
+def test_panels_leave_little_empty(n: int) -> None:
+    with mpl.rc_context(STYLE):
+        labels = [f"s{k}:setting={k}" for k in range(n)]
+        figure, panels, left = strategy_panels(labels, "round")
+    assert list(panels) == labels
+    named = [k for k, axes in enumerate(panels.values()) if axes.get_xlabel() == "round"]
+    columns = n // len(left) + (n % len(left) > 0)
+    assert named == list(range(max(0, n - columns), n))  # the lowest of each column
+    assert len(figure.axes) - n <= 1
+    assert left[0] is next(iter(panels.values()))
+    assert panels["s0:setting=0"].get_title() == "s0\nsetting=0"
 
 
 @pytest.mark.parametrize(

@@ -272,6 +272,20 @@ def test_a_claim_of_a_dead_process_is_taken_over_at_once(tmp_path: Path, living:
     assert json.loads(path.read_bytes())["process"] == os.getpid()
 
 
+def test_claims_of_the_dead_are_removed_when_all_is_done(tmp_path: Path, living: Any) -> None:
+    claims = Claims(tmp_path)
+    claims.take("mine")
+    path = foreign_claim(tmp_path, living.pid)
+    other = foreign_claim(tmp_path, 1, "another machine").rename(tmp_path / "b.claim")
+    foreign_claim(tmp_path, living.pid)
+    claims.release_all()
+    assert sorted(tmp_path.iterdir()) == [path, other]
+    living.kill()
+    living.wait()
+    claims.release_all()
+    assert sorted(tmp_path.iterdir()) == [other]  # it cannot be told whether its owner lives
+
+
 @pytest.mark.parametrize("content", [None, b"", b"garbage", b"{}", b"[]"])
 def test_a_claim_of_another_machine_is_taken_over_when_nobody_touches_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -53,8 +54,14 @@ def test_ten_kills_at_random_moments_change_no_bit(runs: tuple[Runs, Path], tmp_
     args = [*COMMAND, "--results", str(parts)]
     rng = np.random.default_rng(7)
     n_killed = n_partly = 0
-    for kill_after in rng.uniform(0.05, 0.7, 10):
-        n_killed += run(args, float(kill_after)) == -signal.SIGKILL
+
+    def n_cells() -> int:
+        return len(list(parts.glob("cells/*.npz")))
+
+    for more, kill_after in zip(rng.integers(0, 3, 10), rng.uniform(0.0, 0.1, 10), strict=True):
+        wanted = n_cells() + more
+        code = run(args, float(kill_after), partial(lambda least: n_cells() >= least, wanted))
+        n_killed += code == -signal.SIGKILL
         with suppress(DataError):  # nothing is there yet
             found = read_results(parts)
             n_partly += bool(found.missing)

@@ -1,0 +1,268 @@
+"""Which differences between strategies are more than chance: within one data set, and across many.
+
+Within a data set, each strategy is compared with the best one by a paired t-test over repetitions.
+Repetitions with splits of their own train on overlapping examples, so that their results are not
+independent, and the plain variance of their mean is too small; [NB03] adds n_test / n_train to the
+1 / n of the variance. Holm's step-down correction [H79] keeps the chance of even one wrong
+"different" among the comparisons with one best at the level. The best is chosen by the same values,
+which makes no test more exact than its assumptions are.
+
+Across data sets, strategies are ranked on each; Friedman's test asks whether the mean ranks differ
+at all, and two of them do where they are further apart than Nemenyi's critical difference [D06].
+
+- [NB03] Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003.
+- [H79] Holm, A simple sequentially rejective multiple test procedure, Scand. J. Stat. 6, 1979.
+- [D06] Demsar, Statistical comparisons of classifiers over multiple data sets, JMLR 7, 2006.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample.errors import SettingError
+
+__all__ = [
+    "LEVEL",
+    "Verdict",
+    "critical_difference",
+    "friedman",
+    "holm",
+    "paired_test",
+    "ranks",
+    "told_apart",
+]
+
+LEVEL = 0.05
+"""Level of all tests."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The best of several strategies, and what the test says of the others.
+
+    Attributes
+    ----------
+    best : str or None
+        Its label; the first one of equal means. None where fewer than two have values.
+    tied : frozenset of str
+        Those that cannot be told from it at the level, identical ones included.
+    p_values : dict of str to float
+        Of the comparisons with the best that could be tested, Holm's correction included.
+    untested : frozenset of str
+        Those that have fewer than two repetitions in common with it.
+    """
+
+    best: str | None = None
+    tied: frozenset[str] = frozenset()
+    p_values: dict[str, float] = field(default_factory=dict)
+    untested: frozenset[str] = frozenset()
+
+
+def told_apart(
+    values: Mapping[str, Mapping[int, float]],
+    *,
+    lower_is_better: bool = True,
+    overlap: float = 0.0,
+    level: float = LEVEL,
+) -> Verdict:
+    """Find the best mean, and those that cannot be told from it.
+
+    Parameters
+    ----------
+    values : mapping of str to mapping of int to float
+        Values of each strategy by repetition, without NaN; a strategy without any takes no part.
+    lower_is_better : bool
+    overlap : float
+        n_test / n_train of repetitions with splits of their own, 0 where all have the same split.
+    level : float
+        A strategy is tied where its corrected p-value is above.
+
+    Examples
+    --------
+    >>> losses = {"a": {0: 1.0, 1: 1.1, 2: 0.9}, "b": {0: 1.1, 1: 1.0, 2: 1.1}, "c": {0: 9.0}}
+    >>> found = told_apart(losses)
+    >>> found.best, sorted(found.tied), sorted(found.untested)
+    ('a', ['b'], ['c'])
+    """
+    there = {label: mine for label, mine in values.items() if mine}
+    if len(there) < 2:
+        return Verdict()
+    sign = 1 if lower_is_better else -1
+    best = min(there, key=lambda label: sign * statistics.fmean(there[label].values()))
+    raw: dict[str, float] = {}
+    for label, mine in there.items():
+        both = sorted(mine.keys() & there[best].keys())
+        if label != best and len(both) > 1:
+            raw[label] = paired_test(
+                [mine[one] for one in both], [there[best][one] for one in both], overlap
+            )
+    corrected = dict(zip(raw, holm(list(raw.values())), strict=True))
+    return Verdict(
+        best,
+        frozenset(label for label, p in corrected.items() if p > level),
+        corrected,
+        frozenset(there.keys() - corrected.keys() - {best}),
+    )
+
+
+def paired_test(first: ArrayLike, second: ArrayLike, overlap: float = 0.0) -> float:
+    """Two-sided p-value of a paired t-test, its variance corrected for overlapping training sets.
+
+    t = mean(d) / sqrt((1 / n + overlap) var(d)) with n - 1 degrees of freedom [NB03 eq. 9 and
+    sec. 4]; without overlap, Student's test. Where all differences are the same number, there is no
+    variance to speak of: p is 1 for no difference, else 0.
+
+    Parameters
+    ----------
+    first, second : array_like, shape (n,)
+        Values of both in the same n >= 2 repetitions.
+    overlap : float
+        n_test / n_train, at least 0.
+
+    Examples
+    --------
+    >>> round(paired_test([1.0, 1.2, 1.4], [1.1, 1.1, 1.1]), 3)
+    0.478
+    >>> paired_test([1.0, 1.2], [1.0, 1.2]), paired_test([1.0, 2.0], [2.0, 3.0])
+    (1.0, 0.0)
+    """
+    from scipy.special import stdtr
+
+    a, b = (np.asarray(one, np.float64) for one in (first, second))
+    n = len(a)
+    assert a.shape == b.shape == (n,), "values are paired"
+    assert n > 1, "one pair has no variance"
+    if np.array_equal(a, b):
+        return 1.0
+    with np.errstate(invalid="ignore"):
+        differences = np.where(a == b, 0.0, a - b)  # equal infinities do not differ
+    if not np.isfinite(differences).all() or np.ptp(differences) == 0:
+        return 0.0
+    spread = math.sqrt((1 / n + overlap) * float(differences.var(ddof=1)))
+    return float(2 * stdtr(n - 1, -abs(float(differences.mean())) / spread))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Corrected p-values of a family of tests, in their order [H79].
+
+    The i-th smallest of m is multiplied by m - i + 1; none is smaller than one before it, or above
+    1.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    corrected = [0.0] * len(p_values)
+    largest = 0.0
+    for done, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - done) * p_values[at]))
+        corrected[at] = largest
+    return corrected
+
+
+def ranks(scores: ArrayLike, *, lower_is_better: bool = True) -> NDArray[np.float64]:
+    """Mean rank of each method over the data sets: 1 is the best, equal ones share their ranks.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n_data, n_methods)
+        One value of each method on each data set, no NaN.
+    lower_is_better : bool
+
+    Returns
+    -------
+    ndarray of float64, shape (n_methods,)
+
+    Raises
+    ------
+    SettingError
+        A value is missing (NaN).
+
+    Examples
+    --------
+    >>> ranks([[0.1, 0.2, 0.3], [0.2, 0.2, 0.3]])
+    array([1.25, 1.75, 3.  ])
+    """
+    from scipy.stats import rankdata
+
+    table = _complete(scores)
+    mean: NDArray[np.float64] = rankdata(table if lower_is_better else -table, axis=1).mean(axis=0)
+    return mean
+
+
+def friedman(scores: ArrayLike) -> tuple[float, float]:
+    """Friedman's chi-square, corrected for ties, and its p-value: whether mean ranks differ at all.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n_data, n_methods)
+        One value of each method on each data set, no NaN; which direction is better plays no part.
+
+    Raises
+    ------
+    SettingError
+        There are fewer than three methods or two data sets, or a value is missing (NaN).
+    """
+    from scipy.stats import friedmanchisquare
+
+    table = _complete(scores)
+    n_data, n_methods = table.shape
+    if n_data < 2 or n_methods < 3:
+        raise SettingError(
+            "Friedman's test needs at least two data sets and three methods, got "
+            f"{n_data} and {n_methods}"
+        )
+    if (np.ptp(table, axis=1) == 0).all():
+        return 0.0, 1.0
+    found = friedmanchisquare(*table.T)
+    return float(found.statistic), float(found.pvalue)
+
+
+def critical_difference(n_methods: int, n_data: int, level: float = LEVEL) -> float:
+    """How far apart the mean ranks of two methods must be to differ, by Nemenyi's test.
+
+    CD = q sqrt(k (k + 1) / (6 N)), q the studentized range statistic divided by sqrt(2) [D06 sec.
+    3.2.2].
+
+    Parameters
+    ----------
+    n_methods, n_data : int
+        k >= 2 methods on N >= 2 data sets.
+    level : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    SettingError
+        One of these is out of its range.
+
+    Examples
+    --------
+    >>> round(critical_difference(4, 14), 2)
+    1.25
+    """
+    from scipy.stats import studentized_range
+
+    for name, value in (("n_methods", n_methods), ("n_data", n_data)):
+        if value < 2:
+            raise SettingError(f"{name} must be at least 2 for ranks to be compared, got {value}")
+    if not 0 < level < 1:
+        raise SettingError(f"level must lie between 0 and 1, got {level}")
+    quantile = float(studentized_range.ppf(1 - level, n_methods, math.inf)) / math.sqrt(2)
+    return quantile * math.sqrt(n_methods * (n_methods + 1) / (6 * n_data))
+
+
+def _complete(scores: ArrayLike) -> NDArray[np.float64]:
+    table = np.asarray(scores, np.float64)
+    assert table.ndim == 2, "a row a data set, a column a method"
+    if np.isnan(table).any():
+        raise SettingError(
+            "ranks need a value of every method on every data set, and "
+            f"{int(np.isnan(table).sum())} are missing; leave out methods or data sets"
+        )
+    return table
