@@ -26,6 +26,7 @@ from boostsample.commands.listing import list_names
 from boostsample.commands.output import say
 from boostsample.commands.plot import plot
 from boostsample.commands.race import race
+from boostsample.commands.report import report
 from boostsample.commands.table import table
 from boostsample.errors import BoostSampleError, SettingError
 
@@ -47,7 +48,7 @@ def cli(context: click.Context) -> None:
         say(context.get_help())
 
 
-for _command in (bench, cache, calibrate, compare, list_names, plot, race, table):
+for _command in (bench, cache, calibrate, compare, list_names, plot, race, report, table):
     cli.add_command(_command)
 
 

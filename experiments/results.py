@@ -115,6 +115,8 @@ def read_results(path: str | os.PathLike[str]) -> Results:
         It is missing, damaged, of a later format, or no cell is there.
     """
     folder = Path(path)
+    if not folder.is_dir():
+        raise DataError(f"'{folder}' is not a folder; name one that boostsample compare has filled")
     if not (folder / SETTINGS).exists() and (folder / GRID).exists():
         return _from_cells(folder)
     try:

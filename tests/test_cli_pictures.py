@@ -128,7 +128,7 @@ def test_plot_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
         ("new", "--what", "edges", "--data", "ches", "-o", "x.svg"): (2, "unknown data set of"),
         ("new", "-o", "x.gif"): (2, "must end in one of .svg, .png, .pdf"),
         ("new", "-o", "no/x.svg"): (1, "the picture 'no/x.svg' cannot be written"),
-        ("old", "-o", "x.svg"): (1, "'old' must be a complete results folder"),
+        ("old", "-o", "x.svg"): (1, "'old' is not a folder; name one that"),
         ("old", "--what", "edges", "-o", "x.svg"): (1, "'old' has no cells, which this needs"),
         ("new",): (2, "Missing option '-o'"),
         ("-o", "x.svg"): (2, "Missing argument 'RESULTS...'"),

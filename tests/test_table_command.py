@@ -91,7 +91,7 @@ def test_incomplete_results_go_as_far_as_they_go(capsys: pytest.CaptureFixture[s
     ("args", "code", "message"),
     [
         ([], 2, "Missing argument 'RESULTS...'"),
-        (["old"], 1, "'old' must be a complete results folder"),
+        (["old"], 1, "'old' is not a folder; name one that"),
         (["one", "one"], 2, "is in two of the results folders"),
         (["one", "--metric", "los"], 2, "unknown metric 'los' (did you mean 'loss'?)"),
         (["one", "--at", "look"], 2, "unknown axis 'look' (did you mean 'looks'?)"),

@@ -1,0 +1,107 @@
+"""The words of a report: what its parts are called, and how to read them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = [
+    "AXES",
+    "CHARGED",
+    "COST",
+    "NO_CELLS",
+    "PICTURES",
+    "READING",
+    "SAMPLING",
+    "SUMMARY",
+    "TITLES",
+    "TUNING",
+    "PictureWords",
+]
+
+
+class PictureWords(NamedTuple):
+    """What stands around a picture."""
+
+    title: str
+    text: str
+    caption: str
+
+
+TITLES = {"loss": "log10 loss", "error": "test error in percent"}
+
+SUMMARY = (
+    "Each cell has the strategy with the best mean over the repetitions, with mean and standard "
+    "deviation; then those that a test cannot tell from it."
+)
+READING = (
+    "A look is one feature value of one example read in a search for a weak learner: to search Q "
+    "features on T examples costs Q times T looks. A strategy may spend the same number of looks "
+    "on each search; what completes a weak learner on all N examples costs every strategy the same "
+    "and stands apart. Loss is log10 of the exponential loss on the training examples; test error "
+    "is in percent. In tables, the best mean at a number of stumps, looks or seconds is bold on a "
+    "tint; those with = cannot be told from it by the test in the notes."
+)
+NO_CELLS = (
+    "Pictures of families, of edges, of margins, and of Q and T round by round need the cells of "
+    "the results folder. They are not there, and these pictures are left out."
+)
+AXES = {
+    "stumps": ("After equally many stumps", ""),
+    "looks": ("At equal looks", "Looks of search and modelling, all rounds so far."),
+    "seconds": (
+        "At equal seconds",
+        (
+            "Seconds of training, scoring apart, on the machine that is named below. They depend "
+            "on it, and on what else it was doing."
+        ),
+    ),
+}
+"""Title and text of each axis on which strategies are given equally much."""
+CHARGED = {
+    "stumps": "Where it says 'charged', a tuned strategy pays for its search.",
+    "looks": "Those of a tuned strategy are of the kept run alone, but for its charged curve.",
+    "seconds": "Those of a tuned strategy are of the kept run alone.",
+}
+"""What is added to these where strategies were tuned."""
+COST = "Looks of search and modelling, and seconds of training, up to each number of stumps."
+TUNING = (
+    "Of each tuned strategy all settings of its grid were trained in each repetition; the run with "
+    "the smallest training loss at the end was kept. Test examples play no part in it."
+)
+SAMPLING = (
+    "Q is the number of different features that a search looked at, T the number of examples of "
+    "the search that won. The tables have means over all searches so far."
+)
+PICTURES = {
+    "families": PictureWords(
+        "Families that the stumps come from",
+        (
+            "A family is a group of features made by one extractor. The bar at the right of each "
+            "panel has the shares of the families among all features: what choosing at random "
+            "would give."
+        ),
+        "Share of each family among the stumps, over the rounds.",
+    ),
+    "edges": PictureWords(
+        "Edges: expected, estimated, true",
+        (
+            "The edge is the weighted agreement of a stump with the labels. A strategy chooses the "
+            "stump with the largest estimate H on the T examples that it searched; G is its edge "
+            "on all N examples. H is a maximum, and so too high where T is small: by how much "
+            "tells how much a strategy deceives itself. Strategies that model edges also tell "
+            "which one they expect."
+        ),
+        "Edges over the rounds, means over windows of rounds.",
+    ),
+    "margins": PictureWords(
+        "Margins",
+        (
+            "The margin of an example for a label is the vote of all stumps for the right sign, "
+            "divided by the sum of their alphas: from -1, all are wrong, to 1, all are right. "
+            "Boosting goes on to move margins up after the training error is gone (Schapire, "
+            "Freund, Bartlett and Lee 1998)."
+        ),
+        "Cumulative distributions of the margins, by number of stumps.",
+    ),
+}
+"""Pictures that need the runs' cells."""
