@@ -53,7 +53,7 @@ class Measure:
 MEASURES = {
     **{name: Measure(column, title, -1) for name, (column, title) in METRICS.items()},
     "auc": Measure("auc", "area under the ROC curve of the test examples", 1),
-    "looks": Measure("looks", "looks so far, the finish apart", -1),
+    "looks": Measure("looks", "looks so far, the finish apart", 0),
     "seconds": Measure("seconds", "seconds of training so far, evaluation apart", -1),
     "features": Measure("features", "features searched, mean over all searches so far", 0),
     "examples": Measure("examples", "examples drawn, mean over all searches so far", 0),

@@ -101,6 +101,13 @@ def test_looks_and_seconds_that_were_spent() -> None:
     ]
 
 
+def test_fewer_looks_are_no_merit() -> None:
+    runs = [
+        curve(label, r, cost=cost) for label, cost in (("a", 60_000), ("b", 5_000)) for r in (0, 1)
+    ]
+    assert not only(results(runs), "looks").marked
+
+
 def test_at_equal_looks() -> None:
     found = results(
         [curve("a", 0), curve("a", 1), curve("b", 0, cost=5000), curve("b", 1, cost=5000, ends=30)]
