@@ -52,10 +52,12 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--share", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("args", nargs="*", help="options of boostsample compare, after --")
-    given = parser.parse_args()
+    # What follows -- is cut off here: argparse takes no second group of positional arguments.
+    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    options = sys.argv[at + 1 :]
+    given = parser.parse_args(sys.argv[1:at])
     recorded = json.loads((given.folder / "settings.json").read_bytes())["command"][1:]
-    args = ["compare", *given.args] if given.args else recorded
+    args = ["compare", *options] if options else recorded
     chosen, same = recompute(given.folder, given.share, args, given.seed)
     told = "the same" if same else "DIFFERENT"
     sys.stdout.write(f"{len(chosen)} cells trained again: {told}\n" + "\n".join(chosen) + "\n")
