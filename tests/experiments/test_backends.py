@@ -234,20 +234,29 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[Any]]]:
         return process
 
     worker = ("worker", "--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
-    start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-    workers = [start(*worker) for _ in range(3)]
-    until = time.monotonic() + 30
-    while not file.exists():
-        assert time.monotonic() < until, "the scheduler did not start"
-        time.sleep(0.05)
     distributed: Any = importlib.import_module("distributed")
-    address = json.loads(file.read_text())["address"]
-    with distributed.Client(address, set_as_default=False) as client:
-        client.wait_for_workers(3, timeout=30)
-    yield address.replace("tcp://", "dask://"), workers
-    for process in started:
-        process.kill()
-        process.wait()
+    try:
+        start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+        address = address_in(file)
+        workers = [start(*worker) for _ in range(3)]
+        with distributed.Client(address, set_as_default=False) as client:
+            client.wait_for_workers(3, timeout=60)
+        yield address.replace("tcp://", "dask://"), workers
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def address_in(file: Path) -> str:
+    """The address in a scheduler's file, which is there, and empty, before it is written."""
+    until = time.monotonic() + 60
+    while True:
+        try:
+            return str(json.loads(file.read_text())["address"])
+        except (FileNotFoundError, json.JSONDecodeError):
+            assert time.monotonic() < until, "the scheduler did not start"
+            time.sleep(0.05)
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_rows_of_threads(
