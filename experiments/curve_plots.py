@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.levels import Curves, curves_of
+from boostsample.errors import DataError, unknown
+from boostsample.experiments.levels import AXES, Curves, check_disjoint, curves_of
 from boostsample.experiments.plot_axes import (
     METRICS,
     STYLE,
@@ -25,20 +25,15 @@ from boostsample.experiments.plot_axes import (
 )
 from boostsample.experiments.results import Results
 from boostsample.experiments.tables import METRICS as COLUMNS
-from boostsample.experiments.variants import CHARGED
+from boostsample.experiments.tables import is_charged
+from boostsample.experiments.variants import CHARGED, is_tuned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["AXES", "curves_figure", "data_sets", "shared_curve", "weights_of"]
+__all__ = ["curves_figure", "data_sets", "shared_curve", "weights_of"]
 
-AXES = {
-    "stumps": "stumps",
-    "looks": "looks (search and modelling)",
-    "seconds": "seconds of training",
-}
-"""What curves are drawn against, with the titles of the axes."""
 _POINTS = 60
 
 Rows = Sequence[Mapping[str, Any]]
@@ -54,17 +49,11 @@ def data_sets(results: Sequence[Results]) -> dict[str, Curves]:
     SettingError
         A data set is in two of the folders.
     """
-    found: dict[str, Curves] = {}
-    for one in (curves for result in results for curves in curves_of(result)):
-        if one.data in found:
-            raise SettingError(
-                f"each data set must come from one results folder, but '{one.data}' is in two; "
-                "give one of them"
-            )
-        found[one.data] = one
-    if not found:
+    every = [curves for result in results for curves in curves_of(result)]
+    if not every:
         raise DataError("the results must have rows, got none; run it again into a new folder")
-    return found
+    check_disjoint(one.data for one in every)
+    return {one.data: one for one in every}
 
 
 def weights_of(results: Sequence[Results]) -> str:
@@ -89,7 +78,7 @@ def shared_curve(
     column : str
         What is wanted.
     against : str
-        The column of the axis, one of `AXES`.
+        The column of the axis, one of `boostsample.experiments.levels.AXES`.
 
     Returns
     -------
@@ -131,7 +120,8 @@ def curves_figure(
     results : sequence of Results
         Their data sets are drawn one below the other, each with a panel for each metric.
     against : str
-        One of `AXES`. Looks and seconds are those of the runs that are drawn.
+        One of `boostsample.experiments.levels.AXES`. Looks and seconds are those of the runs that
+        are drawn.
     metrics : sequence of str
         Of `boostsample.experiments.plot_axes.METRICS`.
     charged : bool
@@ -154,7 +144,7 @@ def curves_figure(
             raise unknown("metric", metric, METRICS)
     data = {name: one.runs for name, one in data_sets(results).items()}
     labels = list(
-        dict.fromkeys(label for runs in data.values() for label in runs if CHARGED not in label)
+        dict.fromkeys(label for runs in data.values() for label in runs if not is_charged(label))
     )
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(10.0, 3.3 * len(data) + 1.3), layout=new_layout())
@@ -162,7 +152,7 @@ def curves_figure(
         for panels, (name, runs) in zip(grid, data.items(), strict=True):
             for axes, metric in zip(panels, metrics, strict=True):
                 for label, own in runs.items():
-                    if charged or CHARGED not in label:
+                    if charged or not is_charged(label):
                         _strategy(axes, list(own.values()), metric, against, label, labels)
                 _scales(axes, metric, against)
                 axes.set(xlabel=AXES[against], ylabel=METRICS[metric])
@@ -184,7 +174,7 @@ def curves_figure(
 
 
 def _has_tuned(labels: Iterable[str], against: str) -> bool:
-    return against != "stumps" and any("*" in label for label in labels)
+    return against != "stumps" and any(map(is_tuned, labels))
 
 
 def _strategy(
@@ -193,7 +183,7 @@ def _strategy(
     column, _ = COLUMNS[metric]
     x, values = shared_curve(runs, column, against)
     style: dict[str, Any] = {}
-    if CHARGED in label:  # the colour of the strategy that it is
+    if is_charged(label):  # the colour of the strategy that it is
         style = {"markerfacecolor": "white", "markeredgewidth": 1.0, "linewidth": 1.0}
     number = labels.index(label.removesuffix(CHARGED))
     if x.size:

@@ -19,13 +19,24 @@ import numpy as np
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.results import Results
-from boostsample.experiments.tables import METRICS, label_of
-from boostsample.experiments.variants import CHARGED
+from boostsample.experiments.tables import METRICS, is_charged, label_of
 
-__all__ = ["AXES", "MEASURES", "Curves", "Measure", "curves_of", "parse_levels"]
+__all__ = [
+    "AXES",
+    "MEASURES",
+    "Curves",
+    "Measure",
+    "check_disjoint",
+    "curves_of",
+    "parse_levels",
+]
 
-AXES = ("stumps", "looks", "seconds")
-"""What strategies can be given equally much of."""
+AXES = {
+    "stumps": "stumps",
+    "looks": "looks (search and modelling)",
+    "seconds": "seconds of training",
+}
+"""What strategies can be given equally much of, with the titles of axes in pictures."""
 
 _DIGITS = 3
 """Default levels are rounded down to so many digits, so that tables can show them in full."""
@@ -154,7 +165,7 @@ class Curves:
         found = [
             {row["stumps"] for row in rows}
             for label, mine in self.runs.items()
-            if not label.endswith(CHARGED)
+            if not is_charged(label)
             for rows in mine.values()
         ]
         return tuple(sorted(set.intersection(*found))) if found else ()
@@ -185,7 +196,7 @@ class Curves:
         spent: dict[int, float] = {}
         ended: list[float] = []
         for label, mine in self.runs.items():
-            for rows in mine.values() if not label.endswith(CHARGED) else ():
+            for rows in mine.values() if not is_charged(label) else ():
                 for before, row in zip([None, *rows], rows, strict=False):
                     if row["stumps"] not in self.marks:
                         continue
@@ -203,7 +214,7 @@ class Curves:
             rows[0][axis] <= level <= rows[-1][axis]
             for label, mine in self.runs.items()
             for rows in mine.values()
-            if not label.endswith(CHARGED)
+            if not is_charged(label)
         )
 
 
@@ -242,6 +253,29 @@ def curves_of(results: Results) -> list[Curves]:
         of_data.setdefault(label_of(row), {}).setdefault(row["repetition"], []).append(row)
     marks = tuple(results.settings["rounds"])
     return [Curves(data, runs, marks, bool(results.curves)) for data, runs in found.items()]
+
+
+def check_disjoint(names: Iterable[str]) -> None:
+    """Refuse results folders that have a data set in common.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The data sets of each folder, one folder after the other.
+
+    Raises
+    ------
+    SettingError
+        A data set is there twice.
+    """
+    there: set[str] = set()
+    for name in names:
+        if name in there:
+            raise SettingError(
+                f"the data set '{name}' is in two of the results folders; name folders with "
+                "different data sets, or put their grids into one folder"
+            )
+        there.add(name)
 
 
 def parse_levels(text: str) -> tuple[str, tuple[float, ...] | None]:

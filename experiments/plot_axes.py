@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.experiments.tables import repetitions
+
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -59,19 +61,6 @@ _LETTER = 0.075
 """Width of a letter of legends, in inches."""
 _HANDLE = 0.62
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def repetitions(n: int, what: str = "mean and std", least: int | None = None) -> str:
-    """What a title says of repetitions: of `n`, or of `least` to `n` of them.
-
-    >>> repetitions(3), repetitions(1)
-    ('mean and std of 3 repetitions', 'one repetition')
-    >>> repetitions(10, "mean", least=7)
-    'mean of 7 to 10 repetitions'
-    """
-    if n <= 1:
-        return "one repetition"
-    return f"{what} of {n if least in (None, n) else f'{least} to {n}'} repetitions"
 
 
 def look(number: int) -> dict[str, Any]:

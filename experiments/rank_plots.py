@@ -19,7 +19,7 @@ from boostsample.experiments.levels import Curves
 from boostsample.experiments.plot_axes import METRICS, STYLE, new_layout
 from boostsample.experiments.results import Results
 from boostsample.experiments.significance import LEVEL, critical_difference, friedman, ranks
-from boostsample.experiments.variants import CHARGED
+from boostsample.experiments.tables import is_charged
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,7 +114,7 @@ def _means(curves: Curves, metric: str, stumps: int) -> dict[str, float]:
     return {
         label: float(np.mean(list(runs.values())))
         for label, runs in curves.at(metric, "stumps", stumps).items()
-        if CHARGED not in label
+        if not is_charged(label)
     }
 
 

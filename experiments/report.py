@@ -21,6 +21,7 @@ from boostsample.experiments.curve_plots import curves_figure
 from boostsample.experiments.edge_plots import edges_figure
 from boostsample.experiments.family_plots import shares_figure
 from boostsample.experiments.files import atomic, check_file, unwritable
+from boostsample.experiments.levels import AXES
 from boostsample.experiments.margin_plots import margins_figure
 from boostsample.experiments.rank_plots import ranks_figure
 from boostsample.experiments.report_facts import (
@@ -44,7 +45,7 @@ from boostsample.experiments.result_tables import BEST, TIED, ScoreTable, result
 from boostsample.experiments.runs import Run
 from boostsample.experiments.sampling_plots import mean_sampling_figure, sampling_figure
 from boostsample.experiments.table_formats import to_html
-from boostsample.experiments.variants import CHARGED
+from boostsample.experiments.tables import METRICS, is_charged
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,8 +79,9 @@ def check_report(path: str | os.PathLike[str]) -> Path:
     target = check_file(path, ".html", "the report", new=False)
     missing = [name for name in _NEEDS if importlib.util.find_spec(name) is None]
     if missing:
+        verb = "is" if len(missing) == 1 else "are"
         raise SettingError(
-            f"reports need {' and '.join(missing)}, which is not installed; run "
+            f"reports need {' and '.join(missing)}, which {verb} not installed; run "
             "pip install 'boostsample[report]'"
         )
     return target
@@ -239,13 +241,13 @@ class _Report:
             (
                 name,
                 _last_level(self._table(source, name, "loss", axis)),
-                *(_winner(self._table(source, name, metric, axis)) for metric in words.TITLES),
+                *(_winner(self._table(source, name, metric, axis)) for metric in METRICS),
             )
             for source in self._sources
             for name in source.names
             for axis in _axes(source)
         ]
-        header = ("data set", "where", *(f"lowest {title}" for title in words.TITLES.values()))
+        header = ("data set", "where", *(f"lowest {title}" for _, title in METRICS.values()))
         listing = Listing("The best strategies", header, tuple(rows))
         return (Text(words.SUMMARY), listing, *self._ranks())
 
@@ -254,7 +256,7 @@ class _Report:
         if sum(len(source.names) for source in self._sources) < 2:
             return []
         found: list[Item] = []
-        for metric, title in words.TITLES.items():
+        for metric, (_, title) in METRICS.items():
             try:
                 figure = ranks_figure(self._results, metric)
             except BoostSampleError as error:
@@ -338,7 +340,7 @@ def _text(text: str) -> tuple[Item, ...]:
 
 
 def _axes(source: Source) -> tuple[str, ...]:
-    return tuple(words.AXES) if source.results.curves else ("stumps",)
+    return tuple(AXES) if source.results.curves else ("stumps",)
 
 
 def _capital(text: str) -> str:
@@ -356,7 +358,7 @@ def _winner(table: ScoreTable) -> str:
     cells = dict(zip(table.header, table.rows[-1], strict=True))
     best = [f"{label}: {cells[label]}" for label, flag in flags.items() if flag == BEST]
     tied = [label for label, flag in flags.items() if flag == TIED]
-    rivals = [label for label in table.header[1:] if not label.endswith(CHARGED)]
+    rivals = [label for label in table.header[1:] if not is_charged(label)]
     if len(tied) > 1 and len(tied) == len(rivals) - 1:
         tied = ["all others"]
     if not best:

@@ -22,7 +22,7 @@ from boostsample.experiments.progress import duration
 from boostsample.experiments.report_items import Code, Item, Listing, Text, download, slug
 from boostsample.experiments.results import Results, read_grid, read_results, read_runs
 from boostsample.experiments.runs import Run
-from boostsample.experiments.tables import mean_std
+from boostsample.experiments.tables import label_of, mean_std
 from boostsample.experiments.variants import TUNED, Variant
 from boostsample.registry import strategy_class
 
@@ -141,12 +141,6 @@ def _searched(search: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _label(strategy: Mapping[str, Any]) -> str:
-    """What tables call a strategy of a record."""
-    name, settings = str(strategy["strategy"]), str(strategy["settings"])
-    return name if TUNED in name or not settings else f"{name}:{settings}"
-
-
 def compared(sources: Sequence[Source]) -> list[Item]:
     """What was compared: the data sets, the strategies, and what they have in common."""
     data_rows = []
@@ -155,7 +149,7 @@ def compared(sources: Sequence[Source]) -> list[Item]:
         for name, data in source.data_sets.items():
             data_rows.append((name, *_data_row(data)))
             for one in data["strategies"]:
-                strategies.setdefault(_label(one), one)
+                strategies.setdefault(label_of(one), one)
     plans = [(source.title, *_plan_row(source.settings)) for source in sources]
     header = ("learner", "rounds", "repetitions", "budget of a search", "first weights", "seed")
     return [
@@ -180,7 +174,7 @@ def _data_row(data: Mapping[str, Any]) -> tuple[str, ...]:
         families = str(data["families"][0]["name"])
     budgets: dict[str, list[str]] = {}
     for one in data["strategies"]:
-        budgets.setdefault(_different(one["budget"]), []).append(_label(one))
+        budgets.setdefault(_different(one["budget"]), []).append(label_of(one))
     usual = max(budgets, key=lambda looks: len(budgets[looks]))
     others = [f"{', '.join(who)}: {looks}" for looks, who in budgets.items() if looks != usual]
     shape = data["shape"][1:]
@@ -253,7 +247,7 @@ def tuned_settings(source: Source, name: str) -> Listing | None:
                     (each["kept"], each["final_log10_loss"], each["looks"])
                     for each in strategy["tuning"]
                 ]
-                searches[_label(strategy)] = (len(strategy["grid"]), found)
+                searches[label_of(strategy)] = (len(strategy["grid"]), found)
     if not searches:
         for run in source.runs.get(name, ()):
             if run.tuning is not None:

@@ -124,10 +124,7 @@ class Chapter:
 
 def picture(figure: Figure, caption: str) -> Picture:
     """A figure as an SVG picture; as one of its own, its ids cannot clash with others."""
-    text = picture_bytes(figure, "svg").decode("utf-8")
-    text = re.sub(
-        r"<\?xml[^>]*>|<!DOCTYPE[^>]*>|<metadata>.*?</metadata>", "", text, flags=re.DOTALL
-    )
+    text = _NOT_SHOWN.sub("", picture_bytes(figure, "svg").decode("utf-8"))
     width, height = (round(96 * inches) for inches in figure.get_size_inches())
     source = f"data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode('ascii')}"
     return Picture(source, width, height, describe(figure), caption)

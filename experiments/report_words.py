@@ -13,7 +13,6 @@ __all__ = [
     "READING",
     "SAMPLING",
     "SUMMARY",
-    "TITLES",
     "TUNING",
     "PictureWords",
 ]
@@ -26,8 +25,6 @@ class PictureWords(NamedTuple):
     text: str
     caption: str
 
-
-TITLES = {"loss": "log10 loss", "error": "test error in percent"}
 
 SUMMARY = (
     "Each cell has the strategy with the best mean over the repetitions, with mean and standard "

@@ -13,12 +13,11 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from boostsample.errors import SettingError
-from boostsample.experiments.levels import MEASURES, Curves, curves_of
+from boostsample.experiments.levels import MEASURES, Curves, check_disjoint, curves_of
 from boostsample.experiments.results import Results
 from boostsample.experiments.significance import Verdict, told_apart
-from boostsample.experiments.table_notes import facts_of, is_charged, notes_of, overlap_of
-from boostsample.experiments.tables import Table
+from boostsample.experiments.table_notes import facts_of, notes_of, overlap_of
+from boostsample.experiments.tables import Table, is_charged, repetitions
 
 __all__ = ["BEST", "TIED", "Score", "ScoreTable", "result_table", "transposed"]
 
@@ -141,13 +140,7 @@ def result_table(
      (('', 'best', ''),))
     """
     parts = [(one, curves) for one in results for curves in curves_of(one)]
-    names = [curves.data for _, curves in parts]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise SettingError(
-            f"the data set {twice} is in two of the results folders; name folders with different "
-            "data sets, or put their grids into one folder"
-        )
+    check_disjoint(curves.data for _, curves in parts)
     return [_table(one, curves, metric, axis, levels, charged) for one, curves in parts]
 
 
@@ -171,9 +164,10 @@ def _table(
         scores.append([_score(level, label, values[label], verdicts[-1]) for label in labels])
     measure = MEASURES[metric]
     number = _NUMBERS[metric]
-    counts = {len(curves.runs[label]) for label in labels}
+    counts = [len(curves.runs[label]) for label in labels]
+    spread = repetitions(max(counts), "mean (std)", min(counts))
     return ScoreTable(
-        title=f"{curves.data}: {measure.title}, {_repetitions(counts)}",
+        title=f"{curves.data}: {measure.title}, {spread}",
         header=(axis, *labels),
         rows=tuple(
             (level_text(row[0].level), *(_cell(one, number) for one in row)) for row in scores
@@ -292,10 +286,3 @@ def _cell(score: Score, number: Callable[[float], str]) -> str:
         return "-"
     mean = number(score.mean)
     return mean if len(score.values) == 1 else f"{mean} ({number(score.std)})"
-
-
-def _repetitions(counts: set[int]) -> str:
-    least, most = min(counts), max(counts)
-    if most == 1:
-        return "one repetition"
-    return f"mean (std) of {most if least == most else f'{least} to {most}'} repetitions"

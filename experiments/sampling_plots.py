@@ -24,8 +24,7 @@ from boostsample.experiments.plot_axes import (
 )
 from boostsample.experiments.results import Results
 from boostsample.experiments.runs import Run
-from boostsample.experiments.tables import label_of
-from boostsample.experiments.variants import CHARGED
+from boostsample.experiments.tables import is_charged, label_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -156,7 +155,7 @@ def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figu
     DataError
         There are no rows of this data set.
     """
-    own = [dict(row) for row in curves if row["data"] == name and CHARGED not in row["strategy"]]
+    own = [dict(row) for row in curves if row["data"] == name and not is_charged(row["strategy"])]
     if not own:
         raise DataError(
             f"Q and T need the cells or the curves of {name}, but there are none; run compare "

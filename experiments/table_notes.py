@@ -9,9 +9,10 @@ from typing import Any
 from boostsample.experiments.levels import Curves
 from boostsample.experiments.results import Results
 from boostsample.experiments.significance import LEVEL, Verdict
-from boostsample.experiments.variants import CHARGED, Variant, is_tuned
+from boostsample.experiments.tables import is_charged
+from boostsample.experiments.variants import Variant, is_tuned
 
-__all__ = ["facts_of", "is_charged", "notes_of", "overlap_of"]
+__all__ = ["facts_of", "notes_of", "overlap_of"]
 
 _DRAWN = 1 / 3
 """n_test / n_train of splits that are drawn: a quarter tests (`Dataset.split`)."""
@@ -21,11 +22,6 @@ def facts_of(results: Results, data: str) -> Mapping[str, Any]:
     """What the settings of a folder tell of one of its data sets."""
     named: Iterable[Mapping[str, Any]] = results.settings["data_sets"]
     return next(one for one in named if one["name"] == data)
-
-
-def is_charged(label: str) -> bool:
-    """Whether a label is that of a tuned strategy with its search charged to it."""
-    return label.endswith(CHARGED)
 
 
 def overlap_of(facts: Mapping[str, Any]) -> float:

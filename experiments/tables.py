@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 __all__ = [
     "METRICS",
     "Table",
+    "is_charged",
     "label_of",
     "looks_table",
+    "repetitions",
     "score_table",
     "to_rich",
     "to_text",
@@ -76,8 +78,9 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
         cells.setdefault((row["stumps"], label_of(row)), []).append(row[column])
     labels = tuple(dict.fromkeys(label for _, label in cells))
     marks = sorted({stumps for stumps, _ in cells})
+    counts = [len(values) for values in cells.values()] or [1]
     return Table(
-        f"{title}, {_repetitions(map(len, cells.values()))}",
+        f"{title}, {repetitions(max(counts), 'mean (std)', min(counts))}",
         ("stumps", *labels),
         tuple(
             (f"{mark:,}", *(mean_std(cells.get((mark, label), [])) for label in labels))
@@ -92,12 +95,22 @@ def label_of(row: Mapping[str, Any]) -> str:
     return f"{name}:{row['settings']}" if row["settings"] and not is_tuned(name) else name
 
 
-def _repetitions(counts: Iterable[int]) -> str:
-    different = set(counts) or {1}
-    least, most = min(different), max(different)
-    if most == 1:
+def is_charged(label: str) -> bool:
+    """Whether a label is that of a tuned strategy with its search charged to it."""
+    return label.endswith(CHARGED)
+
+
+def repetitions(n: int, what: str = "mean and std", least: int | None = None) -> str:
+    """What a title says of repetitions: of `n`, or of `least` to `n` of them.
+
+    >>> repetitions(3), repetitions(1)
+    ('mean and std of 3 repetitions', 'one repetition')
+    >>> repetitions(10, "mean", least=7)
+    'mean of 7 to 10 repetitions'
+    """
+    if n <= 1:
         return "one repetition"
-    return f"mean (std) of {most if least == most else f'{least} to {most}'} repetitions"
+    return f"{what} of {n if least in (None, n) else f'{least} to {n}'} repetitions"
 
 
 def mean_std(values: Sequence[float], digits: int = 2) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from boostsample.cli import main
+from boostsample.experiments.levels import AXES
+from boostsample.experiments.plot_axes import METRICS
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
@@ -51,6 +53,13 @@ def test_plot_draws_a_results_folder(capsys: pytest.CaptureFixture[str], what: s
     assert Path("y.svg").read_text(encoding="utf-8") == text
 
 
+def test_the_help_names_all_metrics_and_axes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", "--help"]) == 0
+    told = capsys.readouterr().out
+    assert f"--metric {'|'.join(METRICS)} " in told
+    assert f"--against {'|'.join(AXES)} " in told
+
+
 def test_curves_have_an_axis_and_a_metric(capsys: pytest.CaptureFixture[str]) -> None:
     made(capsys)
     curves = ["plot", "new", "-o", "x.svg", "--against", "looks", "--metric", "error", "--charged"]
@@ -81,7 +90,9 @@ def test_pictures_of_several_folders(capsys: pytest.CaptureFixture[str]) -> None
     assert "of one data set, but there are chess(d=3,J=3,L=3,n=60), diag" in capsys.readouterr().err
     for what in ("curves", "edges"):
         assert main(["plot", "new", "new", "--what", what, "-o", "y.svg"]) == 2
-        assert "'chess(d=3,J=3,L=3,n=60)' is in two" in capsys.readouterr().err
+        assert (
+            "'chess(d=3,J=3,L=3,n=60)' is in two of the results folders" in capsys.readouterr().err
+        )
     assert not Path("y.svg").exists()
 
 

@@ -77,7 +77,7 @@ def test_without_the_extra_it_says_what_to_install(
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["report", results, "-o", "x.html", "--quiet"]) == 2
     told = capsys.readouterr().err
-    assert "reports need jinja2 and matplotlib" in told
+    assert "reports need jinja2 and matplotlib, which are not installed" in told
     assert "pip install 'boostsample[report]'" in told
 
 

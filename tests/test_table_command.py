@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from boostsample.cli import main
+from boostsample.experiments.levels import AXES, MEASURES
+from boostsample.experiments.table_formats import FORMATS
 
 ONE, TWO = "chess(d=3,J=3,L=3,n=60)", "chess(d=4,J=3,L=3,n=60)"
 QUICK = ["compare", "--rounds", "3,9", "--repeats", "3", "--quiet", "--strategies"]
@@ -41,6 +43,14 @@ def test_the_default_is_the_loss_at_equal_stumps(capsys: pytest.CaptureFixture[s
     assert "Nadeau and Bengio" in out
     assert "\x1b" not in out
     assert err == ""
+
+
+def test_the_help_names_all_metrics_axes_and_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", "--help"]) == 0
+    told = capsys.readouterr().out
+    assert f"--metric {'|'.join(MEASURES)}\n" in told
+    assert f"--at {'|'.join(AXES)}[=A,B]\n" in told
+    assert f"--format {'|'.join(FORMATS)}\n" in told
 
 
 @pytest.mark.parametrize("at", ["stumps", "looks", "seconds", "stumps=9", "looks=200,300"])

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["plot"]
 
 _WHAT = ("curves", "families", "sampling", "edges", "margins", "ranks")
-_METRICS = ("loss", "error")
-_AGAINST = ("stumps", "looks", "seconds")
 
 
 @click.command()
@@ -37,9 +35,11 @@ _AGAINST = ("stumps", "looks", "seconds")
     "margins: of training and test examples; ranks: critical-difference diagram over data sets.",
 )
 @click.option(
-    "--metric", metavar="|".join(_METRICS), help="What curves (default: both) or ranks (loss) show."
+    "--metric", metavar="loss|error", help="What curves (default: both) or ranks (loss) show."
 )
-@click.option("--against", metavar="|".join(_AGAINST), help="Axis of curves.  [default: stumps]")
+@click.option(
+    "--against", metavar="stumps|looks|seconds", help="Axis of curves.  [default: stumps]"
+)
 @click.option(
     "--charged", is_flag=True, help="Draw tuned curves with the cost of their search too."
 )
@@ -63,12 +63,16 @@ def plot(
     Pictures of families, sampling, edges and margins are of one data set, and need the folder's
     cells.
     """
+    from boostsample.experiments.levels import AXES
+    from boostsample.experiments.plot_axes import METRICS
+    from boostsample.experiments.plots import check_picture, save_picture
+
     if what not in _WHAT:
         raise unknown("picture", what, _WHAT)
-    if metric is not None and metric not in _METRICS:
-        raise unknown("metric", metric, _METRICS)
-    if against is not None and against not in _AGAINST:
-        raise unknown("axis", against, _AGAINST)
+    if metric is not None and metric not in METRICS:
+        raise unknown("metric", metric, METRICS)
+    if against is not None and against not in AXES:
+        raise unknown("axis", against, AXES)
     given = {
         "--metric": (metric is not None, ("curves", "ranks")),
         "--against": (against is not None, ("curves",)),
@@ -79,13 +83,11 @@ def plot(
     for option, (there, pictures) in given.items():
         if there and what not in pictures:
             raise SettingError(f"{option} goes with --what {' or '.join(pictures)}, got {what}")
-    from boostsample.experiments.plots import check_picture, save_picture
-
     path = check_picture(output)
     if what == "curves":
         from boostsample.experiments.curve_plots import curves_figure
 
-        metrics = _METRICS if metric is None else (metric,)
+        metrics = tuple(METRICS) if metric is None else (metric,)
         figure = curves_figure(_read(results, data), against or "stumps", metrics, charged)
     elif what == "ranks":
         from boostsample.experiments.rank_plots import ranks_figure
@@ -154,16 +156,13 @@ def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
     """The runs of all folders by data set."""
     from pathlib import Path
 
+    from boostsample.experiments.levels import check_disjoint
     from boostsample.experiments.results import SETTINGS, read_runs
 
     found: dict[str, list[Run]] = {}
     for folder in folders:
         mine = read_runs(folder)
-        for name in mine.keys() & found.keys():
-            raise SettingError(
-                f"each data set must come from one results folder, but '{name}' is in two; give "
-                "one of them"
-            )
+        check_disjoint([*found, *mine])
         if not (Path(folder) / SETTINGS).exists():
             _note(f"'{folder}' is incomplete, drawn are the runs that are there")
         found |= mine

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["table"]
 
-_FORMATS = ("text", "markdown", "latex", "csv")
-
 
 @click.command()
 @click.argument("results", metavar="RESULTS...", nargs=-1, required=True)
@@ -40,7 +38,7 @@ _FORMATS = ("text", "markdown", "latex", "csv")
 @click.option(
     "--format",
     "form",
-    metavar="|".join(_FORMATS),
+    metavar="text|markdown|latex|csv",
     help="text, markdown, latex (needs booktabs) or csv (a line a cell, with all digits and "
     "p-values).  [default: by the ending of -o, else text]",
 )

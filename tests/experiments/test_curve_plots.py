@@ -130,7 +130,7 @@ def test_each_data_set_has_its_row_of_panels_and_strategies_keep_their_looks() -
     assert [axes.get_title() for axes in figure.axes] == ["made", "made", "other", "other"]
     assert figure.axes[0].lines[1].get_color() == figure.axes[2].lines[0].get_color()
     assert len(figure.legends) == 1
-    with pytest.raises(SettingError, match="from one results folder, but 'made' is in two"):
+    with pytest.raises(SettingError, match="the data set 'made' is in two of the results folders"):
         curves_figure([first, first])
 
 

@@ -294,12 +294,22 @@ def test_no_results_no_report(tmp_path: Path) -> None:
         make_report([tmp_path])
 
 
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [
+        (("jinja2",), "jinja2, which is"),
+        (("matplotlib",), "matplotlib, which is"),
+        (("jinja2", "matplotlib"), "jinja2 and matplotlib, which are"),
+    ],
+)
 def test_a_missing_extra_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: tuple[str, ...], told: str
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "jinja2" else 1)
-    with pytest.raises(SettingError, match=r"need jinja2, .*pip install 'boostsample\[report\]'"):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in missing else 1)
+    with pytest.raises(SettingError) as caught:
         check_report(tmp_path / "x.html")
+    want = f"reports need {told} not installed; run pip install 'boostsample[report]'"
+    assert str(caught.value) == want
 
 
 def test_notes_are_there_once() -> None:

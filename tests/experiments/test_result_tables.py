@@ -190,7 +190,7 @@ def test_several_folders_one_table_a_data_set() -> None:
     second = results([curve("b", 0, data="third")])
     names = [table.data for table in result_table([first, second], "loss")]
     assert names == ["made", "other", "third"]
-    with pytest.raises(SettingError, match="the data set other is in two of the results folders"):
+    with pytest.raises(SettingError, match="the data set 'other' is in two of the results folders"):
         result_table([first, results([curve("b", 0, data="other")])], "loss")
 
 
