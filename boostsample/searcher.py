@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.bank import Bank
-from boostsample.kernels.search import GROUP, N_BINS
+from boostsample.kernels.search import GROUP
 from boostsample.strategy import Stumps
 from boostsample.weights import Rows, SignedWeights, aligned
 
@@ -33,7 +33,7 @@ class Searcher:
         self.bank = bank
         self.weights = weights
         self._room = queue.SimpleQueue[tuple[NDArray[np.float32], NDArray[np.float64]]]()
-        size = GROUP * N_BINS * weights.stride
+        size = GROUP * weights.histogram_size
         for _ in range(weights.threads.n):
             self._room.put((aligned(size, np.float32), aligned(size, np.float64)))
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, unknown
 from boostsample.kernels import draw as draw_kernels
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.search import search_kernel, stride_of
+from boostsample.kernels.search import histogram_size, search_kernel
 from boostsample.kernels.vectors import LANES
 from boostsample.kernels.weights import weight_kernels
 from boostsample.sampling import Scheme
@@ -120,7 +120,7 @@ class SignedWeights:
         self.n_labels = int(Y.shape[1])
         blocks, tail = vectors_of(self.n_labels)
         self.width = LANES * blocks + tail
-        self.stride = stride_of(blocks, tail)
+        self.histogram_size = histogram_size(blocks, tail)
         self.edge_kernels = edge_kernels(blocks, tail)
         self.search_kernel = search_kernel(blocks, tail)
         self._kernels = weight_kernels(blocks, tail)

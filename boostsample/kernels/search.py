@@ -41,7 +41,6 @@ Ints: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 
-
 N_BINS = 256
 #: Features whose histograms are filled in one pass over the rows. Successive rows often fall into
 #: the same bin and must wait for each other's sums; five features at a time hide that.
@@ -52,11 +51,14 @@ ZERO: Any = np.int64(0)
 FEW = 3000
 
 
-def stride_of(blocks: int, tail: int) -> int:
-    """Numbers that a histogram keeps a bin: whole pairs of vectors unless one holds a row."""
-    if blocks + (tail > 0) == 1:
-        return LANES * blocks + tail
-    return 2 * LANES * -(-(LANES * blocks + tail) // (2 * LANES))
+def histogram_size(blocks: int, tail: int) -> int:
+    """Numbers a histogram takes: 256 bins of whole pairs of vectors unless one holds a row.
+
+    And a cache line: at a distance of whole pages histograms wait for each other where features
+    share a bin. A load is told from earlier stores by the last twelve bits of its address.
+    """
+    width, pair = LANES * blocks + tail, 2 * LANES
+    return N_BINS * (width if blocks + (tail > 0) == 1 else pair * -(-width // pair)) + pair
 
 
 class _Pair(NamedTuple):
@@ -73,7 +75,6 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool) -> tuple[Any
     """Histograms of one, two, five features, for the labels of `_pair`.
 
     Of `some` rows, named by `examples`, or of successive ones of the bank.
-
     `place` int64 (4,): first row, end, bank column of row 0, `at`. Histograms are `step` apart.
     """
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
@@ -271,7 +272,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> _Pair:
 def search_kernel(blocks: int, tail: int) -> Any:
     """`search` for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
-    size = N_BINS * stride_of(blocks, tail)  # of a histogram
+    size = histogram_size(blocks, tail)
     n_pairs, single = divmod(blocks, 2)
     rest_at = ZERO + 2 * LANES * n_pairs
     has_rest = width > rest_at
@@ -337,7 +338,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
         within `tie` of the best one are as good: the lowest threshold wins. None lies above the
         last bin in use: it would have the edge of the constant stump. Histograms are float32 for
         `rows_a_bin` rows a bin on average, then moved to float64 sums. Uses hist float32, zero
-        before and after, and sums float64, each (GROUP * 256 * stride). Writes thresholds int16
+        before and after, and sums float64, each (GROUP * histogram_size). Writes thresholds int16
         (Q,), votes int8 (Q, K), edges float64 (Q,). O(Q T P / 8).
         """
         scratch, below = np.empty(N_BINS, np.float64), np.empty(width, np.float64)

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.search import GROUP, N_BINS, search_kernel, stride_of
+from boostsample.kernels.search import GROUP, N_BINS, histogram_size, search_kernel
 from boostsample.kernels.vectors import LANES
 from boostsample.weights import in_planes, vectors_of
 from tests import naive
@@ -48,7 +48,7 @@ def run_search(
     n_labels = weights.shape[1]
     blocks, tail = vectors_of(n_labels)
     rows, q, width = padded(weights), features.size, LANES * blocks + tail
-    hist = np.zeros(GROUP * N_BINS * stride_of(blocks, tail), np.float32)
+    hist = np.zeros(GROUP * histogram_size(blocks, tail), np.float32)
     sums = np.full(hist.size, 9.0)  # stale on purpose
     thresholds, edges = np.empty(q, np.int16), np.empty(q)
     votes = np.empty((q, n_labels), np.int8)
