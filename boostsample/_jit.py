@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import caching, event
+import numpy as np
+from numba.core import caching, event, types
+from numba.core.dispatcher import Dispatcher
 
-__all__ = ["kernel", "kernel_for"]
+__all__ = ["entry", "kernel", "kernel_for"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -145,3 +147,33 @@ def kernel_for(*sizes: int) -> Callable[[F], F]:
         return _compiled(function)
 
     return compiled
+
+
+_entries: dict[tuple[Any, ...], int] = {}
+
+
+def entry(function: Callable[..., object], arguments: tuple[Any, ...]) -> int:
+    """The address of a kernel's C entry for arguments such as these, compiled if need be.
+
+    It takes them as they are in numba's compiled code and returns nothing. 0 where `function` is
+    not a kernel.
+    """
+    if not isinstance(function, Dispatcher):
+        return 0
+    key = (function, *map(_kind, arguments))
+    if key not in _entries:
+        kinds = tuple(map(numba.typeof, arguments))
+        function.compile(kinds)
+        compiled = function.overloads[kinds]
+        if compiled.signature.return_type != types.none:
+            raise TypeError(f"{function.__name__} must return None to be called from elsewhere")
+        name = compiled.fndesc.llvm_cfunc_wrapper_name
+        _entries[key] = compiled.library.get_pointer_to_function(name)
+    return _entries[key]
+
+
+def _kind(value: Any) -> Any:
+    """What numba's type of an argument depends on."""
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.ndim, value.flags.num
+    return type(value)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import queue
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,9 @@ _ROWS_A_BIN = 64
 _MANY = 20_000
 _MOST_COMPARED = 16
 
+#: Where a thread sums histograms.
+_Room: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float64]]
+
 
 class Searcher:
     """Stump search on the bank for one booster: kernels, work space, and the rule for ties."""
@@ -32,10 +34,10 @@ class Searcher:
     def __init__(self, bank: Bank, weights: SignedWeights) -> None:
         self.bank = bank
         self.weights = weights
-        self._room = queue.SimpleQueue[tuple[NDArray[np.float32], NDArray[np.float64]]]()
         size = GROUP * weights.histogram_size
-        for _ in range(weights.threads.n):
-            self._room.put((aligned(size, np.float32), aligned(size, np.float64)))
+        self._rooms: list[_Room] = [
+            (aligned(size, np.float32), aligned(size, np.float64)) for _ in range(weights.threads.n)
+        ]
 
     def _tie(self, n_rows: int) -> float:
         """Edges this close are equal: float32 weights round by 6e-8 each, independently."""
@@ -60,7 +62,9 @@ class Searcher:
             n_bins = self.bank.n_bins[features[part]]
             found = thresholds[part], votes[part], edges[part]
 
-            def search(
+            rooms = iter(self._rooms)
+
+            def arguments(
                 first: int,
                 end: int,
                 bins: NDArray[np.uint8] = bins,
@@ -69,10 +73,10 @@ class Searcher:
                 examples: NDArray[np.int32] = examples,
                 n_bins: NDArray[np.int16] = n_bins,
                 found: tuple[NDArray[Any], ...] = found,
-            ) -> None:
+                rooms: Iterator[_Room] = rooms,
+            ) -> tuple[Any, ...]:
                 mine = slice(first, end)
-                room = self._room.get()
-                self.weights.search_kernel(
+                return (
                     bins,
                     at[mine],
                     n_bins[mine],
@@ -82,12 +86,11 @@ class Searcher:
                     rows.base,
                     tie,
                     rows_a_bin,
-                    *room,
+                    *next(rooms),
                     *(column[mine] for column in found),
                 )
-                self._room.put(room)
 
-            self.weights.threads.share(search, _cuts(at.size))
+            self.weights.threads.share(self.weights.search_kernel, arguments, _cuts(at.size))
         edges *= rows.scale
         np.minimum(edges, 1.0, out=edges)
         return Stumps(features, thresholds.astype(np.int64), votes, edges)

@@ -1,7 +1,7 @@
 """Work shared among threads whose results do not depend on how many there are.
 
-Kernels release the GIL. What they do is cut at places that are fixed beforehand; threads only take
-stretches of it.
+What a kernel does is cut at places that are fixed beforehand; threads only take stretches of it.
+They are handed kernels without the GIL, which only plain functions need.
 """
 
 from __future__ import annotations
@@ -10,22 +10,27 @@ import bisect
 import functools
 import itertools
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numba.core import config
 
+from boostsample._jit import entry
 from boostsample.errors import SettingError
-from boostsample.kernels.waiting import changes
+from boostsample.kernels import mailbox
 
 __all__ = ["Threads", "n_threads"]
 
-Work: TypeAlias = Callable[[int, int], None]
-_Task: TypeAlias = tuple[Work, int, int]
-#: Looks at a count before a thread goes to sleep, some 0.3 ms, and after it has changed.
-_LOOKS, _LINGER = 300_000, 15_000
+Arguments: TypeAlias = Callable[[int, int], tuple[Any, ...]]
+#: Looks into a mailbox before a thread goes to sleep, 1 to 5 ms, longer than from one piece of work
+#: to the next; each takes the GIL where nothing is compiled.
+_LOOKS = 1 if vars(config)["DISABLE_JIT"] else 100_000
+#: Seconds between looks at work that takes another thread longer than that.
+_NAP = 5e-5
 
 
 def n_threads(n_jobs: int) -> int:
@@ -59,24 +64,28 @@ class Threads:
         for number, other in enumerate(others, 1):
             name = f"boostsample-{number}"
             threading.Thread(target=other.serve, name=name, daemon=True).start()
-            weakref.finalize(self, other.give, None)
+            weakref.finalize(self, other.end)
         return others
 
-    def share(self, work: Work, cuts: Sequence[int]) -> None:
-        """Call work(first, end) for stretches that together are cuts[0], ..., cuts[-1].
+    def share(self, work: Callable[..., None], arguments: Arguments, cuts: Sequence[int]) -> None:
+        """Call work(*arguments(first, end)) for stretches, together cuts[0], ..., cuts[-1].
 
-        Stretches begin and end at `cuts`, ascending, and are as even as these allow. Returns when
-        all are done; an error of any of them is raised then. One caller at a time.
+        Stretches begin and end at `cuts`, ascending, and are as even as these allow. The arguments
+        of one are formed while others run. Returns when all are done; an error of any of them is
+        raised then. One caller at a time.
         """
         if self.n == 1 or len(cuts) < 3:
-            work(cuts[0], cuts[-1])
+            work(*arguments(cuts[0], cuts[-1]))
             return
         ends = self._ends(cuts)
-        busy = self._others[: len(ends) - 2]
-        for other, (first, end) in zip(busy, itertools.pairwise(ends[1:]), strict=True):
-            other.give((work, first, end))
+        busy = []
         try:
-            work(ends[0], ends[1])
+            for other, (first, end) in zip(
+                self._others[: len(ends) - 2], itertools.pairwise(ends[1:]), strict=True
+            ):
+                other.give(work, arguments(first, end))
+                busy.append(other)
+            work(*arguments(ends[0], ends[1]))
         finally:
             errors = self._wait_for(busy)
         for error in errors:
@@ -107,55 +116,61 @@ class _Other:
     """One more thread: what it is given to do, and what came of it."""
 
     def __init__(self) -> None:
-        self._given, self._done = _Signal(), _Signal()
-        self._task: _Task | None = None
+        self._box = np.zeros(mailbox.SIZE, np.int64)
+        self._task: tuple[Callable[..., None], tuple[Any, ...]] | None = None
         self._error: BaseException | None = None
+        self._ended = self._asleep = False
+        self._bell = SimpleQueue[None]()
 
-    def give(self, task: _Task | None) -> None:
-        """Have work done, or none ever again."""
-        self._task = task
-        self._given.send()
+    def give(self, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        """Have work done."""
+        address = entry(work, arguments)
+        self._task = work, arguments  # alive until it is done, whatever becomes of the caller
+        if address:
+            mailbox.put(self._box, address, arguments)
+        else:
+            mailbox.call_back(self._box)
+        self._wake()
+
+    def end(self) -> None:
+        """Have the thread end."""
+        self._ended = True
+        mailbox.call_back(self._box)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._asleep:
+            self._bell.put(None)
 
     def result(self) -> BaseException | None:
         """Wait until the work is done; the error that it raised."""
-        self._done.wait()
+        while not mailbox.finished(self._box, _LOOKS):
+            time.sleep(_NAP)
+        self._task = None
         error, self._error = self._error, None
         return error
 
     def serve(self) -> None:
         """What the thread does."""
-        while True:
-            self._given.wait()
-            if self._task is None:
-                return
-            work, first, end = self._task
-            try:
-                work(first, end)
-            except BaseException as raised:  # told to the caller, who raises it
-                self._error = raised
-            self._task = None
-            del work  # or what it holds would live until the next one
-            self._done.send()
+        while not self._ended:
+            if mailbox.serve(self._box, _LOOKS):
+                self._run()
+            else:
+                self._sleep()
 
+    def _run(self) -> None:
+        if self._ended or self._task is None:
+            return
+        work, arguments = self._task
+        try:
+            work(*arguments)
+        except BaseException as raised:  # told to the caller, who raises it
+            self._error = raised
+        del work, arguments  # or what they hold would live until the next ones
+        mailbox.done(self._box)
 
-class _Signal:
-    """A count that one thread raises and another one waits for: busily at first, then asleep."""
-
-    def __init__(self) -> None:
-        self._count = np.zeros(1, np.int64)
-        self._seen = 0
+    def _sleep(self) -> None:
+        self._asleep = True
+        while mailbox.is_idle(self._box):  # a bell may be left over from before
+            self._bell.get()
         self._asleep = False
-        self._bell = SimpleQueue[None]()
-
-    def send(self) -> None:
-        self._count[0] += 1
-        if self._asleep:
-            self._bell.put(None)
-
-    def wait(self) -> None:
-        if not changes(self._count, self._seen, _LOOKS, _LINGER):
-            self._asleep = True
-            while self._count[0] == self._seen:  # a bell may be left over from before
-                self._bell.get()
-            self._asleep = False
-        self._seen += 1

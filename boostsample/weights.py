@@ -162,8 +162,8 @@ class SignedWeights:
         right: float,
         wrong: float,
     ) -> None:
-        def update(first: int, end: int) -> None:
-            self._kernels.update(
+        def arguments(first: int, end: int) -> tuple[Any, ...]:
+            return (
                 column,
                 np.int16(threshold),
                 start,
@@ -180,7 +180,7 @@ class SignedWeights:
                 self._part_masses,
             )
 
-        self.threads.share(update, range(self._n_parts + 1))
+        self.threads.share(self._kernels.update, arguments, range(self._n_parts + 1))
         np.add.reduce(self._part_sums, axis=0, out=self._sums)
         self._mass = math.fsum(self._part_masses)
         self._ends_are_current = False
@@ -222,8 +222,8 @@ class SignedWeights:
         """sum_i w_il y_il phi(x_i) for each label: float64 (K,), normalised; O(N)."""
         sums = np.empty((self._n_parts, self.width))
 
-        def add_up(first: int, end: int) -> None:
-            self.edge_kernels.label_sums(
+        def arguments(first: int, end: int) -> tuple[Any, ...]:
+            return (
                 column,
                 np.int16(threshold),
                 self._start,
@@ -235,7 +235,7 @@ class SignedWeights:
                 sums,
             )
 
-        self.threads.share(add_up, range(self._n_parts + 1))
+        self.threads.share(self.edge_kernels.label_sums, arguments, range(self._n_parts + 1))
         return np.asarray(sums.sum(axis=0)[: self.n_labels] / self._mass)
 
     def update(

@@ -37,16 +37,20 @@ def store_rows(n_labels: int) -> Any:
     and none is come back to before all others: what is left is the rate at which the processor
     loads, adds and stores vectors.
     """
-    blocks, tail = vectors_of(n_labels)
-    row = aligned(LANES * (blocks + 1), np.float32)
-    row[: LANES * blocks + tail] = 1e-3
-    planes = aligned((blocks + 1) * N_BINS * LANES, np.float32)
-    kernel = _store_kernel(blocks, tail)
+    kernel, row, planes = stores_of(n_labels)
 
     def store(looks: int) -> None:
         kernel(row, planes, looks)
 
     return store
+
+
+def stores_of(n_labels: int) -> tuple[Any, NDArray[np.float32], NDArray[np.float32]]:
+    """The kernel of `store_rows`, a row, and a histogram of its own."""
+    blocks, tail = vectors_of(n_labels)
+    row = aligned(LANES * (blocks + 1), np.float32)
+    row[: LANES * blocks + tail] = 1e-3
+    return _store_kernel(blocks, tail), row, aligned((blocks + 1) * N_BINS * LANES, np.float32)
 
 
 @functools.cache

@@ -1,21 +1,74 @@
-"""What several threads gain: rounds of the same run, bits included, in turns with one thread."""
+"""What several threads gain: rounds of the same run, bits included, in turns with one thread.
+
+And what they gain where nothing is shared or handed over but the start: cores may be less than
+whole ones, if others on the machine use their parts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from boostsample.experiments.bench_kernels import stores_of
+from boostsample.experiments.bench_looks import seconds_of
 from boostsample.experiments.bench_problem import Problem, Progress
 from boostsample.experiments.bench_ratios import Ratio, Section
 from boostsample.experiments.bench_rounds import RoundTimes, Timed
 from boostsample.experiments.tables import Table
 from boostsample.registry import make_strategy
+from boostsample.threads import Threads
 
-__all__ = ["ThreadTimes", "threads_section", "threads_table", "time_threads"]
+__all__ = ["Stores", "ThreadTimes", "threads_section", "threads_table", "time_threads"]
 
 _WARM_UP = 3
+#: Looks of a piece of stores, about as long as the half of a search.
+_LOOKS = 500_000
+
+
+class Stores:
+    """The stores of looks, each thread in a histogram of its own; seconds of the same work.
+
+    Attributes
+    ----------
+    one, many : list of float
+        Of pieces done by one thread after each other, and by `n_jobs` threads at once.
+    """
+
+    def __init__(self, n_labels: int, n_jobs: int) -> None:
+        self.one: list[float] = []
+        self.many: list[float] = []
+        self._pieces = [stores_of(n_labels) for _ in range(n_jobs)]
+        self._threads = Threads(n_jobs)
+        self._done = False
+
+    def run(self, times: int) -> None:
+        """Do the pieces so many times in either way."""
+        kernel = self._pieces[0][0]
+
+        def arguments(first: int, end: int) -> tuple[Any, ...]:
+            return *self._pieces[first][1:], _LOOKS
+
+        def in_turn() -> None:
+            for first in range(len(self._pieces)):
+                kernel(*arguments(first, first + 1))
+
+        def at_once() -> None:
+            self._threads.share(kernel, arguments, range(len(self._pieces) + 1))
+
+        if not self._done:
+            in_turn()
+            at_once()
+            self._done = True
+        for work, seconds in ((in_turn, self.one), (at_once, self.many)):
+            seconds += [seconds_of(work) for _ in range(times)]
+
+    @property
+    def gain(self) -> float:
+        """How many times faster the threads are together, by the medians."""
+        return float(np.median(self.one) / np.median(self.many))
 
 
 @dataclass(frozen=True)
@@ -25,6 +78,7 @@ class ThreadTimes:
     n_jobs: int
     one: RoundTimes
     many: RoundTimes
+    stores: Stores
 
     def gain(self, part: str | None = None) -> float:
         """How many times faster the median round is, or a part of it."""
@@ -48,8 +102,8 @@ def time_threads(
     *,
     turn: int = 20,
 ) -> ThreadTimes:
-    """Train twice, some rounds with one thread and some with `n_jobs` in turn."""
-    runs = []
+    """Train twice, some rounds with one thread and some with `n_jobs` in turn, and some stores."""
+    runs, stores = [], Stores(problem.n_classes, n_jobs)
     for jobs in (1, n_jobs):
         made = Timed(problem, make_strategy(strategy), n_rounds + _WARM_UP, n_jobs=jobs)
         made.run(_WARM_UP, RoundTimes(strategy))
@@ -59,15 +113,16 @@ def time_threads(
             progress(f"threads: {strategy}", done, n_rounds)
         for made, times in runs:
             made.run(min(turn, n_rounds - done), times)
-    return ThreadTimes(n_jobs, runs[0][1], runs[1][1])
+        stores.run(min(turn, n_rounds - done))
+    return ThreadTimes(n_jobs, runs[0][1], runs[1][1], stores)
 
 
 def threads_table(found: Sequence[ThreadTimes]) -> Table:
     """Milliseconds of rounds with one thread and with several, and how many times faster."""
     return Table(
-        "threads: median milliseconds of a round with one and with several, bits the same, and "
-        "how many times faster the round is, its searches, and its finish",
-        ("strategy", "threads", "one", "several", "round", "search", "finish"),
+        "threads: median milliseconds of a round with one and with several, bits the same; how "
+        "many times faster it is, its searches, its finish, and bare stores in turns with it",
+        ("strategy", "threads", "one", "several", "round", "search", "finish", "stores"),
         tuple(
             (
                 times.one.strategy,
@@ -77,6 +132,7 @@ def threads_table(found: Sequence[ThreadTimes]) -> Table:
                 f"{times.gain():.2f}",
                 f"{times.gain('search'):.2f}",
                 f"{times.gain('finish'):.2f}",
+                f"{times.stores.gain:.2f}",
             )
             for times in found
         ),
@@ -108,6 +164,7 @@ def threads_section(
                     "gain": times.gain(),
                     "gain_of_search": times.gain("search"),
                     "gain_of_finish": times.gain("finish"),
+                    "gain_of_stores": times.stores.gain,
                 }
                 for times in found
             ]

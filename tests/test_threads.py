@@ -16,6 +16,11 @@ from boostsample.registry import make_strategy
 from boostsample.threads import Threads, n_threads
 from tests.problems import bank_of
 
+
+def stretch(first: int, end: int) -> tuple[int, int]:
+    return first, end
+
+
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
@@ -23,7 +28,7 @@ COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 @pytest.mark.parametrize("cuts", [[0, 1], [0, 5, 10], [0, 5, 10, 12, 13], list(range(16)), [3, 9]])
 def test_stretches_cover_the_work_once_and_end_at_cuts(n: int, cuts: list[int]) -> None:
     seen: list[tuple[int, int]] = []
-    Threads(n).share(lambda first, end: seen.append((first, end)), cuts)
+    Threads(n).share(lambda first, end: seen.append((first, end)), stretch, cuts)
     seen.sort()
     assert len(seen) <= n
     assert [first for first, _ in seen] == [cuts[0], *(end for _, end in seen[:-1])]
@@ -33,7 +38,7 @@ def test_stretches_cover_the_work_once_and_end_at_cuts(n: int, cuts: list[int]) 
 
 def test_stretches_are_as_even_as_the_cuts_allow() -> None:
     seen: list[int] = []
-    Threads(2).share(lambda first, end: seen.append(end - first), range(0, 101, 5))
+    Threads(2).share(lambda first, end: seen.append(end - first), stretch, range(0, 101, 5))
     assert sorted(seen) == [50, 50]
 
 
@@ -43,7 +48,7 @@ def test_threads_work_at_the_same_time() -> None:
     def work(first: int, end: int) -> None:
         both.wait()
 
-    Threads(2).share(work, [0, 1, 2])
+    Threads(2).share(work, stretch, [0, 1, 2])
 
 
 @pytest.mark.parametrize("wrong", [0, 1])
@@ -57,7 +62,7 @@ def test_an_error_is_raised_when_all_have_ended(wrong: int) -> None:
         ended.append(first)
 
     with pytest.raises(ValueError, match=f"stretch {wrong}"):
-        Threads(2).share(work, [0, 1, 2])
+        Threads(2).share(work, stretch, [0, 1, 2])
     assert ended == [1 - wrong]
 
 
@@ -76,8 +81,8 @@ def test_what_comes_after_an_interrupt_is_not_taken_for_later_work() -> None:
     (other,) = threads._others
     other.__class__ = Impatient
     with pytest.raises(KeyboardInterrupt):
-        threads.share(interrupted, [0, 1, 2])
-    threads.share(lambda first, end: seen.append(first), [0, 1, 2])
+        threads.share(interrupted, stretch, [0, 1, 2])
+    threads.share(lambda first, end: seen.append(first), stretch, [0, 1, 2])
     go_on.set()
     assert sorted(seen) == [0, 1]
 
@@ -93,7 +98,7 @@ def test_no_work_is_lost_whoever_is_slow(pause: float) -> None:
                 time.sleep(pause)
             seen.append(first)
 
-        threads.share(work, [0, 1, 2, 3])
+        threads.share(work, stretch, [0, 1, 2, 3])
         assert sorted(seen) == [0, 1, 2]
         if slow < 0:
             time.sleep(pause)
@@ -102,7 +107,7 @@ def test_no_work_is_lost_whoever_is_slow(pause: float) -> None:
 def test_threads_end_with_their_object() -> None:
     others = set(threading.enumerate())  # those of other tests may be ending just now
     threads = Threads(3)
-    threads.share(lambda first, end: None, [0, 1, 2, 3])
+    threads.share(lambda first, end: None, stretch, [0, 1, 2, 3])
     mine = [thread for thread in threading.enumerate() if thread not in others]
     assert [thread.name for thread in mine] == ["boostsample-1", "boostsample-2"]
     del threads

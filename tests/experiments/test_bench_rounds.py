@@ -17,7 +17,7 @@ from boostsample.experiments.bench_rounds import (
     rounds_table,
     time_rounds,
 )
-from boostsample.experiments.bench_threads import ThreadTimes, threads_table, time_threads
+from boostsample.experiments.bench_threads import Stores, ThreadTimes, threads_table, time_threads
 from boostsample.registry import make_strategy
 from boostsample.strategy import Strategy
 
@@ -123,13 +123,24 @@ def test_the_table_has_means_medians_and_parts() -> None:
 def test_threads_gain_what_their_median_rounds_do() -> None:
     one = made_times("ucb", [4.0, 4.0, 6.0, 6.0])
     many = made_times("ucb", [2.0, 2.0, 2.0, 3.0])
-    times = ThreadTimes(2, one, many)
+    stores = Stores(3, 2)
+    stores.one, stores.many = [4.0, 6.0, 9.0], [5.0, 3.0, 4.0]
+    times = ThreadTimes(2, one, many, stores)
     assert times.gain() == pytest.approx(2.5)
     assert times.gain("search") == pytest.approx(2.5)
     assert times.cost(4) == (0.4, 0.0)
     assert threads_table([times]).rows == (
-        ("ucb", "2", "5000.00", "2000.00", "2.50", "2.50", "2.50"),
+        ("ucb", "2", "5000.00", "2000.00", "2.50", "2.50", "2.50", "1.50"),
     )
+
+
+def test_bare_stores_are_shared() -> None:
+    stores = Stores(10, 2)
+    stores.run(3)
+    assert len(stores.one) == len(stores.many) == 3
+    pieces = [planes for _, _, planes in stores._pieces]
+    assert np.array_equal(*pieces)  # as many looks by one thread as by the other
+    assert pieces[0].any()
 
 
 def test_rounds_with_threads_take_turns(problem: Problem) -> None:
