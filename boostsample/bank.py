@@ -155,7 +155,7 @@ class Bank(abc.ABC):
         SettingError
             If there is no such feature.
         """
-        self._check([feature])
+        self._check_one(feature)
         return int(np.searchsorted(self.first, feature, side="right")) - 1
 
     def feature_name(self, feature: int) -> str:
@@ -183,7 +183,8 @@ class Bank(abc.ABC):
         SettingError
             If there is no such feature or it has no such threshold.
         """
-        cuts = self.cuts_of(self._check([feature]))[0]
+        self._check_one(feature)
+        cuts = self.cuts_of(np.array([feature]))[0]
         if not 1 <= b < self.n_bins[feature]:
             raise SettingError(
                 f"threshold of feature {feature} must be between 1 and "
@@ -242,6 +243,10 @@ class Bank(abc.ABC):
                 f"got {given[outside.argmax()]}"
             )
         return given.astype(np.int64)
+
+    def _check_one(self, feature: int) -> None:
+        if type(feature) is not int or not 0 <= feature < self.n_features:  # the loop's are fine
+            self._check([feature])
 
 
 class FeatureBank(Bank):

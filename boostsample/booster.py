@@ -185,7 +185,7 @@ class Booster:
             "family": self._families[family].name,
             "feature": feature,
             "threshold": term.value,
-            "n_features": int(np.unique(np.concatenate(searched)).size) if searched else 0,
+            "n_features": _n_different(searched),
             "n_examples": n_examples,
             "edge_estimated": estimated,
             "edge": edge,
@@ -274,6 +274,13 @@ def boost(
     booster = Booster(bank, rows, Y, strategy, **settings)
     while not booster.finished:
         yield booster.next_round()
+
+
+def _n_different(searched: list[NDArray[np.int64]]) -> int:
+    """How many different features were searched."""
+    if sum(features.size for features in searched) > 100:
+        return int(np.unique(np.concatenate(searched)).size)
+    return len(set().union(*(features.tolist() for features in searched)))  # some 10 us less
 
 
 def family_infos(bank: Bank) -> tuple[FamilyInfo, ...]:

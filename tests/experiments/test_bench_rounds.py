@@ -138,9 +138,9 @@ def test_bare_stores_are_shared() -> None:
     stores = Stores(10, 2)
     stores.run(3)
     assert len(stores.one) == len(stores.many) == 3
-    pieces = [planes for _, _, planes in stores._pieces]
-    assert np.array_equal(*pieces)  # as many looks by one thread as by the other
-    assert pieces[0].any()
+    one, other = (planes for _, _, planes in stores._pieces)
+    assert np.array_equal(one, other)  # as many looks by one thread as by the other
+    assert one.any()
 
 
 def test_rounds_with_threads_take_turns(problem: Problem) -> None:
