@@ -41,8 +41,7 @@ class Mixture:
     Parameters
     ----------
     proportions : array-like of float, shape (n_components,)
-        Not negative, of sum 1 (up to 1e-6, then divided by it). Components of proportion 0 are
-        ignored.
+        Not negative, of sum 1 (up to 1e-6, then divided by it). Those of proportion 0 are ignored.
     means : array-like of float, shape (n_components,)
     variances : array-like of float, shape (n_components,)
         Not negative. 0 is a point.
@@ -123,16 +122,20 @@ class Mixture:
     @property
     def mean(self) -> float:
         """Mean of the whole mixture."""
+        if self.n_components == 1:  # asked for in every round, of every family
+            return float(self.parameters[0, 0] * self.parameters[1, 0])
         return float(self.proportions @ self.means)
 
     @property
     def variance(self) -> float:
         """Variance of the whole mixture.
 
-        At most the floor of the fit where all edges were equal, as in the first round under uniform
-        initial weights, where voting -1 for every label has edge (K-2)/K on any feature: such a
-        model knows nothing of the spread of edges, and a planner must not rely on it.
+        At most the floor where all edges were equal, as in the first round under uniform weights:
+        voting -1 for every label has edge (K-2)/K on any feature. No planner must rely on it.
         """
+        if self.n_components == 1:
+            one, mean, variance = self.parameters[:, 0].tolist()
+            return float(one * (variance + (mean - self.mean) ** 2))
         return float(self.proportions @ (self.variances + (self.means - self.mean) ** 2))
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
