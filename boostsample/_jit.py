@@ -153,10 +153,9 @@ _entries: dict[tuple[Any, ...], int] = {}
 
 
 def entry(function: Callable[..., object], arguments: tuple[Any, ...]) -> int:
-    """The address of a kernel's C entry for arguments such as these, compiled if need be.
+    """The address of a kernel's machine code for arguments such as these, compiled if need be.
 
-    It takes them as they are in numba's compiled code and returns nothing. 0 where `function` is
-    not a kernel.
+    It is called by numba's convention. 0 where `function` is not a kernel.
     """
     if not isinstance(function, Dispatcher):
         return 0
@@ -167,13 +166,17 @@ def entry(function: Callable[..., object], arguments: tuple[Any, ...]) -> int:
         compiled = function.overloads[kinds]
         if compiled.signature.return_type != types.none:
             raise TypeError(f"{function.__name__} must return None to be called from elsewhere")
-        name = compiled.fndesc.llvm_cfunc_wrapper_name
-        _entries[key] = compiled.library.get_pointer_to_function(name)
+        _entries[key] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     return _entries[key]
 
 
 def _kind(value: Any) -> Any:
-    """What numba's type of an argument depends on."""
+    """What numba's type of an argument depends on; for arrays and numbers the fast way."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim, value.flags.num
-    return type(value)
+    if type(value) in _NUMBERS or (type(value) is int and -(2**63) <= value < 2**63):
+        return type(value)
+    return numba.typeof(value)
+
+
+_NUMBERS = (float, bool, np.int16, np.int32, np.int64, np.float32, np.float64)

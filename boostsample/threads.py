@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import functools
 import itertools
+import os
 import threading
 import time
 import weakref
@@ -26,11 +27,15 @@ from boostsample.kernels import mailbox
 __all__ = ["Threads", "n_threads"]
 
 Arguments: TypeAlias = Callable[[int, int], tuple[Any, ...]]
-#: Looks into a mailbox before a thread goes to sleep, 1 to 5 ms, longer than from one piece of work
-#: to the next; each takes the GIL where nothing is compiled.
-_LOOKS = 1 if vars(config)["DISABLE_JIT"] else 100_000
+#: Looks into a mailbox before a thread goes to sleep, 0.5 to 1 ms, longer than from one piece of
+#: work to the next as a rule; where there are more threads than cores; and where nothing is
+#: compiled, and each takes the GIL.
+_LOOKS, _LOOKS_IN_A_CROWD, _LOOKS_IN_PYTHON = 20_000, 1_000, 1
 #: Seconds between looks at work that takes another thread longer than that.
 _NAP = 5e-5
+#: Pieces of work that are not shared after one for which others were late by more than _LATE
+#: seconds: the least, doubled each time, up to the most.
+_FEWEST, _MOST, _LATE = 8, 512, 2e-4
 
 
 def n_threads(n_jobs: int) -> int:
@@ -47,7 +52,8 @@ def n_threads(n_jobs: int) -> int:
 class Threads:
     """`n` threads, the caller among them; the others start with the first work that is shared.
 
-    Between two pieces of work they wait, at first busily, and they end with this object.
+    Between two pieces of work they wait, at first busily, and they end with this object. Where they
+    are late, since other programs hold their cores, kernels run in the caller's alone for a while.
 
     Parameters
     ----------
@@ -57,10 +63,13 @@ class Threads:
 
     def __init__(self, n: int) -> None:
         self.n = n
+        self._alone, self._pause = 0, _FEWEST
 
     @functools.cached_property
     def _others(self) -> list[_Other]:
-        others = [_Other() for _ in range(1, self.n)]
+        looks = _LOOKS if self.n <= n_threads(-1) else _LOOKS_IN_A_CROWD
+        others = [_Other(looks) for _ in range(1, self.n)]
+        self._process = os.getpid()
         for number, other in enumerate(others, 1):
             name = f"boostsample-{number}"
             threading.Thread(target=other.serve, name=name, daemon=True).start()
@@ -74,30 +83,41 @@ class Threads:
         of one are formed while others run. Returns when all are done; an error of any of them is
         raised then. One caller at a time.
         """
-        if self.n == 1 or len(cuts) < 3:
+        self._alone -= self._alone > 0
+        if self.n == 1 or len(cuts) < 3 or self._alone:
             work(*arguments(cuts[0], cuts[-1]))
             return
         ends = self._ends(cuts)
-        busy = []
+        busy = self._free()[: len(ends) - 2]
+        started = finished = time.perf_counter()
         try:
-            for other, (first, end) in zip(
-                self._others[: len(ends) - 2], itertools.pairwise(ends[1:]), strict=True
-            ):
+            for other, (first, end) in zip(busy, itertools.pairwise(ends[1:]), strict=True):
                 other.give(work, arguments(first, end))
-                busy.append(other)
             work(*arguments(ends[0], ends[1]))
+            finished = time.perf_counter()
         finally:
-            errors = self._wait_for(busy)
+            errors = _results(busy)
         for error in errors:
             if error is not None:
                 raise error
+        self._learn(finished - started, time.perf_counter() - finished)
 
-    def _wait_for(self, others: Sequence[_Other]) -> list[BaseException | None]:
-        try:
-            return [other.result() for other in others]
-        except BaseException:  # interrupted: what comes later must not be taken for other work
+    def _free(self) -> list[_Other]:
+        """The others, new ones where an interrupt or a fork has left these with work."""
+        others = self._others
+        if self._process != os.getpid():
+            del self._others  # only the thread that forks goes on in the other process
+        elif any(other.has_work for other in others):
+            _settle(others)
             del self._others
-            raise
+        return self._others
+
+    def _learn(self, mine: float, waited: float) -> None:
+        """Share less where all of the work would have been done sooner by this thread alone."""
+        if waited > (self.n - 1) * mine + _LATE:
+            self._alone, self._pause = self._pause, min(2 * self._pause, _MOST)
+        else:
+            self._pause = max(self._pause // 2, _FEWEST)
 
     def _ends(self, cuts: Sequence[int]) -> list[int]:
         """The ends of the threads' stretches: the cuts nearest to an even division."""
@@ -115,16 +135,25 @@ class Threads:
 class _Other:
     """One more thread: what it is given to do, and what came of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, looks: int) -> None:
         self._box = np.zeros(mailbox.SIZE, np.int64)
+        self._looks = _LOOKS_IN_PYTHON if vars(config)["DISABLE_JIT"] else looks
         self._task: tuple[Callable[..., None], tuple[Any, ...]] | None = None
         self._error: BaseException | None = None
-        self._ended = self._asleep = False
+        self._ended = self._asleep = self._is_kernel = False
         self._bell = SimpleQueue[None]()
+        # All are compiled here: nobody would hear of an error of that in the thread itself.
+        mailbox.call_back(self._box)
+        mailbox.done(self._box)
+        mailbox.serve(self._box, 0)
+        mailbox.failed(self._box)
+        mailbox.is_idle(self._box)
+        mailbox.finished(self._box, 0)
 
     def give(self, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         """Have work done."""
         address = entry(work, arguments)
+        self._is_kernel = bool(address)
         self._task = work, arguments  # alive until it is done, whatever becomes of the caller
         if address:
             mailbox.put(self._box, address, arguments)
@@ -142,18 +171,37 @@ class _Other:
         if self._asleep:
             self._bell.put(None)
 
+    @property
+    def has_work(self) -> bool:
+        """Whether work was given of which nobody has heard yet."""
+        return self._task is not None
+
     def result(self) -> BaseException | None:
         """Wait until the work is done; the error that it raised."""
-        while not mailbox.finished(self._box, _LOOKS):
+        if self._task is None:  # an error came before it was given
+            return None
+        self._wake()  # an interrupt may have come before that
+        while not mailbox.finished(self._box, self._looks):
             time.sleep(_NAP)
-        self._task = None
         error, self._error = self._error, None
+        if self._is_kernel and mailbox.failed(self._box):
+            error = RuntimeError(
+                f"{self._task[0].__name__} failed in another thread, most likely for want of "
+                "memory; n_jobs=1 tells more"
+            )
+        self._task = None  # last: an interrupt before leaves work that nobody has heard of
         return error
+
+    def settle(self) -> None:
+        """Wait for a kernel that an interrupted caller has left: it writes to what others use."""
+        self._wake()
+        while self._is_kernel and not mailbox.finished(self._box, self._looks):
+            time.sleep(_NAP)
 
     def serve(self) -> None:
         """What the thread does."""
         while not self._ended:
-            if mailbox.serve(self._box, _LOOKS):
+            if mailbox.serve(self._box, self._looks):
                 self._run()
             else:
                 self._sleep()
@@ -174,3 +222,17 @@ class _Other:
         while mailbox.is_idle(self._box):  # a bell may be left over from before
             self._bell.get()
         self._asleep = False
+
+
+def _results(others: Sequence[_Other]) -> list[BaseException | None]:
+    """Wait for what they were given; the errors. An interrupt leaves no kernel running."""
+    try:
+        return [other.result() for other in others]
+    except BaseException:
+        _settle(others)
+        raise
+
+
+def _settle(others: Sequence[_Other]) -> None:
+    for other in others:
+        other.settle()

@@ -49,7 +49,7 @@ class Stores:
         kernel = self._pieces[0][0]
 
         def arguments(first: int, end: int) -> tuple[Any, ...]:
-            return *self._pieces[first][1:], _LOOKS
+            return *self._pieces[first][1:], _LOOKS * (end - first)
 
         def in_turn() -> None:
             for first in range(len(self._pieces)):

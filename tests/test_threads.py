@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import boostsample.threads as threads_module
+from boostsample._jit import kernel
 from boostsample.booster import Booster
 from boostsample.errors import SettingError
 from boostsample.registry import make_strategy
@@ -21,7 +27,9 @@ def stretch(first: int, end: int) -> tuple[int, int]:
     return first, end
 
 
+ROOT = Path(__file__).resolve().parents[1]
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+compiled = pytest.mark.skipif(not COMPILED, reason="NUMBA_DISABLE_JIT=1: there are no kernels")
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8])
@@ -87,6 +95,117 @@ def test_what_comes_after_an_interrupt_is_not_taken_for_later_work() -> None:
     assert sorted(seen) == [0, 1]
 
 
+@kernel
+def count(counts: Any, first: int, end: int, seconds: float) -> None:
+    """Count calls of each cell; slow, by sums that cannot be left out."""
+    so_far = 0.0
+    for k in range(int(seconds * 1e9)):
+        so_far += 1.0 / (k + 1.0)
+    for i in range(first, end):
+        counts[i] += 1 if so_far >= 0.0 else 2
+
+
+@kernel
+def stumble(first: int) -> None:
+    if first == 1:
+        raise ValueError("the second stretch")
+
+
+def test_an_error_of_a_kernel_in_another_thread_is_told() -> None:
+    threads = Threads(2)
+    message = "the second stretch|stumble failed in another thread, most likely for want of memory"
+    for _ in range(3):
+        with pytest.raises((ValueError, RuntimeError), match=message):
+            threads.share(stumble, lambda first, end: (first,), [0, 1, 2])
+    threads.share(stumble, lambda first, end: (0,), [0, 1, 2])
+
+
+@compiled
+@pytest.mark.parametrize("asleep", [False, True])
+def test_work_after_an_interrupt_anywhere_is_done_once(asleep: bool) -> None:
+    """Interrupted before each line of the module in turn, up to one that is never come to."""
+    counts = np.zeros(4)
+
+    def share(threads: Threads) -> None:
+        threads.share(count, lambda first, end: (counts, first, end, 1e-5), [0, 2, 4])
+
+    share(Threads(2))  # compiled
+    for line in itertools.count(1):
+        threads, left = Threads(2), [line]
+        share(threads)
+        threads._alone = 0
+        if asleep:
+            until = time.monotonic() + 30
+            while not threads._others[0]._asleep:
+                assert time.monotonic() < until
+                time.sleep(1e-3)
+
+        def trace(frame: Any, event: str, _: Any, left: list[int] = left) -> Any:
+            if frame.f_code.co_filename != threads_module.__file__:
+                return None
+            left[0] -= event == "line"
+            if event == "line" and left[0] == 0:
+                raise KeyboardInterrupt
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            share(threads)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        threads._free()  # as the next work does: between two lines a kernel may be left running
+        after = counts.copy()
+        for _ in range(3):
+            share(threads)
+        done = counts - after
+        assert np.array_equal(done, np.full(4, 3.0)) or left[0] > 0, (line, done)
+        if left[0] > 0:
+            break
+    assert line > 40
+
+
+@compiled
+def test_an_interrupt_leaves_no_kernel_running() -> None:
+    threads, counts = Threads(2), np.zeros(2)
+
+    def arguments(first: int, end: int) -> tuple[Any, ...]:
+        return counts, first, end, 0.2 * first
+
+    class Impatient(type(threads._others[0])):  # type: ignore[misc]  # a class of its own kind
+        def result(self) -> None:
+            raise KeyboardInterrupt
+
+    threads._others[0].__class__ = Impatient
+    with pytest.raises(KeyboardInterrupt):
+        threads.share(count, arguments, [0, 1, 2])
+    assert counts.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    code = (
+        "import os, signal, warnings\n"
+        "from boostsample.threads import Threads\n"
+        "warnings.simplefilter('ignore')\n"
+        "threads, seen = Threads(2), []\n"
+        "def share():\n"
+        "    threads.share(lambda a, b: seen.append(a), lambda a, b: (a, b), [0, 1, 2])\n"
+        "share()\n"
+        "if os.fork():\n"
+        "    share()\n"
+        "    _, status = os.wait()\n"
+        "    assert status == 0 and len(seen) == 4\n"
+        "else:\n"
+        "    signal.alarm(60)\n"
+        "    share()\n"
+        "    os._exit(len(seen) != 4)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120, cwd=ROOT)
+
+
 @pytest.mark.parametrize("pause", [0.0, 0.002, 0.05])  # seconds; threads wait busily, then asleep
 def test_no_work_is_lost_whoever_is_slow(pause: float) -> None:
     threads, rng = Threads(3), np.random.default_rng(0)
@@ -96,12 +215,43 @@ def test_no_work_is_lost_whoever_is_slow(pause: float) -> None:
         def work(first: int, end: int, slow: int = slow, seen: list[int] = seen) -> None:
             if first == slow:
                 time.sleep(pause)
-            seen.append(first)
+            seen.extend(range(first, end))
 
         threads.share(work, stretch, [0, 1, 2, 3])
         assert sorted(seen) == [0, 1, 2]
         if slow < 0:
             time.sleep(pause)
+
+
+def test_work_is_not_shared_for_a_while_where_others_are_late() -> None:
+    threads, stretches = Threads(2), list[tuple[int, int]]()
+
+    def work(first: int, end: int) -> None:
+        stretches.append((first, end))
+        if first == 1:
+            time.sleep(0.05)  # of another thread: its core is held by somebody else
+
+    for _ in range(40):
+        threads.share(work, stretch, [0, 1, 2])
+    shared = [k for k, (first, end) in enumerate(stretches) if (first, end) == (1, 2)]
+    alone = [(first, end) for first, end in stretches if (first, end) == (0, 2)]
+    # Shared, seven alone, shared, fifteen alone, shared, the rest alone.
+    assert len(shared) == 3
+    assert len(alone) == 40 - 3
+
+
+def test_work_is_shared_again_when_nobody_is_late() -> None:
+    threads, n_shared = Threads(2), [0]
+    threads._pause = 512
+
+    def work(first: int, end: int) -> None:
+        n_shared[0] += first == 1
+        time.sleep(0.01)
+
+    for _ in range(10):
+        threads.share(work, stretch, [0, 1, 2])
+    assert n_shared == [10]
+    assert threads._pause < 512
 
 
 def test_threads_end_with_their_object() -> None:

@@ -23,8 +23,8 @@ from boostsample._jit import kernel
 
 Box: TypeAlias = NDArray[np.int64]
 
-#: Places of the counts, of the address to call, and of its arguments.
-_GIVEN, _DONE, _CALL, _ARGUMENTS = 0, 8, 16, 17
+#: Places of the counts, of whether a kernel failed, of what to call, and of its arguments.
+_GIVEN, _DONE, _FAILED, _CALL, _ARGUMENTS = 0, 8, 9, 16, 17
 SIZE = 272
 
 #: What tells a processor that it waits in a loop, so that others may go on at its cost.
@@ -77,21 +77,23 @@ def _tell(typing: Any, box: Any, at: Any, value: Any) -> Any:
 
 @intrinsic
 def _pack(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
-    """Write to the box a function that calls the one at `address`, and arguments for it.
+    """Write to the box a function that calls the kernel at `address`, and arguments for it.
 
-    The address is that of numba's C entry, whose arguments are plain values. Arrays are lent
-    without their owners, who must outlive the call.
+    Arrays are lent without their owners, who must outlive the call.
     """
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kinds = [_WORD, *map(context.get_value_type, sig.args[2])]
-        packed = ir.LiteralStructType(kinds)
+        kinds = tuple(sig.args[2])
+        for kind in kinds:
+            if not isinstance(kind, (types.Array, types.Number, types.Boolean)):
+                raise TypingError(f"{kind} cannot be put into a mailbox")
+        packed = ir.LiteralStructType([_WORD, *map(context.get_value_type, kinds)])
         if context.get_abi_sizeof(packed) > 8 * (SIZE - _ARGUMENTS):
-            raise TypingError(f"{len(kinds) - 1} arguments do not fit into a mailbox")
+            raise TypingError(f"{len(kinds)} arguments do not fit into a mailbox")
         place = _place(context, builder, sig.args[0], args[0], _WORD(_ARGUMENTS))
         place = builder.bitcast(place, packed.as_pointer())
         values = [context.cast(builder, args[1], sig.args[1], types.int64)]
-        for kind, value in zip(sig.args[2], cgutils.unpack_tuple(builder, args[2]), strict=True):
+        for kind, value in zip(kinds, cgutils.unpack_tuple(builder, args[2]), strict=True):
             if isinstance(kind, types.Array):
                 array = context.make_array(kind)(context, builder, value)
                 array.meminfo = cgutils.get_null_value(array.meminfo.type)
@@ -100,17 +102,20 @@ def _pack(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
             values.append(value)
         for i, value in enumerate(values):
             builder.store(value, cgutils.gep_inbounds(builder, place, 0, i))
-        call = builder.ptrtoint(_caller(builder.module, packed), _WORD)
+        call = builder.ptrtoint(_caller(context, builder.module, kinds, packed), _WORD)
         builder.store(call, _place(context, builder, sig.args[0], args[0], _WORD(_CALL)))
         return context.get_dummy_value()
 
     return types.void(box, address, arguments), codegen
 
 
-def _caller(module: Any, packed: Any) -> Any:
-    """A function of the address of such a struct that calls its first member with the others."""
+def _caller(context: Any, module: Any, kinds: tuple[Any, ...], packed: Any) -> Any:
+    """A function of the address of such a struct that calls its first member with the others.
+
+    It returns whether that has failed, as a number.
+    """
     name = module.get_unique_name("boostsample.mailbox.caller")
-    caller = ir.Function(module, ir.FunctionType(ir.VoidType(), [_BYTES]), name)
+    caller = ir.Function(module, ir.FunctionType(_WORD, [_BYTES]), name)
     caller.linkage = "internal"
     builder = ir.IRBuilder(caller.append_basic_block("entry"))
     place = builder.bitcast(caller.args[0], packed.as_pointer())
@@ -118,24 +123,25 @@ def _caller(module: Any, packed: Any) -> Any:
         builder.load(cgutils.gep_inbounds(builder, place, 0, i))
         for i in range(len(packed.elements))
     )
-    function = ir.FunctionType(_BYTES, packed.elements[1:])  # None is a null pointer
-    builder.call(builder.inttoptr(address, function.as_pointer()), values)
-    builder.ret_void()
+    convention = context.call_conv
+    function = convention.get_function_type(types.none, kinds)
+    callee = builder.inttoptr(address, function.as_pointer())
+    status, _ = convention.call_function(builder, callee, types.none, kinds, values)
+    builder.ret(builder.zext(status.is_error, _WORD))
     return caller
 
 
 @intrinsic
-def _run(typing: Any, box: Any) -> Any:
-    """Call what is in the box."""
+def _run(typing: Any, box: Any, call: Any) -> Any:
+    """Call what was in the box; 1 if it has failed, else 0."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        call = builder.load(_place(context, builder, sig.args[0], args[0], _WORD(_CALL)))
         place = _place(context, builder, sig.args[0], args[0], _WORD(_ARGUMENTS))
-        function = ir.FunctionType(ir.VoidType(), [_BYTES]).as_pointer()
-        builder.call(builder.inttoptr(call, function), [builder.bitcast(place, _BYTES)])
-        return context.get_dummy_value()
+        function = ir.FunctionType(_WORD, [_BYTES]).as_pointer()
+        call = builder.inttoptr(args[1], function)
+        return builder.call(call, [builder.bitcast(place, _BYTES)])
 
-    return types.void(box), codegen
+    return types.int64(box, types.int64), codegen
 
 
 _COMPILED = not vars(config)["DISABLE_JIT"]
@@ -149,10 +155,11 @@ run: Any = _run
 
 @kernel
 def put(box: Box, address: int, arguments: tuple[Any, ...]) -> None:
-    """Have the kernel whose C entry is at `address` called with these arguments.
+    """Have the kernel at `address`, see `boostsample._jit.entry`, called with these arguments.
 
     Only when what was put in before is done. The caller keeps the arrays alive until this is.
     """
+    box[_FAILED] = 0
     pack(box, address, arguments)
     tell(box, _GIVEN, box[_GIVEN] + 1)
 
@@ -171,6 +178,12 @@ def done(box: Box) -> None:
 
 
 @kernel
+def failed(box: Box) -> bool:
+    """Whether the kernel that was put in last has raised an error."""
+    return bool(box[_FAILED])
+
+
+@kernel
 def is_idle(box: Box) -> bool:
     """Whether all that was given is done."""
     return bool(now(box, _DONE) == now(box, _GIVEN))
@@ -184,9 +197,10 @@ def serve(box: Box, looks: int) -> bool:
     while left > 0:
         left -= 1
         if now(box, _GIVEN) != so_far:
-            if box[_CALL] == 0:
+            call = box[_CALL]
+            if call == 0:
                 return True
-            run(box)
+            box[_FAILED] = run(box, call)
             so_far += 1
             tell(box, _DONE, so_far)
             left = looks

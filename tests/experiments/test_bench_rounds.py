@@ -138,9 +138,8 @@ def test_bare_stores_are_shared() -> None:
     stores = Stores(10, 2)
     stores.run(3)
     assert len(stores.one) == len(stores.many) == 3
-    one, other = (planes for _, _, planes in stores._pieces)
-    assert np.array_equal(one, other)  # as many looks by one thread as by the other
-    assert one.any()
+    done = sum(float(planes.sum()) for _, _, planes in stores._pieces)
+    assert done == pytest.approx(2 * (1 + 3) * 2 * 500_000 * 10 * 1e-3, rel=0.01)
 
 
 def test_rounds_with_threads_take_turns(problem: Problem) -> None:

@@ -117,6 +117,14 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
     assert not box.any()
 
 
+def test_arguments_whose_owners_would_be_lost_are_refused() -> None:
+    box = np.zeros(mailbox.SIZE, np.int64)
+    for kind, one in (("Tuple", (np.zeros(1), 1)), ("unicode", "text")):
+        with pytest.raises(Exception, match=f"{kind}.* cannot be put into a mailbox"):
+            mailbox.put(box, 1, (one,))
+    assert not box.any()
+
+
 def test_what_has_an_entry() -> None:
     assert entry(lambda: None, ()) == 0
     arguments = work(np.arange(3))
