@@ -130,6 +130,7 @@ def test_work_after_an_interrupt_anywhere_is_done_once(asleep: bool) -> None:
         threads.share(count, lambda first, end: (counts, first, end, 1e-5), [0, 2, 4])
 
     share(Threads(2))  # compiled
+    line = 0
     for line in itertools.count(1):
         threads, left = Threads(2), [line]
         share(threads)
