@@ -193,8 +193,10 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
         "warnings.simplefilter('ignore')\n"
         "threads, seen = Threads(2), []\n"
         "def share():\n"
-        "    threads.share(lambda a, b: seen.append(a), lambda a, b: (a, b), [0, 1, 2])\n"
+        "    work = lambda a, b: seen.extend(range(a, b))\n"
+        "    threads.share(work, lambda a, b: (a, b), [0, 1, 2])\n"
         "share()\n"
+        "threads._alone = 0\n"
         "if os.fork():\n"
         "    share()\n"
         "    _, status = os.wait()\n"
@@ -225,34 +227,23 @@ def test_no_work_is_lost_whoever_is_slow(pause: float) -> None:
 
 
 def test_work_is_not_shared_for_a_while_where_others_are_late() -> None:
-    threads, stretches = Threads(2), list[tuple[int, int]]()
-
-    def work(first: int, end: int) -> None:
-        stretches.append((first, end))
-        if first == 1:
-            time.sleep(0.05)  # of another thread: its core is held by somebody else
-
-    for _ in range(40):
-        threads.share(work, stretch, [0, 1, 2])
-    shared = [k for k, (first, end) in enumerate(stretches) if (first, end) == (1, 2)]
-    alone = [(first, end) for first, end in stretches if (first, end) == (0, 2)]
-    # Shared, seven alone, shared, fifteen alone, shared, the rest alone.
-    assert len(shared) == 3
-    assert len(alone) == 40 - 3
+    threads, seen = Threads(2), list[tuple[int, int]]()
+    for pause in (8, 16, 32):
+        threads._learn(0.001, 0.0015)  # seconds: alone it would have been done in two milliseconds
+        seen.clear()
+        for _ in range(pause):
+            threads.share(lambda first, end: seen.append((first, end)), stretch, [0, 1, 2])
+        assert seen[: pause - 1] == [(0, 2)] * (pause - 1)
+        assert sorted(seen[pause - 1 :]) == [(0, 1), (1, 2)]
+        threads._alone, threads._pause = 0, 2 * pause
 
 
 def test_work_is_shared_again_when_nobody_is_late() -> None:
-    threads, n_shared = Threads(2), [0]
+    threads = Threads(2)
     threads._pause = 512
-
-    def work(first: int, end: int) -> None:
-        n_shared[0] += first == 1
-        time.sleep(0.01)
-
-    for _ in range(10):
-        threads.share(work, stretch, [0, 1, 2])
-    assert n_shared == [10]
-    assert threads._pause < 512
+    for pause in (256, 128, 64, 32, 16, 8, 8):
+        threads._learn(0.001, 0.0011)
+        assert (threads._alone, threads._pause) == (0, pause)
 
 
 def test_threads_end_with_their_object() -> None:
