@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import math
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +57,7 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except (DataError, SettingError):
         raise
-    except (OSError, EOFError, ValueError, KeyError, csv.Error, zlib.error, BadZipFile) as error:
+    except Exception as error:  # of garbage libraries raise whatever their parsers do
         raise DataError(
             f"{path} cannot be read, it is damaged or in another format: {one_line(error)}"
         ) from error

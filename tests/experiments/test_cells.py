@@ -193,6 +193,23 @@ def test_a_changed_entry_is_found_out(cell: Cell) -> None:
         Cell.from_bytes(stream.getvalue())
 
 
+@pytest.mark.parametrize(
+    "header",
+    [b"(5912,), } 6", b"{'descr': '|u1', 'shape': (", b"{'a' 12,), } 6", b"\x00", b"[" * 300],
+)
+def test_garbage_in_a_header_is_found_out(cell: Cell, header: bytes) -> None:
+    """NumPy's parser has errors of many kinds for it."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(cell.to_bytes())) as old, zipfile.ZipFile(stream, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "edge.npy":
+                content = content[:8] + len(header).to_bytes(2, "little") + header + content[128:]
+            new.writestr(name, content)
+    with pytest.raises(DamagedCell, match="damaged or half-written"):
+        Cell.from_bytes(stream.getvalue())
+
+
 def test_pickles_are_never_loaded() -> None:
     stream = io.BytesIO()
     np.savez(stream, meta=np.array([{"a": 1}], dtype=object), allow_pickle=True)
