@@ -135,7 +135,7 @@ class Mixture:
         """
         if self.n_components == 1:
             one, mean, variance = self.parameters[:, 0].tolist()
-            return float(one * (variance + (mean - self.mean) ** 2))
+            return float(one * (variance + (mean - one * mean) ** 2))
         return float(self.proportions @ (self.variances + (self.means - self.mean) ** 2))
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
@@ -307,11 +307,10 @@ def fit_mixtures(
             f"noise_variance must be a number or have an entry for each of {n_sets} sets, "
             f"got {len(noises)}"
         )
-    if weights is None and all(isinstance(noise, NUMBER) for noise in noises):
-        data, first = _plain(edges, noises)
-    else:
-        data, first = _weighted(edges, weights, noises)
-    if not (data[3].min() >= 0 and data[3].max() < np.inf):
+    plain = weights is None and all(isinstance(noise, NUMBER) for noise in noises)
+    data, first = _plain(edges, noises) if plain else _weighted(edges, weights, noises)
+    each = (data[3, first[:-1]] if plain else data[3]).tolist()
+    if not all(0 <= noise < np.inf for noise in each):
         raise SettingError("noise_variance must be at least 0 and finite")
     warm = np.zeros(n_sets, np.bool_)
     models = np.empty((n_sets, 3, n_components))
@@ -326,7 +325,7 @@ def fit_mixtures(
     fits = np.empty((n_sets, 2))
     kernels.fit_segments(
         data,
-        bool(data[3].min() < data[3].max()),
+        any(noise != each[0] for noise in each),
         first,
         float(variance_floor),
         float(tolerance),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, islice, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +14,13 @@ from boostsample.errors import unknown
 from boostsample.mixture import Mixture, fit_mixtures, sampling_variance
 from boostsample.sampling import known_scheme
 from boostsample.step import Step
-from boostsample.strategy import Stumps
+from boostsample.strategy import FamilyInfo, Stumps
 
 __all__ = [
     "beliefs",
     "check_settings",
     "draw_features",
+    "draw_members",
     "model_families",
     "noise_of",
     "probe",
@@ -29,6 +32,8 @@ NOISES = {"paper": "edges as they are", "deconvolved": "known variance of the no
 MODELLING_SHARE = 0.1
 #: Features a family whose edges are modelled; fewer when the budget is short.
 FEATURES_A_FAMILY = 16
+#: Families up to this size are drawn from by Floyd's algorithm, whatever the number of features.
+_FLOYD = 10_000
 
 
 def check_settings(n_components: int, noise: str, scheme: str) -> None:
@@ -72,33 +77,76 @@ def model_families(step: Step, n_components: int, noise: str) -> list[Mixture] |
     q, t = modelling_size([family.size for family in families], step.budget, step.n_examples)
     if q == 0:
         return None
-    members = [family.sample(q, step.rng) for family in families]
+    members = draw_members(families, [q] * len(families), step.rng)
     sample = step.draw(t)
-    stumps = step.search(np.concatenate(members), sample, purpose="modelling")
-    ends = np.cumsum([part.size for part in members])
-    edges = np.split(stumps.edge, ends[:-1])
+    stumps = step.search(members, sample, purpose="modelling")
+    ends = accumulate((min(q, family.size) for family in families), initial=0)
+    edges = [stumps.edge[first:end] for first, end in pairwise(ends)]
     noises = [0.0] * len(edges)
     if noise == "deconvolved":
         noises = [noise_of(part, t, sample.exact) for part in edges]
     return fit_mixtures(edges, n_components, noise_variance=noises)
 
 
-def beliefs(step: Step, q: int, t: int, expected: float, mixtures: Sequence[Mixture]) -> None:
+def beliefs(
+    step: Step, q: int, t: int, expected: float, mixtures: Sequence[Mixture], **more: Any
+) -> None:
     """Note Q, T, the expected edge, and the mixture, or the mean and deviation of each family."""
-    step.note(planned_features=q, planned_examples=t, expected_edge=expected)
+    models: dict[str, Any] = {}
     if len(mixtures) == 1:
         one = mixtures[0]
-        step.note(proportion=one.proportions, mean=one.means, deviation=np.sqrt(one.variances))
+        models = {
+            "proportion": one.proportions,
+            "mean": one.means,
+            "deviation": np.sqrt(one.variances),
+        }
     elif mixtures:
-        step.note(
-            family_mean=np.array([m.mean for m in mixtures]),
-            family_deviation=np.array([m.variance**0.5 for m in mixtures]),
-        )
+        models = {
+            "family_mean": [m.mean for m in mixtures],
+            "family_deviation": [m.variance**0.5 for m in mixtures],
+        }
+    step.note(planned_features=q, planned_examples=t, expected_edge=expected, **models, **more)
 
 
 def draw_features(step: Step, q: int) -> NDArray[np.int64]:
     """Q different features of the whole pool, uniformly."""
     return step.rng.choice(step.n_features, size=q, replace=False, shuffle=False)
+
+
+def draw_members(
+    families: Sequence[FamilyInfo], counts: Sequence[int], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Different features of each family: as one call of `FamilyInfo.sample` after another gives.
+
+    A call costs 10 to 20 us, which for ten families is longer than planning. NumPy follows Floyd's
+    algorithm where the family is no larger than _FLOYD, so that its numbers can be drawn at once:
+    one in 0, ..., j for each j from size - n to size - 1; one that came before stands for j.
+    """
+    if max(family.size for family in families) > _FLOYD:
+        return np.concatenate(
+            [family.sample(n, rng) for family, n in zip(families, counts, strict=True)]
+        )
+    drawn = [(f, n) for f, n in zip(families, counts, strict=True) if 0 < n < f.size]
+    tops = [j for family, n in drawn for j in range(family.size - n, family.size)]
+    numbers = iter(rng.integers(0, tops, endpoint=True).tolist() if tops else ())
+    features: list[int] = []
+    for family, n in zip(families, counts, strict=True):
+        if n >= family.size:
+            chosen: Sequence[int] = range(family.size)
+        else:
+            chosen = list(islice(numbers, n))
+            if len(set(chosen)) < n:
+                chosen = _distinct(chosen, family.size - n)
+        features += [family.first + member for member in chosen]
+    return np.array(features, np.int64)
+
+
+def _distinct(numbers: Sequence[int], first: int) -> list[int]:
+    """Floyd's algorithm: the number at place k, or first + k where it came before."""
+    chosen: dict[int, None] = {}  # in their order
+    for j, number in enumerate(numbers, first):
+        chosen[j if number in chosen else number] = None
+    return list(chosen)
 
 
 def probing_search(step: Step) -> tuple[Stumps, int, bool]:

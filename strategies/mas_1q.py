@@ -55,7 +55,6 @@ class MAS1Q(Strategy):
             sizes = [each.size for each in step.families]
             planned = plan_family(models, sizes, step.n_examples, step.remaining)
             family, q, t = planned.family, planned.n_features, planned.n_examples
-            beliefs(step, q, t, planned.edge, models)
-            step.note(family_expected_edge=planned.edges)
+            beliefs(step, q, t, planned.edge, models, family_expected_edge=planned.edges)
         features = step.families[family].sample(q, step.rng)
         return step.search(features, step.draw(t, self.scheme)).best()

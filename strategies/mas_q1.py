@@ -17,6 +17,7 @@ from boostsample.step import Step
 from boostsample.strategies._mas import (
     beliefs,
     check_settings,
+    draw_members,
     model_families,
     probing_search,
 )
@@ -57,12 +58,13 @@ class MASQ1(Strategy):
         sizes = [family.size for family in step.families]
         planned = allocate(models, sizes, step.n_examples, step.remaining)
         counts = planned.counts.tolist()
-        beliefs(step, sum(counts), planned.n_examples, planned.edge, models)
-        step.note(family_features=planned.counts)
-        features = np.concatenate(
-            [
-                family.sample(count, step.rng)
-                for family, count in zip(step.families, counts, strict=True)
-            ]
+        beliefs(
+            step,
+            sum(counts),
+            planned.n_examples,
+            planned.edge,
+            models,
+            family_features=planned.counts,
         )
+        features = draw_members(step.families, counts, step.rng)
         return step.search(features, step.draw(planned.n_examples, self.scheme)).best()
