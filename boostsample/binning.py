@@ -63,10 +63,27 @@ def find_cuts(
     n_features, n = columns.shape
     chosen = np.arange(n, dtype=np.int64) if rows is None else check_rows(rows, n)
     keys, scratch = np.empty((2, chosen.size), np.uint32)
+    counts = np.empty((kernels.N_DIGITS, kernels.DIGIT_SIZE), np.uint32)
     starts = np.empty(chosen.size + 1, np.int64)
+    heavy = np.empty(chosen.size, np.bool_)
+    gaps = np.empty(MAX_CUTS + 1, np.int64)
+    pair = np.empty(2, np.uint32)
     cuts = np.empty((n_features, MAX_CUTS), np.float32)
     n_bins = np.empty(n_features, np.int16)
-    kernels.cut_block(columns, chosen, keys, scratch, starts, cuts, n_bins)
+    kernels.cut_block(
+        columns.view(np.uint32),
+        chosen,
+        keys,
+        scratch,
+        counts,
+        starts,
+        heavy,
+        gaps,
+        pair,
+        pair.view(np.float32),
+        cuts,
+        n_bins,
+    )
     return cuts, n_bins
 
 
@@ -164,7 +181,8 @@ def assign_bins(
         )
     if out.dtype != np.uint8 or out.shape != columns.shape or not out.flags.c_contiguous:
         raise DataError(f"out must be contiguous uint8 of shape {columns.shape}")
-    kernels.assign_block(columns, cuts, n_bins, out)
+    padded, table = np.empty(MAX_CUTS + 1, np.float32), np.empty(kernels.N_BUCKETS, np.uint8)
+    kernels.assign_block(columns, cuts, n_bins, padded, table, out)
     return out
 
 
@@ -182,8 +200,12 @@ def first_infinite(columns: NDArray[np.float32]) -> tuple[int, int] | None:
         Positions (feature, row) in `columns`.
     """
     _check_columns(columns)
-    feature, row = kernels.first_infinite(columns)
-    return None if feature < 0 else (feature, row)
+    highest = np.fmax.reduce(columns, axis=None, initial=0.0)  # no copy of a large block
+    lowest = np.fmin.reduce(columns, axis=None, initial=0.0)
+    if np.isfinite(highest) and np.isfinite(lowest):
+        return None
+    feature, row = np.argwhere(np.isinf(columns))[0].tolist()
+    return feature, row
 
 
 def check_rows(rows: NDArray[np.int64], n: int, name: str = "rows") -> NDArray[np.int64]:

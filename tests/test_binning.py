@@ -89,9 +89,20 @@ def test_bins_are_written_where_asked() -> None:
     assert whole.tolist() == [[9, 9, 9], [1, 2, 3], [1, 1, 2], [9, 9, 9]]
 
 
-def test_first_infinite_names_feature_and_row() -> None:
-    assert first_infinite(table([1, np.nan], [3, 4])) is None
-    assert first_infinite(table([1, np.nan], [3, -np.inf])) == (1, 1)
+@pytest.mark.parametrize("infinity", [np.inf, -np.inf])
+def test_first_infinite_names_feature_and_row(infinity: float) -> None:
+    columns = np.zeros((4, 6), np.float32)
+    columns[0, 2] = np.nan
+    columns[1, 3] = np.finfo(np.float32).max
+    columns[1, 4] = -columns[1, 3]
+    assert first_infinite(columns) is None
+    columns[3, 0] = columns[2, 5] = columns[2, 4] = infinity
+    assert first_infinite(columns) == (2, 4)
+
+
+def test_missing_values_and_no_values_are_not_infinite() -> None:
+    assert first_infinite(np.full((2, 3), np.nan, np.float32)) is None
+    assert first_infinite(np.empty((0, 3), np.float32)) is None
 
 
 @pytest.mark.parametrize(

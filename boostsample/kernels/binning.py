@@ -1,17 +1,21 @@
 """From float32 columns to uint8 bins: sort, place the cuts, look up the bin of every value.
 
 A bin is 0 for a missing value (NaN) and otherwise 1 + the number of cuts t with x >= t. All arrays
-are contiguous; columns may hold NaN but nothing infinite, which `first_infinite` finds beforehand.
+are contiguous; columns may hold NaN but nothing infinite. Work space comes from the caller, and
+float32 as the bits that it consists of: numba takes tenths of a second to compile each `np.empty`
+and each `view`, which the first bank on a machine has to wait for.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample._jit import kernel
 
-__all__ = ["MAX_CUTS", "assign_block", "cut_block", "first_infinite"]
+__all__ = ["DIGIT_SIZE", "MAX_CUTS", "N_BUCKETS", "N_DIGITS", "assign_block", "cut_block"]
 
 MAX_CUTS = 254  # 255 bins of values and bin 0 fill a uint8
 N_BUCKETS = 2048
@@ -23,6 +27,8 @@ MAGNITUDE = np.uint32(0x7FFFFFFF)
 INFINITE = np.uint32(0x7F800000)
 ZERO = np.uint32(0)
 ONE = np.uint32(1)
+#: A number like others: for a constant in a call numba compiles once more what is called.
+TWO: Any = np.int64(2)
 
 # Three digits of 11 bits: three passes over the keys, with counters that stay in the first cache.
 N_DIGITS = 3
@@ -33,40 +39,24 @@ SHIFT_2 = np.uint32(22)
 
 
 @kernel
-def first_infinite(columns: NDArray[np.float32]) -> tuple[int, int]:
-    """The lowest feature that holds an infinite value, and the first row of it; (-1, -1) if none.
-
-    columns: (F, N) float32, read. O(F*N).
-    """
-    bits = columns.view(np.uint32)
-    for feature in range(columns.shape[0]):
-        row = bits[feature]
-        found = 0  # a count, not an early exit: the loop then compiles to vector instructions
-        for i in range(row.size):
-            found += (row[i] & MAGNITUDE) == INFINITE
-        if found > 0:
-            for i in range(row.size):
-                if (row[i] & MAGNITUDE) == INFINITE:
-                    return feature, i
-    return -1, -1
-
-
-@kernel
 def sort_keys(
-    column: NDArray[np.float32],
+    bits: NDArray[np.uint32],
     rows: NDArray[np.int64],
     keys: NDArray[np.uint32],
     scratch: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
 ) -> NDArray[np.uint32]:
-    """Sorted order-preserving keys of the values of `column` at `rows`, without the missing ones.
+    """Sorted order-preserving keys of the values of a column at `rows`, without the missing ones.
 
     A radix sort: O(T) for T rows, four to five times faster than comparing. -0.0 counts as 0.0.
 
-    column: (N,) float32, read. rows: (T,) int64, read. keys, scratch: (>= T,) uint32, overwritten;
-    the returned array is a view of one of them.
+    bits: (N,) uint32, the column's float32, read. rows: (T,) int64, read. keys, scratch: (>= T,)
+    uint32 and counts: (N_DIGITS, DIGIT_SIZE) uint32, overwritten; the returned array is a view of
+    one of the first two.
     """
-    counts = np.zeros((N_DIGITS, DIGIT_SIZE), np.uint32)
-    bits = column.view(np.uint32)
+    for digit in range(N_DIGITS):
+        for d in range(DIGIT_SIZE):
+            counts[digit, d] = ZERO
     n = 0
     for r in range(rows.size):
         key = bits[rows[r]]
@@ -147,7 +137,7 @@ def mark_heavy(starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_])
     """Mark the distinct values that fill a bin alone: at least the mean count of a bin of the rest.
 
     Each marked value takes its count and one bin out of that mean, which can only fall, until
-    nothing more is heavy. starts: (D + 1,) int64, read. heavy: (D,) bool, all False, written.
+    nothing more is heavy. starts: (D + 1,) int64, read. heavy: (>= D,) bool, D of them written.
     Returns the count and the bins that the others share; there is at least one bin, because D >
     255.
     """
@@ -155,7 +145,10 @@ def mark_heavy(starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_])
     n_bins = MAX_CUTS + 1
     largest = 0
     for k in range(n_runs):
-        largest = max(largest, starts[k + 1] - starts[k])
+        heavy[k] = False
+        count = starts[k + 1] - starts[k]
+        if count > largest:
+            largest = count
     again = largest * n_bins >= n_light
     while again:
         again = False
@@ -193,7 +186,7 @@ def split_fullest(
                 best_last = last
                 best_count = count
         goal = starts[best_first] + starts[best_last]
-        gap = nearest_gap(starts, best_first + 1, best_last - 1, goal, 2)
+        gap = nearest_gap(starts, best_first + 1, best_last - 1, goal, TWO)
         for j in range(n_cuts, best, -1):
             gaps[j] = gaps[j - 1]
         gaps[best] = gap
@@ -202,7 +195,9 @@ def split_fullest(
 
 
 @kernel
-def place_cuts(starts: NDArray[np.int64], n_runs: int, gaps: NDArray[np.int64]) -> int:
+def place_cuts(
+    starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_], gaps: NDArray[np.int64]
+) -> int:
     """Between which distinct values the cuts lie: all if there are at most 255, else 254 quantiles.
 
     With more than 255, heavy values (see `mark_heavy`) stand alone. Each stretch of light ones
@@ -211,15 +206,14 @@ def place_cuts(starts: NDArray[np.int64], n_runs: int, gaps: NDArray[np.int64]) 
     shifts the cuts after it and wastes none. A stretch too small for a bin joins the heavy value
     after it.
 
-    starts: (D + 1,) int64 of `run_starts`, read. gaps: (255,) int64, written: ascending k, a cut
-    between distinct values k - 1 and k; the last place is for a cut that is taken back. Returns the
-    number of cuts, min(D, 255) - 1 or 0. O(D + 254 log D).
+    starts: (D + 1,) int64 of `run_starts`, read. heavy: (>= D,) bool, overwritten. gaps: (255,)
+    int64, written: ascending k, a cut between distinct values k - 1 and k; the last place is for a
+    cut that is taken back. Returns the number of cuts, min(D, 255) - 1 or 0. O(D + 254 log D).
     """
     if n_runs <= MAX_CUTS + 1:
         for k in range(1, n_runs):
             gaps[k - 1] = k
-        return max(n_runs - 1, 0)
-    heavy = np.zeros(n_runs, np.bool_)
+        return n_runs - 1 if n_runs > 0 else 0
     n_light, n_bins = mark_heavy(starts, n_runs, heavy)
     n_cuts = 0
     k = 0
@@ -234,7 +228,9 @@ def place_cuts(starts: NDArray[np.int64], n_runs: int, gaps: NDArray[np.int64]) 
         while end < n_runs and not heavy[end]:
             end += 1
         count = starts[end] - starts[k]
-        share = min((2 * count * n_bins + n_light) // (2 * n_light), end - k)
+        share = (2 * count * n_bins + n_light) // (2 * n_light)
+        if share > end - k:
+            share = end - k
         n_light -= count
         n_bins -= share
         for left in range(share, 1, -1):
@@ -262,27 +258,31 @@ def midpoint(a: np.float32, b: np.float32) -> np.float32:
 
 @kernel
 def cut_block(
-    columns: NDArray[np.float32],
+    bits: NDArray[np.uint32],
     rows: NDArray[np.int64],
     keys: NDArray[np.uint32],
     scratch: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
     starts: NDArray[np.int64],
+    heavy: NDArray[np.bool_],
+    gaps: NDArray[np.int64],
+    pair: NDArray[np.uint32],
+    values: NDArray[np.float32],
     cuts: NDArray[np.float32],
     n_bins: NDArray[np.int16],
 ) -> None:
     """Cuts of each feature of a block from its values at `rows`.
 
-    columns: (F, N) float32, read. rows: (T,) int64, read. keys, scratch: (T,) uint32 and starts: (T
-    + 1,) int64, overwritten. cuts: (F, 254) float32, written: ascending, then +inf. n_bins: (F,)
-    int16, written: number of cuts + 2. O(F*T).
+    bits: (F, N) uint32, the columns' float32, read. rows: (T,) int64, read. keys, scratch: (T,)
+    uint32, counts: (N_DIGITS, DIGIT_SIZE) uint32, starts: (T + 1,) int64, heavy: (T,) bool, gaps:
+    (255,) int64, pair: (2,) uint32, and values, the same memory as float32: overwritten. cuts: (F,
+    254) float32, written: ascending, then +inf. n_bins: (F,) int16, written: number of cuts + 2.
+    O(F*T).
     """
-    gaps = np.empty(MAX_CUTS + 1, np.int64)
-    pair = np.empty(2, np.uint32)
-    values = pair.view(np.float32)
-    for feature in range(columns.shape[0]):
-        ordered = sort_keys(columns[feature], rows, keys, scratch)
+    for feature in range(bits.shape[0]):
+        ordered = sort_keys(bits[feature], rows, keys, scratch, counts)
         n_runs = run_starts(ordered, starts)
-        n_cuts = place_cuts(starts, n_runs, gaps)
+        n_cuts = place_cuts(starts, n_runs, heavy, gaps)
         n_bins[feature] = n_cuts + 2
         for c in range(n_cuts, MAX_CUTS):
             cuts[feature, c] = np.inf
@@ -379,15 +379,16 @@ def assign_block(
     columns: NDArray[np.float32],
     cuts: NDArray[np.float32],
     n_bins: NDArray[np.int16],
+    padded: NDArray[np.float32],
+    table: NDArray[np.uint8],
     out: NDArray[np.uint8],
 ) -> None:
     """`assign_column` for each feature of a block.
 
     columns: (F, N) float32, cuts: (F, 254) float32, n_bins: (F,) int16 = number of cuts + 2, read.
-    out: (F, N) uint8, written. O(F*N).
+    padded: (255,) float32 and table: (N_BUCKETS,) uint8, overwritten. out: (F, N) uint8, written.
+    O(F*N).
     """
-    padded = np.empty(MAX_CUTS + 1, np.float32)
-    table = np.empty(N_BUCKETS, np.uint8)
     for feature in range(columns.shape[0]):
         n_cuts = n_bins[feature] - 2
         assign_column(columns[feature], cuts[feature], n_cuts, padded, table, out[feature])

@@ -146,6 +146,11 @@ def naive_bin(value: np.float32, cuts: list[np.float32]) -> int:
     return result
 
 
+def counters() -> NDArray[np.uint32]:
+    """What sorting counts in; whatever it holds is overwritten."""
+    return np.full((kernels.N_DIGITS, kernels.DIGIT_SIZE), 99, np.uint32)
+
+
 def cut(
     columns: NDArray[np.float32], rows: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
@@ -154,7 +159,10 @@ def cut(
     starts = np.empty(chosen.size + 1, np.int64)
     cuts = np.empty((columns.shape[0], 254), np.float32)
     n_bins = np.empty(columns.shape[0], np.int16)
-    kernels.cut_block(columns, chosen, keys, scratch, starts, cuts, n_bins)
+    counts, gaps = counters(), np.full(255, -7)
+    heavy, pair = np.ones(chosen.size, np.bool_), np.empty(2, np.uint32)
+    room = keys, scratch, counts, starts, heavy, gaps, pair, pair.view(np.float32)
+    kernels.cut_block(columns.view(np.uint32), chosen, *room, cuts, n_bins)
     return cuts, n_bins
 
 
@@ -162,14 +170,15 @@ def assign(
     columns: NDArray[np.float32], cuts: NDArray[np.float32], n_bins: NDArray[np.int16]
 ) -> NDArray[np.uint8]:
     out = np.full(columns.shape, 77, np.uint8)
-    kernels.assign_block(columns, cuts, n_bins, out)
+    padded, table = np.full(255, np.nan, np.float32), np.full(kernels.N_BUCKETS, 77, np.uint8)
+    kernels.assign_block(columns, cuts, n_bins, padded, table, out)
     return out
 
 
 def gaps_of(counts: list[int]) -> list[int]:
     starts = np.cumsum([0, *counts])
-    gaps = np.empty(255, np.int64)
-    return [int(gap) for gap in gaps[: kernels.place_cuts(starts, len(counts), gaps)]]
+    gaps, heavy = np.empty(255, np.int64), np.ones(len(counts), np.bool_)
+    return [int(gap) for gap in gaps[: kernels.place_cuts(starts, len(counts), heavy, gaps)]]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -346,7 +355,9 @@ def test_a_midpoint_keeps_both_values_on_their_sides(one: float, other: float) -
 def test_keys_are_sorted_like_values(values: list[float]) -> None:
     column = np.array(values, np.float32)
     keys, scratch = np.empty((2, column.size), np.uint32)
-    found = kernels.sort_keys(column, np.arange(column.size), keys, scratch)
+    found = kernels.sort_keys(
+        column.view(np.uint32), np.arange(column.size), keys, scratch, counters()
+    )
     bits = np.where(found >> 31, found ^ np.uint32(0x80000000), ~found).astype(np.uint32)
     assert (bits.view(np.float32) == np.sort(column[~np.isnan(column)])).all()
 
@@ -356,7 +367,7 @@ def test_sorting_takes_rows_as_often_as_they_are_named() -> None:
     rows = np.array([3, 0, 0, 2, 1])
     keys, scratch = np.empty((2, 5), np.uint32)
     starts = np.empty(6, np.int64)
-    found = kernels.sort_keys(column, rows, keys, scratch)
+    found = kernels.sort_keys(column.view(np.uint32), rows, keys, scratch, counters())
     assert kernels.run_starts(found, starts) == 3
     assert starts[:4].tolist() == [0, 1, 2, 4]
     assert kernels.run_starts(found[:0], starts) == 0
@@ -376,24 +387,11 @@ def test_buckets_never_fall(values: list[float]) -> None:
     assert kernels.bucket(np.float32(np.nan), lowest, scale) == 0
 
 
-@pytest.mark.parametrize("infinity", [np.inf, -np.inf])
-def test_the_first_infinite_value_is_found(infinity: float) -> None:
-    columns = np.zeros((4, 6), np.float32)
-    columns[0, 2] = np.nan
-    columns[1, 3] = LARGEST
-    assert kernels.first_infinite(columns) == (-1, -1)
-    columns[3, 0] = infinity
-    columns[2, 5] = infinity
-    columns[2, 4] = infinity
-    assert kernels.first_infinite(columns) == (2, 4)
-
-
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
 def test_each_kernel_is_compiled_once() -> None:
     rng = np.random.default_rng(1)
     for columns in (rng.normal(size=(3, 600)).astype(np.float32), np.zeros((1, 1), np.float32)):
-        assert kernels.first_infinite(columns) == (-1, -1)
         cuts, n_bins = cut(columns)
         assign(columns, cuts, n_bins)
-    for name in ("first_infinite", "cut_block", "assign_block"):
+    for name in ("cut_block", "assign_block", "nearest_gap", "midpoint"):
         assert len(getattr(kernels, name).signatures) == 1, name
