@@ -18,6 +18,7 @@ repeated squaring, without a logarithm; F is 1 minus a sum of tails and so keeps
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,9 @@ PANEL = 2.6  # widest panel in scales for Q = 1; it shrinks with log Q, as the m
 TAIL = 1e-8  # probability left out at both ends
 COARSE_PANEL = 3.9  # the same in `allocate`: errors of about 1e-5 scales, far below what it weighs
 COARSE_TAIL = 1e-6
+# Numbers like others: for constants in calls numba compiles once more what is called.
+FINE: Any = np.int64(0)
+COARSE: Any = np.int64(1)
 FAR = 9.0  # in scales; beyond it a component's density counts as 0 and its tail as that at 9
 SMALLEST_SCALE = 1e-10  # a point mass becomes a Gaussian of this scale
 SMALLEST_F = 1e-16  # 1 minus a tail has no digits below
@@ -144,8 +148,17 @@ def _shapes(models: Array, unit_noise: Array, inverse: float, shapes: Array) -> 
 
 
 @kernel
+def _longer(values: Array) -> Array:
+    """A copy with as many places again; np.append takes numba half a second to compile."""
+    longer = np.empty(2 * values.size)
+    for i in range(values.size):
+        longer[i] = values[i]
+    return longer
+
+
+@kernel
 def _nodes(
-    models: Array, scales: Array, counts: Counts, n_features: int, coarse: bool
+    models: Array, scales: Array, counts: Counts, n_features: int, coarse: int
 ) -> tuple[Array, Array]:
     """Nodes and weights (n,) for the maximum over counts[k] features of each of K mixtures.
 
@@ -191,8 +204,7 @@ def _nodes(
                         limit = max(limit, bottoms[k, j])
                     stop = min(stop, limit)
         if n == nodes.size:
-            nodes = np.append(nodes, np.empty(n))
-            weights = np.append(weights, np.empty(n))
+            nodes, weights = _longer(nodes), _longer(weights)
         middle = 0.5 * (at + stop)
         half = 0.5 * (stop - at)
         for i in range(N_NODES // 2):
@@ -240,7 +252,7 @@ def expected_edge(models: Array, unit_noise: Array, counts: Counts, inverse: flo
     n_families = models.shape[0]
     shapes = np.empty((2, n_families, models.shape[2]))
     _shapes(models, unit_noise, inverse, shapes)
-    nodes, weights = _nodes(models, shapes[0], counts, counts.sum(), False)
+    nodes, weights = _nodes(models, shapes[0], counts, counts.sum(), FINE)
     table = np.empty((2 * n_families + 3, nodes.size))
     _table(models, shapes, nodes, weights, counts, table)
     table[2 * n_families + 2] = 0.0
@@ -333,7 +345,7 @@ def allocate(
             tabulated = level
             _shapes(models, unit_noise, 0.0 if exact else 1.0 / size, shapes)
             reach = 2 * level if exact else level
-            nodes, weights = _nodes(models, shapes[0], counts, reach, True)
+            nodes, weights = _nodes(models, shapes[0], counts, reach, COARSE)
             table = np.empty((2 * n_families + 3, nodes.size))
             _table(models, shapes, nodes, weights, counts, table)
         product = table[2 * n_families]

@@ -40,6 +40,29 @@ EMPTY = 1e-9  # a component of a smaller share goes out of use
 
 
 @kernel
+def _first_at_least(values: Array, wanted: float) -> int:
+    """np.searchsorted(values, wanted), which takes numba half a second to compile."""
+    low, high = 0, values.size
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _largest(values: Array) -> int:
+    """values.argmax(), a quarter of a second; the first NaN comes first there too."""
+    best = 0
+    for i in range(1, values.size):
+        if values[i] > values[best] or (values[i] != values[i] and values[best] == values[best]):
+            best = i
+    return best
+
+
+@kernel
 def _exp_minus(x: float) -> float:
     """exp(-x), 0 <= x <= 41, as exp(-x/1024)^1024, so that loops vectorise; relative error 6e-9."""
     y = x * -0.0009765625
@@ -60,12 +83,11 @@ def _expect(data: Array, each: bool, model: Array, work: Array) -> None:
     n_components = model.shape[1]
     values, spread = data[0], data[1]
     peak, total = work[-2], work[-1]
-    peak[:] = -1e300
-    total[:] = 0.0
+    for i in range(values.size):
+        peak[i], total[i] = -1e300, 0.0
     for j in range(n_components):
         if model[0, j] > 0.0:
-            row = work[j]
-            mean = model[1, j]
+            row, mean = work[j], model[1, j]
             constant = math.log(model[0, j]) - 0.5 * LOG_TWO_PI
             if not each:
                 variance = model[2, j] + data[3, 0]
@@ -94,8 +116,7 @@ def _expect(data: Array, each: bool, model: Array, work: Array) -> None:
 def _mean_log_likelihood(data: Array, work: Array) -> float:
     """Weighted mean of log density, after `_expect`. O(n)."""
     peak, total = work[-2], work[-1]
-    result = 0.0
-    weight = 0.0
+    result = weight = 0.0
     for i in range(peak.size):
         size = data[2, i]
         if size > 0.0:
@@ -119,8 +140,7 @@ def _maximise(data: Array, each: bool, floor: float, work: Array, model: Array) 
     for j in range(model.shape[1]):
         if model[0, j] > 0.0:
             row = work[j]
-            mean = model[1, j]
-            old = model[2, j]
+            mean, old = model[1, j], model[2, j]
             lanes[:] = 0.0
             for start in range(0, values.size, LANES):
                 for k in range(LANES):
@@ -183,15 +203,14 @@ def _cut_by_shares(sums: Array, ratio: float, cuts: Ints) -> None:
     sums: (3, n + 1) read, running sums of weight, times value, times square; cuts:
     (parts + 1,), the ends given, the others written, strictly increasing.
     """
-    n = sums.shape[1] - 1
-    n_parts = cuts.size - 1
+    n, n_parts = sums.shape[1] - 1, cuts.size - 1
     whole = 0.0
     for j in range(n_parts):
         whole += ratio**j
     wanted = 0.0
     for j in range(1, n_parts):
         wanted += ratio ** (j - 1) / whole * sums[0, n]
-        k = np.searchsorted(sums[0], wanted)
+        k = _first_at_least(sums[0], wanted)
         if wanted - sums[0, k - 1] < sums[0, min(k, n)] - wanted:
             k -= 1
         cuts[j] = min(max(k, cuts[j - 1] + 1), n - (n_parts - j))
@@ -210,7 +229,7 @@ def _move_cuts(values: Array, sums: Array, cuts: Ints) -> None:
         left = _mean_between(sums, cuts[0], cuts[1])
         for j in range(1, cuts.size - 1):
             right = _mean_between(sums, cuts[j], cuts[j + 1])
-            k = np.searchsorted(values, 0.5 * (left + right))
+            k = _first_at_least(values, 0.5 * (left + right))
             k = min(max(k, cuts[j - 1] + 1), cuts[j + 1] - 1)
             moved = moved or k != cuts[j]
             cuts[j] = k
@@ -228,21 +247,22 @@ def _start(kind: int, data: Array, floor: float, model: Array) -> None:
     rise; 3, 4, 5 these shares themselves; 6 the widest gaps. data: (4, n) sorted.
     """
     n = data.shape[1]
-    sums = np.zeros((3, n + 1))
+    sums = np.empty((3, n + 1))
+    sums[0, 0] = sums[1, 0] = sums[2, 0] = 0.0
     for i in range(n):
         sums[0, i + 1] = sums[0, i] + data[2, i]
         sums[1, i + 1] = sums[1, i] + data[2, i] * data[0, i]
         square = data[0, i] ** 2 + data[1, i] - data[3, i]
         sums[2, i + 1] = sums[2, i] + data[2, i] * square
     n_parts = min(model.shape[1], n)
-    cuts = np.zeros(n_parts + 1, np.int64)
-    cuts[n_parts] = n
+    cuts = np.empty(n_parts + 1, np.int64)
+    cuts[0], cuts[n_parts] = 0, n
     if kind == 6:
-        gaps = np.full(n, -1.0)
-        for i in range(1, n):
-            gaps[i] = data[0, i] - data[0, i - 1]
+        gaps = np.empty(n)
+        for i in range(n):
+            gaps[i] = data[0, i] - data[0, i - 1] if i > 0 else -1.0
         for _ in range(n_parts - 1):
-            gaps[gaps.argmax()] = -2.0
+            gaps[_largest(gaps)] = -2.0
         found = 0
         for i in range(n):
             if gaps[i] == -2.0:
@@ -253,9 +273,8 @@ def _start(kind: int, data: Array, floor: float, model: Array) -> None:
     if kind < 3:
         _move_cuts(data[0], sums, cuts)
     for j in range(n_parts, model.shape[1]):
-        model[0, j] = 0.0
+        model[0, j], model[2, j] = 0.0, floor
         model[1, j] = _mean_between(sums, 0, n)
-        model[2, j] = floor
     for j in range(n_parts):
         mass = sums[0, cuts[j + 1]] - sums[0, cuts[j]]
         mean = _mean_between(sums, cuts[j], cuts[j + 1])
@@ -278,9 +297,7 @@ def _group(raw: Array, data: Array) -> None:
         first = last
         rank = int(0.5 * raw.shape[1] * (1.0 - math.cos(math.pi * (g + 1) / n_groups)) + 0.5)
         last = min(max(rank, first + 1), raw.shape[1] - (n_groups - 1 - g))
-        mass = 0.0
-        mean = 0.0
-        square = 0.0
+        mass = mean = square = 0.0
         for i in range(first, last):
             d = raw[0, i] - raw[0, first]
             mass += raw[2, i]
@@ -305,76 +322,6 @@ def _padded(data: Array) -> Array:
 
 
 @kernel
-def _fit(
-    values: Array,
-    each: bool,
-    floor: float,
-    tolerance: float,
-    n_iterations: int,
-    warm: bool,
-    model: Array,
-) -> tuple[float, int]:
-    """Fit `model` (3, J), in place, to columns (4, n): mean log-likelihood, steps of the winner.
-
-    With `warm`, `model` holds a former fit and competes with starts 0 and 1 over FIRST_TRIAL
-    steps; else all starts do, and the best N_FINALISTS over SECOND_TRIAL more. J = 1 has one start.
-    """
-    n_components = model.shape[1]
-    origin = values[0, 0]  # against cancellation in running sums
-    n = values.shape[1]
-    raw = np.empty((4, n))
-    for r in range(4):
-        for i in range(n):
-            raw[r, i] = values[r, i] - (origin if r == 0 else 0.0)
-    few = raw
-    if n > MAX_GROUPS and not each:
-        few = np.empty((4, MAX_GROUPS))
-        _group(raw, few)
-    data = _padded(few)
-    work = np.empty((n_components + 2, data.shape[1]))
-    n_tried = 1 if n_components == 1 else 3 if warm else N_STARTS
-    models = np.empty((n_tried, 3, n_components))
-    score = np.zeros(n_tried)
-    best = n_steps = 0
-    # One call of _iterate for all stages: every call is compiled into this function anew.
-    for stage in range(4):
-        if stage == 0:
-            n_runs, check_every, limit = n_tried, FIRST_TRIAL, FIRST_TRIAL
-        elif stage == 1:
-            n_runs = N_FINALISTS if n_tried == N_STARTS else 0
-            check_every, limit = CHECK_EVERY, SECOND_TRIAL
-        elif stage == 2:
-            n_runs, check_every, limit = 1, CHECK_EVERY, n_iterations
-        elif few.shape[1] == n:
-            break
-        else:
-            n_runs, check_every, limit = 1, 2, n_iterations
-            data = _padded(raw)
-            work = np.empty((n_components + 2, data.shape[1]))
-        waiting = score.copy()
-        for run in range(n_runs):
-            kind = run if stage == 0 else int(waiting.argmax())
-            waiting[kind] = -np.inf
-            if stage == 0 and warm and kind == 2:
-                for j in range(n_components):
-                    models[2, 0, j] = model[0, j]
-                    models[2, 1, j] = model[1, j] - origin
-                    models[2, 2, j] = max(model[2, j], floor)
-            elif stage == 0:
-                _start(kind, few, floor, models[kind])
-            score[kind], steps = _iterate(
-                data, each, floor, tolerance, check_every, limit, work, models[kind]
-            )
-            n_steps += steps if stage > 1 else 0
-            best = kind
-    for j in range(n_components):
-        model[0, j] = models[best, 0, j]
-        model[1, j] = models[best, 1, j] + origin
-        model[2, j] = models[best, 2, j]
-    return score[best], n_steps
-
-
-@kernel
 def fit_segments(
     data: Array,
     each: bool,
@@ -388,13 +335,66 @@ def fit_segments(
 ) -> None:
     """Fit one mixture to each segment of values. O(J n) an iteration.
 
+    Where `warm`, the former fit competes with starts 0 and 1 over FIRST_TRIAL steps; elsewhere all
+    starts do, and the best N_FINALISTS over SECOND_TRIAL more. J = 1 has one start.
+
     data: (4, n) read: values, sorted within each segment, zeros, positive weights, variances of the
     noise; each: whether these differ; first: (S + 1,) read, where the segments, none empty, begin
     and end; floor: least variance; tolerance: stop below this gain of mean log-likelihood an
     iteration; warm: (S,) read, whether models[s] holds a former fit; models: (S, 3, J) read,
     written; fits: (S, 2) written, mean log-likelihood and iterations of the winner.
     """
+    n_components = models.shape[2]
     for s in range(first.size - 1):
-        part = data[:, first[s] : first[s + 1]]
-        result = _fit(part, each, floor, tolerance, n_iterations, warm[s], models[s])
-        fits[s, 0], fits[s, 1] = result
+        model, begin = models[s], first[s]
+        n = first[s + 1] - begin
+        origin = data[0, begin]  # against cancellation in running sums
+        raw = np.empty((4, n))
+        for r in range(4):
+            for i in range(n):
+                raw[r, i] = data[r, begin + i] - (origin if r == 0 else 0.0)
+        few = raw
+        if n > MAX_GROUPS and not each:
+            few = np.empty((4, MAX_GROUPS))
+            _group(raw, few)
+        padded = _padded(few)
+        work = np.empty((n_components + 2, padded.shape[1]))
+        n_tried = 1 if n_components == 1 else 3 if warm[s] else N_STARTS
+        tried = np.empty((n_tried, 3, n_components))
+        score, waiting = np.empty(n_tried), np.empty(n_tried)
+        best = n_steps = 0
+        # One call of _iterate for all stages: every call is compiled into this function anew.
+        for stage in range(4):
+            if stage == 0:
+                n_runs, check_every, limit = n_tried, FIRST_TRIAL, FIRST_TRIAL
+            elif stage == 1:
+                n_runs = N_FINALISTS if n_tried == N_STARTS else 0
+                check_every, limit = CHECK_EVERY, SECOND_TRIAL
+            elif stage == 2:
+                n_runs, check_every, limit = 1, CHECK_EVERY, n_iterations
+            elif few.shape[1] == n:
+                break
+            else:
+                n_runs, check_every, limit = 1, 2, n_iterations
+                padded = _padded(raw)
+                work = np.empty((n_components + 2, padded.shape[1]))
+            for kind in range(n_tried):
+                waiting[kind] = score[kind]
+            for run in range(n_runs):
+                kind = run if stage == 0 else _largest(waiting)
+                waiting[kind] = -np.inf
+                if stage == 0 and warm[s] and kind == 2:
+                    for j in range(n_components):
+                        tried[2, 0, j], tried[2, 1, j] = model[0, j], model[1, j] - origin
+                        tried[2, 2, j] = max(model[2, j], floor)
+                elif stage == 0:
+                    _start(kind, few, floor, tried[kind])
+                score[kind], steps = _iterate(
+                    padded, each, floor, tolerance, check_every, limit, work, tried[kind]
+                )
+                n_steps += steps if stage > 1 else 0
+                best = kind
+        for j in range(n_components):
+            model[0, j], model[2, j] = tried[best, 0, j], tried[best, 2, j]
+            model[1, j] = tried[best, 1, j] + origin
+        fits[s, 0], fits[s, 1] = score[best], n_steps
