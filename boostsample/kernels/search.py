@@ -310,8 +310,8 @@ def search_kernel(blocks: int, tail: int) -> Any:
             return top(hist, sums, fresh, most - 1, ZERO + 1)
         highest = 1
         for t in range(n):
-            i = examples[t] if examples.size else start + t
-            highest = max(highest, int(column[i]))
+            b: Any = np.int64(column[examples[t] if examples.size else start + t])
+            highest = b if b > highest else highest
         return highest
 
     @kernel
@@ -341,8 +341,8 @@ def search_kernel(blocks: int, tail: int) -> Any:
         before and after, and sums float64, each (GROUP * histogram_size). Writes thresholds int16
         (Q,), votes int8 (Q, K), edges float64 (Q,). O(Q T P / 8).
         """
-        scratch, below = np.empty(N_BINS, np.float64), np.empty(width, np.float64)
-        place = np.array([0, 0, start, 0])
+        room, place = np.empty(N_BINS + width, np.float64), np.empty(4, np.int64)
+        scratch, below = room[:N_BINS], room[N_BINS:]
         n_features, n = features.size, rows.size // width
         soon = examples[: examples.size if n <= FEW else 0]
         q = ZERO
@@ -351,13 +351,13 @@ def search_kernel(blocks: int, tail: int) -> Any:
             group = GROUP if left >= GROUP else (2 if left >= 2 else 1)
             most = ZERO + 2
             for g in range(group):
-                most = max(most, int(n_bins[q + g]))
+                most = max(most, np.int64(n_bins[q + g]))
             chunk = rows_a_bin * most
             fresh = bool(n <= chunk)
             for h in range(0 if fresh else group * size):
                 sums[h] = 0.0
             for first in range(0, n, chunk):
-                place[0], place[1] = first, min(n, first + chunk)
+                place[0], place[1], place[2] = first, min(n, first + chunk), start
                 for at in range(0, rest_at, 2 * LANES):
                     place[3] = at
                     fill_in(bins, features, q, group, examples, rows, place, hist)
@@ -381,7 +381,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
                     sweep_rest(now, mine, fresh, highest, base, rest_at, scratch, ahead, soon)
                 most_edge = scratch[1]
                 for b in range(2, highest + 1):
-                    most_edge = max(most_edge, scratch[b])
+                    most_edge = scratch[b] if scratch[b] > most_edge else most_edge
                 best = 1
                 while scratch[best] < most_edge - tie:
                     best += 1
