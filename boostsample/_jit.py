@@ -2,17 +2,22 @@
 
 Who waits for that is told so, once, by the logger `boostsample`.
 
-Three traps of numba's cache shape this file. A cached kernel is only compared with the file that it
+Four traps of numba's cache shape this file. A cached kernel is only compared with the file that it
 stands in, so a change of something it calls in *another* file would go unnoticed: here every
-kernel is stamped with the contents of all kernel files. And numba refuses to *import* a cached
-kernel where no cache folder can be written: here it is then compiled anew in each process.
+kernel is stamped with the contents of all kernel files. Closures are hashed, though other kernels
+in them have a new identity in each process: here they have names of their own. numba refuses to
+*import* a cached kernel where no cache folder can be written: here it is then compiled anew in each
+process. And two processes that save at the same time may give two kernels one file, or lead to one
+that holds what was there before: here each file says what it holds.
 """
 
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import logging
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,13 +28,15 @@ import numpy as np
 from numba.core import caching, event, types
 from numba.core.dispatcher import Dispatcher
 
-__all__ = ["entry", "kernel", "kernel_for"]
+__all__ = ["await_elsewhere", "can_keep", "entry", "is_kept", "kernel", "kernel_for", "saving"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
 _log = logging.getLogger("boostsample")
 #: Seconds of compiling after which a user should know what takes so long.
 _LONG = 2.0
+#: Seconds between looks for a kernel that another process is compiling.
+_NAP = 0.02
 
 
 @functools.cache
@@ -57,12 +64,16 @@ class _Waiting(event.Listener):  # type: ignore[misc]  # numba ships no annotati
         if not _is_ours(event):
             return
         seconds = self._clock() - self._started.pop()
+        if not self._started:
+            self.add(seconds, bool(event.data["dispatcher"]._cache.cache_path))
+
+    def add(self, seconds: float, kept: bool) -> None:
+        """Count seconds that somebody has waited for kernels; `kept`: that later ones need not."""
         before = self._seconds
-        self._seconds += 0.0 if self._started else seconds
+        self._seconds += seconds
         if before < _LONG <= self._seconds:
-            kept = event.data["dispatcher"]._cache.cache_path
             _log.warning(
-                "compiling kernels for this machine, which takes about ten seconds%s",
+                "compiling kernels for this machine, which takes 5 to 15 seconds%s",
                 ", once"
                 if kept
                 else " in every process: no folder can be written to keep them, "
@@ -70,11 +81,39 @@ class _Waiting(event.Listener):  # type: ignore[misc]  # numba ships no annotati
             )
 
 
+class _Uncollected(event.Listener):  # type: ignore[misc]  # numba ships no annotations
+    """Has Python look for no garbage meanwhile: numba makes little, and a tenth of its time goes.
+
+    Only one thread compiles at a time.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._was_on = False
+
+    def on_start(self, event: Any) -> None:
+        if self._depth == 0:
+            self._was_on = gc.isenabled()
+            gc.disable()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self._was_on:
+            gc.enable()
+
+
 def _is_ours(event: Any) -> bool:
     return str(event.data["dispatcher"].py_func.__module__).startswith("boostsample.")
 
 
-event.register("numba:compile", _Waiting())
+_waiting = _Waiting()
+event.register("numba:compile", _waiting)
+event.register("numba:compile", _Uncollected())
+
+
+#: Held while a kernel is saved: who ends the process then leaves half a file.
+saving = threading.Lock()
 
 
 class _Stamped:
@@ -98,17 +137,50 @@ class _Code(caching.CompileResultCacheImpl):  # type: ignore[misc]  # untyped nu
     _locator_classes = (_Provided, _Beside, _OfUser)
 
 
+class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]  # untyped numba
+    """Files that say what they hold: of two processes each may have named the same one."""
+
+    def save(self, key: Any, data: Any) -> None:
+        super().save(key, (self._source_stamp, key, data))
+
+    def load(self, key: Any) -> Any:
+        found = super().load(key)
+        return found[2] if found is not None and found[:2] == (self._source_stamp, key) else None
+
+
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # untyped numba
     _impl_class = _Code
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__(function)
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, _stamp())
+        self.elsewhere: Callable[[], bool] | None = None
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         # The stamp covers the code, and the name the sizes that a closure was made for; numba's own
         # key would hash the closure, in which other kernels have a new identity in each process.
         return (sig, codegen.magic_tuple(), self._py_func.__qualname__)
 
+    def kinds(self) -> int:
+        """For how many kinds of arguments, and processors, the kernel is kept."""
+        return len(self._cache_file._load_index())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        if found is not None or self.elsewhere is None:
+            return found
+        before = self.kinds()
+        # When it has been compiled for other arguments than these, nothing more is to be expected.
+        while found is None and self.elsewhere() and self.kinds() == before:
+            time.sleep(_NAP)
+            _waiting.add(_NAP, True)
+            found = super().load_overload(sig, target_context)
+        return super().load_overload(sig, target_context) if found is None else found
+
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
-            super().save_overload(sig, data)
+            with saving:
+                super().save_overload(sig, data)
         except OSError:  # a full disk costs the cache, not the run
             self.disable()
 
@@ -147,6 +219,37 @@ def kernel_for(*sizes: int) -> Callable[[F], F]:
         return _compiled(function)
 
     return compiled
+
+
+def can_keep(kernel: Any) -> bool:
+    """Whether a kernel is compiled, and kept for other processes once it is."""
+    cache = getattr(kernel, "_cache", None)
+    if not isinstance(cache, _KernelCache) or not cache._enabled:
+        return False
+    try:
+        cache._impl.locator.ensure_cache_path()
+    except OSError:
+        return False
+    return True
+
+
+def is_kept(kernel: Any) -> bool:
+    """Whether a kernel need not be compiled, as far as it was kept for the same arguments."""
+    cache = getattr(kernel, "_cache", None)
+    if not isinstance(cache, _KernelCache):
+        return True
+    try:
+        return bool(cache.kinds())
+    except OSError:
+        return False
+
+
+def await_elsewhere(kernel: Any, compiling: Callable[[], bool] | None) -> None:
+    """Whoever needs the kernel waits for it to be kept, as long as `compiling()`; None: no more.
+
+    Then it is compiled here after all.
+    """
+    kernel._cache.elsewhere = compiling
 
 
 _entries: dict[tuple[Any, ...], int] = {}

@@ -43,7 +43,7 @@ def test_a_long_wait_is_explained_once(caplog: pytest.LogCaptureFixture) -> None
     mine = started_by("boostsample.kernels.search")
     assert told([0.5, 1.0, 0.4], mine, caplog) == []
     (message,) = told([0.5, 1.0, 0.6, 3.0], mine, caplog)
-    assert message == "compiling kernels for this machine, which takes about ten seconds, once"
+    assert message == "compiling kernels for this machine, which takes 5 to 15 seconds, once"
 
 
 def test_other_packages_are_not_spoken_for(caplog: pytest.LogCaptureFixture) -> None:
