@@ -12,8 +12,10 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from boostsample.ahead import compiling_ahead
+from boostsample.bank import Bank
 from boostsample.banks import make_bank
-from boostsample.booster import Booster, check_example_weight
+from boostsample.booster import Booster, Round, check_example_weight
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.inputs import families_of, read_examples, read_numbers, read_training
@@ -122,10 +124,20 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         weight = check_example_weight(sample_weight, examples.shape[0])
         kept = np.flatnonzero(weight > 0)
         labels = self._labels(y, kept)
-        bank = make_bank(self.bank, families, examples[kept], n_jobs=self.n_jobs)
         strategy = self.strategy
         if isinstance(strategy, str):
             strategy = make_strategy(strategy)
+        with compiling_ahead(labels.shape[1], strategy):
+            bank = make_bank(self.bank, families, examples[kept], n_jobs=self.n_jobs)
+            rounds = self._boost(bank, labels, strategy, weight[kept])
+        terms = (term for one in rounds for term in one.terms)
+        self.model_ = Model(families, terms, labels.shape[1])
+        self.history_ = [row for one in rounds for row in one.rows]
+        return self
+
+    def _boost(
+        self, bank: Bank, labels: NDArray[np.int8], strategy: Strategy, weight: NDArray[np.float64]
+    ) -> list[Round]:
         seed = check_random_state(self.random_state).randint(2**31, size=4)
         booster = Booster(
             bank,
@@ -138,15 +150,12 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             weights=self.weight_init,
             rng=np.random.default_rng(seed),
             n_jobs=self.n_jobs,
-            example_weight=weight[kept],
+            example_weight=weight,
         )
         rounds = []
         while not booster.finished:
             rounds.append(booster.next_round())
-        terms = (term for one in rounds for term in one.terms)
-        self.model_ = Model(families, terms, labels.shape[1])
-        self.history_ = [row for one in rounds for row in one.rows]
-        return self
+        return rounds
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores f_l(x): float64 (n, K), or (n,) with two classes, positive for `classes_[1]`."""
