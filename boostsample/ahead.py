@@ -49,19 +49,19 @@ _SCRIPT = (
 
 
 @contextlib.contextmanager
-def compiling_ahead(n_labels: int, strategy: Any) -> Iterator[None]:
+def compiling_ahead(n_labels: int, strategies: Sequence[Any]) -> Iterator[None]:
     """Have helpers compile what a run will need; they end with this context, whatever happens.
 
     Parameters
     ----------
     n_labels : int
         K, one for two classes.
-    strategy : Strategy
-        What its module has imported of `boostsample.expected_edge` is compiled too.
+    strategies : sequence of Strategy
+        What their modules have imported of `boostsample.expected_edge` is compiled too.
     """
     helpers: list[_Helper] = []
     try:
-        for names in _shares(n_labels, strategy):
+        for names in _shares(n_labels, strategies):
             helpers.append(_Helper(names, n_labels))
         if helpers:
             _compile_jobs.finish(n_labels).run()  # not to wait for it at the end
@@ -71,10 +71,10 @@ def compiling_ahead(n_labels: int, strategy: Any) -> Iterator[None]:
             helper.end()
 
 
-def _shares(n_labels: int, strategy: Any) -> list[list[str]]:
+def _shares(n_labels: int, strategies: Sequence[Any]) -> list[list[str]]:
     """The jobs of each helper; no helpers where this process would be as fast alone."""
     jobs = _compile_jobs.jobs(n_labels)
-    missing = [name for name in _wanted(strategy) if not _jit.is_kept(jobs[name].kernels[0])]
+    missing = [name for name in _wanted(strategies) if not _jit.is_kept(jobs[name].kernels[0])]
     here = *_compile_jobs.bank_kernels(), *_compile_jobs.finish(n_labels).kernels
     if missing and all(map(_jit.is_kept, here)):
         del missing[0]  # this process would have nothing else to do
@@ -86,15 +86,16 @@ def _shares(n_labels: int, strategy: Any) -> list[list[str]]:
     return [names for names in (first, second) if names]
 
 
-def _wanted(strategy: Any) -> list[str]:
-    """The jobs for a strategy, in the order in which it will need them."""
-    module = getattr(sys.modules.get(type(strategy).__module__), "__dict__", {})
+def _wanted(strategies: Sequence[Any]) -> list[str]:
+    """The jobs for strategies, in the order in which these will need them."""
+    modules = [sys.modules.get(type(strategy).__module__) for strategy in strategies]
     plans = {
         value.__name__
-        for value in module.values()
+        for module in modules
+        for value in getattr(module, "__dict__", {}).values()
         if getattr(value, "__module__", "") == "boostsample.expected_edge"
     }
-    wanted = ["search"]
+    wanted = ["search"] if strategies else []
     if plans:
         wanted += ["allocate"] * ("allocate" in plans)
         wanted += ["plan_family"] * bool(plans & {"plan", "plan_family"})

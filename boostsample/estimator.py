@@ -127,7 +127,7 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         strategy = self.strategy
         if isinstance(strategy, str):
             strategy = make_strategy(strategy)
-        with compiling_ahead(labels.shape[1], strategy):
+        with compiling_ahead(labels.shape[1], [strategy]):
             bank = make_bank(self.bank, families, examples[kept], n_jobs=self.n_jobs)
             rounds = self._boost(bank, labels, strategy, weight[kept])
         terms = (term for one in rounds for term in one.terms)

@@ -14,6 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from boostsample.ahead import compiling_ahead
 from boostsample.errors import StrategyError
 from boostsample.experiments.backends import Backend, n_cores
 from boostsample.experiments.cells import Cell
@@ -22,6 +23,7 @@ from boostsample.experiments.plan import Prepared
 from boostsample.experiments.store import Store
 from boostsample.experiments.tasks import Search, Task
 from boostsample.experiments.training import Ground, Order, Split, Stopped, Watch, warm_up
+from boostsample.labels import encode
 
 __all__ = ["Progress", "Schedule", "orders_of"]
 
@@ -203,20 +205,22 @@ class Schedule:
     def _split(self, ground: Ground, jobs: Sequence[_Job]) -> Split:
         """The split of these jobs, its bank built; for other processes it is only put on disk."""
         form = None if self._backend.in_process or ground.plan.bank.name == "lazy" else "disk"
-        split = Split(
-            ground,
-            jobs[0].task.repetition,
-            progress=partial(self._report, "features"),
-            n_jobs=n_cores(ground.plan.n_jobs, -1),
-            form=form,
-        )
         # Other processes warm themselves up, but find the kernels that are compiled here.
         cold = {job.task.variant.label: job.task for job in jobs if job.order.known is None}
         cold = {label: task for label, task in cold.items() if label not in self._warm}
-        for n_done, task in enumerate(cold.values()):
-            self._report("compiling", n_done, len(cold))
-            self._store.beat()
-            warm_up(split, task)
+        n_labels = encode(ground.data.y[:1], ground.data.n_classes).shape[1]
+        with compiling_ahead(n_labels, [task.variant.strategy() for task in cold.values()]):
+            split = Split(
+                ground,
+                jobs[0].task.repetition,
+                progress=partial(self._report, "features"),
+                n_jobs=n_cores(ground.plan.n_jobs, -1),
+                form=form,
+            )
+            for n_done, task in enumerate(cold.values()):
+                self._report("compiling", n_done, len(cold))
+                self._store.beat()
+                warm_up(split, task)
         if cold:
             self._report("compiling", len(cold), len(cold))
         self._warm |= cold.keys()
