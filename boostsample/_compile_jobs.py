@@ -64,9 +64,9 @@ def jobs(n_labels: int) -> dict[str, Job]:
         rows, examples = np.zeros(_N * width, np.float32), np.empty(0, np.int32)
         size = GROUP * histogram_size(blocks, tail)
         room = aligned(size, np.float32), aligned(size, np.float64)
-        found = np.empty(1, np.int16), np.empty((1, n_labels), np.int8), np.empty(1)
+        found = np.empty(1, np.int64), np.empty((1, n_labels), np.int8), np.empty(1)
         n_bins, base = np.full(1, 2, np.int16), np.zeros(width)
-        search(bins, at, n_bins, 0, examples, rows, base, 0.0, 1, *room, *found)
+        search(bins, at, n_bins, 0, examples, rows, base, 1.0, 0.0, 1, *room, *found)
 
     def run_allocate() -> None:
         expected_edge.allocate([_model()], [_N], _N, _N)

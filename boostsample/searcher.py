@@ -26,6 +26,8 @@ _MOST_COMPARED = 16
 
 #: Where a thread sums histograms.
 _Room: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float64]]
+#: Thresholds, votes and edges.
+_Found: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.float64]]
 
 
 class Searcher:
@@ -53,47 +55,35 @@ class Searcher:
 
     def _run(self, features: NDArray[np.int64], rows: Rows, rows_a_bin: int) -> Stumps:
         q = features.size
-        thresholds = np.empty(q, np.int16)
-        votes = np.empty((q, self.weights.n_labels), np.int8)
-        edges = np.empty(q)
+        found = np.empty(q, np.int64), np.empty((q, self.weights.n_labels), np.int8), np.empty(q)
+        parts = list(self._parts(q, rows))
+        if len(parts) == 1:  # nearly always: slices of all would cost as much as a small kernel
+            self._run_part(features, rows, rows_a_bin, found)
+        else:
+            for part in parts:
+                mine = found[0][part], found[1][part], found[2][part]
+                self._run_part(features[part], rows, rows_a_bin, mine)
+        return Stumps(features, *found)
+
+    def _run_part(
+        self, features: NDArray[np.int64], rows: Rows, rows_a_bin: int, found: _Found
+    ) -> None:
+        """Write thresholds, votes and edges of as many features as the bank can show at once."""
+        bins, at, start, examples = self._read(features, rows)
+        n_bins = self.bank.n_bins[features]
         tie = self._tie(rows.values.size // self.weights.width) / rows.scale
-        for part in self._parts(q, rows):
-            bins, at, start, examples = self._read(features[part], rows)
-            n_bins = self.bank.n_bins[features[part]]
-            found = thresholds[part], votes[part], edges[part]
+        same = start, examples, rows.values, rows.base, rows.scale, tie, rows_a_bin
+        if self.weights.threads.n == 1:
+            self.weights.search_kernel(bins, at, n_bins, *same, *self._rooms[0], *found)
+            return
+        rooms = iter(self._rooms)
 
-            rooms = iter(self._rooms)
+        def arguments(first: int, end: int) -> tuple[Any, ...]:
+            mine = slice(first, end)
+            columns = (column[mine] for column in found)
+            return bins, at[mine], n_bins[mine], *same, *next(rooms), *columns
 
-            def arguments(
-                first: int,
-                end: int,
-                bins: NDArray[np.uint8] = bins,
-                at: NDArray[np.int64] = at,
-                start: int = start,
-                examples: NDArray[np.int32] = examples,
-                n_bins: NDArray[np.int16] = n_bins,
-                found: tuple[NDArray[Any], ...] = found,
-                rooms: Iterator[_Room] = rooms,
-            ) -> tuple[Any, ...]:
-                mine = slice(first, end)
-                return (
-                    bins,
-                    at[mine],
-                    n_bins[mine],
-                    start,
-                    examples,
-                    rows.values,
-                    rows.base,
-                    tie,
-                    rows_a_bin,
-                    *next(rooms),
-                    *(column[mine] for column in found),
-                )
-
-            self.weights.threads.share(self.weights.search_kernel, arguments, _cuts(at.size))
-        edges *= rows.scale
-        np.minimum(edges, 1.0, out=edges)
-        return Stumps(features, thresholds.astype(np.int64), votes, edges)
+        self.weights.threads.share(self.weights.search_kernel, arguments, _cuts(at.size))
 
     def _settle_ties(self, stumps: Stumps, rows: Rows) -> None:
         """Compare again the features whose edges rounding cannot tell from the best one.

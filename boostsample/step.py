@@ -297,14 +297,14 @@ def find(feature: int, threshold: int, records: Sequence[Searched]) -> tuple[flo
 def _frozen_copy(array: NDArray[Any]) -> NDArray[Any]:
     """What a strategy is given: read-only, and no way to the loop's own record."""
     copied = array.copy()
-    copied.flags.writeable = False
+    copied.setflags(write=False)
     return copied
 
 
 def _flat(name: str, value: Any, longest: int) -> list[tuple[str, Any]]:
     """The columns that a note makes, as plain Python scalars."""
-    if value is None:
-        return [(name, None)]
+    if value is None or type(value) in (int, float):  # most notes; an array of one costs 1 us
+        return [(name, value)]
     array = np.asarray(value)
     if array.ndim > 1 or array.size > longest or array.dtype.kind not in "biufUS":
         raise SettingError(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, islice, pairwise
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -102,8 +103,8 @@ def beliefs(
         }
     elif mixtures:
         models = {
-            "family_mean": [m.mean for m in mixtures],
-            "family_deviation": [m.variance**0.5 for m in mixtures],
+            "family_mean": np.array([m.mean for m in mixtures]),
+            "family_deviation": np.array([m.variance**0.5 for m in mixtures]),
         }
     step.note(planned_features=q, planned_examples=t, expected_edge=expected, **models, **more)
 
@@ -122,23 +123,34 @@ def draw_members(
     algorithm where the family is no larger than _FLOYD, so that its numbers can be drawn at once:
     one in 0, ..., j for each j from size - n to size - 1; one that came before stands for j.
     """
-    if max(family.size for family in families) > _FLOYD:
+    families, counts = tuple(families), tuple(counts)
+    if any(n >= family.size for family, n in zip(families, counts, strict=True)) or (
+        max(family.size for family in families) > _FLOYD
+    ):
         return np.concatenate(
             [family.sample(n, rng) for family, n in zip(families, counts, strict=True)]
         )
-    drawn = [(f, n) for f, n in zip(families, counts, strict=True) if 0 < n < f.size]
-    tops = [j for family, n in drawn for j in range(family.size - n, family.size)]
-    numbers = iter(rng.integers(0, tops, endpoint=True).tolist() if tops else ())
-    features: list[int] = []
+    tops, first = _places(families, counts)
+    members = rng.integers(0, tops, endpoint=True)
+    numbers = members.tolist()
+    end = 0
     for family, n in zip(families, counts, strict=True):
-        if n >= family.size:
-            chosen: Sequence[int] = range(family.size)
-        else:
-            chosen = list(islice(numbers, n))
-            if len(set(chosen)) < n:
-                chosen = _distinct(chosen, family.size - n)
-        features += [family.first + member for member in chosen]
-    return np.array(features, np.int64)
+        begin, end = end, end + n
+        mine = numbers[begin:end]
+        if len(set(mine)) < n:
+            members[begin:end] = _distinct(mine, family.size - n)
+    return members + first
+
+
+@lru_cache(maxsize=256)
+def _places(
+    families: tuple[FamilyInfo, ...], counts: tuple[int, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The j of each number to be drawn, and the first feature of its family."""
+    each = list(zip(families, counts, strict=True))
+    tops = [np.arange(family.size - n, family.size) for family, n in each]
+    first = np.repeat([family.first for family in families], counts)
+    return np.concatenate(tops), first
 
 
 def _distinct(numbers: Sequence[int], first: int) -> list[int]:

@@ -323,6 +323,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
         examples: Ints,
         rows: Floats,
         base: Doubles,
+        scale: float,
         tie: float,
         rows_a_bin: int,
         hist: Floats,
@@ -334,12 +335,11 @@ def search_kernel(blocks: int, tail: int) -> Any:
         """Best threshold, votes and edge of each feature on the given rows.
 
         Reads bins uint8 (any, n), features int64 (Q,), the row of `bins` of each, n_bins int16
-        (Q,), examples int32, rows float32 (T * P), base float64 (P,), the sum of the rows. Edges
-        within `tie` of the best one are as good: the lowest threshold wins. None lies above the
-        last bin in use: it would have the edge of the constant stump. Histograms are float32 for
-        `rows_a_bin` rows a bin on average, then moved to float64 sums. Uses hist float32, zero
-        before and after, and sums float64, each (GROUP * histogram_size). Writes thresholds int16
-        (Q,), votes int8 (Q, K), edges float64 (Q,). O(Q T P / 8).
+        (Q,), examples int32, rows float32 (T * P), base float64 (P,), their sum. Edges within `tie`
+        of the best are as good: the lowest threshold wins, none above the last bin in use: that is
+        the constant stump. hist float32, zero before and after, takes `rows_a_bin` rows a bin, then
+        they move to sums float64, each GROUP * histogram_size. Writes thresholds int64 (Q,), votes
+        int8 (Q, K), edges float64 (Q,), times `scale` and at most 1. O(Q T P / 8).
         """
         room, place = np.empty(N_BINS + width, np.float64), np.empty(4, np.int64)
         scratch, below = room[:N_BINS], room[N_BINS:]
@@ -390,7 +390,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
                 if has_rest:
                     add_rest_below(now, mine, fresh, best, rest_at, below)
                 thresholds[q + g] = best
-                edges[q + g] = scratch[best]
+                edges[q + g] = min(scratch[best] * scale, 1.0)
                 for label in range(votes.shape[1]):
                     votes[q + g, label] = 1 if base[label] - 2.0 * below[label] >= 0.0 else -1
                 for h in range(size):

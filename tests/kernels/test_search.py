@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PART = 7
 #: Small, so that histograms are moved to the sums several times.
 ROWS_A_BIN = 2
+#: Edges are 1 at most: the sums of these weights are made small, and no digit of them is lost.
+SCALE = 2.0**-20
 
 
 def padded(weights: NDArray[Any]) -> NDArray[np.float32]:
@@ -43,14 +45,14 @@ def run_search(
     start: int = 0,
     examples: NDArray[np.int32] | None = None,
     tie: float = 0.0,
-    rows_a_bin: int = 64,
+    rows_a_bin: int = ROWS_A_BIN,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     n_labels = weights.shape[1]
     blocks, tail = vectors_of(n_labels)
     rows, q, width = padded(weights), features.size, LANES * blocks + tail
     hist = np.zeros(GROUP * histogram_size(blocks, tail), np.float32)
     sums = np.full(hist.size, 9.0)  # stale on purpose
-    thresholds, edges = np.empty(q, np.int16), np.empty(q)
+    thresholds, edges = np.empty(q, np.int64), np.empty(q)
     votes = np.empty((q, n_labels), np.int8)
     search_kernel(blocks, tail)(
         bins,
@@ -60,8 +62,9 @@ def run_search(
         np.empty(0, np.int32) if examples is None else examples,
         rows,
         np.pad(weights.astype(np.float64).sum(axis=0), (0, width - n_labels)),
+        SCALE,
         tie,
-        ROWS_A_BIN,
+        rows_a_bin,
         hist,
         sums,
         thresholds,
@@ -69,7 +72,7 @@ def run_search(
         edges,
     )
     assert not hist.any()  # as the next search expects it
-    return thresholds, votes, edges
+    return thresholds, votes, edges / SCALE
 
 
 def check_search(bins: NDArray[np.uint8], weights: NDArray[np.float32], **how: Any) -> None:
@@ -159,6 +162,12 @@ def test_edges_within_the_tie_go_to_the_lowest_threshold() -> None:
     weights = np.array([[-1.0], [-0.001], [1.0], [1.0]], np.float32)  # best cut: 3, then 2
     for tie, want in ((0.0, 3), (0.0019, 3), (0.0021, 2), (3.0, 1)):
         assert run_search(bins, np.arange(1), weights, tie=tie)[0][0] == want
+
+
+def test_edges_are_at_most_one() -> None:
+    weights = np.full((4, 3), 2 / 3 / SCALE, np.float32)
+    _, _, edges = run_search(np.zeros((1, 4), np.uint8), np.arange(1), weights)
+    assert edges.tolist() == [1 / SCALE]
 
 
 @pytest.mark.parametrize("rows_a_bin", [1, 2, 64])
