@@ -393,5 +393,7 @@ def test_each_kernel_is_compiled_once() -> None:
     for columns in (rng.normal(size=(3, 600)).astype(np.float32), np.zeros((1, 1), np.float32)):
         cuts, n_bins = cut(columns)
         assign(columns, cuts, n_bins)
-    for name in ("cut_block", "assign_block", "nearest_gap", "midpoint"):
+    for name in ("cut_block", "assign_block"):
         assert len(getattr(kernels, name).signatures) == 1, name
+    for name in ("nearest_gap", "midpoint"):  # none where those that call it came from a cache
+        assert len(getattr(kernels, name).signatures) <= 1, name
