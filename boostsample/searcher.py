@@ -73,7 +73,7 @@ class Searcher:
         n_bins = self.bank.n_bins[features]
         tie = self._tie(rows.values.size // self.weights.width) / rows.scale
         same = start, examples, rows.values, rows.base, rows.scale, tie, rows_a_bin
-        if self.weights.threads.n == 1:
+        if self.weights.threads.n == 1:  # no slices here either
             self.weights.search_kernel(bins, at, n_bins, *same, *self._rooms[0], *found)
             return
         rooms = iter(self._rooms)

@@ -303,8 +303,8 @@ def _frozen_copy(array: NDArray[Any]) -> NDArray[Any]:
 
 def _flat(name: str, value: Any, longest: int) -> list[tuple[str, Any]]:
     """The columns that a note makes, as plain Python scalars."""
-    if value is None or type(value) in (int, float):  # most notes; an array of one costs 1 us
-        return [(name, value)]
+    if value is None or type(value) is float or (type(value) is int and abs(value) < 2**63):
+        return [(name, value)]  # most notes; an array of one costs 1 us
     array = np.asarray(value)
     if array.ndim > 1 or array.size > longest or array.dtype.kind not in "biufUS":
         raise SettingError(

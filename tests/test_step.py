@@ -280,7 +280,9 @@ def test_the_own_names_are_those_of_the_row() -> None:
     assert set(row) == OWN_NAMES
 
 
-@pytest.mark.parametrize("value", [{}, object(), 1j, [object()], np.datetime64("2011-12-12")])
+@pytest.mark.parametrize(
+    "value", [{}, object(), 1j, [object()], np.datetime64("2011-12-12"), 2**70, -(2**70)]
+)
 def test_other_notes_are_refused(value: Any) -> None:
     with pytest.raises(SettingError, match="'belief' must be"):
         noted(belief=value)
