@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boostsample import expected_edge
-from boostsample.kernels import binning
+from boostsample.kernels import binning, draw
 from boostsample.kernels import expected_edge as planning
 from boostsample.kernels import mixture as modelling
 from boostsample.kernels.edges import edge_kernels
@@ -56,10 +56,10 @@ def finish(n_labels: int) -> Job:
 def jobs(n_labels: int) -> dict[str, Job]:
     """Jobs for other processes by the function of the engine that will need them."""
     blocks, tail = vectors_of(n_labels)
-    search = search_kernel(blocks, tail)
+    width = LANES * blocks + tail
+    search, weigh = search_kernel(blocks, tail), weight_kernels(blocks, tail).weigh
 
     def run_search() -> None:
-        width = LANES * blocks + tail
         bins, at = np.ones((1, _N), np.uint8), np.zeros(1, np.int64)
         rows, examples = np.zeros(_N * width, np.float32), np.empty(0, np.int32)
         size = GROUP * histogram_size(blocks, tail)
@@ -67,6 +67,12 @@ def jobs(n_labels: int) -> dict[str, Job]:
         found = np.empty(1, np.int64), np.empty((1, n_labels), np.int8), np.empty(1)
         n_bins, base = np.full(1, 2, np.int16), np.zeros(width)
         search(bins, at, n_bins, 0, examples, rows, base, 1.0, 0.0, 1, *room, *found)
+
+    def run_draw() -> None:
+        examples, factors, gaps = np.zeros(_N, np.int32), np.ones(_N), np.ones(_N)
+        rows = np.zeros(_N * width, np.float32)
+        weigh(rows, examples, factors, rows, np.empty(width))
+        draw.pick(np.ones(_N, np.float32), np.ones(1), gaps, 1.0, examples, factors)
 
     def run_allocate() -> None:
         expected_edge.allocate([_model()], [_N], _N, _N)
@@ -79,6 +85,7 @@ def jobs(n_labels: int) -> dict[str, Job]:
 
     return {
         "search": Job((search,), run_search),
+        "draw": Job((weigh, draw.pick), run_draw),  # the other half is compiled meanwhile
         "allocate": Job((planning.allocate, planning.expected_edge), run_allocate),
         "plan_family": Job((planning.best_pair,), run_plan),
         "fit_mixture": Job((modelling.fit_segments,), run_fit),

@@ -95,7 +95,7 @@ def _wanted(strategies: Sequence[Any]) -> list[str]:
         for value in getattr(module, "__dict__", {}).values()
         if getattr(value, "__module__", "") == "boostsample.expected_edge"
     }
-    wanted = ["search"] if strategies else []
+    wanted = ["search", "draw"] if strategies else []
     if plans:
         wanted += ["allocate"] * ("allocate" in plans)
         wanted += ["plan_family"] * bool(plans & {"plan", "plan_family"})

@@ -199,9 +199,11 @@ class SignedWeights:
         values = self._buffer(drawn.examples.size * self.width)
         base = np.empty(self.width)
         self._kernels.weigh(self._values, drawn.examples, drawn.factors, values, base)
-        examples = drawn.examples + np.int32(self._start)
+        examples = drawn.examples
         if self._columns.size:
-            examples = self._columns[drawn.examples]
+            examples = self._columns[examples]
+        elif self._start:
+            examples = examples + np.int32(self._start)
         return Rows(0, examples, values, base, 1.0)
 
     def _buffer(self, size: int) -> NDArray[np.float32]:

@@ -98,6 +98,13 @@ def test_a_helper_compiles_what_the_strategy_plans_with(tmp_path: Path) -> None:
 
 
 @compiled
+def test_a_helper_compiles_half_of_what_draws_need(tmp_path: Path) -> None:
+    names, _, _ = fit(tmp_path, "laminating")
+    assert "cumulate" in names
+    assert not [name for name in names if name == "pick" or name.startswith("weigh")]
+
+
+@compiled
 def test_when_a_helper_fails_the_kernels_are_compiled_here(tmp_path: Path) -> None:
     names, _, messages = fit(tmp_path, "uniform-naive", before=f"{TWO}; ahead._SCRIPT = '1 / 0'")
     assert searches(names)

@@ -153,6 +153,16 @@ def test_state_and_restore() -> None:
         other.restore(state)
 
 
+@pytest.mark.parametrize("columns", [np.arange(9, 59), np.random.default_rng(0).permutation(50)])
+def test_a_sample_names_the_columns_of_its_examples(columns: NDArray[np.int64]) -> None:
+    Y, u = labels(50, 3), np.random.default_rng(1).random((50, 3))
+    plain, other = SignedWeights(Y, u, np.arange(50)), SignedWeights(Y, u, columns)
+    want = plain.draw(20, SCHEMES["iid"], np.random.default_rng(2))
+    got = other.draw(20, SCHEMES["iid"], np.random.default_rng(2))
+    assert got.examples.tolist() == columns[want.examples].tolist()
+    np.testing.assert_array_equal(got.values, want.values)
+
+
 def test_samples_of_one_round_do_not_overwrite_each_other() -> None:
     weights = SignedWeights(labels(50, 3), np.ones((50, 3)), np.arange(50))
     rng = np.random.default_rng(0)

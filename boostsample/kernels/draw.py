@@ -26,14 +26,18 @@ BLOCK = 16
 @kernel
 def cumulate(weight: Floats, ends: Doubles) -> None:
     """ends[j] = sum of the weights of the first (j + 1) * BLOCK examples; O(N)."""
-    n = weight.size
-    so_far = 0.0
-    for j in range(ends.size):
+    so_far, n_whole = 0.0, weight.size // BLOCK
+    for j in range(n_whole):  # of a length that is known, which halves the time
         within = 0.0
-        for i in range(j * BLOCK, min(n, (j + 1) * BLOCK)):
-            within += np.float64(weight[i])
+        for i in range(BLOCK):
+            within += np.float64(weight[j * BLOCK + i])
         so_far += within
         ends[j] = so_far
+    if n_whole < ends.size:
+        within = 0.0
+        for i in range(n_whole * BLOCK, weight.size):
+            within += np.float64(weight[i])
+        ends[n_whole] = so_far + within
 
 
 @kernel

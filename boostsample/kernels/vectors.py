@@ -236,6 +236,25 @@ def _total(typing: Any, a: Any) -> Any:
     return scalar(a), codegen
 
 
+@intrinsic(prefer_literal=True)
+def _paired(typing: Any, a: Any, b: Any, size: Any) -> Any:
+    folds = a.lanes == LANES
+    result = a if folds else Vector(2 * a.lanes, a.bits)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        def lanes(chosen: list[int]) -> Any:
+            places = ir.Constant(ir.VectorType(ir.IntType(32), len(chosen)), chosen)
+            return builder.shuffle_vector(args[0], args[1], places)
+
+        every, half = range(2 * a.lanes), size.literal_value // 2
+        if not folds:
+            return lanes(list(every))
+        low = lanes([i for i in every if i % (2 * half) < half])
+        return builder.fadd(low, lanes([i for i in every if i % (2 * half) >= half]))
+
+    return result(a, b, size), codegen
+
+
 @intrinsic
 def _running(typing: Any, a: Any) -> Any:
     """Each lane plus all before it, by doubling distances."""
@@ -276,6 +295,14 @@ def _total_twin(a: Any) -> Any:
     while a.size > 1:
         a = a[: a.size // 2] + a[a.size // 2 :]
     return a[0]
+
+
+def _paired_twin(a: Any, b: Any, size: int) -> Any:
+    both = np.concatenate([a, b])
+    if a.size < LANES:
+        return both
+    halves = both.reshape(-1, 2, size // 2)
+    return (halves[:, 0] + halves[:, 1]).ravel()
 
 
 def _fused_twin(a: Any, b: Any, c: Any) -> Any:
@@ -323,6 +350,9 @@ is_zero: Any = _is_zero if _COMPILED else lambda a: not a.any()
 widen: Any = _widen if _COMPILED else lambda a: a.astype(np.float64)
 #: total(a): the sum of the lanes, halves added to halves.
 total: Any = _total if _COMPILED else _total_twin
+#: paired(a, b, size): the lanes of both, and where these are too many, groups of `size` in them, as
+#: halves added to halves. Eight vectors become one of their totals: size 8, 4, 2 in three steps.
+paired: Any = _paired if _COMPILED else _paired_twin
 #: running(a): each lane plus all before it, in the order of doubling distances.
 running: Any = _running if _COMPILED else _running_twin
 #: count_up_to(a, limit): how many lanes are at most `limit`.

@@ -22,6 +22,8 @@ from boostsample.kernels.vectors import (
     load,
     magnitude,
     multiply,
+    paired,
+    prefetch,
     store,
     total,
     widen,
@@ -31,6 +33,9 @@ Bytes: TypeAlias = NDArray[np.uint8]
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
+
+#: Rows of a sample that are fetched ahead: no processor guesses where the next ones lie.
+_AHEAD = 64
 
 
 class WeightKernels(NamedTuple):
@@ -59,6 +64,8 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     rest_lanes = rest_lanes if has_rest else pair_lanes
     pair, rest = _update_pair(*pair_lanes, width), _update_pair(*rest_lanes, width)
     weigh_pair, weigh_rest = _weigh_pair(*pair_lanes, width), _weigh_pair(*rest_lanes, width)
+
+    eight, eight_last = _eight_totals(LANES), _eight_totals(last)
 
     @kernel
     def update(
@@ -126,18 +133,31 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     def totals(rows: Floats, weight: Floats) -> None:
         """weight[i] = sum over l of w_il, float32 (N,); O(N P / 8)."""
         n = weight.size
-        for t in range(n):
-            so_far = np.float32(0.0)
+        n_eights = n // LANES * LANES
+        for t in range(0, n_eights, LANES):
+            so_far = fill(load(weight, t, LANES), np.float32(0.0))
             for at in range(0, rest_at, 2 * LANES):
                 pair_row = at * n + t * 2 * LANES
-                so_far += total(magnitude(load(rows, pair_row, LANES)))
-                so_far += total(magnitude(load(rows, pair_row + LANES, LANES)))
+                so_far = add(so_far, eight(rows, pair_row, 2 * LANES))
+                so_far = add(so_far, eight(rows, pair_row + LANES, 2 * LANES))
             row = rest_at * n + t * (width - rest_at)
             if single:
-                so_far += total(magnitude(load(rows, row, LANES)))
+                so_far = add(so_far, eight(rows, row, width - rest_at))
             if has_tail:
-                so_far += total(magnitude(load(rows, row + single * LANES, last)))
-            weight[t] = so_far
+                so_far = add(so_far, eight_last(rows, row + single * LANES, width - rest_at))
+            store(weight, t, so_far)
+        for t in range(n_eights, n):
+            one = np.float32(0.0)
+            for at in range(0, rest_at, 2 * LANES):
+                pair_row = at * n + t * 2 * LANES
+                one += total(magnitude(load(rows, pair_row, LANES)))
+                one += total(magnitude(load(rows, pair_row + LANES, LANES)))
+            row = rest_at * n + t * (width - rest_at)
+            if single:
+                one += total(magnitude(load(rows, row, LANES)))
+            if has_tail:
+                one += total(magnitude(load(rows, row + single * LANES, last)))
+            weight[t] = one
 
     @kernel
     def weigh(
@@ -154,6 +174,27 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
             weigh_rest(rows, examples, factors, sampled, base, rest_at)
 
     return WeightKernels(update, totals, weigh)
+
+
+@functools.cache
+def _eight_totals(lanes: int) -> Any:
+    """The sums of the magnitudes of eight vectors, `stride` numbers apart, as one vector."""
+    kernel = kernel_for(lanes)
+
+    @kernel
+    def eight_totals(rows: Floats, first: int, stride: int) -> Any:
+        a = magnitude(load(rows, first, lanes))
+        b = magnitude(load(rows, first + stride, lanes))
+        c = magnitude(load(rows, first + 2 * stride, lanes))
+        d = magnitude(load(rows, first + 3 * stride, lanes))
+        e = magnitude(load(rows, first + 4 * stride, lanes))
+        f = magnitude(load(rows, first + 5 * stride, lanes))
+        g = magnitude(load(rows, first + 6 * stride, lanes))
+        h = magnitude(load(rows, first + 7 * stride, lanes))
+        low = paired(paired(a, b, 8), paired(c, d, 8), 4)
+        return paired(low, paired(paired(e, f, 8), paired(g, h, 8), 4), 2)
+
+    return eight_totals
 
 
 @functools.cache
@@ -238,6 +279,9 @@ def _weigh_pair(lanes: int, more: int, width: int) -> Any:
         partial = widen(fill(load(rows, row, lanes), np.float32(0.0)))
         partial2 = widen(fill(load(rows, row, rest), np.float32(0.0)))
         for t in range(examples.size):
+            soon = row + np.int64(examples[min(t + _AHEAD, examples.size - 1)]) * size
+            prefetch(rows, soon)
+            prefetch(rows, soon + size - 1)
             here, factor = row + np.int64(examples[t]) * size, np.float32(factors[t])
             value = load(rows, here, lanes)
             value = multiply(value, fill(value, factor))

@@ -23,6 +23,7 @@ from boostsample.kernels.vectors import (
     load,
     magnitude,
     multiply,
+    paired,
     running,
     store,
     total,
@@ -119,6 +120,24 @@ def naive_total(a: NDArray[Any]) -> Any:
         return a[0]
     half = a.size // 2
     return naive_total(np.array([a[i] + a[half + i] for i in range(half)], a.dtype))
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_eight_vectors_become_their_totals(lanes: int) -> None:
+    @kernel_for(lanes)
+    def run(a: Any, sums: Any) -> None:
+        one, two = load(a, 0, lanes), load(a, lanes, lanes)
+        three, four = load(a, 2 * lanes, lanes), load(a, 3 * lanes, lanes)
+        five, six = load(a, 4 * lanes, lanes), load(a, 5 * lanes, lanes)
+        seven, eight = load(a, 6 * lanes, lanes), load(a, 7 * lanes, lanes)
+        left = paired(paired(one, two, 8), paired(three, four, 8), 4)
+        right = paired(paired(five, six, 8), paired(seven, eight, 8), 4)
+        store(sums, 0, paired(left, right, 2))
+
+    a = np.random.default_rng(lanes).normal(size=(8, lanes)).astype(np.float32)
+    sums = np.empty(8, np.float32)
+    run(a.ravel(), sums)
+    assert sums.tolist() == [naive_total(row) for row in a]
 
 
 @pytest.mark.parametrize("lanes", [*LANES, 16])

@@ -131,6 +131,25 @@ def test_update_holds_small_weights_at_the_floor(n_labels: int) -> None:
 
 
 @pytest.mark.parametrize("n_labels", LABELS)
+def test_totals_are_those_of_one_row_at_a_time(n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    totals = weight_kernels(*vectors_of(n_labels)).totals
+
+    def weights_of(signed: NDArray[np.float32]) -> list[float]:
+        weight = np.full(len(signed), 9, np.float32)
+        totals(in_planes(signed, pad(signed).shape[1]), weight)
+        listed: list[float] = weight.tolist()
+        return listed
+
+    for n in (1, 7, 8, 9, 20):
+        size = 10.0 ** rng.uniform(-9, 0, (n, 1))
+        signed = (size * rng.normal(size=(n, n_labels))).astype(np.float32)
+        one_by_one = [weights_of(row[None])[0] for row in signed]
+        assert weights_of(signed) == one_by_one
+        np.testing.assert_allclose(one_by_one, np.abs(signed).sum(axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_labels", LABELS)
 def test_weigh(n_labels: int) -> None:
     rng = np.random.default_rng(n_labels)
     blocks, tail = vectors_of(n_labels)
