@@ -206,11 +206,12 @@ def test_stores_touch_each_bin_once_in_turn(n_labels: int) -> None:
     store_rows(n_labels)(8)
 
 
+@pytest.mark.parametrize("n_examples", [4, 60])  # fewer and more than a feature has cache lines
 @pytest.mark.parametrize("n_features", [1, 4, 7])
-def test_reads_read_every_bin(problem: Problem, n_features: int) -> None:
+def test_reads_read_every_bin(problem: Problem, n_features: int, n_examples: int) -> None:
     bins = problem.bank.take(np.arange(24), problem.rows)
     features = np.random.default_rng(0).choice(24, n_features, replace=False)
-    examples = np.array([3, 5, 100, 499], np.int32)
+    examples = np.linspace(3, 499, n_examples).astype(np.int32)
     nothing = np.empty(0, np.int32)
     assert read_bins(bins, features, 0, examples, 4) == bins[features][:, examples].sum(dtype=int)
     assert read_bins(bins, features, 2, nothing, 9) == bins[features, 2:11].sum(dtype=int)
