@@ -34,6 +34,8 @@ Ints: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 
+#: A number like others: for a constant in a call numba compiles once more what is called.
+ZERO: Any = np.int64(0)
 #: Rows of a sample that are fetched ahead: no processor guesses where the next ones lie.
 _AHEAD = 64
 
@@ -132,32 +134,27 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     @kernel
     def totals(rows: Floats, weight: Floats) -> None:
         """weight[i] = sum over l of w_il, float32 (N,); O(N P / 8)."""
-        n = weight.size
-        n_eights = n // LANES * LANES
-        for t in range(0, n_eights, LANES):
-            so_far = fill(load(weight, t, LANES), np.float32(0.0))
+        n, one = weight.size, np.empty(LANES, np.float32)
+        t = ZERO
+        while t < n:
+            step = ZERO + (t + LANES <= n)  # eight rows, or one of the last ones eight times
+            so_far = fill(load(one, 0, LANES), np.float32(0.0))
             for at in range(0, rest_at, 2 * LANES):
-                pair_row = at * n + t * 2 * LANES
-                so_far = add(so_far, eight(rows, pair_row, 2 * LANES))
-                so_far = add(so_far, eight(rows, pair_row + LANES, 2 * LANES))
-            row = rest_at * n + t * (width - rest_at)
+                row, stride = at * n + t * 2 * LANES, step * 2 * LANES
+                so_far = add(so_far, eight(rows, row, stride))
+                so_far = add(so_far, eight(rows, row + LANES, stride))
+            row, stride = rest_at * n + t * (width - rest_at), step * (width - rest_at)
             if single:
-                so_far = add(so_far, eight(rows, row, width - rest_at))
+                so_far = add(so_far, eight(rows, row, stride))
             if has_tail:
-                so_far = add(so_far, eight_last(rows, row + single * LANES, width - rest_at))
-            store(weight, t, so_far)
-        for t in range(n_eights, n):
-            one = np.float32(0.0)
-            for at in range(0, rest_at, 2 * LANES):
-                pair_row = at * n + t * 2 * LANES
-                one += total(magnitude(load(rows, pair_row, LANES)))
-                one += total(magnitude(load(rows, pair_row + LANES, LANES)))
-            row = rest_at * n + t * (width - rest_at)
-            if single:
-                one += total(magnitude(load(rows, row, LANES)))
-            if has_tail:
-                one += total(magnitude(load(rows, row + single * LANES, last)))
-            weight[t] = one
+                so_far = add(so_far, eight_last(rows, row + single * LANES, stride))
+            if step:
+                store(weight, t, so_far)
+                t += LANES
+            else:
+                store(one, 0, so_far)
+                weight[t] = one[0]
+                t += 1
 
     @kernel
     def weigh(
