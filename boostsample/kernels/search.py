@@ -15,7 +15,7 @@ and row, and about 256 more steps a vector and feature for the sweep.
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +25,14 @@ from boostsample.kernels.vectors import (
     LANES,
     add,
     add_into,
+    at_least,
+    count_below,
+    eight_edges,
     fill,
     is_zero,
     load,
-    magnitude,
-    multiply,
     prefetch,
     store,
-    total,
     widen,
 )
 
@@ -42,13 +42,17 @@ Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 
 N_BINS = 256
+N_MARKS = N_BINS // LANES + 1
 #: Features whose histograms are filled in one pass over the rows. Successive rows often fall into
 #: the same bin and must wait for each other's sums; five features at a time hide that.
 GROUP = 5
 #: A number like others: for a constant in a call numba compiles once more what is called.
 ZERO: Any = np.int64(0)
-#: Rows that are fetched from memory one by one; of more the processor itself sees what comes next.
-FEW = 3000
+#: Rows whose bins are fetched from memory one by one while histograms are filled; of more the
+#: processor itself sees what comes next. And those fetched once more during the sweeps: of so few
+#: that memory has to keep up with, it drops some of the first requests.
+NEAR = 4000
+FEW = 1200
 
 
 def histogram_size(blocks: int, tail: int) -> int:
@@ -61,70 +65,62 @@ def histogram_size(blocks: int, tail: int) -> int:
     return N_BINS * (width if blocks + (tail > 0) == 1 else pair * -(-width // pair)) + pair
 
 
-class _Pair(NamedTuple):
-    """What searches one or two vectors of a row, compiled for their lanes."""
+def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) -> Any:
+    """The kernel that fills histograms for the labels of `_pair`.
 
-    fill_in: Any
-    flush: Any
-    top_bin: Any
-    sweep: Any
-    add_below: Any
-
-
-def _fill(lanes: int, more: int, width: int, step: int, some: bool) -> tuple[Any, Any, Any]:
-    """Histograms of one, two, five features, for the labels of `_pair`.
-
-    Of `some` rows, named by `examples`, or of successive ones of the bank.
-    `place` int64 (4,): first row, end, bank column of row 0, `at`. Histograms are `step` apart.
+    Of `some` rows, named by `examples`, or of successive ones of the bank. The one for `near` ones
+    fills GROUP histograms, and brings near the bytes that the next GROUP features will need.
     """
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
     size = lanes + more
-    kernel = kernel_for(lanes, more, width, some)
+    kernel = kernel_for(lanes, more, width, some, near)
 
     @kernel
-    def fill_one(
-        bins: Bytes, features: Ints, q: int, examples: Ints, rows: Floats, place: Ints, hist: Floats
+    def fill_in(
+        bins: Bytes, features: Ints, examples: Ints, rows: Floats, place: Ints, hist: Floats
     ) -> None:
-        column = bins[features[q]]
-        start, at = place[2], place[3]
+        """Add rows to the histograms, `step` apart, of 1, 2 or GROUP features.
+
+        `place` int64 (7,): first row, end, bank column of row 0, `at`, first feature, how many, and
+        whether rows are few enough to be brought near.
+        """
+        start, at, q, group, last = place[2], place[3], place[4], place[5], features.size - 1
         h, row = at * N_BINS, at * (rows.size // width)
-        for t in range(place[0], place[1]):
-            i = np.int64(examples[t]) if some else start + t
-            h0 = h + np.int64(column[i]) * stride
-            add_into(hist, h0, load(rows, row + t * size, lanes))
-            if second:
-                add_into(hist, h0 + lanes, load(rows, row + t * size + lanes, rest))
-
-    @kernel
-    def fill_two(
-        bins: Bytes, features: Ints, q: int, examples: Ints, rows: Floats, place: Ints, hist: Floats
-    ) -> None:
-        column0, column1 = bins[features[q]], bins[features[q + 1]]
-        start, at = place[2], place[3]
-        h, row = at * N_BINS, at * (rows.size // width)
-        for t in range(place[0], place[1]):
-            i = np.int64(examples[t]) if some else start + t
-            h0 = h + np.int64(column0[i]) * stride
-            h1 = h + np.int64(column1[i]) * stride + step
-            value = load(rows, row + t * size, lanes)
-            add_into(hist, h0, value)
-            add_into(hist, h1, value)
-            if second:
-                last = load(rows, row + t * size + lanes, rest)
-                add_into(hist, h0 + lanes, last)
-                add_into(hist, h1 + lanes, last)
-
-    @kernel
-    def fill_group(
-        bins: Bytes, features: Ints, q: int, examples: Ints, rows: Floats, place: Ints, hist: Floats
-    ) -> None:
-        column0, column1 = bins[features[q]], bins[features[q + 1]]
+        column0, column1 = bins[features[q]], bins[features[min(q + 1, last)]]
+        if group == 1 and not near:
+            for t in range(place[0], place[1]):
+                i = np.int64(examples[t]) if some else start + t
+                h0 = h + np.int64(column0[i]) * stride
+                add_into(hist, h0, load(rows, row + t * size, lanes))
+                if second:
+                    add_into(hist, h0 + lanes, load(rows, row + t * size + lanes, rest))
+            return
+        if group == 2 and not near:
+            for t in range(place[0], place[1]):
+                i = np.int64(examples[t]) if some else start + t
+                h0 = h + np.int64(column0[i]) * stride
+                h1 = h + np.int64(column1[i]) * stride + step
+                value = load(rows, row + t * size, lanes)
+                add_into(hist, h0, value)
+                add_into(hist, h1, value)
+                if second:
+                    more_values = load(rows, row + t * size + lanes, rest)
+                    add_into(hist, h0 + lanes, more_values)
+                    add_into(hist, h1 + lanes, more_values)
+            return
         column2, column3 = bins[features[q + 2]], bins[features[q + 3]]
         column4 = bins[features[q + 4]]
-        start, at = place[2], place[3]
-        h, row = at * N_BINS, at * (rows.size // width)
+        next0, next1 = bins[features[min(q + 5, last)]], bins[features[min(q + 6, last)]]
+        next2, next3 = bins[features[min(q + 7, last)]], bins[features[min(q + 8, last)]]
+        next4 = bins[features[min(q + 9, last)]]
         for t in range(place[0], place[1]):
             i = np.int64(examples[t]) if some else start + t
+            if near:
+                prefetch(next0, i)
+                prefetch(next1, i)
+                prefetch(next2, i)
+                prefetch(next3, i)
+                prefetch(next4, i)
             h0 = h + np.int64(column0[i]) * stride
             h1 = h + np.int64(column1[i]) * stride + step
             h2 = h + np.int64(column2[i]) * stride + 2 * step
@@ -137,19 +133,22 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool) -> tuple[Any
             add_into(hist, h3, value)
             add_into(hist, h4, value)
             if second:
-                last = load(rows, row + t * size + lanes, rest)
-                add_into(hist, h0 + lanes, last)
-                add_into(hist, h1 + lanes, last)
-                add_into(hist, h2 + lanes, last)
-                add_into(hist, h3 + lanes, last)
-                add_into(hist, h4 + lanes, last)
+                more_values = load(rows, row + t * size + lanes, rest)
+                add_into(hist, h0 + lanes, more_values)
+                add_into(hist, h1 + lanes, more_values)
+                add_into(hist, h2 + lanes, more_values)
+                add_into(hist, h3 + lanes, more_values)
+                add_into(hist, h4 + lanes, more_values)
 
-    return fill_one, fill_two, fill_group
+    return fill_in
 
 
 @functools.cache
-def _pair(lanes: int, more: int, width: int, step: int) -> _Pair:
-    """Labels at, ..., at + lanes - 1 of rows of `width`, and the `more` (or 0) ones after them."""
+def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
+    """What searches one or two vectors of a row: fill_in, flush, top_bin, sweep, add_below.
+
+    For labels at, ..., at + lanes - 1 of rows of `width`, and the `more` (or 0) ones after them.
+    """
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
     kernel = kernel_for(lanes, more, width)
 
@@ -162,110 +161,91 @@ def _pair(lanes: int, more: int, width: int, step: int) -> _Pair:
         base: Doubles,
         at: int,
         edges: Doubles,
+        marks: Doubles,
         ahead: Bytes,
         examples: Ints,
     ) -> None:
         """Add these labels' part to edges[b] of thresholds 1, ..., highest; at = 0 starts them.
 
         A bin's sum is that of `hist`, and of `sums` too unless it is `fresh` and holds nothing.
+        Edges of up to seven more thresholds are written; `marks` keeps every eighth running sum.
         Meanwhile the bytes of `ahead` that these `examples` will need are brought near: of a few
         examples each is a cache miss, and the sweep has no use for the memory.
         """
         whole, whole2 = load(base, at, lanes), load(base, at + lanes if second else at, rest)
         below, below2 = fill(whole, 0.0), fill(whole2, 0.0)
-        twice, twice2 = fill(whole, -2.0), fill(whole2, -2.0)
-        share = 0 if at else -(-examples.size // highest)
-        for b in range(highest):
-            h = at * N_BINS + b * stride
-            below = add(below, widen(load(hist, h, lanes)))
-            if not fresh:
-                below = add(below, load(sums, h, lanes))
-            edge = total(magnitude(add(whole, multiply(twice, below))))
+        share = 0 if at else LANES * (-(-examples.size // highest))
+        soon = 0
+        for b in range(0, highest, LANES):
+            h, mark = at * N_BINS + b * stride, at * N_MARKS + b // LANES * stride
+            store(marks, mark, below)
+            edge, below = eight_edges(hist, sums, fresh, h, stride, whole, below)
             if second:
-                below2 = add(below2, widen(load(hist, h + lanes, rest)))
-                if not fresh:
-                    below2 = add(below2, load(sums, h + lanes, rest))
-                edge += total(magnitude(add(whole2, multiply(twice2, below2))))
-            edges[b + 1] = edge + edges[b + 1] if at else edge
-            for t in range(b * share, min((b + 1) * share, examples.size)):
+                store(marks, mark + lanes, below2)
+                h += lanes
+                edge2, below2 = eight_edges(hist, sums, fresh, h, stride, whole2, below2)
+                edge = add(edge, edge2)
+            store(edges, b + 1, add(edge, load(edges, b + 1, LANES)) if at else edge)
+            for t in range(soon, min(soon + share, examples.size)):
                 prefetch(ahead, examples[t])
+            soon += share
 
     @kernel
     def add_below(
-        hist: Floats, sums: Doubles, fresh: bool, threshold: int, at: int, found: Doubles
+        hist: Floats,
+        sums: Doubles,
+        fresh: bool,
+        threshold: int,
+        at: int,
+        marks: Doubles,
+        found: Doubles,
     ) -> None:
         """Write to `found` the labels' sums over the bins below `threshold`, bits as in `sweep`."""
-        below = fill(load(found, at, lanes), 0.0)
-        below2 = fill(load(found, at, rest), 0.0)
-        for b in range(threshold):
+        first = threshold // LANES
+        below = load(marks, at * N_MARKS + first * stride, stride)
+        for b in range(first * LANES, threshold):
             h = at * N_BINS + b * stride
-            below = add(below, widen(load(hist, h, lanes)))
+            below = add(below, widen(load(hist, h, stride)))
             if not fresh:
-                below = add(below, load(sums, h, lanes))
-            if second:
-                below2 = add(below2, widen(load(hist, h + lanes, rest)))
-                if not fresh:
-                    below2 = add(below2, load(sums, h + lanes, rest))
+                below = add(below, load(sums, h, stride))
         store(found, at, below)
-        if second:
-            store(found, at + lanes, below2)
 
     @kernel
     def flush(hist: Floats, sums: Doubles, most: int, at: int) -> None:
         """Move the first `most` bins of a float32 histogram to its float64 sums."""
         for h in range(at * N_BINS, at * N_BINS + most * stride, stride):
-            value = load(hist, h, lanes)
+            value = load(hist, h, stride)
             add_into(sums, h, widen(value))
             store(hist, h, fill(value, np.float32(0.0)))
-            if second:
-                few = load(hist, h + lanes, rest)
-                add_into(sums, h + lanes, widen(few))
-                store(hist, h + lanes, fill(few, np.float32(0.0)))
 
     @kernel
     def top_bin(hist: Floats, sums: Doubles, fresh: bool, b: int, at: int, least: int) -> int:
         """The highest bin down from b whose sums are not all 0, or `least`."""
         while b > least:
             h = at * N_BINS + b * stride
-            if not is_zero(load(hist, h, lanes)) or not (fresh or is_zero(load(sums, h, lanes))):
+            if not is_zero(load(hist, h, stride)):
                 return b
-            if second:
-                h += lanes
-                if not is_zero(load(hist, h, rest)) or not (fresh or is_zero(load(sums, h, rest))):
-                    return b
+            if not fresh and not is_zero(load(sums, h, stride)):
+                return b
             b -= 1
         return least
 
-    all_one, all_two, all_group = _fill(lanes, more, width, step, False)
-    some_one, some_two, some_group = _fill(lanes, more, width, step, True)
+    fill_all = _fill(lanes, more, width, step, False, False)
+    fill_some = _fill(lanes, more, width, step, True, False)
+    fill_few = _fill(lanes, more, width, step, True, True)
 
     @kernel
     def fill_in(
-        bins: Bytes,
-        features: Ints,
-        q: int,
-        group: int,
-        examples: Ints,
-        rows: Floats,
-        place: Ints,
-        hist: Floats,
+        bins: Bytes, features: Ints, examples: Ints, rows: Floats, place: Ints, hist: Floats
     ) -> None:
-        """Add rows to the histograms of `group` features from q on; `place` as in `_fill`."""
-        if examples.size:
-            if group == GROUP:
-                some_group(bins, features, q, examples, rows, place, hist)
-            elif group == 2:
-                some_two(bins, features, q, examples, rows, place, hist)
-            else:
-                some_one(bins, features, q, examples, rows, place, hist)
-        elif group == GROUP:
-            all_group(bins, features, q, examples, rows, place, hist)
-        elif group == 2:
-            all_two(bins, features, q, examples, rows, place, hist)
+        if place[6] and place[5] == GROUP:
+            fill_few(bins, features, examples, rows, place, hist)
+        elif examples.size:
+            fill_some(bins, features, examples, rows, place, hist)
         else:
-            all_one(bins, features, q, examples, rows, place, hist)
+            fill_all(bins, features, examples, rows, place, hist)
 
-    return _Pair(fill_in, flush, top_bin, sweep, add_below)
+    return fill_in, flush, top_bin, sweep, add_below
 
 
 @functools.cache
@@ -315,6 +295,27 @@ def search_kernel(blocks: int, tail: int) -> Any:
         return highest
 
     @kernel
+    def first_near(edges: Doubles, highest: int, tie: float) -> int:
+        """The first of edges[1], ..., edges[highest] within `tie` of the largest."""
+        end = (highest + LANES - 1) // LANES * LANES + 1
+        for b in range(highest + 1, end):
+            edges[b] = 0.0
+        largest = load(edges, 1, LANES)
+        for b in range(1 + LANES, end, LANES):
+            largest = at_least(load(edges, b, LANES), largest)
+        store(edges, end, largest)
+        least = 0.0
+        for b in range(end, end + LANES):
+            least = max(least, edges[b])
+        least -= tie
+        b = 1
+        while count_below(load(edges, b, LANES), least) == LANES:
+            b += LANES
+        while edges[b] < least:
+            b += 1
+        return b
+
+    @kernel
     def search(
         bins: Bytes,
         features: Ints,
@@ -341,8 +342,8 @@ def search_kernel(blocks: int, tail: int) -> Any:
         they move to sums float64, each GROUP * histogram_size. Writes thresholds int64 (Q,), votes
         int8 (Q, K), edges float64 (Q,), times `scale` and at most 1. O(Q T P / 8).
         """
-        room, place = np.empty(N_BINS + width, np.float64), np.empty(4, np.int64)
-        scratch, below = room[:N_BINS], room[N_BINS:]
+        scratch, place = np.empty(N_BINS + 1 + LANES), np.empty(7, np.int64)
+        marks, below = np.empty(N_MARKS * 2 * LANES * (n_pairs + 1)), np.empty(width + 2 * LANES)
         n_features, n = features.size, rows.size // width
         soon = examples[: examples.size if n <= FEW else 0]
         q = ZERO
@@ -358,12 +359,14 @@ def search_kernel(blocks: int, tail: int) -> Any:
                 sums[h] = 0.0
             for first in range(0, n, chunk):
                 place[0], place[1], place[2] = first, min(n, first + chunk), start
+                place[4], place[5], place[6] = q, group, 0 < examples.size <= NEAR
                 for at in range(0, rest_at, 2 * LANES):
                     place[3] = at
-                    fill_in(bins, features, q, group, examples, rows, place, hist)
+                    fill_in(bins, features, examples, rows, place, hist)
+                    place[6] = 0
                 if has_rest:
                     place[3] = rest_at
-                    fill_rest(bins, features, q, group, examples, rows, place, hist)
+                    fill_rest(bins, features, examples, rows, place, hist)
                 for g in range(group if place[1] < n else 0):
                     now, mine = hist[g * size : (g + 1) * size], sums[g * size : (g + 1) * size]
                     for at in range(0, rest_at, 2 * LANES):
@@ -376,19 +379,16 @@ def search_kernel(blocks: int, tail: int) -> Any:
                 highest = last_bin(column, start, examples, n, now, mine, fresh, most)
                 ahead = bins[features[min(q + group + g, n_features - 1)]]
                 for at in range(0, rest_at, 2 * LANES):
-                    sweep(now, mine, fresh, highest, base, at, scratch, ahead, soon)
+                    sweep(now, mine, fresh, highest, base, at, scratch, marks, ahead, soon)
                 if has_rest:
-                    sweep_rest(now, mine, fresh, highest, base, rest_at, scratch, ahead, soon)
-                most_edge = scratch[1]
-                for b in range(2, highest + 1):
-                    most_edge = scratch[b] if scratch[b] > most_edge else most_edge
-                best = 1
-                while scratch[best] < most_edge - tie:
-                    best += 1
+                    sweep_rest(
+                        now, mine, fresh, highest, base, rest_at, scratch, marks, ahead, soon
+                    )
+                best = first_near(scratch, highest, tie)
                 for at in range(0, rest_at, 2 * LANES):
-                    add_below(now, mine, fresh, best, at, below)
+                    add_below(now, mine, fresh, best, at, marks, below)
                 if has_rest:
-                    add_rest_below(now, mine, fresh, best, rest_at, below)
+                    add_rest_below(now, mine, fresh, best, rest_at, marks, below)
                 thresholds[q + g] = best
                 edges[q + g] = min(scratch[best] * scale, 1.0)
                 for label in range(votes.shape[1]):

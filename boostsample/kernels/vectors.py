@@ -4,7 +4,7 @@ numba cannot prove that a histogram and the weights do not overlap, so a plain l
 labels stays scalar and costs about five times as much. A vector has 1, 2, 4, 8 or 16 lanes, a
 compile-time constant, of float32 (weights) or float64 (sums over all examples). Every operation
 has one fixed order, so the bits are the same on every processor. Under NUMBA_DISABLE_JIT=1 a
-vector is a NumPy array and each operation is its one-line twin below.
+vector is a NumPy array and each operation is its twin, below or in `vector_twins`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from numba.core import config
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
 
+from boostsample.kernels import vector_twins as twins
+
 #: Labels in one full vector.
-LANES = 8
+LANES = twins.LANES
 
 
 class Vector(types.Type):  # type: ignore[misc]  # numba ships no annotations
@@ -236,23 +238,75 @@ def _total(typing: Any, a: Any) -> Any:
     return scalar(a), codegen
 
 
+def _folded(builder: Any, one: Any, other: Any, size: int) -> Any:
+    """What `paired` says, of two LLVM vectors."""
+
+    def lanes(chosen: list[int]) -> Any:
+        places = ir.Constant(ir.VectorType(ir.IntType(32), len(chosen)), chosen)
+        return builder.shuffle_vector(one, other, places)
+
+    every, half = list(range(2 * one.type.count)), size // 2
+    if one.type.count < LANES:
+        return lanes(every)
+    low = lanes([i for i in every if i % size < half])
+    return builder.fadd(low, lanes([i for i in every if i % size >= half]))
+
+
 @intrinsic(prefer_literal=True)
 def _paired(typing: Any, a: Any, b: Any, size: Any) -> Any:
-    folds = a.lanes == LANES
-    result = a if folds else Vector(2 * a.lanes, a.bits)
+    result = a if a.lanes == LANES else Vector(2 * a.lanes, a.bits)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        def lanes(chosen: list[int]) -> Any:
-            places = ir.Constant(ir.VectorType(ir.IntType(32), len(chosen)), chosen)
-            return builder.shuffle_vector(args[0], args[1], places)
-
-        every, half = range(2 * a.lanes), size.literal_value // 2
-        if not folds:
-            return lanes(list(every))
-        low = lanes([i for i in every if i % (2 * half) < half])
-        return builder.fadd(low, lanes([i for i in every if i % (2 * half) >= half]))
+        return _folded(builder, args[0], args[1], size.literal_value)
 
     return result(a, b, size), codegen
+
+
+@intrinsic(prefer_literal=True)
+def _eight_edges(
+    typing: Any, hist: Any, sums: Any, fresh: Any, at: Any, stride: Any, whole: Any, below: Any
+) -> Any:
+    kind, narrow = _llvm(below), _llvm(Vector(below.lanes, 32))
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        def bin_of(array: int, b: int, vector: Any) -> Any:
+            data = context.make_array(sig.args[array])(context, builder, args[array]).data
+            start = context.cast(builder, args[3], sig.args[3], types.intp)
+            place = builder.add(start, ir.Constant(start.type, b * stride.literal_value))
+            address = builder.bitcast(builder.gep(data, [place]), vector.as_pointer())
+            return builder.load(address, align=sig.args[array].dtype.bitwidth // 8)
+
+        def edges(with_sums: bool) -> tuple[Any, Any]:
+            value, sizes, size = args[6], [], below.lanes
+            for b in range(LANES):
+                value = builder.fadd(value, builder.fpext(bin_of(0, b, narrow), kind))
+                if with_sums:
+                    value = builder.fadd(value, bin_of(1, b, kind))
+                part = builder.fmul(_constant(below, -2.0), value)
+                sizes.append(_fabs(builder, builder.fadd(args[5], part), below))
+            while len(sizes) > 1:
+                folds = sizes[0].type.count == LANES
+                sizes = [
+                    _folded(builder, *two, size)
+                    for two in zip(sizes[::2], sizes[1::2], strict=True)
+                ]
+                size = size // 2 if folds else size
+            return sizes[0], value
+
+        with builder.if_else(args[2]) as (then, otherwise):
+            with then:
+                plain, ends = edges(False), builder.basic_block
+            with otherwise:
+                summed, other_ends = edges(True), builder.basic_block
+        both = []
+        for one, other in zip(plain, summed, strict=True):
+            both.append(builder.phi(one.type))
+            both[-1].add_incoming(one, ends)
+            both[-1].add_incoming(other, other_ends)
+        return context.make_tuple(builder, sig.return_type, both)
+
+    pair = types.Tuple((Vector(LANES, 64), below))
+    return pair(hist, sums, fresh, at, stride, whole, below), codegen
 
 
 @intrinsic
@@ -272,50 +326,19 @@ def _running(typing: Any, a: Any) -> Any:
     return a(a), codegen
 
 
-@intrinsic
-def _count_up_to(typing: Any, a: Any, limit: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        lane = types.float32 if a.bits == 32 else types.float64
-        most = _broadcast(builder, context.cast(builder, args[1], limit, lane), a)
-        bits = builder.bitcast(builder.fcmp_ordered("<=", args[0], most), ir.IntType(a.lanes))
-        return builder.ctpop(builder.zext(bits, ir.IntType(64)))
+def _counting(comparison: str) -> Any:
+    @intrinsic
+    def _count(typing: Any, a: Any, limit: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            lane = types.float32 if a.bits == 32 else types.float64
+            most = _broadcast(builder, context.cast(builder, args[1], limit, lane), a)
+            lanes = builder.fcmp_ordered(comparison, args[0], most)
+            bits = builder.bitcast(lanes, ir.IntType(a.lanes))
+            return builder.ctpop(builder.zext(bits, ir.IntType(64)))
 
-    return types.int64(a, limit), codegen
+        return types.int64(a, limit), codegen
 
-
-def _running_twin(a: Any) -> Any:
-    distance = 1
-    while distance < a.size:
-        a = a + np.concatenate([np.zeros(distance, a.dtype), a[:-distance]])
-        distance *= 2
-    return a
-
-
-def _total_twin(a: Any) -> Any:
-    while a.size > 1:
-        a = a[: a.size // 2] + a[a.size // 2 :]
-    return a[0]
-
-
-def _paired_twin(a: Any, b: Any, size: int) -> Any:
-    both = np.concatenate([a, b])
-    if a.size < LANES:
-        return both
-    halves = both.reshape(-1, 2, size // 2)
-    return (halves[:, 0] + halves[:, 1]).ravel()
-
-
-def _fused_twin(a: Any, b: Any, c: Any) -> Any:
-    wide = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
-    return wide.astype(a.dtype)
-
-
-def _add_into_twin(array: Any, start: int, vector: Any) -> None:
-    array[start : start + vector.size] += vector
-
-
-def _store_twin(array: Any, start: int, vector: Any) -> None:
-    array[start : start + vector.size] = vector
+    return _count
 
 
 _COMPILED = not vars(config)["DISABLE_JIT"]
@@ -323,9 +346,9 @@ _COMPILED = not vars(config)["DISABLE_JIT"]
 #: load(array, start, lanes): `lanes` numbers of the flat `array` from `start` on.
 load: Any = _load if _COMPILED else lambda array, start, lanes: array[start : start + lanes].copy()
 #: store(array, start, vector): write them back.
-store: Any = _store if _COMPILED else _store_twin
+store: Any = _store if _COMPILED else twins.store
 #: add_into(array, start, vector): array[start:] += vector.
-add_into: Any = _add_into if _COMPILED else _add_into_twin
+add_into: Any = _add_into if _COMPILED else twins.add_into
 #: prefetch(array, start): have array[start] brought into the second cache, to be read soon; the
 #: first one has few requests under way at a time, which histograms need.
 prefetch: Any = _prefetch if _COMPILED else lambda array, start: None
@@ -333,7 +356,7 @@ prefetch: Any = _prefetch if _COMPILED else lambda array, start: None
 add: Any = _add if _COMPILED else lambda a, b: a + b
 multiply: Any = _multiply if _COMPILED else lambda a, b: a * b
 #: fused(a, b, c): a * b + c of float32 lanes, rounded once.
-fused: Any = _fused if _COMPILED else _fused_twin
+fused: Any = _fused if _COMPILED else twins.fused
 #: fill(like, value): every lane is `value`.
 fill: Any = _fill if _COMPILED else lambda like, value: np.full_like(like, value)
 #: magnitude(a): absolute values.
@@ -349,13 +372,20 @@ is_zero: Any = _is_zero if _COMPILED else lambda a: not a.any()
 #: widen(a): float32 lanes as float64.
 widen: Any = _widen if _COMPILED else lambda a: a.astype(np.float64)
 #: total(a): the sum of the lanes, halves added to halves.
-total: Any = _total if _COMPILED else _total_twin
+total: Any = _total if _COMPILED else twins.total
 #: paired(a, b, size): the lanes of both, and where these are too many, groups of `size` in them, as
 #: halves added to halves. Eight vectors become one of their totals: size 8, 4, 2 in three steps.
-paired: Any = _paired if _COMPILED else _paired_twin
+paired: Any = _paired if _COMPILED else twins.paired
 #: running(a): each lane plus all before it, in the order of doubling distances.
-running: Any = _running if _COMPILED else _running_twin
-#: count_up_to(a, limit): how many lanes are at most `limit`.
+running: Any = _running if _COMPILED else twins.running
+#: eight_edges(hist, sums, fresh, at, stride, whole, below): eight bins, `stride` apart from number
+#: `at` of `hist` on, and unless `fresh` of `sums`, are added to `below` one after another; the
+#: totals of |whole - 2 below| after each of them, and `below` after the last.
+eight_edges: Any = _eight_edges if _COMPILED else twins.eight_edges
+#: count_up_to(a, limit), count_below(a, limit): how many lanes are at most, or below, `limit`.
 count_up_to: Any = (
-    _count_up_to if _COMPILED else lambda a, limit: int(np.sum(a <= a.dtype.type(limit)))
+    _counting("<=") if _COMPILED else lambda a, limit: int(np.sum(a <= a.dtype.type(limit)))
+)
+count_below: Any = (
+    _counting("<") if _COMPILED else lambda a, limit: int(np.sum(a < a.dtype.type(limit)))
 )

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.search import GROUP, N_BINS, histogram_size, search_kernel
+from boostsample.kernels.search import FEW, GROUP, N_BINS, NEAR, histogram_size, search_kernel
 from boostsample.kernels.vectors import LANES
 from boostsample.weights import in_planes, vectors_of
 from tests import naive
@@ -129,6 +129,19 @@ def test_search_reads_the_examples_that_are_named(n_labels: int) -> None:
     check_search(bins, weights, start=13)
     check_search(bins, weights, examples=rng.permutation(30)[:9].astype(np.int32))
     check_search(bins, weights, examples=np.full(9, 29, np.int32))
+
+
+@pytest.mark.parametrize("n", [FEW, FEW + 1, NEAR, NEAR + 1] if COMPILED else [40])
+def test_rows_are_searched_alike_however_their_bins_are_fetched(n: int) -> None:
+    rng = np.random.default_rng(n)
+    bins = rng.integers(0, 255, (13, 2 * n)).astype(np.uint8)
+    weights = rng.normal(size=(n, 17)).astype(np.float32)
+    examples = np.sort(rng.permutation(2 * n)[:n]).astype(np.int32)
+    features = rng.permutation(13)
+    named = run_search(bins, features, weights, examples=examples)
+    moved = run_search(np.ascontiguousarray(bins[:, examples]), features, weights)
+    for one, other in zip(named, moved, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_search_takes_the_features_that_are_named() -> None:

@@ -16,7 +16,9 @@ from boostsample.kernels.vectors import (
     add_into,
     at_least,
     choose,
+    count_below,
     count_up_to,
+    eight_edges,
     fill,
     fused,
     is_zero,
@@ -140,18 +142,47 @@ def test_eight_vectors_become_their_totals(lanes: int) -> None:
     assert sums.tolist() == [naive_total(row) for row in a]
 
 
+@pytest.mark.parametrize("lanes", LANES)
+def test_edges_at_eight_thresholds(lanes: int) -> None:
+    stride, at = 16, 5
+
+    @kernel_for(lanes)
+    def run(hist: Any, sums: Any, fresh: bool, ends: Any, edges: Any) -> None:
+        whole, below = load(ends, 0, lanes), load(ends, lanes, lanes)
+        edge, last = eight_edges(hist, sums, fresh, at, stride, whole, below)
+        store(edges, 0, edge)
+        store(ends, lanes, last)
+
+    rng = np.random.default_rng(lanes)
+    hist = rng.normal(size=at + 8 * stride).astype(np.float32)
+    sums = rng.normal(size=hist.size)
+    start = rng.normal(size=2 * lanes)
+    for fresh in (True, False):
+        ends, edges, below, want = start.copy(), np.empty(8), start[lanes:], []
+        for b in range(8):
+            mine = slice(at + b * stride, at + b * stride + lanes)
+            below = below + hist[mine].astype(np.float64)
+            if not fresh:
+                below = below + sums[mine]
+            want.append(naive_total(np.abs(start[:lanes] - 2.0 * below)))
+        run(hist, np.empty(0) if fresh else sums, fresh, ends, edges)
+        assert edges.tolist() == want
+        np.testing.assert_array_equal(ends, [*start[:lanes], *below])
+
+
 @pytest.mark.parametrize("lanes", [*LANES, 16])
 def test_running_sums_and_counts(lanes: int) -> None:
     @kernel_for(lanes)
-    def run(a: Any, limit: float, sums: Any) -> int:
+    def run(a: Any, limit: float, sums: Any) -> tuple[int, int]:
         value = running(load(a, 0, lanes))
         store(sums, 0, value)
-        return int(count_up_to(value, limit))
+        return count_up_to(value, limit), count_below(value, limit)
 
     a = np.random.default_rng(lanes).integers(0, 9, lanes).astype(np.float32)  # sums are exact
     want, got = np.cumsum(a), np.empty(lanes, np.float32)
     for limit in (-1.0, 0.0, float(want[0]), float(want[lanes // 2]), float(want[-1]), np.inf):
-        assert run(a, limit, got) == np.sum(want <= np.float32(limit))
+        counts = int(np.sum(want <= limit)), int(np.sum(want < limit))
+        assert run(a, limit, got) == counts
         np.testing.assert_array_equal(got, want)
     wide = np.arange(lanes, dtype=np.float64)  # numbers of 64 bits are counted as they are
 

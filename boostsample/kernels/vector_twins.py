@@ -1,0 +1,66 @@
+"""What the operations of `vectors` do that take more than a line of NumPy.
+
+They stand in for them under NUMBA_DISABLE_JIT=1, and say what tests hold the compiled ones to.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+#: Labels in one full vector.
+LANES = 8
+
+
+def running(a: Any) -> Any:
+    """Each lane plus all before it, by doubling distances."""
+    distance = 1
+    while distance < a.size:
+        a = a + np.concatenate([np.zeros(distance, a.dtype), a[:-distance]])
+        distance *= 2
+    return a
+
+
+def total(a: Any) -> Any:
+    """The sum of the lanes, halves added to halves."""
+    while a.size > 1:
+        a = a[: a.size // 2] + a[a.size // 2 :]
+    return a[0]
+
+
+def paired(a: Any, b: Any, size: int) -> Any:
+    """The lanes of both, or groups of `size` of them as halves added to halves."""
+    both = np.concatenate([a, b])
+    if a.size < LANES:
+        return both
+    halves = both.reshape(-1, 2, size // 2)
+    return (halves[:, 0] + halves[:, 1]).ravel()
+
+
+def eight_edges(
+    hist: Any, sums: Any, fresh: bool, at: int, stride: int, whole: Any, below: Any
+) -> Any:
+    """Edges at the next eight thresholds, and the sum below the last of them."""
+    edges = []
+    for start in range(at, at + LANES * stride, stride):
+        below = below + hist[start : start + below.size].astype(np.float64)
+        below = below if fresh else below + sums[start : start + below.size]
+        edges.append(total(np.abs(whole - 2.0 * below)))
+    return np.array(edges), below
+
+
+def fused(a: Any, b: Any, c: Any) -> Any:
+    """The sum a * b + c, rounded once."""
+    wide = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
+    return wide.astype(a.dtype)
+
+
+def add_into(array: Any, start: int, vector: Any) -> None:
+    """array[start:] += vector."""
+    array[start : start + vector.size] += vector
+
+
+def store(array: Any, start: int, vector: Any) -> None:
+    """array[start:] = vector."""
+    array[start : start + vector.size] = vector
