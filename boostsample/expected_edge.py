@@ -370,15 +370,19 @@ def _stack(mixtures: Sequence[Mixture], unit_noise: float | None) -> tuple[Array
     """(K, 3, J) parameters, filled up with empty components, and (K, J) noise v."""
     if len(mixtures) == 0:
         raise SettingError("mixtures must hold at least 1 mixture, got 0")
-    n_components = max(mixture.n_components for mixture in mixtures)
-    models = np.zeros((len(mixtures), 3, n_components))
-    for k, mixture in enumerate(mixtures):
-        models[k, :, : mixture.n_components] = mixture.parameters
+    each = [mixture.parameters for mixture in mixtures]
+    lengths = [parameters.shape[1] for parameters in each]
+    if min(lengths) == max(lengths):
+        models = np.array(each)
+    else:
+        models = np.zeros((len(each), 3, max(lengths)))
+        for model, parameters, length in zip(models, each, lengths, strict=True):
+            model[:, :length] = parameters
     if unit_noise is None:
         return models, np.maximum(1.0 - models[:, 1] ** 2, 0.0)
     if not 0 <= unit_noise < math.inf:
         raise SettingError(f"unit_noise must be at least 0 and finite, got {unit_noise}")
-    return models, np.full((len(mixtures), n_components), float(unit_noise))
+    return models, np.full(models[:, 1].shape, float(unit_noise))
 
 
 def _inverse(n_examples: float) -> float:

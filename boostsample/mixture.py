@@ -81,19 +81,15 @@ class Mixture:
             raise SettingError(f"variances must not be negative, got {parameters[2].tolist()}")
         if abs(parameters[0].sum() - 1.0) > 1e-12:
             parameters[0] /= parameters[0].sum()
-        self._set(parameters, float("nan"), 0)
-
-    def _set(self, parameters: Array, log_likelihood: float, n_iterations: int) -> None:
         parameters.flags.writeable = False
-        self.parameters = parameters
-        self.log_likelihood = log_likelihood
-        self.n_iterations = n_iterations
+        self.parameters, self.log_likelihood, self.n_iterations = parameters, float("nan"), 0
 
     @classmethod
-    def _fitted(cls, parameters: Array, log_likelihood: float, n_iterations: int) -> Mixture:
-        """A mixture from a kernel; it needs no checks, which cost more than the fit."""
+    def _fitted(cls, parameters: Array, log_likelihood: float, n_iterations: float) -> Mixture:
+        """A mixture from a kernel, read-only; it needs no checks, which cost more than the fit."""
         mixture = cls.__new__(cls)
-        mixture._set(parameters, log_likelihood, n_iterations)
+        mixture.parameters, mixture.log_likelihood = parameters, log_likelihood
+        mixture.n_iterations = int(n_iterations)
         return mixture
 
     @property
@@ -307,9 +303,10 @@ def fit_mixtures(
             f"noise_variance must be a number or have an entry for each of {n_sets} sets, "
             f"got {len(noises)}"
         )
-    plain = weights is None and all(isinstance(noise, NUMBER) for noise in noises)
-    data, first = _plain(edges, noises) if plain else _weighted(edges, weights, noises)
-    each = (data[3, first[:-1]] if plain else data[3]).tolist()
+    known = [float(noise) for noise in noises if isinstance(noise, NUMBER)]
+    plain = weights is None and len(known) == n_sets
+    data, first = _plain(edges, known) if plain else _weighted(edges, weights, noises)
+    each = known if plain else data[3].tolist()
     if not all(0 <= noise < np.inf for noise in each):
         raise SettingError("noise_variance must be at least 0 and finite")
     warm = np.zeros(n_sets, np.bool_)
@@ -334,33 +331,37 @@ def fit_mixtures(
         models,
         fits,
     )
-    return [
-        Mixture._fitted(models[i].copy(), float(fits[i, 0]), int(fits[i, 1])) for i in range(n_sets)
-    ]
+    models.flags.writeable = False
+    return [Mixture._fitted(*each) for each in zip(models, *fits.T.tolist(), strict=True)]
 
 
-def _plain(edges: Sequence[ArrayLike], noises: Sequence[ArrayLike]) -> tuple[Array, Counts]:
-    """What the kernel reads: (4, n) sorted edges, zeros, weights, noise; where sets begin and end.
-
-    `_weighted` would do, but its checks of every set cost as much as the fits.
-    """
+def _plain(edges: Sequence[ArrayLike], noises: Sequence[float]) -> tuple[Array, Counts]:
+    """What `_weighted` gives for weights of 1; its checks of every set cost as much as the fits."""
     sets = [_vector(each) for each in edges]
-    first = np.array([0, *accumulate(values.size for values in sets)], np.int64)
+    sizes = [values.size for values in sets]
+    first = np.array([0, *accumulate(sizes)], np.int64)
     data = np.zeros((4, first[-1]))
-    np.concatenate(sets, out=data[0])
-    if not np.isfinite(data[0]).all():
+    values = np.concatenate(sets, out=data[0])
+    if not (np.isfinite(np.add.reduce(values)) or np.isfinite(values).all()):
         raise DataError(NOT_FINITE)
     data[2] = 1.0
-    for (begin, end), noise in zip(pairwise(first.tolist()), noises, strict=True):
-        data[0, begin:end].sort()
-        data[3, begin:end] = noise
+    if min(sizes) == max(sizes):
+        values.reshape(len(sizes), -1).sort(axis=1)
+    else:
+        for begin, end in pairwise(first.tolist()):
+            values[begin:end].sort()
+    if any(noises):
+        data[3] = np.repeat(noises, sizes)
     return data, first
 
 
 def _weighted(
     edges: Sequence[ArrayLike], weights: Sequence[ArrayLike] | None, noises: Sequence[ArrayLike]
 ) -> tuple[Array, Counts]:
-    """The same with weights and a noise for each edge; edges of weight 0 are dropped."""
+    """What the kernel reads: (4, n) sorted edges, zeros, weights, noise; where sets begin and end.
+
+    Edges of weight 0 are dropped.
+    """
     parts = []
     for i, each in enumerate(edges):
         values = _edges(each)

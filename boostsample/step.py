@@ -242,7 +242,9 @@ class Step:
                 f"of {wanted.dtype}; pass at least one integer"
             )
         wanted = wanted.astype(np.int64, copy=False)
-        if wanted.view(np.uint64).max() >= self.n_features:  # a negative one is huge there
+        if (
+            np.maximum.reduce(wanted.view(np.uint64)) >= self.n_features
+        ):  # a negative one is huge there
             wrong = wanted[(wanted < 0) | (wanted >= self.n_features)][0]
             raise SettingError(
                 f"features must be between 0 and {self.n_features - 1}, got {wrong}; "

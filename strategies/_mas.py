@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import unknown
+from boostsample.kernels.members import draw_different
 from boostsample.mixture import Mixture, fit_mixtures, sampling_variance
 from boostsample.sampling import known_scheme
 from boostsample.step import Step
@@ -119,46 +121,39 @@ def draw_members(
 ) -> NDArray[np.int64]:
     """Different features of each family: as one call of `FamilyInfo.sample` after another gives.
 
-    A call costs 10 to 20 us, which for ten families is longer than planning. NumPy follows Floyd's
-    algorithm where the family is no larger than _FLOYD, so that its numbers can be drawn at once:
-    one in 0, ..., j for each j from size - n to size - 1; one that came before stands for j.
+    A call costs 10 to 40 us, which for ten families is longer than planning. NumPy follows Floyd's
+    algorithm where the family is no larger than _FLOYD, and so does the kernel.
     """
     families, counts = tuple(families), tuple(counts)
-    if any(n >= family.size for family, n in zip(families, counts, strict=True)) or (
-        max(family.size for family in families) > _FLOYD
-    ):
+    places = _places(families, counts)
+    if places is None:
         return np.concatenate(
             [family.sample(n, rng) for family, n in zip(families, counts, strict=True)]
         )
-    tops, first = _places(families, counts)
-    members = rng.integers(0, tops, endpoint=True)
-    numbers = members.tolist()
-    end = 0
-    for family, n in zip(families, counts, strict=True):
-        begin, end = end, end + n
-        mine = numbers[begin:end]
-        if len(set(mine)) < n:
-            members[begin:end] = _distinct(mine, family.size - n)
-    return members + first
+    members = np.empty(sum(counts), np.int64)
+    function, state = _addresses(rng.bit_generator)
+    with rng.bit_generator.lock:
+        draw_different(function, state, *places, members)
+    return members
 
 
 @lru_cache(maxsize=256)
 def _places(
     families: tuple[FamilyInfo, ...], counts: tuple[int, ...]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The j of each number to be drawn, and the first feature of its family."""
-    each = list(zip(families, counts, strict=True))
-    tops = [np.arange(family.size - n, family.size) for family, n in each]
-    first = np.repeat([family.first for family in families], counts)
-    return np.concatenate(tops), first
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+    """Sizes, counts and first features; None where NumPy does not follow Floyd's algorithm."""
+    sizes = np.array([family.size for family in families])
+    if sizes.max() > _FLOYD or np.any(np.array(counts) >= sizes):
+        return None
+    return sizes, np.array(counts), np.array([family.first for family in families])
 
 
-def _distinct(numbers: Sequence[int], first: int) -> list[int]:
-    """Floyd's algorithm: the number at place k, or first + k where it came before."""
-    chosen: dict[int, None] = {}  # in their order
-    for j, number in enumerate(numbers, first):
-        chosen[j if number in chosen else number] = None
-    return list(chosen)
+@lru_cache(maxsize=16)
+def _addresses(generator: np.random.BitGenerator) -> tuple[int, int]:
+    """Where the function is that draws 32 bits, and what it changes."""
+    functions = generator.ctypes
+    address = ctypes.cast(functions.next_uint32, ctypes.c_void_p).value
+    return address or 0, functions.state_address
 
 
 def probing_search(step: Step) -> tuple[Stumps, int, bool]:

@@ -14,7 +14,13 @@ import numpy as np
 
 from boostsample.expected_edge import plan_family
 from boostsample.step import Step
-from boostsample.strategies._mas import beliefs, check_settings, model_families, probe
+from boostsample.strategies._mas import (
+    beliefs,
+    check_settings,
+    draw_members,
+    model_families,
+    probe,
+)
 from boostsample.strategy import Pool, Strategy, Stump
 
 __all__ = ["MAS1Q"]
@@ -56,5 +62,5 @@ class MAS1Q(Strategy):
             planned = plan_family(models, sizes, step.n_examples, step.remaining)
             family, q, t = planned.family, planned.n_features, planned.n_examples
             beliefs(step, q, t, planned.edge, models, family_expected_edge=planned.edges)
-        features = step.families[family].sample(q, step.rng)
+        features = draw_members(step.families[family : family + 1], [q], step.rng)
         return step.search(features, step.draw(t, self.scheme)).best()

@@ -137,7 +137,7 @@ def _quantile_below(tail: float) -> float:
 
 @kernel
 def _shapes(models: Array, unit_noise: Array, inverse: float, shapes: Array) -> None:
-    """Write tau_j and s_j^2/tau_j of (K, 3, J) models with (K, J) noise to shapes (2, K, J)."""
+    """Write tau_j and s_j^2/tau_j of (K, 3, J) models with (K, J) noise to shapes (4, K, J)."""
     for k in range(models.shape[0]):
         for j in range(models.shape[2]):
             variance = models[k, 2, j]
@@ -148,29 +148,37 @@ def _shapes(models: Array, unit_noise: Array, inverse: float, shapes: Array) -> 
 
 
 @kernel
-def _longer(values: Array) -> Array:
-    """A copy with as many places again; np.append takes numba half a second to compile."""
-    longer = np.empty(2 * values.size)
-    for i in range(values.size):
-        longer[i] = values[i]
+def _workspace(n_families: int, n_components: int) -> tuple[Array, Array]:
+    """Where one evaluation of e after another is made: shapes (4, K, J), and (2K + 5, nodes)."""
+    return np.empty((4, n_families, n_components)), np.empty((2 * n_families + 5, 16 * N_NODES))
+
+
+@kernel
+def _longer(table: Array) -> Array:
+    """A table for twice as many nodes, with these; np.append takes long to compile."""
+    longer = np.empty((table.shape[0], 2 * table.shape[1]))
+    for row in range(table.shape[0] - 2, table.shape[0]):
+        for i in range(table.shape[1]):
+            longer[row, i] = table[row, i]
     return longer
 
 
 @kernel
 def _nodes(
-    models: Array, scales: Array, counts: Counts, n_features: int, coarse: int
-) -> tuple[Array, Array]:
-    """Nodes and weights (n,) for the maximum over counts[k] features of each of K mixtures.
+    models: Array, shapes: Array, counts: Counts, n_features: int, coarse: int, table: Array
+) -> tuple[Array, int]:
+    """Write nodes and weights for the maximum over counts[k] features of each of K mixtures.
 
-    models: (K, 3, J), scales: (K, J), counts: (K,) read; families with a count of 0 get nodes too.
-    n_features: the total to be resolved, at least the sum of `counts`. n is a multiple of N_NODES.
+    models: (K, 3, J), counts: (K,) read; families with a count of 0 get nodes too. n_features: the
+    total to be resolved, at least the sum of `counts`. shapes: (4, K, J), the first read, the last
+    two written. Nodes go to the last row but one of `table`, weights to the last one, or to those
+    of a longer table; returns it and their number n, a multiple of N_NODES.
     """
+    scales, bottoms, tops = shapes[0], shapes[2], shapes[3]
     n_families, n_components = scales.shape
     width = (COARSE_PANEL if coarse else PANEL) / (1.0 + 0.06 * math.log(n_features + 1.0))
     log_tail = math.log(COARSE_TAIL if coarse else TAIL)
     log_top = log_tail - math.log(n_features)
-    bottoms = np.empty((n_families, n_components))
-    tops = np.empty((n_families, n_components))
     begin = 1e300
     end = -1e300
     cut = -1e300
@@ -191,8 +199,7 @@ def _nodes(
                 if share > rare:
                     cut = max(cut, mean + scale * _quantile_below(rare / share))
     at = max(begin, cut)
-    nodes = np.empty(16 * N_NODES)
-    weights = np.empty(16 * N_NODES)
+    nodes, weights = table[-2], table[-1]
     n = 0
     while at < end:
         stop = end
@@ -204,7 +211,8 @@ def _nodes(
                         limit = max(limit, bottoms[k, j])
                     stop = min(stop, limit)
         if n == nodes.size:
-            nodes, weights = _longer(nodes), _longer(weights)
+            table = _longer(table)
+            nodes, weights = table[-2], table[-1]
         middle = 0.5 * (at + stop)
         half = 0.5 * (stop - at)
         for i in range(N_NODES // 2):
@@ -214,49 +222,56 @@ def _nodes(
             weights[n + 8 + i] = half * GAUSS_WEIGHTS[i]
         n += N_NODES
         at = stop
-    return nodes[:n], weights[:n]
+    return table, n
 
 
 @kernel
-def _table(
-    models: Array, shapes: Array, nodes: Array, weights: Array, counts: Counts, table: Array
-) -> None:
+def _table(models: Array, shapes: Array, counts: Counts, n: int, table: Array) -> None:
     """Tabulate F_k, m_k and, for `counts`, the integrand of e in two factors at n nodes. O(K J n).
 
-    table: (2K + 3, n) written. Rows 0..K-1: F_k; K..2K-1: m_k; 2K: weight times prod_k F_k^Q_k;
-    2K + 1: sum_k Q_k m_k/F_k; the last is scratch.
+    table: (2K + 5, any), the first n columns of the last two rows read, the others written. Rows
+    0..K-1: F_k; K..2K-1: m_k; 2K: weight times prod_k F_k^Q_k; 2K + 1: sum_k Q_k m_k/F_k; 2K + 2 is
+    scratch; 2K + 3, 2K + 4: nodes and weights.
     """
     n_families = models.shape[0]
-    product = table[2 * n_families]
-    average = table[2 * n_families + 1]
-    scratch = table[2 * n_families + 2]
-    for i in range(nodes.size):  # a slice assignment from an array takes numba a second to compile
+    product, average = table[2 * n_families][:n], table[2 * n_families + 1][:n]
+    scratch, nodes, weights = table[-3][:n], table[-2][:n], table[-1][:n]
+    for i in range(n):  # a slice assignment from an array takes numba a second to compile
         product[i] = weights[i]
         average[i] = 0.0
     for k in range(n_families):
-        below = table[k]
-        moment = table[n_families + k]
+        below = table[k][:n]
+        moment = table[n_families + k][:n]
         _tails(nodes, models[k], shapes[0, k], shapes[1, k], below, moment)
-        for i in range(nodes.size):
+        for i in range(n):
             below[i] = max(1.0 - below[i], SMALLEST_F)
         if counts[k] > 0:
-            for i in range(nodes.size):
+            for i in range(n):
                 average[i] += counts[k] * (moment[i] / below[i])
                 scratch[i] = below[i]
             _raise(scratch, counts[k], product)
 
 
 @kernel
+def _evaluate(
+    models: Array, unit_noise: Array, counts: Counts, inverse: float, shapes: Array, table: Array
+) -> tuple[float, Array]:
+    """What `expected_edge` says, in a given `_workspace`; the table, or a longer one."""
+    row = 2 * models.shape[0]
+    _shapes(models, unit_noise, inverse, shapes)
+    table, n = _nodes(models, shapes, counts, counts.sum(), FINE, table)
+    _table(models, shapes, counts, n, table)
+    scratch = table[row + 2][:n]
+    scratch[:] = 0.0
+    return _dot(table[row][:n], table[row + 1][:n], scratch, scratch), table
+
+
+@kernel
 def expected_edge(models: Array, unit_noise: Array, counts: Counts, inverse: float) -> float:
     """e(Q_1..Q_K,T) to 1e-6; models (K, 3, J), noise (K, J), counts (K,) that are not all 0."""
-    n_families = models.shape[0]
-    shapes = np.empty((2, n_families, models.shape[2]))
-    _shapes(models, unit_noise, inverse, shapes)
-    nodes, weights = _nodes(models, shapes[0], counts, counts.sum(), FINE)
-    table = np.empty((2 * n_families + 3, nodes.size))
-    _table(models, shapes, nodes, weights, counts, table)
-    table[2 * n_families + 2] = 0.0
-    return _dot(table[-3], table[-2], table[-1], table[-1])
+    shapes, table = _workspace(models.shape[0], models.shape[2])
+    edge, _ = _evaluate(models, unit_noise, counts, inverse, shapes, table)
+    return edge
 
 
 @kernel
@@ -277,6 +292,7 @@ def best_pair(
     every fourth is tried, then the neighbours of the best. Ties go to the smaller Q.
     """
     count = np.empty(1, np.int64)
+    shapes, table = _workspace(1, models.shape[2])
     for k in range(models.shape[0]):
         model = models[k : k + 1]
         noise = unit_noise[k : k + 1]
@@ -293,7 +309,7 @@ def best_pair(
             for step in range(start, stop, stride):
                 i = min(step, last)
                 count[0] = n_features[k, i]
-                e = expected_edge(model, noise, count, inverse[k, i])
+                e, table = _evaluate(model, noise, count, inverse[k, i], shapes, table)
                 if e > top or (e == top and i < at):
                     at = i
                     top = e
@@ -322,9 +338,9 @@ def allocate(
     1e-5 of the scale of the edges; the caller computes that of the winner anew.
     """
     n_families = models.shape[0]
-    shapes = np.empty((2, n_families, models.shape[2]))
+    shapes, table = _workspace(n_families, models.shape[2])
     counts = np.zeros(n_families, np.int64)
-    table = np.empty((2 * n_families + 3, 0))
+    n = 0
     best[:] = 0
     best_edge = -1e300
     best_size = n_examples
@@ -345,12 +361,11 @@ def allocate(
             tabulated = level
             _shapes(models, unit_noise, 0.0 if exact else 1.0 / size, shapes)
             reach = 2 * level if exact else level
-            nodes, weights = _nodes(models, shapes[0], counts, reach, COARSE)
-            table = np.empty((2 * n_families + 3, nodes.size))
-            _table(models, shapes, nodes, weights, counts, table)
-        product = table[2 * n_families]
-        average = table[2 * n_families + 1]
-        scratch = table[2 * n_families + 2]
+            table, n = _nodes(models, shapes, counts, reach, COARSE, table)
+            _table(models, shapes, counts, n, table)
+        product = table[2 * n_families][:n]
+        average = table[2 * n_families + 1][:n]
+        scratch = table[2 * n_families + 2][:n]
         part = (level - total + N_PARTS - 1) // N_PARTS
         while total < level:
             for i in range(product.size):
@@ -359,7 +374,7 @@ def allocate(
             value = 0.0
             for k in range(n_families):
                 if counts[k] < sizes[k]:
-                    e = _dot(scratch, table[k], product, table[n_families + k])
+                    e = _dot(scratch, table[k][:n], product, table[n_families + k][:n])
                     if winner < 0 or e > value:
                         winner = k
                         value = e

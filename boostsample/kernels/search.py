@@ -49,10 +49,8 @@ GROUP = 5
 #: A number like others: for a constant in a call numba compiles once more what is called.
 ZERO: Any = np.int64(0)
 #: Rows whose bins are fetched from memory one by one while histograms are filled; of more the
-#: processor itself sees what comes next. And those fetched once more during the sweeps: of so few
-#: that memory has to keep up with, it drops some of the first requests.
-NEAR = 4000
-FEW = 1200
+#: processor itself sees what comes next. Of few they are asked for once more during the sweeps:
+NEAR, FEW = 4000, 1200  # a processor that has too many requests under way drops some.
 
 
 def histogram_size(blocks: int, tail: int) -> int:
@@ -68,8 +66,8 @@ def histogram_size(blocks: int, tail: int) -> int:
 def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) -> Any:
     """The kernel that fills histograms for the labels of `_pair`.
 
-    Of `some` rows, named by `examples`, or of successive ones of the bank. The one for `near` ones
-    fills GROUP histograms, and brings near the bytes that the next GROUP features will need.
+    Of `some` rows, named by `examples`, or of successive ones of the bank. For `near` ones, of
+    GROUP features only, it brings near the bytes that the next GROUP features will need.
     """
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
     size = lanes + more
@@ -82,14 +80,15 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
         """Add rows to the histograms, `step` apart, of 1, 2 or GROUP features.
 
         `place` int64 (7,): first row, end, bank column of row 0, `at`, first feature, how many, and
-        whether rows are few enough to be brought near.
+        whether rows are few enough to be brought near. Indices are unsigned: of others numba asks
+        each time whether they count from the end.
         """
         start, at, q, group, last = place[2], place[3], place[4], place[5], features.size - 1
         h, row = at * N_BINS, at * (rows.size // width)
         column0, column1 = bins[features[q]], bins[features[min(q + 1, last)]]
         if group == 1 and not near:
             for t in range(place[0], place[1]):
-                i = np.int64(examples[t]) if some else start + t
+                i = np.uint64(examples[np.uint64(t)] if some else start + t)
                 h0 = h + np.int64(column0[i]) * stride
                 add_into(hist, h0, load(rows, row + t * size, lanes))
                 if second:
@@ -97,7 +96,7 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
             return
         if group == 2 and not near:
             for t in range(place[0], place[1]):
-                i = np.int64(examples[t]) if some else start + t
+                i = np.uint64(examples[np.uint64(t)] if some else start + t)
                 h0 = h + np.int64(column0[i]) * stride
                 h1 = h + np.int64(column1[i]) * stride + step
                 value = load(rows, row + t * size, lanes)
@@ -114,7 +113,7 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
         next2, next3 = bins[features[min(q + 7, last)]], bins[features[min(q + 8, last)]]
         next4 = bins[features[min(q + 9, last)]]
         for t in range(place[0], place[1]):
-            i = np.int64(examples[t]) if some else start + t
+            i = np.uint64(examples[np.uint64(t)] if some else start + t)
             if near:
                 prefetch(next0, i)
                 prefetch(next1, i)
