@@ -81,7 +81,7 @@ def jobs(n_labels: int) -> dict[str, Job]:
         expected_edge.plan_family([_model()], [_N], _N, _N)
 
     def run_fit() -> None:
-        fit_mixture(np.arange(_N) / _N, 1)
+        fit_mixture(np.arange(_N) / _N, 2)
 
     return {
         "search": Job((search,), run_search),

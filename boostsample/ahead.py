@@ -32,6 +32,7 @@ _log = logging.getLogger("boostsample")
 _LONGEST = 120.0
 #: Seconds that a helper is given to end.
 _PATIENCE = 5.0
+_PLANS = {"allocate", "plan_family"}
 #: Away from the terminal, whose interrupts are for the process that waits.
 _APART: dict[str, Any] = (
     {"creationflags": 0x08000200}  # CREATE_NO_WINDOW, CREATE_NEW_PROCESS_GROUP
@@ -80,9 +81,10 @@ def _shares(n_labels: int, strategies: Sequence[Any]) -> list[list[str]]:
         del missing[0]  # this process would have nothing else to do
     if not missing or not _jit.can_keep(here[0]) or not _may_start():
         return []
-    # Models of edges are compiled by this process, unless there is a core to spare.
-    first = [name for name in missing if name != "fit_mixture"]
-    second = ["fit_mixture"] if len(missing) > len(first) and n_threads(-1) > 2 else []
+    # What a helper would come to last is compiled by this process, unless there is a core to spare.
+    last = {"fit_mixture"} if not _PLANS.intersection(missing) else {"draw", "fit_mixture"}
+    first = [name for name in missing if name not in last]
+    second = [name for name in missing if name in last and n_threads(-1) > 2]
     return [names for names in (first, second) if names]
 
 
@@ -99,7 +101,8 @@ def _wanted(strategies: Sequence[Any]) -> list[str]:
     if plans:
         wanted += ["allocate"] * ("allocate" in plans)
         wanted += ["plan_family"] * bool(plans & {"plan", "plan_family"})
-        wanted += ["fit_mixture"]
+        # Single Gaussians have a kernel of their own, which takes no time to speak of.
+        wanted += ["fit_mixture"] * any(getattr(s, "n_components", 0) != 1 for s in strategies)
     return wanted
 
 

@@ -140,7 +140,7 @@ def expected_edge_families(
         )
     if numbers.min() < 0 or numbers.max() == 0:
         raise SettingError(f"counts must not be negative and not all 0, got {numbers.tolist()}")
-    return float(kernels.expected_edge(models, noise, numbers, _inverse(n_examples)))
+    return _edge(models, noise, numbers, _inverse(n_examples))
 
 
 def plan(
@@ -189,7 +189,7 @@ def plan_curve(
     models, noise = _stack([mixture], unit_noise)
     grid, _ = _grids((_at_least_one("n_features", n_features),), n_examples, budget)
     pairs = zip(grid.n_features.T, grid.inverse[0].tolist(), strict=True)
-    edges = np.array([kernels.expected_edge(models, noise, q.copy(), t) for q, t in pairs])
+    edges = np.array([_edge(models, noise, q.copy(), t) for q, t in pairs])
     return Curve(grid.n_features[0].copy(), grid.n_examples[0].copy(), edges)
 
 
@@ -222,7 +222,7 @@ def plan_family(
     best = np.empty(len(mixtures), np.int64)
     edges = np.empty(len(mixtures))
     kernels.best_pair(models, noise, grid.n_features, grid.inverse, lengths, best, edges)
-    family = int(np.argmax(edges))
+    family = int(edges.argmax())
     at = best[family]
     return FamilyPlan(
         family,
@@ -267,11 +267,10 @@ def allocate(
     limits = np.array([_at_least_one("sizes", size) for size in sizes], np.int64)
     _at_least_one("n_examples", n_examples)
     _at_least_one("budget", budget)
-    counts = np.empty(len(mixtures), np.int64)
+    counts = np.empty_like(limits)
     _, size = kernels.allocate(models, noise, limits, int(budget), int(n_examples), counts)
     inverse = 0.0 if size >= n_examples else 1.0 / size
-    edge = kernels.expected_edge(models, noise, counts, inverse)
-    return Allocation(counts, int(size), float(edge))
+    return Allocation(counts, int(size), _edge(models, noise, counts, inverse))
 
 
 def expected_maximum(n: int) -> float:
@@ -371,18 +370,20 @@ def _stack(mixtures: Sequence[Mixture], unit_noise: float | None) -> tuple[Array
     if len(mixtures) == 0:
         raise SettingError("mixtures must hold at least 1 mixture, got 0")
     each = [mixture.parameters for mixture in mixtures]
-    lengths = [parameters.shape[1] for parameters in each]
-    if min(lengths) == max(lengths):
-        models = np.array(each)
-    else:
-        models = np.zeros((len(each), 3, max(lengths)))
-        for model, parameters, length in zip(models, each, lengths, strict=True):
-            model[:, :length] = parameters
+    n_components = max(parameters.shape[1] for parameters in each)
+    if any(parameters.shape[1] < n_components for parameters in each):
+        each = [np.pad(p, ((0, 0), (0, n_components - p.shape[1]))) for p in each]
+    models = np.array(each)
     if unit_noise is None:
         return models, np.maximum(1.0 - models[:, 1] ** 2, 0.0)
     if not 0 <= unit_noise < math.inf:
         raise SettingError(f"unit_noise must be at least 0 and finite, got {unit_noise}")
     return models, np.full(models[:, 1].shape, float(unit_noise))
+
+
+def _edge(models: Array, noise: Array, counts: Counts, inverse: float) -> float:
+    shapes, table = np.empty((4, *noise.shape)), np.empty((2 * len(models) + 5, kernels.ROOM))
+    return float(kernels.expected_edge(models, noise, counts, inverse, shapes, table))
 
 
 def _inverse(n_examples: float) -> float:

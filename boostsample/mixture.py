@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError
 from boostsample.kernels import mixture as kernels
+from boostsample.kernels import single
 
 __all__ = ["Mixture", "fit_mixture", "fit_mixtures", "sampling_variance"]
 
@@ -320,17 +321,13 @@ def fit_mixtures(
             models[i] = start.parameters
             warm[i] = start.proportions.min() > 0
     fits = np.empty((n_sets, 2))
-    kernels.fit_segments(
-        data,
-        any(noise != each[0] for noise in each),
-        first,
-        float(variance_floor),
-        float(tolerance),
-        int(max_iterations),
-        warm,
-        models,
-        fits,
-    )
+    differ = any(noise != each[0] for noise in each)
+    how = differ, first, float(variance_floor), float(tolerance), int(max_iterations)
+    largest = max(end - begin for begin, end in pairwise(first.tolist()))
+    if n_components == 1 and largest <= kernels.MAX_GROUPS:
+        single.fit_single(data, *how, models, fits)
+    else:
+        kernels.fit_segments(data, *how, warm, models, fits)
     models.flags.writeable = False
     return [Mixture._fitted(*each) for each in zip(models, *fits.T.tolist(), strict=True)]
 

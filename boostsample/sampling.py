@@ -63,7 +63,7 @@ def iid(
     (Devroye 1986, section V.2), so that nothing needs sorting.
     """
     gaps = rng.standard_exponential(size + 1)
-    return _pick(weight, ends, size, gaps, ends[-1] / gaps.sum())
+    return _pick(weight, ends, size, gaps, ends[-1] / np.add.reduce(gaps))
 
 
 def stratified(

@@ -287,7 +287,7 @@ def find(feature: int, threshold: int, records: Sequence[Searched]) -> tuple[flo
     """The edge H and the examples T of the newest search that holds this stump."""
     for record in reversed(records):
         same = (record.stumps.feature == feature) & (record.stumps.threshold == threshold)
-        row = int(np.argmax(same))
+        row = int(same.argmax())
         if same[row]:
             return float(record.stumps.edge[row]), record.n_examples
     raise StrategyError(

@@ -78,7 +78,7 @@ class Stumps:
         """The stump with the largest edge; the first one of a tie."""
         if len(self) == 0:
             raise SettingError("best() needs at least 1 stump, got 0; search at least one feature")
-        row = int(np.argmax(self.edge))
+        row = int(self.edge.argmax())
         return Stump(
             int(self.feature[row]),
             int(self.threshold[row]),

@@ -73,11 +73,11 @@ def pick(
         fresh = chosen != last
         used += fresh
         hits = 1.0 if fresh else hits + 1.0
-        examples[used - 1] = chosen
-        factors[used - 1] = hits
+        place = np.uint64(used - 1)
+        examples[place], factors[place] = chosen, hits
         last = chosen
     for u in range(used):
-        factors[u] /= n_targets * np.float64(weight[examples[u]])
+        factors[u] /= n_targets * np.float64(weight[np.uint64(examples[u])])
     return used
 
 

@@ -40,6 +40,7 @@ GAUSS_WEIGHTS = np.array([
     0.1246289712555339, 0.0951585116824928, 0.0622535239386479, 0.0271524594117541,
 ])  # fmt: skip
 N_NODES = 16
+ROOM = 32 * N_NODES  # nodes; seldom are there more
 PANEL = 2.6  # widest panel in scales for Q = 1; it shrinks with log Q, as the maximum's spread does
 TAIL = 1e-8  # probability left out at both ends
 COARSE_PANEL = 3.9  # the same in `allocate`: errors of about 1e-5 scales, far below what it weighs
@@ -148,31 +149,15 @@ def _shapes(models: Array, unit_noise: Array, inverse: float, shapes: Array) -> 
 
 
 @kernel
-def _workspace(n_families: int, n_components: int) -> tuple[Array, Array]:
-    """Where one evaluation of e after another is made: shapes (4, K, J), and (2K + 5, nodes)."""
-    return np.empty((4, n_families, n_components)), np.empty((2 * n_families + 5, 16 * N_NODES))
-
-
-@kernel
-def _longer(table: Array) -> Array:
-    """A table for twice as many nodes, with these; np.append takes long to compile."""
-    longer = np.empty((table.shape[0], 2 * table.shape[1]))
-    for row in range(table.shape[0] - 2, table.shape[0]):
-        for i in range(table.shape[1]):
-            longer[row, i] = table[row, i]
-    return longer
-
-
-@kernel
 def _nodes(
     models: Array, shapes: Array, counts: Counts, n_features: int, coarse: int, table: Array
-) -> tuple[Array, int]:
+) -> int:
     """Write nodes and weights for the maximum over counts[k] features of each of K mixtures.
 
     models: (K, 3, J), counts: (K,) read; families with a count of 0 get nodes too. n_features: the
     total to be resolved, at least the sum of `counts`. shapes: (4, K, J), the first read, the last
-    two written. Nodes go to the last row but one of `table`, weights to the last one, or to those
-    of a longer table; returns it and their number n, a multiple of N_NODES.
+    two written. Nodes go to the last row but one of `table`, weights to the last one, as many as it
+    has room for; returns how many there are, a multiple of N_NODES.
     """
     scales, bottoms, tops = shapes[0], shapes[2], shapes[3]
     n_families, n_components = scales.shape
@@ -210,19 +195,16 @@ def _nodes(
                     if at < bottoms[k, j]:
                         limit = max(limit, bottoms[k, j])
                     stop = min(stop, limit)
-        if n == nodes.size:
-            table = _longer(table)
-            nodes, weights = table[-2], table[-1]
         middle = 0.5 * (at + stop)
         half = 0.5 * (stop - at)
-        for i in range(N_NODES // 2):
+        for i in range(N_NODES // 2 if n + N_NODES <= nodes.size else 0):
             nodes[n + i] = middle - half * GAUSS_NODES[i]
             nodes[n + 8 + i] = middle + half * GAUSS_NODES[i]
             weights[n + i] = half * GAUSS_WEIGHTS[i]
             weights[n + 8 + i] = half * GAUSS_WEIGHTS[i]
         n += N_NODES
         at = stop
-    return table, n
+    return n
 
 
 @kernel
@@ -253,25 +235,24 @@ def _table(models: Array, shapes: Array, counts: Counts, n: int, table: Array) -
 
 
 @kernel
-def _evaluate(
+def expected_edge(
     models: Array, unit_noise: Array, counts: Counts, inverse: float, shapes: Array, table: Array
-) -> tuple[float, Array]:
-    """What `expected_edge` says, in a given `_workspace`; the table, or a longer one."""
+) -> float:
+    """e(Q_1..Q_K,T) to 1e-6; models (K, 3, J), noise (K, J), counts (K,) that are not all 0.
+
+    shapes (4, K, J) and table (2K + 5, ROOM) are overwritten.
+    """
     row = 2 * models.shape[0]
     _shapes(models, unit_noise, inverse, shapes)
-    table, n = _nodes(models, shapes, counts, counts.sum(), FINE, table)
+    while True:
+        n = _nodes(models, shapes, counts, counts.sum(), FINE, table)
+        if n <= table.shape[1]:
+            break
+        table = np.empty((row + 5, n))
     _table(models, shapes, counts, n, table)
     scratch = table[row + 2][:n]
     scratch[:] = 0.0
-    return _dot(table[row][:n], table[row + 1][:n], scratch, scratch), table
-
-
-@kernel
-def expected_edge(models: Array, unit_noise: Array, counts: Counts, inverse: float) -> float:
-    """e(Q_1..Q_K,T) to 1e-6; models (K, 3, J), noise (K, J), counts (K,) that are not all 0."""
-    shapes, table = _workspace(models.shape[0], models.shape[2])
-    edge, _ = _evaluate(models, unit_noise, counts, inverse, shapes, table)
-    return edge
+    return _dot(table[row][:n], table[row + 1][:n], scratch, scratch)
 
 
 @kernel
@@ -292,7 +273,7 @@ def best_pair(
     every fourth is tried, then the neighbours of the best. Ties go to the smaller Q.
     """
     count = np.empty(1, np.int64)
-    shapes, table = _workspace(1, models.shape[2])
+    shapes, table = np.empty((4, 1, models.shape[2])), np.empty((7, ROOM))
     for k in range(models.shape[0]):
         model = models[k : k + 1]
         noise = unit_noise[k : k + 1]
@@ -309,7 +290,7 @@ def best_pair(
             for step in range(start, stop, stride):
                 i = min(step, last)
                 count[0] = n_features[k, i]
-                e, table = _evaluate(model, noise, count, inverse[k, i], shapes, table)
+                e = expected_edge(model, noise, count, inverse[k, i], shapes, table)
                 if e > top or (e == top and i < at):
                     at = i
                     top = e
@@ -338,7 +319,8 @@ def allocate(
     1e-5 of the scale of the edges; the caller computes that of the winner anew.
     """
     n_families = models.shape[0]
-    shapes, table = _workspace(n_families, models.shape[2])
+    shapes = np.empty((4, n_families, models.shape[2]))
+    table = np.empty((2 * n_families + 5, ROOM))
     counts = np.zeros(n_families, np.int64)
     n = 0
     best[:] = 0
@@ -361,7 +343,11 @@ def allocate(
             tabulated = level
             _shapes(models, unit_noise, 0.0 if exact else 1.0 / size, shapes)
             reach = 2 * level if exact else level
-            table, n = _nodes(models, shapes, counts, reach, COARSE, table)
+            while True:
+                n = _nodes(models, shapes, counts, reach, COARSE, table)
+                if n <= table.shape[1]:
+                    break
+                table = np.empty((2 * n_families + 5, n))
             _table(models, shapes, counts, n, table)
         product = table[2 * n_families][:n]
         average = table[2 * n_families + 1][:n]

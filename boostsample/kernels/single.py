@@ -1,0 +1,118 @@
+"""EM of one Gaussian: what `kernels.mixture` does with one component, to the bit, in a tenth of it.
+
+Compiled in a sixth of the time, too, and for a strategy that models families by one Gaussian each
+nothing else is needed. Every value's responsibility is 1 then, so that an M step is a mean and a
+variance, about the old mean; all steps after the first one only round.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample._jit import kernel
+
+__all__ = ["fit_single"]
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# As in `kernels.mixture`.
+LANES = 8
+FIRST_TRIAL = 6
+CHECK_EVERY = 5
+LOG_TWO_PI = 1.8378770664093453
+
+
+@kernel
+def _log_likelihood(data: Array, origin: float, each: bool, mean: float, variance: float) -> float:
+    """Weighted mean of the log density of data (4, n), values less `origin`. O(n)."""
+    result = weight = 0.0
+    whole = variance + data[3, 0]
+    constant = -0.5 * LOG_TWO_PI - 0.5 * math.log(whole)
+    half_precision = 0.5 / whole
+    for i in range(data.shape[1]):
+        d = data[0, i] - origin - mean
+        if each:
+            whole = variance + data[3, i]
+            density = -0.5 * LOG_TWO_PI - 0.5 * (math.log(whole) + (d * d + data[1, i]) / whole)
+        else:
+            density = constant - (d * d + data[1, i]) * half_precision
+        weight += data[2, i]
+        result += data[2, i] * density
+    return result / weight
+
+
+@kernel
+def _maximise(
+    data: Array, origin: float, each: bool, floor: float, mean: float, variance: float, lanes: Array
+) -> tuple[float, float]:
+    """The M step: mean and variance. O(n).
+
+    lanes: (3, LANES) written, sums over every LANES-th value.
+    """
+    lanes[:] = 0.0
+    for i in range(data.shape[1]):
+        k = i % LANES
+        d = data[0, i] - origin - mean
+        extra = data[1, i]
+        if each:  # what is left of d and its variance in G, given the value
+            gain = variance / (variance + data[3, i])
+            d *= gain
+            extra = gain * data[3, i]
+        lanes[0, k] += data[2, i]
+        lanes[1, k] += data[2, i] * d
+        lanes[2, k] += data[2, i] * (d * d + extra)
+    mass = shift = square = 0.0
+    for k in range(LANES):
+        mass += lanes[0, k]
+        shift += lanes[1, k]
+        square += lanes[2, k]
+    shift /= mass
+    found = square / mass - shift * shift
+    return mean + shift, max(found if each else found - data[3, 0], floor)
+
+
+@kernel
+def fit_single(
+    data: Array,
+    each: bool,
+    first: Ints,
+    floor: float,
+    tolerance: float,
+    n_iterations: int,
+    models: Array,
+    fits: Array,
+) -> None:
+    """Fit one Gaussian to each segment of values; arguments are those of `mixture.fit_segments`.
+
+    Of at most `mixture.MAX_GROUPS` values a segment, which that would put into groups. models:
+    (S, 3, 1) and fits: (S, 2) written. O(n) an iteration.
+    """
+    lanes = np.empty((3, LANES))
+    for s in range(first.size - 1):
+        mine = data[:, first[s] : first[s + 1]]
+        origin = mine[0, 0]  # against cancellation in running sums
+        mass = mean = square = 0.0
+        for i in range(mine.shape[1]):
+            value = mine[0, i] - origin
+            mass += mine[2, i]
+            mean += mine[2, i] * value
+            square += mine[2, i] * (value * value + mine[1, i] - mine[3, i])
+        mean /= mass
+        variance = max(square / mass - mean * mean, floor)
+        for _ in range(FIRST_TRIAL):
+            mean, variance = _maximise(mine, origin, each, floor, mean, variance, lanes)
+        before, n_steps = -1e300, 0
+        while n_steps < n_iterations:
+            if n_steps % CHECK_EVERY == 0:
+                now = _log_likelihood(mine, origin, each, mean, variance)
+                if now - before < CHECK_EVERY * tolerance:
+                    break
+                before = now
+            mean, variance = _maximise(mine, origin, each, floor, mean, variance, lanes)
+            n_steps += 1
+        models[s, 0, 0], models[s, 1, 0], models[s, 2, 0] = 1.0, mean + origin, variance
+        fits[s, 0], fits[s, 1] = _log_likelihood(mine, origin, each, mean, variance), n_steps
