@@ -325,17 +325,18 @@ def true_edge(
     h = np.array(edges, dtype=np.float64, ndmin=1)
     if not np.isfinite(h).all():
         raise DataError("edges must be finite, got nan or infinity")
-    models, noise = _stack([mixture], unit_noise)
+    models, given = _stack([mixture], unit_noise)
     proportions, means, variances = models[0]
+    noise = given[0] if given.size else np.maximum(1.0 - means**2, 0.0)
     # A floor far below any digit of an edge, so that a point without noise is no division by 0.
-    total = np.maximum(variances + noise[0] * _inverse(n_examples), 1e-24)
+    total = np.maximum(variances + noise * _inverse(n_examples), 1e-24)
     with np.errstate(divide="ignore"):
         logs = np.log(proportions) - 0.5 * np.log(total)
     logs = logs - 0.5 * (h[:, None] - means) ** 2 / total
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
-    given: Array = (shares * (means + variances / total * (h[:, None] - means))).sum(axis=1)
-    return given
+    shrunk: Array = (shares * (means + variances / total * (h[:, None] - means))).sum(axis=1)
+    return shrunk
 
 
 class _Grid(NamedTuple):
@@ -366,7 +367,7 @@ def _grids(sizes: tuple[int, ...], n_examples: int, budget: int) -> tuple[_Grid,
 
 
 def _stack(mixtures: Sequence[Mixture], unit_noise: float | None) -> tuple[Array, Array]:
-    """(K, 3, J) parameters, filled up with empty components, and (K, J) noise v."""
+    """(K, 3, J) parameters, filled up with empty components, and (K, J) noise v, or none of it."""
     if len(mixtures) == 0:
         raise SettingError("mixtures must hold at least 1 mixture, got 0")
     each = [mixture.parameters for mixture in mixtures]
@@ -375,14 +376,15 @@ def _stack(mixtures: Sequence[Mixture], unit_noise: float | None) -> tuple[Array
         each = [np.pad(p, ((0, 0), (0, n_components - p.shape[1]))) for p in each]
     models = np.array(each)
     if unit_noise is None:
-        return models, np.maximum(1.0 - models[:, 1] ** 2, 0.0)
+        return models, np.empty((0, 0))
     if not 0 <= unit_noise < math.inf:
         raise SettingError(f"unit_noise must be at least 0 and finite, got {unit_noise}")
     return models, np.full(models[:, 1].shape, float(unit_noise))
 
 
 def _edge(models: Array, noise: Array, counts: Counts, inverse: float) -> float:
-    shapes, table = np.empty((4, *noise.shape)), np.empty((2 * len(models) + 5, kernels.ROOM))
+    shapes = np.empty((4, len(models), models.shape[2]))
+    table = np.empty((2 * len(models) + 5, kernels.ROOM))
     return float(kernels.expected_edge(models, noise, counts, inverse, shapes, table))
 
 

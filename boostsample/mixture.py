@@ -13,6 +13,7 @@ is not the same: the noise then decides which component an edge belongs to.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
@@ -339,7 +340,7 @@ def _plain(edges: Sequence[ArrayLike], noises: Sequence[float]) -> tuple[Array, 
     first = np.array([0, *accumulate(sizes)], np.int64)
     data = np.zeros((4, first[-1]))
     values = np.concatenate(sets, out=data[0])
-    if not (np.isfinite(np.add.reduce(values)) or np.isfinite(values).all()):
+    if not (math.isfinite(np.add.reduce(values)) or np.isfinite(values).all()):
         raise DataError(NOT_FINITE)
     data[2] = 1.0
     if min(sizes) == max(sizes):

@@ -7,6 +7,7 @@ written over, is found out.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -204,14 +205,15 @@ class Step:
         longest = max(32, len(self.__families))
         columns: dict[str, Any] = {}
         for name, value in beliefs.items():
-            for key, number in _flat(name, value, longest):
-                if key in OWN_NAMES or key in columns:
-                    owner = "the loop" if key in OWN_NAMES else "another note"
-                    raise SettingError(
-                        f"a note must not be named {key!r}, a column that {owner} writes; "
-                        "choose another name"
-                    )
-                columns[key] = number
+            numbers = _flat(name, value, longest)
+            if not (OWN_NAMES.isdisjoint(numbers) and columns.keys().isdisjoint(numbers)):
+                key = next(key for key in numbers if key in OWN_NAMES or key in columns)
+                owner = "the loop" if key in OWN_NAMES else "another note"
+                raise SettingError(
+                    f"a note must not be named {key!r}, a column that {owner} writes; "
+                    "choose another name"
+                )
+            columns.update(numbers)
         self.__notes.update(columns)
 
     def __held(self, sample: Sample) -> _Held:
@@ -303,10 +305,10 @@ def _frozen_copy(array: NDArray[Any]) -> NDArray[Any]:
     return copied
 
 
-def _flat(name: str, value: Any, longest: int) -> list[tuple[str, Any]]:
+def _flat(name: str, value: Any, longest: int) -> dict[str, Any]:
     """The columns that a note makes, as plain Python scalars."""
     if value is None or type(value) is float or (type(value) is int and abs(value) < 2**63):
-        return [(name, value)]  # most notes; an array of one costs 1 us
+        return {name: value}  # most notes; an array of one costs 1 us
     array = np.asarray(value)
     if array.ndim > 1 or array.size > longest or array.dtype.kind not in "biufUS":
         raise SettingError(
@@ -314,8 +316,13 @@ def _flat(name: str, value: Any, longest: int) -> list[tuple[str, Any]]:
             f"shape {array.shape} of {array.dtype}; note a summary of it"
         )
     if array.ndim == 0:
-        return [(name, array.item())]
-    return [(f"{name}_{i}", number) for i, number in enumerate(array.tolist())]
+        return {name: array.item()}
+    return dict(zip(_columns(name, array.size), array.tolist(), strict=True))
+
+
+@functools.lru_cache(maxsize=256)
+def _columns(name: str, n: int) -> tuple[str, ...]:
+    return tuple(f"{name}_{i}" for i in range(n))
 
 
 #: Columns of a history row that the loop writes.

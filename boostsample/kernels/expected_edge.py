@@ -2,9 +2,9 @@
 
 A model is one (3, J) float64 array as in `kernels.mixture`, the mixture of the true edges G.
 `unit_noise` (J,) holds v_j: an edge estimated on T examples has variance v_j / T about G ([DF11]
-eq. 7). `inverse` is 1/T, or 0 where the sample is exact. From [DF11] eq. 9-13, with
-tau_j^2 = s_j^2 + v_j/T, z_j = (h - mu_j)/tau_j, F(h) = sum_j pi_j Phi(z_j) and
-m(h) = E[G | H=h] f(h) = sum_j pi_j (mu_j + (s_j^2/tau_j) z_j) phi(z_j)/tau_j:
+eq. 7); where it is empty, v_j = 1 - mu_j^2. `inverse` is 1/T, or 0 where the sample is exact. From
+[DF11] eq. 9-13, with tau_j^2 = s_j^2 + v_j/T, z_j = (h - mu_j)/tau_j, F(h) = sum_j pi_j Phi(z_j)
+and m(h) = E[G | H=h] f(h) = sum_j pi_j (mu_j + (s_j^2/tau_j) z_j) phi(z_j)/tau_j:
 
     e(Q,T) = integral of Q F^(Q-1) m dh
     e(Q_1..Q_K,T) = integral of sum_k Q_k F_k^(Q_k-1) m_k prod_{l != k} F_l^Q_l dh
@@ -142,8 +142,10 @@ def _shapes(models: Array, unit_noise: Array, inverse: float, shapes: Array) -> 
     for k in range(models.shape[0]):
         for j in range(models.shape[2]):
             variance = models[k, 2, j]
-            scale = math.sqrt(variance + unit_noise[k, j] * inverse)
-            scale = max(scale, SMALLEST_SCALE * (1.0 + abs(models[k, 1, j])))
+            mean = models[k, 1, j]
+            noise = unit_noise[k, j] if unit_noise.size else max(1.0 - mean * mean, 0.0)
+            scale = math.sqrt(variance + noise * inverse)
+            scale = max(scale, SMALLEST_SCALE * (1.0 + abs(mean)))
             shapes[0, k, j] = scale
             shapes[1, k, j] = variance / scale
 

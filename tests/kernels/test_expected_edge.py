@@ -68,7 +68,8 @@ def random_problem(
 
 def edge_of(models: Array, unit_noise: Array, counts: NDArray[np.int64], inverse: float) -> float:
     """The kernel's e, in work space that is long enough or has to be made longer."""
-    shapes, table = np.empty((4, *unit_noise.shape)), np.empty((2 * len(models) + 5, kernels.ROOM))
+    shapes = np.empty((4, len(models), models.shape[2]))
+    table = np.empty((2 * len(models) + 5, kernels.ROOM))
     e = kernels.expected_edge(models, unit_noise, counts, inverse, shapes, table)
     short = np.empty((len(table), 16))
     assert kernels.expected_edge(models, unit_noise, counts, inverse, shapes, short) == e
@@ -103,6 +104,13 @@ def test_a_family_is_the_sum_of_its_halves(rng: np.random.Generator) -> None:
     two = np.concatenate([models, models]), np.concatenate([noise, noise])
     assert edge_of(*two, np.array([12, 18]), 1e-3) == pytest.approx(whole, abs=1e-7)
     assert edge_of(*two, np.array([0, 30]), 1e-3) == pytest.approx(whole, abs=1e-7)
+
+
+def test_noise_that_is_not_given_is_that_of_the_means(rng: np.random.Generator) -> None:
+    models, noise = random_problem(rng, 3, 2)
+    models[0, 1, 0], noise[0, 0] = 1.2, 0.0  # no edge is above 1, but a mean can be
+    counts = np.array([3, 1, 2])
+    assert edge_of(models, np.empty((0, 0)), counts, 0.1) == edge_of(models, noise, counts, 0.1)
 
 
 def test_unused_components_change_nothing(rng: np.random.Generator) -> None:
