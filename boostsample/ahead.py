@@ -32,6 +32,7 @@ _log = logging.getLogger("boostsample")
 _LONGEST = 120.0
 #: Seconds that a helper is given to end.
 _PATIENCE = 5.0
+#: Jobs that strategies with models of edges need.
 _PLANS = {"allocate", "plan_family"}
 #: Away from the terminal, whose interrupts are for the process that waits.
 _APART: dict[str, Any] = (

@@ -244,9 +244,8 @@ class Step:
                 f"of {wanted.dtype}; pass at least one integer"
             )
         wanted = wanted.astype(np.int64, copy=False)
-        if (
-            np.maximum.reduce(wanted.view(np.uint64)) >= self.n_features
-        ):  # a negative one is huge there
+        largest = np.maximum.reduce(wanted.view(np.uint64))  # a negative one is huge there
+        if largest >= self.n_features:
             wrong = wanted[(wanted < 0) | (wanted >= self.n_features)][0]
             raise SettingError(
                 f"features must be between 0 and {self.n_features - 1}, got {wrong}; "

@@ -2,7 +2,7 @@
 
 Cost per iteration: at most 10 % of the budget for the models, q features of each of K families on t
 examples; the rest for one search of Q features of one family on T examples. Planning costs no
-looks and about 0.2 ms. Source: [DF11] section 4.1, maximising e(Q 1{l=1}, .., Q 1{l=K}, T).
+looks and about 0.1 ms. Source: [DF11] section 4.1, maximising e(Q 1{l=1}, .., Q 1{l=K}, T).
 Left open by the paper: the split of the 10 % (q = 16, t what that leaves), the number of components
 (1: 16 edges carry no more), and the first round, which is a probe of one family drawn uniformly;
 under uniform initial weights its edges are degenerate. A budget too small to model is probed too.

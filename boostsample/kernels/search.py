@@ -48,9 +48,10 @@ N_MARKS = N_BINS // LANES + 1
 GROUP = 5
 #: A number like others: for a constant in a call numba compiles once more what is called.
 ZERO: Any = np.int64(0)
-#: Rows whose bins are fetched from memory one by one while histograms are filled; of more the
-#: processor itself sees what comes next. Of few they are asked for once more during the sweeps:
-NEAR, FEW = 4000, 1200  # a processor that has too many requests under way drops some.
+#: Rows whose bins are fetched one by one while histograms are filled; more need no help.
+NEAR = 4000
+#: Rows whose bins are asked for again during the sweeps: of too many requests some are dropped.
+FEW = 1200
 
 
 def histogram_size(blocks: int, tail: int) -> int:

@@ -65,13 +65,9 @@ def _maximise(
         lanes[0, k] += data[2, i]
         lanes[1, k] += data[2, i] * d
         lanes[2, k] += data[2, i] * (d * d + extra)
-    mass = shift = square = 0.0
-    for k in range(LANES):
-        mass += lanes[0, k]
-        shift += lanes[1, k]
-        square += lanes[2, k]
-    shift /= mass
-    found = square / mass - shift * shift
+    mass = lanes[0].sum()
+    shift = lanes[1].sum() / mass
+    found = lanes[2].sum() / mass - shift * shift
     return mean + shift, max(found if each else found - data[3, 0], floor)
 
 
