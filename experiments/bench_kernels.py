@@ -23,8 +23,8 @@ N_BINS = 256
 AT_ONCE = 4
 """Places that a kernel goes to in turn, so that none waits for the one before."""
 
-_LINE = 64
-"""Bytes that come from memory at once."""
+_SPARSE = 55
+"""Of so many examples one is read: from there on most have a cache line, 64 bytes, of their own."""
 
 
 def _compiled(function: Any) -> Any:
@@ -92,9 +92,10 @@ def _read_bins(
     """The sum of the bins of some features at `examples`, or at start .. start + n - 1; O(Q T).
 
     Reads bins uint8 (any, any), features int64 (Q,), the row of `bins` of each, examples int32
-    (T,), or empty. As many cache misses as can be are under way: of a few examples, fewer than a
-    feature has cache lines, those of the next feature go to the second cache, which can wait for
-    twice as many as the first; of more, four features are read in turn.
+    (T,), or empty. As many cache misses as can be are under way: of few examples, those of the next
+    three features go to the second cache, which can wait for twice as many as the first, and are
+    asked for three times, since of too many requests some are dropped; of more, four features are
+    read in turn.
     """
     total: Any = 0
     n_features = features.size
@@ -104,7 +105,7 @@ def _read_bins(
             for t in range(n):
                 total += np.int64(whole[t])
         return total
-    few = examples.size < bins.shape[1] // _LINE
+    few = examples.size < bins.shape[1] // _SPARSE
     last = 0 if few else n_features - n_features % AT_ONCE
     for q in range(0, last, AT_ONCE):
         column0, column1 = bins[features[q]], bins[features[q + 1]]
@@ -114,11 +115,16 @@ def _read_bins(
             total += np.int64(column0[i]) + np.int64(column1[i])
             total += np.int64(column2[i]) + np.int64(column3[i])
     for q in range(last, n_features):
-        column, ahead = bins[features[q]], bins[features[min(q + 1, n_features - 1)]]
+        column, next1 = bins[features[q]], bins[features[min(q + 1, n_features - 1)]]
+        next2 = bins[features[min(q + 2, n_features - 1)]]
+        next3 = bins[features[min(q + 3, n_features - 1)]]
         for t in range(examples.size):
+            i = examples[t]
             if few:
-                prefetch(ahead, examples[t])
-            total += np.int64(column[examples[t]])
+                prefetch(next3, i)
+                prefetch(next2, i)
+                prefetch(next1, i)
+            total += np.int64(column[i])
     return total
 
 
