@@ -142,10 +142,11 @@ def _places(
     families: tuple[FamilyInfo, ...], counts: tuple[int, ...]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
     """Sizes, counts and first features; None where NumPy does not follow Floyd's algorithm."""
-    sizes = np.array([family.size for family in families])
-    if sizes.max() > _FLOYD or np.any(np.array(counts) >= sizes):
+    each = [(family.size, n, family.first) for family, n in zip(families, counts, strict=True)]
+    sizes, numbers, first = np.array(each, np.int64).T.copy()
+    if sizes.max() > _FLOYD or np.any(numbers >= sizes):
         return None
-    return sizes, np.array(counts), np.array([family.first for family in families])
+    return sizes, numbers, first
 
 
 @lru_cache(maxsize=16)

@@ -22,13 +22,12 @@ __all__ = ["draw_different"]
 
 Ints: TypeAlias = NDArray[np.int64]
 
-
+#: The largest number of 32 bits.
 FULL = 2**32 - 1
 
 
 @intrinsic
 def _bits(typing: Any, function: Any, state: Any) -> Any:
-
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         kind = ir.FunctionType(ir.IntType(32), [ir.IntType(64)])
         call = builder.inttoptr(args[0], kind.as_pointer())
