@@ -1,6 +1,6 @@
-"""EM of one Gaussian: what `kernels.mixture` does with one component, to the bit, in a tenth of it.
+"""EM of one Gaussian: what `kernels.mixture` does with one component, to the bit, in a third.
 
-Compiled in a sixth of the time, too, and for a strategy that models families by one Gaussian each
+Compiled in a fifth of the time, too, and for a strategy that models families by one Gaussian each
 nothing else is needed. Every value's responsibility is 1 then, so that an M step is a mean and a
 variance, about the old mean; all steps after the first one only round.
 """
