@@ -201,7 +201,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
         found: Doubles,
     ) -> None:
         """Write to `found` the labels' sums over the bins below `threshold`, bits as in `sweep`."""
-        first = threshold // LANES
+        first = (threshold - 1) // LANES
         below = load(marks, at * N_MARKS + first * stride, stride)
         for b in range(first * LANES, threshold):
             h = at * N_BINS + b * stride

@@ -144,6 +144,23 @@ def test_rows_are_searched_alike_however_their_bins_are_fetched(n: int) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("rows_a_bin", [1, 64])
+@pytest.mark.parametrize("n_labels", [1, 3, 10, 17])
+def test_the_last_bin_in_use_can_be_the_best_cut(n_labels: int, rows_a_bin: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    for highest in (*range(1, 27), 247, 248, 249, 255):
+        column = np.append(np.arange(highest), [highest] * 5).astype(np.uint8)
+        votes = rng.choice([-1, 1], n_labels)
+        sides = np.where(column == highest, 1, -1)
+        weights = (sides[:, None] * votes / column.size).astype(np.float32)
+        thresholds, found, edges = run_search(
+            column[None], np.zeros(1, np.int64), weights, rows_a_bin=rows_a_bin
+        )
+        assert thresholds.tolist() == [highest]
+        assert found.tolist() == [votes.tolist()]
+        assert edges[0] == pytest.approx(n_labels, rel=1e-6)
+
+
 def test_search_takes_the_features_that_are_named() -> None:
     rng = np.random.default_rng(1)
     bins = rng.integers(0, 5, (6, 20)).astype(np.uint8)
