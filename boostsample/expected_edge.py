@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError
 from boostsample.kernels import expected_edge as kernels
-from boostsample.mixture import Mixture
+from boostsample.mixture import Mixture, Mixtures
 
 __all__ = [
     "Allocation",
@@ -217,10 +217,8 @@ def plan_family(
     if len(mixtures) != len(sizes):
         raise SettingError(f"sizes must have {len(mixtures)} entries, got {len(sizes)}")
     models, noise = _stack(mixtures, unit_noise)
-    limits = tuple(_at_least_one("sizes", size) for size in sizes)
-    grid, lengths = _grids(limits, n_examples, budget)
-    best = np.empty(len(mixtures), np.int64)
-    edges = np.empty(len(mixtures))
+    grid, lengths = _grids(tuple(sizes), n_examples, budget)
+    best, edges = np.empty(len(mixtures), np.int64), np.empty(len(mixtures))
     kernels.best_pair(models, noise, grid.n_features, grid.inverse, lengths, best, edges)
     family = int(edges.argmax())
     at = best[family]
@@ -354,7 +352,7 @@ def _grids(sizes: tuple[int, ...], n_examples: int, budget: int) -> tuple[_Grid,
     _at_least_one("budget", budget)
     rows = []
     for size in sizes:
-        most = min(size, budget)
+        most = min(_at_least_one("sizes", size), budget)
         wanted = np.rint(np.geomspace(1, most, N_GRID)).astype(np.int64)
         if budget >= n_examples:  # the largest Q that an exact sample allows
             wanted = np.append(wanted, min(most, budget // n_examples))
@@ -370,11 +368,13 @@ def _stack(mixtures: Sequence[Mixture], unit_noise: float | None) -> tuple[Array
     """(K, 3, J) parameters, filled up with empty components, and (K, J) noise v, or none of it."""
     if len(mixtures) == 0:
         raise SettingError("mixtures must hold at least 1 mixture, got 0")
-    each = [mixture.parameters for mixture in mixtures]
-    n_components = max(parameters.shape[1] for parameters in each)
-    if any(parameters.shape[1] < n_components for parameters in each):
-        each = [np.pad(p, ((0, 0), (0, n_components - p.shape[1]))) for p in each]
-    models = np.array(each)
+    if isinstance(mixtures, Mixtures):
+        models = mixtures.stack
+    else:
+        most = max(mixture.n_components for mixture in mixtures)
+        models = np.zeros((len(mixtures), 3, most))
+        for model, mixture in zip(models, mixtures, strict=True):
+            model[:, : mixture.n_components] = mixture.parameters
     if unit_noise is None:
         return models, np.empty((0, 0))
     if not 0 <= unit_noise < math.inf:

@@ -13,18 +13,25 @@ is not the same: the noise then decides which component an edge belongs to.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostsample._edge_sets import NOT_FINITE, finite, plain, weighted
 from boostsample.errors import DataError, SettingError
 from boostsample.kernels import mixture as kernels
 from boostsample.kernels import single
 
-__all__ = ["Mixture", "fit_mixture", "fit_mixtures", "sampling_variance"]
+__all__ = [
+    "Mixture",
+    "Mixtures",
+    "fit_gaussians",
+    "fit_mixture",
+    "fit_mixtures",
+    "sampling_variance",
+]
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -34,7 +41,6 @@ N_COMPONENTS = 3
 VARIANCE_FLOOR = 1e-6  # scikit-learn's reg_covar: a standard deviation of 0.001
 TOLERANCE = 1e-5
 MAX_ITERATIONS = 200
-NOT_FINITE = "edges must be finite, got nan or infinity"
 
 
 class Mixture:
@@ -151,7 +157,7 @@ class Mixture:
         SettingError
             A point component (variance 0) without noise has no density.
         """
-        values = _edges(edges)
+        values = finite(edges)
         if not noise_variance >= 0:
             raise SettingError(f"noise_variance must be at least 0, got {noise_variance}")
         if (self.variances + noise_variance).min() <= 0:
@@ -169,6 +175,41 @@ class Mixture:
     def __repr__(self) -> str:
         rows = (np.array2string(row, precision=4, separator=", ") for row in self.parameters)
         return f"Mixture({', '.join(rows)})"
+
+
+class Mixtures(Sequence[Mixture]):
+    """Several mixtures of as many components each, a family each, as `fit_mixtures` returns them.
+
+    Attributes
+    ----------
+    stack : float64 array, shape (n_mixtures, 3, n_components)
+        The parameters of all of them, for kernels; nobody writes to it.
+    """
+
+    def __init__(self, stack: Array, fits: Array) -> None:
+        self.stack, self._fits = stack, fits
+
+    def __len__(self) -> int:
+        return len(self.stack)
+
+    @overload
+    def __getitem__(self, at: int) -> Mixture: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Mixture]: ...
+    def __getitem__(self, at: int | slice) -> Mixture | list[Mixture]:
+        if isinstance(at, slice):
+            return [self[i] for i in range(len(self))[at]]
+        parameters = self.stack[at]
+        parameters.flags.writeable = False
+        return Mixture._fitted(parameters, *self._fits[at].tolist())
+
+    def moments(self) -> tuple[list[float], list[float]]:
+        """Mean and variance of each of them, as the mixtures themselves tell."""
+        if self.stack.shape[2] > 1:
+            return [each.mean for each in self], [each.variance for each in self]
+        rows = self.stack[:, :, 0].tolist()  # asked for in every round
+        means = [one * mean for one, mean, _ in rows]
+        return means, [one * (variance + (mean - one * mean) ** 2) for one, mean, variance in rows]
 
 
 def sampling_variance(edges: ArrayLike, n_examples: int) -> float:
@@ -197,7 +238,7 @@ def sampling_variance(edges: ArrayLike, n_examples: int) -> float:
     >>> sampling_variance([0.0, 0.6], 101)
     0.0082
     """
-    values = _edges(edges)
+    values = finite(edges)
     if n_examples < 2:
         raise SettingError(f"n_examples must be at least 2, got {n_examples}")
     return max(float(1.0 - np.mean(values * values)), 0.0) / (n_examples - 1)
@@ -275,7 +316,7 @@ def fit_mixtures(
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
     starts: Sequence[Mixture | None] | None = None,
-) -> list[Mixture]:
+) -> Sequence[Mixture]:
     """Fit one mixture to each of several sets of edges, a family each, in one call of the kernel.
 
     Parameters are those of `fit_mixture`; `edges`, `weights`, `starts`, and `noise_variance` unless
@@ -306,93 +347,51 @@ def fit_mixtures(
             f"got {len(noises)}"
         )
     known = [float(noise) for noise in noises if isinstance(noise, NUMBER)]
-    plain = weights is None and len(known) == n_sets
-    data, first = _plain(edges, known) if plain else _weighted(edges, weights, noises)
-    each = known if plain else data[3].tolist()
-    if not all(0 <= noise < np.inf for noise in each):
+    if weights is None and len(known) == n_sets:
+        data, first = plain(edges, known)
+    else:
+        data, first = weighted(edges, weights, noises)
+        known = data[3].tolist()
+    if not all(0 <= noise < np.inf for noise in known):
         raise SettingError("noise_variance must be at least 0 and finite")
-    warm = np.zeros(n_sets, np.bool_)
-    models = np.empty((n_sets, 3, n_components))
-    for i, start in enumerate(starts or []):
-        if start is not None:
-            if start.n_components != n_components:
-                raise SettingError(
-                    f"a start must have n_components = {n_components}, got {start.n_components}"
-                )
-            models[i] = start.parameters
-            warm[i] = start.proportions.min() > 0
-    fits = np.empty((n_sets, 2))
-    differ = any(noise != each[0] for noise in each)
+    differ = any(noise != known[0] for noise in known)
     how = differ, first, float(variance_floor), float(tolerance), int(max_iterations)
-    largest = max(end - begin for begin, end in pairwise(first.tolist()))
-    if n_components == 1 and largest <= kernels.MAX_GROUPS:
+    models, fits = np.empty((n_sets, 3, n_components)), np.empty((n_sets, 2))
+    warm = _begin(starts or (), models)
+    if n_components == 1 and np.diff(first).max() <= kernels.MAX_GROUPS:
         single.fit_single(data, *how, models, fits)
     else:
         kernels.fit_segments(data, *how, warm, models, fits)
-    models.flags.writeable = False
-    return [Mixture._fitted(*each) for each in zip(models, *fits.T.tolist(), strict=True)]
+    return Mixtures(models, fits)
 
 
-def _plain(edges: Sequence[ArrayLike], noises: Sequence[float]) -> tuple[Array, Counts]:
-    """What `_weighted` gives for weights of 1; its checks of every set cost as much as the fits."""
-    sets = [_vector(each) for each in edges]
-    sizes = [values.size for values in sets]
-    first = np.array([0, *accumulate(sizes)], np.int64)
-    data = np.zeros((4, first[-1]))
-    values = np.concatenate(sets, out=data[0])
-    if not (math.isfinite(np.add.reduce(values)) or np.isfinite(values).all()):
-        raise DataError(NOT_FINITE)
-    data[2] = 1.0
-    if min(sizes) == max(sizes):
-        values.reshape(len(sizes), -1).sort(axis=1)
-    else:
-        for begin, end in pairwise(first.tolist()):
-            values[begin:end].sort()
-    if any(noises):
-        data[3] = np.repeat(noises, sizes)
-    return data, first
+def fit_gaussians(edges: Array) -> Mixtures:
+    """`fit_mixtures(edges, 1)` for sets of one size, the rows of a matrix, to the bit and sooner.
 
+    Parameters
+    ----------
+    edges : float64 array, shape (n_sets, n), n from 1 to 128
 
-def _weighted(
-    edges: Sequence[ArrayLike], weights: Sequence[ArrayLike] | None, noises: Sequence[ArrayLike]
-) -> tuple[Array, Counts]:
-    """What the kernel reads: (4, n) sorted edges, zeros, weights, noise; where sets begin and end.
-
-    Edges of weight 0 are dropped.
+    Raises
+    ------
+    DataError
+        Edges that are not finite.
     """
-    parts = []
-    for i, each in enumerate(edges):
-        values = _edges(each)
-        part = np.zeros((4, values.size))
-        part[0] = values
-        try:
-            part[2] = 1.0 if weights is None else weights[i]
-            part[3] = noises[i]
-        except ValueError:
-            raise DataError(
-                f"weights and noise_variance must have one number for each of {values.size} edges"
-            ) from None
-        if not (part[2].min() >= 0 and 0 < part[2].max() < np.inf):
-            raise DataError("weights must be finite, not negative and not all 0")
-        part = part[:, part[2] > 0]
-        parts.append(part[:, np.argsort(part[0], kind="stable")])
-    first = np.array([0, *accumulate(part.shape[1] for part in parts)], np.int64)
-    data = np.empty((4, first[-1]))
-    np.concatenate(parts, axis=1, out=data)
-    return data, first
-
-
-def _vector(edges: ArrayLike) -> Array:
-    values = np.asarray(edges, dtype=np.float64)
-    if values.ndim != 1:
-        raise DataError(f"edges must be a vector, got shape {values.shape}")
-    if values.size == 0:
-        raise DataError("edges must hold at least 1 value, got 0")
-    return values
-
-
-def _edges(edges: ArrayLike) -> Array:
-    values = _vector(edges)
-    if not np.isfinite(values).all():
+    models, fits = np.empty((len(edges), 3, 1)), np.empty((len(edges), 2))
+    if not single.fit_rows(edges, VARIANCE_FLOOR, TOLERANCE, MAX_ITERATIONS, models, fits):
         raise DataError(NOT_FINITE)
-    return values
+    return Mixtures(models, fits)
+
+
+def _begin(starts: Sequence[Mixture | None], models: Array) -> NDArray[np.bool_]:
+    """Write starts into models (S, 3, J); whether each one is used: bool (S,)."""
+    used = np.zeros(len(models), np.bool_)
+    for i, start in enumerate(starts):
+        if start is not None:
+            if start.parameters.shape != models[i].shape:
+                raise SettingError(
+                    f"a start must have n_components = {models.shape[2]}, got {start.n_components}"
+                )
+            models[i] = start.parameters
+            used[i] = start.proportions.min() > 0
+    return used

@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import unknown
 from boostsample.kernels.members import draw_different
-from boostsample.mixture import Mixture, fit_mixtures, sampling_variance
+from boostsample.mixture import Mixture, Mixtures, fit_gaussians, fit_mixtures, sampling_variance
 from boostsample.sampling import known_scheme
 from boostsample.step import Step
-from boostsample.strategy import FamilyInfo, Stumps
+from boostsample.strategy import FamilyInfo, Pool, Stumps
 
 __all__ = [
+    "FamilyModels",
     "beliefs",
     "check_settings",
     "draw_features",
     "draw_members",
-    "model_families",
     "noise_of",
     "probe",
     "probing_search",
@@ -70,25 +70,49 @@ def modelling_size(pool_sizes: Sequence[int], budget: int, n_examples: int) -> t
     return (q, min(looks // q, n_examples)) if q >= 1 else (0, 0)
 
 
-def model_families(step: Step, n_components: int, noise: str) -> list[Mixture] | None:
-    """Mixtures of the edges of each family, from q features on t examples each.
+class FamilyModels:
+    """Models of the edges of each family, and what can be worked out once a run for them.
 
-    Charged as modelling, at most 10 % of the budget. None where that does not pay for one feature
-    a family on two examples.
+    Parameters
+    ----------
+    pool : Pool
+    budget : int
+        Looks of a whole step, at most 10 % of which are for the models.
+    n_components, noise
+        Settings of the strategy.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Features of each family.
     """
-    families = step.families
-    q, t = modelling_size([family.size for family in families], step.budget, step.n_examples)
-    if q == 0:
-        return None
-    members = draw_members(families, [q] * len(families), step.rng)
-    sample = step.draw(t)
-    stumps = step.search(members, sample, purpose="modelling")
-    ends = accumulate((min(q, family.size) for family in families), initial=0)
-    edges = [stumps.edge[first:end] for first, end in pairwise(ends)]
-    noises = [0.0] * len(edges)
-    if noise == "deconvolved":
-        noises = [noise_of(part, t, sample.exact) for part in edges]
-    return fit_mixtures(edges, n_components, noise_variance=noises)
+
+    def __init__(self, pool: Pool, budget: int, n_components: int, noise: str) -> None:
+        self.sizes = tuple(family.size for family in pool.families)
+        self._n_components, self._noise = n_components, noise
+        q, self._examples = modelling_size(self.sizes, budget, pool.n_examples)
+        self._counts = tuple(min(q, size) for size in self.sizes)
+        self._ends = tuple(accumulate(self._counts, initial=0))
+        self._are_even = len(set(self._counts)) == 1
+
+    def fit(self, step: Step) -> Sequence[Mixture] | None:
+        """Mixtures of the edges of q features on t examples each, charged as modelling.
+
+        None in the first round, and where the budget does not pay for one feature a family on two
+        examples.
+        """
+        if step.round == 1 or self._examples == 0:
+            return None
+        members = draw_members(step.families, self._counts, step.rng)
+        sample = step.draw(self._examples)
+        stumps = step.search(members, sample, purpose="modelling")
+        if self._are_even and self._n_components == 1 and self._noise == "paper":
+            return fit_gaussians(stumps.edge.reshape(len(self.sizes), -1))
+        edges = [stumps.edge[first:end] for first, end in pairwise(self._ends)]
+        noises = [0.0] * len(edges)
+        if self._noise == "deconvolved":
+            noises = [noise_of(part, self._examples, sample.exact) for part in edges]
+        return fit_mixtures(edges, self._n_components, noise_variance=noises)
 
 
 def beliefs(
@@ -103,10 +127,11 @@ def beliefs(
             "mean": one.means,
             "deviation": np.sqrt(one.variances),
         }
-    elif mixtures:
+    elif isinstance(mixtures, Mixtures):
+        means, variances = mixtures.moments()
         models = {
-            "family_mean": np.array([m.mean for m in mixtures]),
-            "family_deviation": np.array([m.variance**0.5 for m in mixtures]),
+            "family_mean": means,
+            "family_deviation": [each**0.5 for each in variances],
         }
     step.note(planned_features=q, planned_examples=t, expected_edge=expected, **models, **more)
 

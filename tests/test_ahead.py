@@ -93,7 +93,7 @@ def test_nothing_of_what_a_helper_compiles_is_left(tmp_path: Path) -> None:
 def test_a_helper_compiles_what_the_strategy_plans_with(tmp_path: Path) -> None:
     names, _, _ = fit(tmp_path, "mas-q1")
     assert not searches(names)
-    assert {"fit_single", "pick"} <= set(names)  # two cores are busy without that
+    assert {"fit_rows", "pick"} <= set(names)  # two cores are busy without that
     assert not {"allocate", "expected_edge", "fit_segments"} & set(names)
 
 

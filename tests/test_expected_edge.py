@@ -21,7 +21,7 @@ from boostsample.expected_edge import (
     plan_family,
     true_edge,
 )
-from boostsample.mixture import Mixture, fit_mixture, sampling_variance
+from boostsample.mixture import Mixture, fit_gaussians, fit_mixture, sampling_variance
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
@@ -270,3 +270,17 @@ def test_bad_settings(call: Callable[[], object], message: str) -> None:
 def test_bad_edges() -> None:
     with pytest.raises(DataError, match="edges must be finite"):
         true_edge(WIDE, [np.nan], 10)
+
+
+def test_mixtures_in_one_array_are_planned_for_like_a_list(rng: np.random.Generator) -> None:
+    together = fit_gaussians(rng.normal(0.05, 0.02, (3, 16)))
+    one_by_one = [Mixture(*each.parameters) for each in together]
+    how = [30, 400, 9], 5_000, 50_000
+    for unit_noise in (None, 1.0):
+        mine = plan_family(together, *how, unit_noise=unit_noise)
+        other = plan_family(one_by_one, *how, unit_noise=unit_noise)
+        assert mine[:4] == other[:4]
+        np.testing.assert_array_equal(mine.edges, other.edges)
+        counts, n_examples, edge = allocate(together, *how, unit_noise=unit_noise)
+        want = allocate(one_by_one, *how, unit_noise=unit_noise)
+        assert (counts.tolist(), n_examples, edge) == (want[0].tolist(), *want[1:])

@@ -11,7 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError
-from boostsample.mixture import Mixture, fit_mixture, fit_mixtures, sampling_variance
+from boostsample.mixture import (
+    Mixture,
+    Mixtures,
+    fit_mixture,
+    fit_mixtures,
+    sampling_variance,
+)
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 Array = NDArray[np.float64]
@@ -119,6 +125,24 @@ def test_several_at_once(rng: np.random.Generator) -> None:
     for edges, mixture in zip(sets, together, strict=True):
         np.testing.assert_array_equal(mixture.parameters, fit_mixture(edges, 2).parameters)
     assert fit_mixtures([]) == []
+
+
+@pytest.mark.parametrize("n_components", [1, 2])
+def test_several_are_a_sequence(rng: np.random.Generator, n_components: int) -> None:
+    together = fit_mixtures([rng.normal(0.05, 0.02, 12) for _ in range(3)], n_components)
+    assert isinstance(together, Mixtures)
+    each = list(together)
+    assert [one.parameters.tolist() for one in together[1:]] == [
+        one.parameters.tolist() for one in each[1:]
+    ]
+    assert together[-1].log_likelihood == each[2].log_likelihood
+    means, variances = together.moments()
+    assert means == [one.mean for one in each]
+    assert variances == [one.variance for one in each]
+    with pytest.raises(ValueError, match="read-only"):
+        together[0].parameters[0, 0] = 1
+    with pytest.raises(IndexError):
+        together[3]
 
 
 def test_weight_zero_is_absent(rng: np.random.Generator) -> None:

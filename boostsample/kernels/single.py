@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from boostsample._jit import kernel
 
-__all__ = ["fit_single"]
+__all__ = ["fit_rows", "fit_single"]
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -72,6 +72,42 @@ def _maximise(
 
 
 @kernel
+def _fit(
+    data: Array,
+    each: bool,
+    floor: float,
+    tolerance: float,
+    n_iterations: int,
+    lanes: Array,
+    model: Array,
+    fit: Array,
+) -> None:
+    """Fit one Gaussian to data (4, n). model: (3, 1), fit: (2,) written. O(n) an iteration."""
+    origin = data[0, 0]  # against cancellation in running sums
+    mass = mean = square = 0.0
+    for i in range(data.shape[1]):
+        value = data[0, i] - origin
+        mass += data[2, i]
+        mean += data[2, i] * value
+        square += data[2, i] * (value * value + data[1, i] - data[3, i])
+    mean /= mass
+    variance = max(square / mass - mean * mean, floor)
+    for _ in range(FIRST_TRIAL):
+        mean, variance = _maximise(data, origin, each, floor, mean, variance, lanes)
+    before, n_steps = -1e300, 0
+    while n_steps < n_iterations:
+        if n_steps % CHECK_EVERY == 0:
+            now = _log_likelihood(data, origin, each, mean, variance)
+            if now - before < CHECK_EVERY * tolerance:
+                break
+            before = now
+        mean, variance = _maximise(data, origin, each, floor, mean, variance, lanes)
+        n_steps += 1
+    model[0, 0], model[1, 0], model[2, 0] = 1.0, mean + origin, variance
+    fit[0], fit[1] = _log_likelihood(data, origin, each, mean, variance), n_steps
+
+
+@kernel
 def fit_single(
     data: Array,
     each: bool,
@@ -90,25 +126,27 @@ def fit_single(
     lanes = np.empty((3, LANES))
     for s in range(first.size - 1):
         mine = data[:, first[s] : first[s + 1]]
-        origin = mine[0, 0]  # against cancellation in running sums
-        mass = mean = square = 0.0
-        for i in range(mine.shape[1]):
-            value = mine[0, i] - origin
-            mass += mine[2, i]
-            mean += mine[2, i] * value
-            square += mine[2, i] * (value * value + mine[1, i] - mine[3, i])
-        mean /= mass
-        variance = max(square / mass - mean * mean, floor)
-        for _ in range(FIRST_TRIAL):
-            mean, variance = _maximise(mine, origin, each, floor, mean, variance, lanes)
-        before, n_steps = -1e300, 0
-        while n_steps < n_iterations:
-            if n_steps % CHECK_EVERY == 0:
-                now = _log_likelihood(mine, origin, each, mean, variance)
-                if now - before < CHECK_EVERY * tolerance:
-                    break
-                before = now
-            mean, variance = _maximise(mine, origin, each, floor, mean, variance, lanes)
-            n_steps += 1
-        models[s, 0, 0], models[s, 1, 0], models[s, 2, 0] = 1.0, mean + origin, variance
-        fits[s, 0], fits[s, 1] = _log_likelihood(mine, origin, each, mean, variance), n_steps
+        _fit(mine, each, floor, tolerance, n_iterations, lanes, models[s], fits[s])
+
+
+@kernel
+def fit_rows(
+    values: Array, floor: float, tolerance: float, n_iterations: int, models: Array, fits: Array
+) -> bool:
+    """`fit_single` for the rows of (S, n) values, in any order, of weight 1 and without noise.
+
+    Returns whether all of them were finite; nothing is of use otherwise.
+    """
+    lanes, data = np.empty((3, LANES)), np.zeros((4, values.shape[1]))
+    data[2] = 1.0
+    for s in range(values.shape[0]):
+        for i in range(values.shape[1]):
+            value, at = values[s, i], i
+            if not math.isfinite(value):
+                return False
+            while at > 0 and data[0, at - 1] > value:
+                data[0, at] = data[0, at - 1]
+                at -= 1
+            data[0, at] = value
+        _fit(data, False, floor, tolerance, n_iterations, lanes, models[s], fits[s])
+    return True

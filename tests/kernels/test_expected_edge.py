@@ -13,7 +13,7 @@ from scipy.integrate import quad
 
 from boostsample.expected_edge import allocate, expected_edge, plan_family
 from boostsample.kernels import expected_edge as kernels
-from boostsample.mixture import Mixture
+from boostsample.mixture import Mixture, fit_gaussians
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 Array = NDArray[np.float64]
@@ -304,5 +304,9 @@ def test_one_signature() -> None:
         expected_edge(one, 3, n_examples)
     plan_family([one, Mixture(1, 0.1, 1)], [3, 4], 10, 100, unit_noise=1)
     allocate([one, Mixture(*one.parameters)], [3, 4], 10, 100)
+    together = fit_gaussians(np.array([[0.1, 0.2], [0.0, 0.1]]))
+    for mixtures in (together, list(together)):
+        plan_family(mixtures, [3, 4], 10, 100)
+        allocate(mixtures, [3, 4], 10, 100)
     for name in kernels.__all__:
         assert len(getattr(kernels, name).signatures) == 1, name

@@ -8,8 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from boostsample.errors import DataError
 from boostsample.kernels import single
 from boostsample.kernels.mixture import CHECK_EVERY, FIRST_TRIAL, LANES, MAX_GROUPS, fit_segments
+from boostsample.mixture import fit_gaussians, fit_mixtures
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
@@ -36,6 +38,28 @@ def test_one_component_is_fitted_as_by_many(seed: int) -> None:
     single.fit_single(data, *how, models[1], fits[1])
     np.testing.assert_array_equal(models[1], models[0])
     np.testing.assert_array_equal(fits[1], fits[0])
+
+
+@pytest.mark.parametrize("seed", range(100 if COMPILED else 10))
+def test_rows_are_fitted_as_sets_that_were_sorted(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_sets, size = int(rng.integers(1, 6)), int(rng.integers(1, (2, 17, MAX_GROUPS)[seed % 3] + 1))
+    edges = rng.normal(rng.normal(), 10 ** rng.uniform(-6, 0), (n_sets, size))
+    if seed % 4 == 0:
+        edges = np.round(edges, 2)
+    want, got = fit_mixtures(list(edges), 1), fit_gaussians(edges)
+    for one, other in zip(want, got, strict=True):
+        np.testing.assert_array_equal(other.parameters, one.parameters)
+        assert other.n_iterations == one.n_iterations
+        assert other.log_likelihood == one.log_likelihood
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_rows_that_are_not_finite_are_refused(wrong: float) -> None:
+    edges = np.full((3, 4), 0.1)
+    edges[1, 2] = wrong
+    with pytest.raises(DataError, match="edges must be finite"):
+        fit_gaussians(edges)
 
 
 def test_constants_are_those_of_the_mixture() -> None:
