@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-import numpy as np
+from numba._dispatcher import compute_fingerprint
 from numba.core import caching, event, types
 from numba.core.dispatcher import Dispatcher
 
@@ -252,7 +252,7 @@ def await_elsewhere(kernel: Any, compiling: Callable[[], bool] | None) -> None:
     kernel._cache.elsewhere = compiling
 
 
-_entries: dict[tuple[Any, ...], int] = {}
+_entries: dict[tuple[Any, bytes], int] = {}
 
 
 def entry(function: Callable[..., object], arguments: tuple[Any, ...]) -> int:
@@ -262,7 +262,7 @@ def entry(function: Callable[..., object], arguments: tuple[Any, ...]) -> int:
     """
     if not isinstance(function, Dispatcher):
         return 0
-    key = (function, *map(_kind, arguments))
+    key = function, compute_fingerprint(arguments)
     if key not in _entries:
         kinds = tuple(map(numba.typeof, arguments))
         function.compile(kinds)
@@ -271,15 +271,3 @@ def entry(function: Callable[..., object], arguments: tuple[Any, ...]) -> int:
             raise TypeError(f"{function.__name__} must return None to be called from elsewhere")
         _entries[key] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     return _entries[key]
-
-
-def _kind(value: Any) -> Any:
-    """What numba's type of an argument depends on; for arrays and numbers the fast way."""
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.ndim, value.flags.num
-    if type(value) in _NUMBERS or (type(value) is int and -(2**63) <= value < 2**63):
-        return type(value)
-    return numba.typeof(value)
-
-
-_NUMBERS = (float, bool, np.int16, np.int32, np.int64, np.float32, np.float64)

@@ -156,7 +156,7 @@ class Bank(abc.ABC):
             If there is no such feature.
         """
         self._check_one(feature)
-        return int(np.searchsorted(self.first, feature, side="right")) - 1
+        return int(self.first.searchsorted(feature, side="right")) - 1
 
     def feature_name(self, feature: int) -> str:
         """What a feature is, in its family's words; errors as in `family_of`."""
@@ -375,6 +375,11 @@ class FeatureBank(Bank):
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """The bank itself: nothing is copied."""
         return View(self.bins, features, False)
+
+    def column(self, feature: int) -> NDArray[np.uint8]:
+        """Bins of a feature: uint8 (N,). Only to be read."""
+        column: NDArray[np.uint8] = self.bins[feature]
+        return column
 
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cuts of some features: float32 (Q, 254)."""

@@ -119,6 +119,11 @@ class DiskBank(FeatureBank):
         self._check_once(features)
         return super().view(features, rows)
 
+    def column(self, feature: int) -> NDArray[np.uint8]:
+        """Bins of a feature: uint8 (N,). Only to be read."""
+        self._check_once(np.array([feature], np.int64))
+        return super().column(feature)
+
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cuts of some features: float32 (Q, 254)."""
         self._check_once(features)

@@ -32,6 +32,9 @@ from boostsample.weights import SignedWeights, initial_weights
 __all__ = ["Booster", "Round", "boost"]
 
 
+_PLUS, _MINUS = np.int8(1), np.int8(-1)
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """What one round adds to the model (`terms`) and to the history (`rows`, one a search)."""
@@ -165,8 +168,8 @@ class Booster:
         estimated, n_examples = find(feature, threshold, records)
         column = self._searcher.column(feature)
         sums = self._weights.label_sums(column, threshold)
-        votes = np.where(sums >= 0.0, 1, -1).astype(np.int8)
-        edge = min(float(np.abs(sums).sum()), 1.0)
+        votes = np.where(sums >= 0.0, _PLUS, _MINUS)
+        edge = min(float(np.add.reduce(np.abs(sums))), 1.0)
         if n_examples == self._weights.n_examples:
             estimated = edge  # an exact sample: H is G, without the search's rounding
         alpha = alpha_of(edge)

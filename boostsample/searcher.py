@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -56,11 +57,11 @@ class Searcher:
     def _run(self, features: NDArray[np.int64], rows: Rows, rows_a_bin: int) -> Stumps:
         q = features.size
         found = np.empty(q, np.int64), np.empty((q, self.weights.n_labels), np.int8), np.empty(q)
-        parts = list(self._parts(q, rows))
-        if len(parts) == 1:  # nearly always: slices of all would cost as much as a small kernel
+        most = self._most(rows)
+        if q <= most:  # nearly always: slices of all would cost as much as a small kernel
             self._run_part(features, rows, rows_a_bin, found)
         else:
-            for part in parts:
+            for part in _parts(q, most):
                 mine = found[0][part], found[1][part], found[2][part]
                 self._run_part(features[part], rows, rows_a_bin, mine)
         return Stumps(features, *found)
@@ -93,7 +94,7 @@ class Searcher:
         `_tie` of the best become equal, and the first feature searched wins. Features of the same
         bits share the edge of the first of them.
         """
-        near = np.flatnonzero(stumps.edge >= stumps.edge.max() - _CLOSE)
+        near = (stumps.edge >= np.maximum.reduce(stumps.edge) - _CLOSE).nonzero()[0]
         if near.size < 2:
             return
         rough = stumps.edge[near]
@@ -119,7 +120,7 @@ class Searcher:
         edges = np.empty(len(stumps))
         thresholds = stumps.threshold.astype(np.int16)
         votes = np.ascontiguousarray(stumps.votes, dtype=np.int8)
-        for part in self._parts(edges.size, rows):
+        for part in _parts(edges.size, self._most(rows)):
             bins, at, start, examples = self._read(stumps.feature[part], rows)
             self.weights.edge_kernels.signed_edges(
                 bins, at, thresholds[part], votes[part], start, examples, rows.values, edges[part]
@@ -130,12 +131,10 @@ class Searcher:
         """Whether these rows are all examples of the run."""
         return rows.values.size == self.weights.n_examples * self.weights.width
 
-    def _parts(self, n_features: int, rows: Rows) -> Iterator[slice]:
-        """As many features at once as the bank can show; the kernels' groups stay what they are."""
+    def _most(self, rows: Rows) -> int:
+        """As many features as the bank can show at once; the kernels' groups stay what they are."""
         n_rows = None if self._whole(rows) else rows.values.size // self.weights.width
-        size = self.bank.most_features(n_rows) // GROUP * GROUP
-        for start in range(0, n_features, size):
-            yield slice(start, start + size)
+        return self.bank.most_features(n_rows) // GROUP * GROUP
 
     def _read(
         self, features: NDArray[np.int64], rows: Rows
@@ -146,8 +145,14 @@ class Searcher:
         return bins, at, start, examples
 
 
-def _cuts(n_features: int) -> list[int]:
+def _parts(n_features: int, size: int) -> Iterator[slice]:
+    for start in range(0, n_features, size):
+        yield slice(start, start + size)
+
+
+@lru_cache(maxsize=256)
+def _cuts(n_features: int) -> tuple[int, ...]:
     """Where the kernel's groups of features begin and end: threads take whole groups."""
     cuts = list(range(0, n_features + 1, GROUP))
     cuts += range(cuts[-1] + 2, n_features + 1, 2)
-    return cuts if cuts[-1] == n_features else [*cuts, n_features]
+    return tuple(cuts) if cuts[-1] == n_features else (*cuts, n_features)

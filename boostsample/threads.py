@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bisect
 import functools
-import itertools
 import os
 import threading
 import time
@@ -87,12 +86,12 @@ class Threads:
         if self.n == 1 or len(cuts) < 3 or self._alone:
             work(*arguments(cuts[0], cuts[-1]))
             return
-        ends = self._ends(cuts)
+        ends = _ends(tuple(cuts), self.n)
         busy = self._free()[: len(ends) - 2]
         started = finished = time.perf_counter()
         try:
-            for other, (first, end) in zip(busy, itertools.pairwise(ends[1:]), strict=True):
-                other.give(work, arguments(first, end))
+            for number, other in enumerate(busy, 1):
+                other.give(work, arguments(ends[number], ends[number + 1]))
             work(*arguments(ends[0], ends[1]))
             finished = time.perf_counter()
         finally:
@@ -119,17 +118,19 @@ class Threads:
         else:
             self._pause = max(self._pause // 2, _FEWEST)
 
-    def _ends(self, cuts: Sequence[int]) -> list[int]:
-        """The ends of the threads' stretches: the cuts nearest to an even division."""
-        first, last = cuts[0], cuts[-1]
-        ends = [first]
-        for k in range(1, self.n):
-            even = first + (last - first) * k / self.n
-            at = bisect.bisect_left(cuts, even)
-            end = min(cuts[max(at - 1, 0) : at + 1], key=lambda cut: abs(cut - even))
-            if ends[-1] < end < last:
-                ends.append(end)
-        return [*ends, last]
+
+@functools.lru_cache(maxsize=256)
+def _ends(cuts: tuple[int, ...], n: int) -> list[int]:
+    """The ends of `n` threads' stretches: the cuts nearest to an even division."""
+    first, last = cuts[0], cuts[-1]
+    ends = [first]
+    for k in range(1, n):
+        even = first + (last - first) * k / n
+        at = bisect.bisect_left(cuts, even)
+        end = min(cuts[max(at - 1, 0) : at + 1], key=lambda cut: abs(cut - even))
+        if ends[-1] < end < last:
+            ends.append(end)
+    return [*ends, last]
 
 
 class _Other:

@@ -8,8 +8,7 @@ never accumulates.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +32,7 @@ _CACHE_LINE = 64
 _PART = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(NamedTuple):
     """Weighted rows that a search runs on: all examples, or a sample of them.
 
     `examples` int32 (n,) holds the bank column of each row, or is empty where they are `start`,
@@ -139,6 +137,7 @@ class SignedWeights:
         self._part_masses = np.zeros(self._n_parts)
         self._sums = np.zeros(self.width)
         self._floor = np.zeros(self.width, np.float32)
+        self._votes = np.ones(self.width, np.float32)
         self._recount()
         self._ends = np.empty(-(-self.n_examples // draw_kernels.BLOCK))
         self._ends_are_current = False
@@ -149,7 +148,7 @@ class SignedWeights:
         """Sums from scratch, with an update that changes nothing."""
         column = np.zeros(1, np.uint8)
         every = np.zeros(self.n_examples, np.int32)
-        self._pass(column, 0, 0, every, np.ones(self.width, np.float32), 1.0, 1.0)
+        self._pass(column, 0, 0, every, self._votes, 1.0, 1.0)
         self._floor[: self.n_labels] = FLOOR
 
     def _pass(
@@ -238,7 +237,7 @@ class SignedWeights:
             )
 
         self.threads.share(self.edge_kernels.label_sums, arguments, range(self._n_parts + 1))
-        return np.asarray(sums.sum(axis=0)[: self.n_labels] / self._mass)
+        return np.asarray(np.add.reduce(sums)[: self.n_labels] / self._mass)
 
     def update(
         self, column: NDArray[np.uint8], threshold: int, votes: NDArray[np.int8], edge: float
@@ -248,14 +247,13 @@ class SignedWeights:
         The two factors are 1 / (1 + edge) and 1 / (1 - edge), since exp(2 alpha) = (1 + edge) /
         (1 - edge).
         """
-        padded = np.ones(self.width, np.float32)
-        padded[: self.n_labels] = votes
+        self._votes[: self.n_labels] = votes
         self._pass(
             column,
             threshold,
             self._start,
             self._columns,
-            padded,
+            self._votes,
             1.0 / (self._mass * (1.0 + edge)),
             1.0 / (self._mass * (1.0 - edge)),
         )
