@@ -27,8 +27,19 @@ import numba
 from numba._dispatcher import compute_fingerprint
 from numba.core import caching, event, types
 from numba.core.dispatcher import Dispatcher
+from numba.core.registry import CPUDispatcher
 
-__all__ = ["await_elsewhere", "can_keep", "entry", "is_kept", "kernel", "kernel_for", "saving"]
+__all__ = [
+    "await_elsewhere",
+    "can_keep",
+    "entry",
+    "inner",
+    "inner_for",
+    "is_kept",
+    "kernel",
+    "kernel_for",
+    "saving",
+]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -190,20 +201,12 @@ def kernel(function: F) -> F:
 
     A closure has to go through `kernel_for`, which names it by what it was made for.
     """
-    if function.__closure__ is not None:
-        raise TypeError(f"{function.__qualname__} is a closure; compile it with kernel_for(sizes)")
-    return _compiled(function)
+    return _compiled(_no_closure(function), by_python=True)
 
 
-def _compiled(function: F) -> F:
-    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
-    if compiled is not function:
-        try:
-            compiled._cache = _KernelCache(function)
-        except RuntimeError as error:
-            if "cannot cache function" not in str(error):
-                raise
-    return cast(F, compiled)
+def inner(function: F) -> F:
+    """`kernel` for what only other kernels call, which is compiled sooner."""
+    return _compiled(_no_closure(function), by_python=False)
 
 
 def kernel_for(*sizes: int) -> Callable[[F], F]:
@@ -212,13 +215,50 @@ def kernel_for(*sizes: int) -> Callable[[F], F]:
     They get names of their own: numba links cached code by name, and the same name for two sizes,
     compiled in two processes, would call the wrong one.
     """
+    return lambda function: _compiled(_named(function, sizes), by_python=True)
 
-    def compiled(function: F) -> F:
-        for name in ("__name__", "__qualname__"):
-            setattr(function, name, "_".join([getattr(function, name), *map(str, sizes)]))
-        return _compiled(function)
 
-    return compiled
+def inner_for(*sizes: int) -> Callable[[F], F]:
+    """`kernel_for` for what only other kernels call."""
+    return lambda function: _compiled(_named(function, sizes), by_python=False)
+
+
+def _no_closure(function: F) -> F:
+    if function.__closure__ is not None:
+        raise TypeError(f"{function.__qualname__} is a closure; compile it with kernel_for(sizes)")
+    return function
+
+
+def _named(function: F, sizes: tuple[int, ...]) -> F:
+    for name in ("__name__", "__qualname__"):
+        setattr(function, name, "_".join([getattr(function, name), *map(str, sizes)]))
+    return function
+
+
+def _compiled(function: F, *, by_python: bool) -> F:
+    how: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "no_cfunc_wrapper": True,  # for callers in C, of which there are none
+        "no_cpython_wrapper": not by_python,
+    }
+    compiled: Any = numba.njit(**how)(function)
+    if compiled is not function:
+        if not by_python:
+            compiled.__class__ = _Inner
+        try:
+            compiled._cache = _KernelCache(function)
+        except RuntimeError as error:
+            if "cannot cache function" not in str(error):
+                raise
+    return cast(F, compiled)
+
+
+class _Inner(CPUDispatcher):  # type: ignore[misc]  # untyped numba
+    """What kernels call and Python cannot: it would jump to address 0."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"{self.__name__} can be called by other kernels only")
 
 
 def can_keep(kernel: Any) -> bool:

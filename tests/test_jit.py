@@ -1,15 +1,21 @@
-"""What users are told while kernels are compiled."""
+"""What users are told while kernels are compiled, and who can call them."""
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from boostsample import _jit
+from boostsample.kernels import draw
+from tests.compiled import called
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 def started_by(module: str, kept: str | None = "folder") -> Any:
@@ -65,3 +71,21 @@ def test_time_within_another_kernel_counts_once(caplog: pytest.LogCaptureFixture
         waiting.on_end(mine)
         waiting.on_end(mine)
     assert caplog.records == []
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
+def test_what_only_kernels_call_is_refused_to_python() -> None:
+    with pytest.raises(TypeError, match=r"^_block_of can be called by other kernels only$"):
+        draw._block_of(np.ones(3), 0, 0.5)
+    assert called(draw._block_of)(np.ones(3), 0, 0.5) == 0
+
+
+@pytest.mark.parametrize("decorator", [_jit.inner, _jit.kernel])
+def test_a_closure_has_to_be_named(decorator: Any) -> None:
+    size = 3
+
+    def closure() -> int:
+        return size
+
+    with pytest.raises(TypeError, match="compile it with kernel_for"):
+        decorator(closure)

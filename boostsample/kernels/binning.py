@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import kernel
+from boostsample._jit import inner, kernel
 
 __all__ = ["DIGIT_SIZE", "MAX_CUTS", "N_BUCKETS", "N_DIGITS", "assign_block", "cut_block"]
 
@@ -38,7 +38,7 @@ SHIFT_1 = np.uint32(11)
 SHIFT_2 = np.uint32(22)
 
 
-@kernel
+@inner
 def sort_keys(
     bits: NDArray[np.uint32],
     rows: NDArray[np.int64],
@@ -93,7 +93,7 @@ def sort_keys(
     return source[:n]
 
 
-@kernel
+@inner
 def run_starts(keys: NDArray[np.uint32], starts: NDArray[np.int64]) -> int:
     """Where each run of equal keys starts, the end of the last one, and how many runs there are.
 
@@ -113,7 +113,7 @@ def run_starts(keys: NDArray[np.uint32], starts: NDArray[np.int64]) -> int:
     return n_runs
 
 
-@kernel
+@inner
 def nearest_gap(starts: NDArray[np.int64], lowest: int, highest: int, goal: int, scale: int) -> int:
     """The k in lowest..highest whose scale * starts[k] is nearest to `goal`; the lower one of two.
 
@@ -132,7 +132,7 @@ def nearest_gap(starts: NDArray[np.int64], lowest: int, highest: int, goal: int,
     return low
 
 
-@kernel
+@inner
 def mark_heavy(starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_]) -> tuple[int, int]:
     """Mark the distinct values that fill a bin alone: at least the mean count of a bin of the rest.
 
@@ -162,7 +162,7 @@ def mark_heavy(starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_])
     return n_light, n_bins
 
 
-@kernel
+@inner
 def split_fullest(
     starts: NDArray[np.int64], n_runs: int, gaps: NDArray[np.int64], n_cuts: int
 ) -> int:
@@ -194,7 +194,7 @@ def split_fullest(
     return n_cuts
 
 
-@kernel
+@inner
 def place_cuts(
     starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_], gaps: NDArray[np.int64]
 ) -> int:
@@ -247,7 +247,7 @@ def place_cuts(
     return split_fullest(starts, n_runs, gaps, n_cuts)
 
 
-@kernel
+@inner
 def midpoint(a: np.float32, b: np.float32) -> np.float32:
     """The float32 nearest to the middle of a < b, but above a: a < t <= b, and never -0.0. O(1)."""
     middle = np.float32(0.5 * (np.float64(a) + np.float64(b)))
@@ -294,7 +294,7 @@ def cut_block(
             cuts[feature, c] = midpoint(values[0], values[1])
 
 
-@kernel
+@inner
 def bucket(x: np.float32, lowest: float, scale: float) -> int:
     """Which of N_BUCKETS equal intervals x lies in or is nearest to; never falls as x rises. O(1).
 
@@ -306,7 +306,7 @@ def bucket(x: np.float32, lowest: float, scale: float) -> int:
     return int(place) if place < N_BUCKETS - 1.0 else N_BUCKETS - 1
 
 
-@kernel
+@inner
 def fill_buckets(padded: NDArray[np.float32], n_cuts: int, table: NDArray[np.uint8]) -> float:
     """Cuts in the buckets before each one; returns the scale, or -1 if a bucket holds two cuts.
 
@@ -329,7 +329,7 @@ def fill_buckets(padded: NDArray[np.float32], n_cuts: int, table: NDArray[np.uin
     return scale
 
 
-@kernel
+@inner
 def assign_column(
     column: NDArray[np.float32],
     cuts: NDArray[np.float32],

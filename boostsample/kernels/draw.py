@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import kernel
+from boostsample._jit import inner, kernel
 from boostsample.kernels.vectors import count_up_to, load, running
 
 Ints: TypeAlias = NDArray[np.integer[Any]]
@@ -81,7 +81,7 @@ def pick(
     return used
 
 
-@kernel
+@inner
 def _block_of(ends: Doubles, block: int, target: float) -> int:
     """The first block from `block` on that ends beyond the target, or the last one."""
     last = ends.size - 1
@@ -166,7 +166,7 @@ def pivotal(
     return used
 
 
-@kernel
+@inner
 def _insert(examples: Ints, inclusion: Doubles, used: int, example: int, pi: float) -> int:
     """Append an example, keeping ascending order; a fighter can be older than the last winner."""
     at = used

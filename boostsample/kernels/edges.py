@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import kernel_for
+from boostsample._jit import inner_for, kernel_for
 from boostsample.kernels.vectors import LANES, add, fill, load, multiply, store, widen
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -31,9 +31,8 @@ class EdgeKernels(NamedTuple):
 def _pair_sums(lanes: int, more: int, width: int) -> Any:
     """For labels at, ..., at + lanes - 1 of rows of `width`, and the `more` (or 0) ones after."""
     second, rest, size = more > 0, max(more, 1), lanes + more
-    kernel = kernel_for(lanes, more, width)
 
-    @kernel
+    @inner_for(lanes, more, width)
     def pair_sums(
         column: Bytes,
         threshold: int,
@@ -79,7 +78,7 @@ def edge_kernels(blocks: int, tail: int) -> EdgeKernels:
     rest_sums = rest if has_rest else pair_sums
     kernel = kernel_for(blocks, tail)
 
-    @kernel
+    @inner_for(blocks, tail)
     def row_sums(
         column: Bytes,
         threshold: int,

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import kernel
+from boostsample._jit import inner, kernel
 
 __all__ = ["allocate", "best_pair", "expected_edge"]
 
@@ -57,7 +57,7 @@ N_PARTS = 2  # in which the features of one level are handed out
 PATIENCE = 3  # levels without gain after which `allocate` stops
 
 
-@kernel
+@inner
 def _tails(
     nodes: Array, model: Array, scales: Array, slopes: Array, tail: Array, moment: Array
 ) -> None:
@@ -95,7 +95,7 @@ def _tails(
                 moment[i] += (peak * e if a < FAR else 0.0) * (mean + slope * z)
 
 
-@kernel
+@inner
 def _raise(base: Array, exponent: int, target: Array) -> None:
     """Multiply `target` by base^exponent, by squaring; `base` is overwritten. O(n log exponent)."""
     while exponent > 0:
@@ -108,7 +108,7 @@ def _raise(base: Array, exponent: int, target: Array) -> None:
                 base[i] *= base[i]
 
 
-@kernel
+@inner
 def _dot(a: Array, b: Array, c: Array, d: Array) -> float:
     """Sum of a * b + c * d over arrays whose length is a multiple of 4, in four lanes."""
     s = 0.0
@@ -123,7 +123,7 @@ def _dot(a: Array, b: Array, c: Array, d: Array) -> float:
     return (s + t) + (u + v)
 
 
-@kernel
+@inner
 def _quantile_below(tail: float) -> float:
     """A z that the standard normal exceeds with probability `tail` or a little more.
 
@@ -136,7 +136,7 @@ def _quantile_below(tail: float) -> float:
     return (-z if tail > 0.5 else z) - 1e-3
 
 
-@kernel
+@inner
 def _shapes(models: Array, unit_noise: Array, inverse: float, shapes: Array) -> None:
     """Write tau_j and s_j^2/tau_j of (K, 3, J) models with (K, J) noise to shapes (4, K, J)."""
     for k in range(models.shape[0]):
@@ -150,7 +150,7 @@ def _shapes(models: Array, unit_noise: Array, inverse: float, shapes: Array) -> 
             shapes[1, k, j] = variance / scale
 
 
-@kernel
+@inner
 def _nodes(
     models: Array, shapes: Array, counts: Counts, n_features: int, coarse: int, table: Array
 ) -> int:
@@ -209,7 +209,7 @@ def _nodes(
     return n
 
 
-@kernel
+@inner
 def _table(models: Array, shapes: Array, counts: Counts, n: int, table: Array) -> None:
     """Tabulate F_k, m_k and, for `counts`, the integrand of e in two factors at n nodes. O(K J n).
 

@@ -21,7 +21,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import kernel
+from boostsample._jit import inner, kernel
 
 __all__ = ["fit_segments"]
 
@@ -39,7 +39,7 @@ LOG_TWO_PI = 1.8378770664093453
 EMPTY = 1e-9  # a component of a smaller share goes out of use
 
 
-@kernel
+@inner
 def _first_at_least(values: Array, wanted: float) -> int:
     """np.searchsorted(values, wanted), which takes numba half a second to compile."""
     low, high = 0, values.size
@@ -52,7 +52,7 @@ def _first_at_least(values: Array, wanted: float) -> int:
     return low
 
 
-@kernel
+@inner
 def _largest(values: Array) -> int:
     """values.argmax(), a quarter of a second; the first NaN comes first there too."""
     best = 0
@@ -62,7 +62,7 @@ def _largest(values: Array) -> int:
     return best
 
 
-@kernel
+@inner
 def _exp_minus(x: float) -> float:
     """exp(-x), 0 <= x <= 41, as exp(-x/1024)^1024, so that loops vectorise; relative error 6e-9."""
     y = x * -0.0009765625
@@ -72,7 +72,7 @@ def _exp_minus(x: float) -> float:
     return e
 
 
-@kernel
+@inner
 def _expect(data: Array, each: bool, model: Array, work: Array) -> None:
     """E step. O(J n).
 
@@ -112,7 +112,7 @@ def _expect(data: Array, each: bool, model: Array, work: Array) -> None:
                 total[i] += row[i]
 
 
-@kernel
+@inner
 def _mean_log_likelihood(data: Array, work: Array) -> float:
     """Weighted mean of log density, after `_expect`. O(n)."""
     peak, total = work[-2], work[-1]
@@ -125,7 +125,7 @@ def _mean_log_likelihood(data: Array, work: Array) -> float:
     return result / weight
 
 
-@kernel
+@inner
 def _maximise(data: Array, each: bool, floor: float, work: Array, model: Array) -> None:
     """M step, after `_expect`; n is a multiple of LANES. O(J n).
 
@@ -168,7 +168,7 @@ def _maximise(data: Array, each: bool, floor: float, work: Array, model: Array) 
         model[0, j] = model[0, j] / whole if model[0, j] > EMPTY * whole else 0.0
 
 
-@kernel
+@inner
 def _iterate(
     data: Array,
     each: bool,
@@ -196,7 +196,7 @@ def _iterate(
     return _mean_log_likelihood(data, work), n_iterations
 
 
-@kernel
+@inner
 def _cut_by_shares(sums: Array, ratio: float, cuts: Ints) -> None:
     """Cut sorted groups into parts whose weights are nearly as 1 : ratio : ratio^2 and so on.
 
@@ -216,12 +216,12 @@ def _cut_by_shares(sums: Array, ratio: float, cuts: Ints) -> None:
         cuts[j] = min(max(k, cuts[j - 1] + 1), n - (n_parts - j))
 
 
-@kernel
+@inner
 def _mean_between(sums: Array, first: int, last: int) -> float:
     return float((sums[1, last] - sums[1, first]) / (sums[0, last] - sums[0, first]))
 
 
-@kernel
+@inner
 def _move_cuts(values: Array, sums: Array, cuts: Ints) -> None:
     """Lloyd's k-means on sorted groups, in place: a cut goes midway between the means beside it."""
     for _ in range(30):
@@ -238,7 +238,7 @@ def _move_cuts(values: Array, sums: Array, cuts: Ints) -> None:
             return
 
 
-@kernel
+@inner
 def _start(kind: int, data: Array, floor: float, model: Array) -> None:
     """Write the deterministic start number `kind` into `model`: data cut into intervals.
 
@@ -284,7 +284,7 @@ def _start(kind: int, data: Array, floor: float, model: Array) -> None:
         model[2, j] = max(square - mean * mean, floor)
 
 
-@kernel
+@inner
 def _group(raw: Array, data: Array) -> None:
     """Put sorted values, raw (4, N) of spread 0 and equal noise, into the n columns of data (4, n).
 
@@ -310,7 +310,7 @@ def _group(raw: Array, data: Array) -> None:
         data[3, g] = raw[3, first]
 
 
-@kernel
+@inner
 def _padded(data: Array) -> Array:
     """A copy of (4, n) data, continued by its first column, of weight 0, to a multiple of LANES."""
     n = data.shape[1]

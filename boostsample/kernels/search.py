@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import kernel_for
+from boostsample._jit import inner_for, kernel_for
 from boostsample.kernels.vectors import (
     LANES,
     add,
@@ -72,9 +72,8 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
     """
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
     size = lanes + more
-    kernel = kernel_for(lanes, more, width, some, near)
 
-    @kernel
+    @inner_for(lanes, more, width, some, near)
     def fill_in(
         bins: Bytes, features: Ints, examples: Ints, rows: Floats, place: Ints, hist: Floats
     ) -> None:
@@ -150,9 +149,9 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
     For labels at, ..., at + lanes - 1 of rows of `width`, and the `more` (or 0) ones after them.
     """
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
-    kernel = kernel_for(lanes, more, width)
+    inner = inner_for(lanes, more, width)
 
-    @kernel
+    @inner
     def sweep(
         hist: Floats,
         sums: Doubles,
@@ -190,7 +189,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
                 prefetch(ahead, examples[t])
             soon += share
 
-    @kernel
+    @inner
     def add_below(
         hist: Floats,
         sums: Doubles,
@@ -210,7 +209,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
                 below = add(below, load(sums, h, stride))
         store(found, at, below)
 
-    @kernel
+    @inner
     def flush(hist: Floats, sums: Doubles, most: int, at: int) -> None:
         """Move the first `most` bins of a float32 histogram to its float64 sums."""
         for h in range(at * N_BINS, at * N_BINS + most * stride, stride):
@@ -218,7 +217,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
             add_into(sums, h, widen(value))
             store(hist, h, fill(value, np.float32(0.0)))
 
-    @kernel
+    @inner
     def top_bin(hist: Floats, sums: Doubles, fresh: bool, b: int, at: int, least: int) -> int:
         """The highest bin down from b whose sums are not all 0, or `least`."""
         while b > least:
@@ -234,7 +233,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
     fill_some = _fill(lanes, more, width, step, True, False)
     fill_few = _fill(lanes, more, width, step, True, True)
 
-    @kernel
+    @inner
     def fill_in(
         bins: Bytes, features: Ints, examples: Ints, rows: Floats, place: Ints, hist: Floats
     ) -> None:
@@ -261,16 +260,16 @@ def search_kernel(blocks: int, tail: int) -> Any:
     pair = _pair(LANES, LANES, width, size) if n_pairs else rest
     fill_in, flush, top_bin, sweep, add_below = pair
     fill_rest, flush_rest, top_rest_bin, sweep_rest, add_rest_below = rest if has_rest else pair
-    kernel = kernel_for(blocks, tail)
+    inner = inner_for(blocks, tail)
 
-    @kernel
+    @inner
     def top(hist: Floats, sums: Doubles, fresh: bool, b: int, least: int) -> int:
         """The highest bin down from b whose sums are not all 0, or `least`."""
         for at in range(0, rest_at, 2 * LANES):
             least = top_bin(hist, sums, fresh, b, at, least)
         return top_rest_bin(hist, sums, fresh, b, rest_at, least) if has_rest else least
 
-    @kernel
+    @inner
     def last_bin(
         column: Bytes,
         start: int,
@@ -294,7 +293,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
             highest = b if b > highest else highest
         return highest
 
-    @kernel
+    @inner
     def first_near(edges: Doubles, highest: int, tie: float) -> int:
         """The first of edges[1], ..., edges[highest] within `tie` of the largest."""
         end = (highest + LANES - 1) // LANES * LANES + 1
@@ -315,7 +314,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
             b += 1
         return b
 
-    @kernel
+    @kernel_for(blocks, tail)
     def search(
         bins: Bytes,
         features: Ints,

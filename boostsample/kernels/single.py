@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import kernel
+from boostsample._jit import inner, kernel
 
 __all__ = ["fit_rows", "fit_single"]
 
@@ -26,7 +26,7 @@ CHECK_EVERY = 5
 LOG_TWO_PI = 1.8378770664093453
 
 
-@kernel
+@inner
 def _log_likelihood(data: Array, origin: float, each: bool, mean: float, variance: float) -> float:
     """Weighted mean of the log density of data (4, n), values less `origin`. O(n)."""
     result = weight = 0.0
@@ -45,7 +45,7 @@ def _log_likelihood(data: Array, origin: float, each: bool, mean: float, varianc
     return result / weight
 
 
-@kernel
+@inner
 def _maximise(
     data: Array, origin: float, each: bool, floor: float, mean: float, variance: float, lanes: Array
 ) -> tuple[float, float]:
@@ -53,7 +53,8 @@ def _maximise(
 
     lanes: (3, LANES) written, sums over every LANES-th value.
     """
-    lanes[:] = 0.0
+    for k in range(3 * LANES):
+        lanes[k // LANES, k % LANES] = 0.0
     for i in range(data.shape[1]):
         k = i % LANES
         d = data[0, i] - origin - mean
@@ -71,7 +72,7 @@ def _maximise(
     return mean + shift, max(found if each else found - data[3, 0], floor)
 
 
-@kernel
+@inner
 def _fit(
     data: Array,
     each: bool,
@@ -138,7 +139,8 @@ def fit_rows(
     Returns whether all of them were finite; nothing is of use otherwise.
     """
     lanes, data = np.empty((3, LANES)), np.zeros((4, values.shape[1]))
-    data[2] = 1.0
+    for i in range(values.shape[1]):
+        data[2, i] = 1.0
     for s in range(values.shape[0]):
         for i in range(values.shape[1]):
             value, at = values[s, i], i

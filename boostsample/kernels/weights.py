@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import kernel_for
+from boostsample._jit import inner_for, kernel_for
 from boostsample.kernels.vectors import (
     LANES,
     add,
@@ -176,9 +176,8 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
 @functools.cache
 def _eight_totals(lanes: int) -> Any:
     """The sums of the magnitudes of eight vectors, `stride` numbers apart, as one vector."""
-    kernel = kernel_for(lanes)
 
-    @kernel
+    @inner_for(lanes)
     def eight_totals(rows: Floats, first: int, stride: int) -> Any:
         a = magnitude(load(rows, first, lanes))
         b = magnitude(load(rows, first + stride, lanes))
@@ -198,9 +197,8 @@ def _eight_totals(lanes: int) -> Any:
 def _update_pair(lanes: int, more: int, width: int) -> Any:
     """The update of labels at, ..., at + lanes - 1, and of the `more` (or 0) ones after them."""
     second, rest, size = more > 0, max(more, 1), lanes + more
-    kernel = kernel_for(lanes, more, width)
 
-    @kernel
+    @inner_for(lanes, more, width)
     def update_pair(
         column: Bytes,
         threshold: int,
@@ -266,9 +264,8 @@ def _update_pair(lanes: int, more: int, width: int) -> Any:
 def _weigh_pair(lanes: int, more: int, width: int) -> Any:
     """The sampled rows of the same labels, and their sums."""
     second, rest, size = more > 0, max(more, 1), lanes + more
-    kernel = kernel_for(lanes, more, width)
 
-    @kernel
+    @inner_for(lanes, more, width)
     def weigh_pair(
         rows: Floats, examples: Ints, factors: Doubles, sampled: Floats, base: Doubles, at: int
     ) -> None:

@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from boostsample.kernels import binning as kernels
+from tests.compiled import called
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+bucket = called(kernels.bucket)
+fill_buckets = called(kernels.fill_buckets)
+midpoint = called(kernels.midpoint)
+place_cuts = called(kernels.place_cuts)
+run_starts = called(kernels.run_starts)
+sort_keys = called(kernels.sort_keys)
 LARGEST = np.finfo(np.float32).max
 SMALLEST = np.float32(1e-45)  # the smallest denormal
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -178,7 +185,7 @@ def assign(
 def gaps_of(counts: list[int]) -> list[int]:
     starts = np.cumsum([0, *counts])
     gaps, heavy = np.empty(255, np.int64), np.ones(len(counts), np.bool_)
-    return [int(gap) for gap in gaps[: kernels.place_cuts(starts, len(counts), heavy, gaps)]]
+    return [int(gap) for gap in gaps[: place_cuts(starts, len(counts), heavy, gaps)]]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -257,7 +264,7 @@ def test_both_ways_of_assigning_are_used(rng: np.random.Generator) -> None:
     for name, uses_table in [("binary", True), ("pixels", True), ("uneven", False)]:
         cuts, n_bins = cut(cases[name][None])
         padded[:254] = cuts[0]
-        scale = kernels.fill_buckets(padded, int(n_bins[0]) - 2, table)
+        scale = fill_buckets(padded, int(n_bins[0]) - 2, table)
         assert (scale >= 0) == uses_table, name
 
 
@@ -344,7 +351,7 @@ def test_a_midpoint_keeps_both_values_on_their_sides(one: float, other: float) -
     a, b = sorted([np.float32(one), np.float32(other)])
     if a == b:
         return
-    t = np.float32(kernels.midpoint(a, b))
+    t = np.float32(midpoint(a, b))
     assert a < t <= b
     assert t == naive_midpoint(a, b)
     assert not (t == 0 and np.signbit(t))
@@ -355,9 +362,7 @@ def test_a_midpoint_keeps_both_values_on_their_sides(one: float, other: float) -
 def test_keys_are_sorted_like_values(values: list[float]) -> None:
     column = np.array(values, np.float32)
     keys, scratch = np.empty((2, column.size), np.uint32)
-    found = kernels.sort_keys(
-        column.view(np.uint32), np.arange(column.size), keys, scratch, counters()
-    )
+    found = sort_keys(column.view(np.uint32), np.arange(column.size), keys, scratch, counters())
     bits = np.where(found >> 31, found ^ np.uint32(0x80000000), ~found).astype(np.uint32)
     assert (bits.view(np.float32) == np.sort(column[~np.isnan(column)])).all()
 
@@ -367,10 +372,10 @@ def test_sorting_takes_rows_as_often_as_they_are_named() -> None:
     rows = np.array([3, 0, 0, 2, 1])
     keys, scratch = np.empty((2, 5), np.uint32)
     starts = np.empty(6, np.int64)
-    found = kernels.sort_keys(column.view(np.uint32), rows, keys, scratch, counters())
-    assert kernels.run_starts(found, starts) == 3
+    found = sort_keys(column.view(np.uint32), rows, keys, scratch, counters())
+    assert run_starts(found, starts) == 3
     assert starts[:4].tolist() == [0, 1, 2, 4]
-    assert kernels.run_starts(found[:0], starts) == 0
+    assert run_starts(found[:0], starts) == 0
 
 
 @settings(max_examples=100 if COMPILED else 10, deadline=None, derandomize=True)
@@ -380,11 +385,11 @@ def test_buckets_never_fall(values: list[float]) -> None:
     lowest = float(ordered[1])
     span = float(ordered[-1]) - lowest
     scale = (kernels.N_BUCKETS - 1) / span if span > 0 else 0.0
-    buckets = [int(kernels.bucket(x, lowest, scale)) for x in ordered]
+    buckets = [int(bucket(x, lowest, scale)) for x in ordered]
     assert buckets == sorted(buckets)
     assert buckets[0] == 0
     assert buckets[-1] < kernels.N_BUCKETS
-    assert kernels.bucket(np.float32(np.nan), lowest, scale) == 0
+    assert bucket(np.float32(np.nan), lowest, scale) == 0
 
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")

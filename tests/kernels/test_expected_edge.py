@@ -14,8 +14,12 @@ from scipy.integrate import quad
 from boostsample.expected_edge import allocate, expected_edge, plan_family
 from boostsample.kernels import expected_edge as kernels
 from boostsample.mixture import Mixture, fit_gaussians
+from tests.compiled import called
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+tails = called(kernels._tails)
+quantile_below = called(kernels._quantile_below)
+raised = called(kernels._raise)
 Array = NDArray[np.float64]
 
 
@@ -143,7 +147,7 @@ def test_tails(rng: np.random.Generator) -> None:
     slopes = model[2] / scales
     nodes = np.sort((model[1] + scales * np.linspace(-8, 8, 9)[:, None]).ravel())
     tail, moment = np.empty((2, nodes.size))
-    kernels._tails(nodes, model, scales, slopes, tail, moment)
+    tails(nodes, model, scales, slopes, tail, moment)
     z = (nodes[:, None] - model[1]) / scales
     exact = model[0] * 0.5 * np.vectorize(math.erfc)(z / math.sqrt(2))
     np.testing.assert_allclose(tail, exact.sum(axis=1), rtol=1e-7, atol=1e-17)
@@ -154,7 +158,7 @@ def test_tails(rng: np.random.Generator) -> None:
 
 def test_quantile_is_below() -> None:
     for p in (1e-12, 1e-5, 0.01, 0.2, 0.49, 0.51, 0.9, 0.9999, 1 - 1e-9):
-        z = kernels._quantile_below(p)
+        z = quantile_below(p)
         assert 0.5 * math.erfc(z / math.sqrt(2)) >= p
         assert 0.5 * math.erfc((z + 4e-3) / math.sqrt(2)) < p
 
@@ -164,7 +168,7 @@ def test_powers(rng: np.random.Generator) -> None:
         base = rng.uniform(0.99, 1, 5)
         target = rng.random(5)
         expected = target * base**exponent
-        kernels._raise(base.copy(), exponent, target)
+        raised(base.copy(), exponent, target)
         np.testing.assert_allclose(target, expected, rtol=1e-12)
 
 

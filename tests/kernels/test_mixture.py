@@ -13,8 +13,15 @@ from numpy.typing import NDArray
 
 from boostsample.kernels import mixture as kernels
 from boostsample.mixture import fit_mixture, fit_mixtures
+from tests.compiled import called
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+expect = called(kernels._expect)
+mean_log_likelihood = called(kernels._mean_log_likelihood)
+maximise = called(kernels._maximise)
+group = called(kernels._group)
+start = called(kernels._start)
+exp_minus = called(kernels._exp_minus)
 Array = NDArray[np.float64]
 FLOOR = 1e-6
 
@@ -108,12 +115,12 @@ def test_a_step_is_the_naive_one(rng: np.random.Generator, n: int, noise: str) -
     data = columns(x, w, v)
     each = noise == "each"
     work = np.empty((5, n))
-    kernels._expect(data, each, model, work)
-    assert kernels._mean_log_likelihood(data, work) == pytest.approx(
+    expect(data, each, model, work)
+    assert mean_log_likelihood(data, work) == pytest.approx(
         naive_log_likelihood(x, w, v, model), abs=1e-8
     )
     expected = naive_step(x, w, v, model, extreme=each)
-    kernels._maximise(data, each, FLOOR, work, model)
+    maximise(data, each, FLOOR, work, model)
     np.testing.assert_allclose(model, expected, rtol=1e-6, atol=1e-12)
 
 
@@ -127,9 +134,9 @@ def test_likelihood_never_falls(rng: np.random.Generator, noise: str) -> None:
     work = np.empty((4, n))
     seen = []
     for _ in range(15):
-        kernels._expect(data, each, model, work)
-        seen.append(kernels._mean_log_likelihood(data, work))
-        kernels._maximise(data, each, FLOOR, work, model)
+        expect(data, each, model, work)
+        seen.append(mean_log_likelihood(data, work))
+        maximise(data, each, FLOOR, work, model)
     assert np.diff(seen).min() > -1e-7
 
 
@@ -138,7 +145,7 @@ def test_groups_never_lower_their_bound_and_keep_the_moments(rng: np.random.Gene
     x = np.sort(some_edges(rng, n))
     w = rng.uniform(0.5, 2, n)
     data = np.empty((4, 40))
-    kernels._group(columns(x, w, 0.1), data)
+    group(columns(x, w, 0.1), data)
     assert (data[3] == 0.1).all()
     assert data[2].sum() == pytest.approx(w.sum())
     assert data[2] @ data[0] == pytest.approx(w @ x)
@@ -236,7 +243,7 @@ def test_starts_are_valid_models(rng: np.random.Generator) -> None:
         data = columns(np.sort(x))
         for kind in range(kernels.N_STARTS):
             model = np.full((3, 4), np.nan)
-            kernels._start(kind, data, FLOOR, model)
+            start(kind, data, FLOOR, model)
             assert model[0].sum() == pytest.approx(1)
             assert np.isfinite(model).all()
             assert model[2].min() >= FLOOR
@@ -249,13 +256,13 @@ def test_widest_gaps(rng: np.random.Generator) -> None:
     x = np.concatenate([rng.uniform(0, 0.01, 4), rng.uniform(0.1, 0.11, 2), [0.5]])
     data = columns(np.sort(x))
     model = np.empty((3, 3))
-    kernels._start(6, data, FLOOR, model)
+    start(6, data, FLOOR, model)
     np.testing.assert_allclose(model[0], [4 / 7, 2 / 7, 1 / 7])
 
 
 def test_fast_exponential() -> None:
     for x in (0.0, 1e-12, 0.3, 1.0, 7.7, 20.0, 40.5):
-        assert kernels._exp_minus(x) == pytest.approx(math.exp(-x), rel=1e-8)
+        assert exp_minus(x) == pytest.approx(math.exp(-x), rel=1e-8)
 
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
