@@ -83,7 +83,7 @@ def _shares(n_labels: int, strategies: Sequence[Any]) -> list[list[str]]:
     if not missing or not _jit.can_keep(here[0]) or not _may_start():
         return []
     # What a helper would come to last is compiled by this process, unless there is a core to spare.
-    last = {"fit_mixture"} if not _PLANS.intersection(missing) else {"draw", "fit_mixture"}
+    last = {"draw", "fit_mixture"} if _PLANS.intersection(missing) else {"fit_mixture"}
     first = [name for name in missing if name not in last]
     second = [name for name in missing if name in last and n_threads(-1) > 2]
     return [names for names in (first, second) if names]

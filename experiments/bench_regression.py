@@ -1,9 +1,10 @@
 """The ratios of a run beside those that were kept of an earlier one.
 
 A ratio is a cost in units of another cost of the same run, or a slope: what a processor's speed
-cancels out of, so that runs of different days and machines can be compared. Each is kept with a
-tolerance of its own, from how it scattered when it was measured, several times over. Ratios are
-compared only between runs on the same data at the same sizes.
+cancels out of, so that runs of different days and machines can be compared. Stores, caches and
+memory do not keep step from one kind of processor to the next, so that each kind has a reference of
+its own. Each ratio is kept with a tolerance of its own, from how it scattered when it was measured,
+several times over. Ratios are compared only between runs on the same data at the same sizes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from boostsample.experiments.tables import Table
 
 __all__ = [
     "FORMAT",
-    "REFERENCE",
+    "REFERENCES",
     "Change",
     "Comparison",
     "Kept",
@@ -32,13 +33,14 @@ __all__ = [
     "compare",
     "read_reference",
     "reference_of",
+    "shipped_reference",
     "tolerance_of",
 ]
 
 FORMAT = 1
 """Version of the file's format; readers refuse those that they do not know."""
-REFERENCE = Path(__file__).with_name("bench_reference.json")
-"""The reference that ships with the package."""
+REFERENCES = Path(__file__).with_name("bench_references")
+"""The references that ship with the package, one for each kind of processor."""
 VERDICTS = ("worse", "better", "same", "new", "missing")
 
 _LEAST_TOLERANCE = 0.15
@@ -188,6 +190,13 @@ def _plain(conditions: Mapping[str, Any]) -> dict[str, Any]:
     """As JSON gives it back."""
     read: dict[str, Any] = json.loads(json.dumps(conditions))
     return read
+
+
+def shipped_reference(processor: str, folder: Path = REFERENCES) -> Reference | None:
+    """Of the references that ship, the one of this processor, or else the newest; None of none."""
+    every = [read_reference(path) for path in sorted(folder.glob("*.json"))]
+    same = [one for one in every if one.machine.get("processor") == processor]
+    return max(same or every, key=lambda one: one.created, default=None)
 
 
 def read_reference(path: Path) -> Reference:

@@ -119,14 +119,20 @@ def bench(
         picture = None if plot is None else check_picture(plot)
         target = None if json is None else check_file(json, ".json", "results")
         kept = None if keep is None else check_file(keep, ".json", "results", new=False)
-        earlier = _reference(reference, fail_on_regression)
         sizes = timing.STANDARD
         if rounds is not None:
             sizes = replace(sizes, rounds=rounds)
         if jobs is not None:
             sizes = replace(sizes, threads=jobs)
-        problem = None if data is None else timing.problem_of(data, data_dir)
         facts = bench_record.facts()
+        processor = facts["machine"]["processor"]
+        earlier = _reference(reference, processor)
+        if earlier is None and fail_on_regression:
+            raise SettingError(
+                "--fail-on-regression needs a reference, and none came with this installation; "
+                "name one by --reference, which --keep writes"
+            )
+        problem = None if data is None else timing.problem_of(data, data_dir)
         one = timing.Bench(sizes, names, problem, display)
         found: dict[str, Section] = {}
         stack.callback(_print_sections, facts, found)  # what was timed, even if the rest fails
@@ -134,7 +140,7 @@ def bench(
         for name in sections:
             found[name] = one.run(name)
         again = {} if kept is None else one.run_again(found, timing.PASSES)
-    comparison = _compared(found, earlier)
+    comparison = _compared(found, earlier, processor)
     if target is not None:
         record = bench_record.record_of(found, facts)
         bench_record.write({"command": ["boostsample", *context.obj], **record}, target)
@@ -166,13 +172,11 @@ def _strategies(given: str | None) -> list[str]:
     return names
 
 
-def _reference(path: str | None, needed: bool) -> Reference | None:
-    """The reference that was named, or the one of the package if it has one."""
-    from boostsample.experiments.bench_regression import REFERENCE, read_reference
+def _reference(path: str | None, processor: str) -> Reference | None:
+    """The reference that was named, or the one of the package for this processor or another."""
+    from boostsample.experiments.bench_regression import read_reference, shipped_reference
 
-    if path is None and not REFERENCE.exists() and not needed:
-        return None
-    return read_reference(REFERENCE if path is None else Path(path))
+    return shipped_reference(processor) if path is None else read_reference(Path(path))
 
 
 def _print_sections(facts: Mapping[str, Any], found: Mapping[str, Section]) -> None:
@@ -189,7 +193,9 @@ def _print_sections(facts: Mapping[str, Any], found: Mapping[str, Section]) -> N
             print_table(table)
 
 
-def _compared(found: Mapping[str, Section], reference: Reference | None) -> Comparison | None:
+def _compared(
+    found: Mapping[str, Section], reference: Reference | None, processor: str
+) -> Comparison | None:
     """Print how the ratios have changed."""
     from boostsample.experiments.bench_regression import changes_table, compare
 
@@ -199,11 +205,16 @@ def _compared(found: Mapping[str, Section], reference: Reference | None) -> Comp
     if comparison.changes:
         print_table(changes_table(comparison))
         n_worse = len(comparison.worse)
+        theirs = reference.machine.get("processor", "unknown processor")
         say(
             f"{n_worse or 'no'} ratio{'' if n_worse == 1 else 's'} of {len(comparison.changes)} "
-            f"worse than the reference of {reference.created[:10]} "
-            f"({reference.machine.get('processor', 'unknown processor')})\n"
+            f"worse than the reference of {reference.created[:10]} ({theirs})\n"
         )
+        if theirs != processor:
+            say(
+                "note: the reference is of another processor, where stores, caches and memory "
+                "differ; --keep writes one of this machine\n"
+            )
     for note in comparison.notes:
         say(f"note: {note}\n")
     return comparison

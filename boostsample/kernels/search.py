@@ -42,7 +42,7 @@ Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 
 N_BINS = 256
-N_MARKS = N_BINS // LANES + 1
+N_MARKS = N_BINS // LANES
 #: Features whose histograms are filled in one pass over the rows. Successive rows often fall into
 #: the same bin and must wait for each other's sums; five features at a time hide that.
 GROUP = 5

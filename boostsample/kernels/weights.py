@@ -34,8 +34,6 @@ Ints: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 
-#: A number like others: for a constant in a call numba compiles once more what is called.
-ZERO: Any = np.int64(0)
 #: Rows of a sample that are fetched ahead: no processor guesses where the next ones lie.
 _AHEAD = 64
 
@@ -135,9 +133,9 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     def totals(rows: Floats, weight: Floats) -> None:
         """weight[i] = sum over l of w_il, float32 (N,); O(N P / 8)."""
         n, one = weight.size, np.empty(LANES, np.float32)
-        t = ZERO
+        t = 0
         while t < n:
-            step = ZERO + (t + LANES <= n)  # eight rows, or one of the last ones eight times
+            step = int(t + LANES <= n)  # eight rows, or one of the last ones eight times
             so_far = fill(load(one, 0, LANES), np.float32(0.0))
             for at in range(0, rest_at, 2 * LANES):
                 row, stride = at * n + t * 2 * LANES, step * 2 * LANES

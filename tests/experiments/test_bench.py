@@ -88,6 +88,15 @@ def test_bad_options_are_refused_before_any_work(
     assert printed.out == ""
 
 
+def test_without_a_reference_nothing_can_fail(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "Bench", None)
+    monkeypatch.setattr("boostsample.commands.bench._reference", lambda *_: None)
+    assert main(["bench", "--quiet", "--fail-on-regression"]) == 2
+    assert "--fail-on-regression needs a reference" in capsys.readouterr().err
+
+
 def test_a_run_and_its_comparison_with_itself(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -128,13 +137,18 @@ def test_a_run_and_its_comparison_with_itself(
     from boostsample.experiments import bench_record
 
     bench_record.write(impossible, tmp_path / "i.json")
+    impossible["machine"]["processor"] = "An abacus"
+    bench_record.write(impossible, tmp_path / "a.json")
     worse = [*options, "--only", "rounds", "--reference", str(tmp_path / "i.json")]
     assert main(worse) == 0
     printed = capsys.readouterr().out
     assert "rounds: ucb" in printed
     assert "1 ratio of 1 worse than the reference of 20" in printed
+    assert "of another processor" not in printed
     assert main([*worse, "--fail-on-regression"]) == 1
     assert "1 of 1 ratios are worse than the reference" in capsys.readouterr().err
+    assert main([*worse[:-1], str(tmp_path / "a.json")]) == 0
+    assert "(An abacus)\n\nnote: the reference is of another processor" in capsys.readouterr().out
 
 
 def test_further_passes_time_only_what_has_ratios(monkeypatch: pytest.MonkeyPatch) -> None:

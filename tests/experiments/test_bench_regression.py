@@ -14,11 +14,12 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments import bench_record
 from boostsample.experiments.bench_ratios import Ratio, Section
 from boostsample.experiments.bench_regression import (
-    REFERENCE,
+    REFERENCES,
     changes_table,
     compare,
     read_reference,
     reference_of,
+    shipped_reference,
     tolerance_of,
 )
 from boostsample.experiments.files import check_file
@@ -160,8 +161,24 @@ def test_records_have_everything_with_versions_and_a_checksum(tmp_path: Path) ->
     assert record.pop("sha256") == bench_record.digest(record)
 
 
-def test_the_reference_of_the_package_can_be_read() -> None:
-    reference = read_reference(REFERENCE)
+@pytest.mark.parametrize("path", sorted(REFERENCES.glob("*.json")), ids=lambda path: path.stem)
+def test_the_references_of_the_package_can_be_read(path: Path) -> None:
+    reference = read_reference(path)
     assert {"looks", "bounds", "rounds", "growth"} <= set(reference.ratios)
     for ratios in reference.ratios.values():
         assert all(0.15 <= one.tolerance < 1.0 and one.value > 0 for one in ratios.values())
+    shipped = shipped_reference(reference.machine["processor"])
+    assert shipped is not None
+    assert shipped.machine == reference.machine
+
+
+def test_a_processor_has_its_own_reference_or_the_newest(tmp_path: Path) -> None:
+    assert shipped_reference("An abacus", tmp_path) is None
+    for year, processor in ((1642, "Pascaline"), (1837, "Analytical Engine"), (1617, "Bones")):
+        facts = {**FACTS, "created": f"{year}-01-01", "machine": {"processor": processor}}
+        kept = reference_of({"rounds": section({"ucb": 1.0})}, facts)
+        bench_record.write(kept, tmp_path / f"{processor}.json")
+    for processor, year in (("Pascaline", 1642), ("Bones", 1617), ("An abacus", 1837)):
+        found = shipped_reference(processor, tmp_path)
+        assert found is not None
+        assert found.created[:4] == str(year)

@@ -17,12 +17,9 @@ from boostsample.kernels import binning as kernels
 from tests.compiled import called
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-bucket = called(kernels.bucket)
-fill_buckets = called(kernels.fill_buckets)
-midpoint = called(kernels.midpoint)
-place_cuts = called(kernels.place_cuts)
-run_starts = called(kernels.run_starts)
-sort_keys = called(kernels.sort_keys)
+bucket, fill_buckets = called(kernels.bucket), called(kernels.fill_buckets)
+midpoint, place_cuts = called(kernels.midpoint), called(kernels.place_cuts)
+run_starts, sort_keys = called(kernels.run_starts), called(kernels.sort_keys)
 LARGEST = np.finfo(np.float32).max
 SMALLEST = np.float32(1e-45)  # the smallest denormal
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
