@@ -58,6 +58,7 @@ def jobs(n_labels: int) -> dict[str, Job]:
     blocks, tail = vectors_of(n_labels)
     width = LANES * blocks + tail
     search, weigh = search_kernel(blocks, tail), weight_kernels(blocks, tail).weigh
+    settle = edge_kernels(blocks, tail).signed_edges
 
     def run_search() -> None:
         bins, at = np.ones((1, _N), np.uint8), np.zeros(1, np.int64)
@@ -83,11 +84,17 @@ def jobs(n_labels: int) -> dict[str, Job]:
     def run_fit() -> None:
         fit_mixture(np.arange(_N) / _N, 2)
 
+    def run_settle() -> None:
+        bins, at, rows = np.ones((1, _N), np.uint8), np.zeros(1, np.int64), np.zeros(_N * width)
+        cut, votes, examples = np.ones(1, np.int16), np.ones((1, n_labels), np.int8), at[:0]
+        settle(bins, at, cut, votes, 0, examples.astype(np.int32), np.float32(rows), np.empty(1))
+
     return {
         "search": Job((search,), run_search),
         "draw": Job((weigh, draw.pick), run_draw),  # the other half is compiled meanwhile
         "allocate": Job((planning.allocate, planning.expected_edge), run_allocate),
         "plan_family": Job((planning.best_pair,), run_plan),
+        "settle": Job((settle,), run_settle),  # where two stumps are as good, which is rare
         "fit_mixture": Job((modelling.fit_segments,), run_fit),
     }
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from boostsample import _compile_jobs
 from boostsample.booster import Booster
 from boostsample.experiments.bench_problem import Problem, Progress
 from boostsample.experiments.bench_ratios import Ratio, Section, scatter
@@ -190,6 +191,8 @@ def time_rounds(
     Compiling is done before; the first rounds of every strategy are timed like all others.
     """
     names = list(dict.fromkeys([BASELINE, *strategies]))
+    for job in _compile_jobs.jobs(problem.Y.shape[1]).values():  # some are needed by late rounds
+        job.run()
     for number, name in enumerate(names):
         if progress is not None:
             progress("compiling", number, len(names))
