@@ -199,7 +199,7 @@ def slopes_table(growths: Sequence[Growth]) -> Table:
     return Table(
         f"slopes in log-log of the median and of the least times, 1 is linear; of N from "
         f"{FITTED_FROM:,} on, and from where no cache holds the weights, as far as the machine "
-        "tells, else over the last doubling",
+        "tells, else over the last two doublings",
         ("", "of", "from", "to", "median", "least"),
         tuple(
             (
@@ -218,13 +218,26 @@ def slopes_table(growths: Sequence[Growth]) -> Table:
 def _and_beyond_caches(growths: Sequence[Growth]) -> list[Growth]:
     """The growth of N once more, fitted to the sizes whose weights exceed the last cache.
 
-    Where none or one does, to the last doubling: rented machines tell of a cache that is shared by
-    dozens of cores, and have a part of it.
+    Where that would be fewer than two, to the last two doublings, see `_far_enough`.
     """
-    row, sizes = bytes_of_row(_CLASSES), growths[0].sizes
-    beyond = [n for n in sizes if n * row > last_cache()]
-    first = beyond[0] if len(beyond) > 1 else sizes[-1] // 2
+    sizes = growths[0].sizes
+    beyond = _beyond_caches(sizes)
+    first = beyond[0] if len(beyond) > 1 else sizes[-1] // 4
     return [growths[0], replace(growths[0], fitted_from=first), *growths[1:]]
+
+
+def _beyond_caches(sizes: Sequence[int]) -> list[int]:
+    return [n for n in sizes if n * bytes_of_row(_CLASSES) > last_cache()]
+
+
+def _far_enough(sizes: Sequence[int]) -> tuple[int, ...]:
+    """The sizes, and two doublings more where fewer than two have weights beyond the last cache.
+
+    Rented machines tell of a cache that dozens of cores share, and have a part of it.
+    """
+    if len(_beyond_caches(sizes)) > 1:
+        return tuple(sizes)
+    return (*sizes, 2 * sizes[-1], 4 * sizes[-1])
 
 
 def growth_section(
@@ -241,7 +254,7 @@ def growth_section(
     Q grows on samples of the middle one of `n_sampled`, T with the middle one of `n_features`, and
     K with ten features on all examples.
     """
-    n = len(problem.rows)
+    n, sizes = len(problem.rows), _far_enough(sizes)
     most = problem.bank.n_features
     features = sorted({min(q, most) for q in n_features})
     sampled = sorted({min(t, n) for t in n_sampled})

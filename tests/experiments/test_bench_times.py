@@ -25,6 +25,7 @@ from boostsample.experiments.bench_bounds import (
 from boostsample.experiments.bench_growth import (
     Growth,
     growth_of_searches,
+    growth_section,
     growth_table,
     slopes_table,
     sweep,
@@ -337,3 +338,18 @@ def test_processes_find_this_package(monkeypatch: pytest.MonkeyPatch) -> None:
     found = bench_start.start_section(["ucb"], 2)
     assert found.tables[0].rows[-1] == ("first fit, ucb", "4.50", "0.25")
     assert found.tables[0].rows[1] == ("import boostsample", "", "0.25")
+
+
+@pytest.mark.parametrize(
+    ("cache", "sizes", "fitted_from"),
+    [(40_000, (500, 2_000, 4_000), 2_000), (100_000, (500, 2_000, 4_000, 8_000, 16_000), 4_000)],
+)
+def test_n_grows_until_no_cache_holds_the_weights(
+    monkeypatch: pytest.MonkeyPatch, cache: int, sizes: tuple[int, ...], fitted_from: int
+) -> None:
+    monkeypatch.setattr("boostsample.experiments.bench_growth.last_cache", lambda: cache)
+    problem = made_problem(100, 4, 2)
+    found, grown = growth_section(problem, (500, 2_000, 4_000), (2, 4), (20, 40), (2, 3), 1)
+    assert grown.sizes == sizes
+    assert [row[2] for row in found.tables[-1].rows[:2]] == ["500", f"{fitted_from:,}"]
+    assert grown.fitted_from == 100_000
