@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boostsample import expected_edge
-from boostsample.kernels import binning, draw
+from boostsample.kernels import binning, draw, single
 from boostsample.kernels import expected_edge as planning
 from boostsample.kernels import mixture as modelling
 from boostsample.kernels.edges import edge_kernels
@@ -82,7 +82,8 @@ def jobs(n_labels: int) -> dict[str, Job]:
         expected_edge.plan_family([_model()], [_N], _N, _N)
 
     def run_fit() -> None:
-        fit_mixture(np.arange(_N) / _N, 2)
+        for n_components in (2, 1):  # one has a kernel of its own
+            fit_mixture(np.arange(_N) / _N, n_components)
 
     def run_settle() -> None:
         bins, at, rows = np.ones((1, _N), np.uint8), np.zeros(1, np.int64), np.zeros(_N * width)
@@ -95,7 +96,7 @@ def jobs(n_labels: int) -> dict[str, Job]:
         "allocate": Job((planning.allocate, planning.expected_edge), run_allocate),
         "plan_family": Job((planning.best_pair,), run_plan),
         "settle": Job((settle,), run_settle),  # where two stumps are as good, which is rare
-        "fit_mixture": Job((modelling.fit_segments,), run_fit),
+        "fit_mixture": Job((modelling.fit_segments, single.fit_single), run_fit),
     }
 
 

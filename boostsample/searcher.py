@@ -94,7 +94,9 @@ class Searcher:
         `_tie` of the best become equal, and the first feature searched wins. Features of the same
         bits share the edge of the first of them.
         """
-        near = (stumps.edge >= np.maximum.reduce(stumps.edge) - _CLOSE).nonzero()[0]
+        found = stumps.edge.tolist()
+        least = max(found) - _CLOSE
+        near = np.array([row for row, edge in enumerate(found) if edge >= least])
         if near.size < 2:
             return
         rough = stumps.edge[near]

@@ -287,6 +287,9 @@ class Step:
 def find(feature: int, threshold: int, records: Sequence[Searched]) -> tuple[float, int]:
     """The edge H and the examples T of the newest search that holds this stump."""
     for record in reversed(records):
+        row = int(record.stumps.edge.argmax())  # strategies mostly choose the best
+        if record.stumps.feature[row] == feature and record.stumps.threshold[row] == threshold:
+            return float(record.stumps.edge[row]), record.n_examples
         same = (record.stumps.feature == feature) & (record.stumps.threshold == threshold)
         row = int(same.argmax())
         if same[row]:

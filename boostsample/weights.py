@@ -181,7 +181,7 @@ class SignedWeights:
 
         self.threads.share(self._kernels.update, arguments, range(self._n_parts + 1))
         np.add.reduce(self._part_sums, axis=0, out=self._sums)
-        self._mass = math.fsum(self._part_masses)
+        self._mass = math.fsum(self._part_masses.tolist())
         self._ends_are_current = False
 
     def exact(self) -> Rows:

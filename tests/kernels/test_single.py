@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -60,6 +61,12 @@ def test_rows_that_are_not_finite_are_refused(wrong: float) -> None:
     edges[1, 2] = wrong
     with pytest.raises(DataError, match="edges must be finite"):
         fit_gaussians(edges)
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 0), (5, 129), (1, 5, 2)])
+def test_rows_of_other_lengths_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(DataError, match=re.escape(f"got {shape}")):
+        fit_gaussians(np.zeros(shape))
 
 
 def test_constants_are_those_of_the_mixture() -> None:
