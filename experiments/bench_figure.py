@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.bench_growth import Growth
+from boostsample.experiments.bench_growth import FITTED_FROM, Growth
 from boostsample.experiments.bench_rounds import BASELINE
 from boostsample.experiments.plots import COLOURS, STYLE
 
@@ -19,7 +20,10 @@ __all__ = ["growth_figure"]
 
 
 def growth_figure(growth: Growth) -> Figure:
-    """Milliseconds a round and nanoseconds a look against N, with the fitted slope."""
+    """Milliseconds a round and nanoseconds a look against N, with slopes.
+
+    That of all large sizes, and that of those from `growth.fitted_from` on, beyond the caches.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -33,7 +37,7 @@ def growth_figure(growth: Growth) -> Figure:
             axes.set_xlabel("examples N")
             axes.xaxis.set_major_formatter("{x:,.0f}")
         figure.legend(
-            *left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
+            *left.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
         )
         figure.suptitle(f"{growth.work} of {BASELINE}: 10 features, all N examples, 10 classes")
     return figure
@@ -42,18 +46,19 @@ def growth_figure(growth: Growth) -> Figure:
 def _milliseconds(axes: Axes, growth: Growth) -> None:
     sizes = np.array(growth.sizes)
     _points(axes, growth, np.full(sizes.size, 1e3))
-    power, factor = growth.slope()
-    start = growth.fitted_sizes[0]
-    line = np.array([start, sizes[-1]], dtype=np.float64)
-    axes.plot(
-        line,
-        1e3 * factor * line**power,
-        color=COLOURS[1],
-        linestyle="--",
-        linewidth=1.2,
-        label=f"slope {power:.3f} from N = {start:,} on",
-        zorder=1,
-    )
+    for fit, style in ((replace(growth, fitted_from=FITTED_FROM), "--"), (growth, "-")):
+        power, factor = fit.slope()
+        start = fit.fitted_sizes[0]
+        line = np.array([start, sizes[-1]], dtype=np.float64)
+        axes.plot(
+            line,
+            1e3 * factor * line**power,
+            color=COLOURS[1],
+            linestyle=style,
+            linewidth=1.2,
+            label=f"slope {power:.2f} from N = {start:,} on",
+            zorder=1,
+        )
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_ylabel(f"milliseconds {growth.work}")

@@ -249,7 +249,7 @@ def growth_section(
     n_sweeps: int,
     progress: Progress | None = None,
 ) -> tuple[Section, Growth]:
-    """All four; the growth of N is given apart for the picture.
+    """All four; the growth of N beyond the caches is given apart for the picture.
 
     Q grows on samples of the middle one of `n_sampled`, T with the middle one of `n_features`, and
     K with ten features on all examples.
@@ -267,8 +267,9 @@ def growth_section(
             problem, "K", [(min(_Q, most), n, one) for one in n_classes], n_sweeps, progress
         ),
     ]
+    with_slopes = _and_beyond_caches(growths)
     section = Section(
-        (*(growth_table(one) for one in growths), slopes_table(_and_beyond_caches(growths))),
+        (*(growth_table(one) for one in growths), slopes_table(with_slopes)),
         {
             "growth": [
                 {
@@ -282,7 +283,7 @@ def growth_section(
                     "slope": one.slope().power,
                     "slope_of_least": one.slope(np.min).power,
                 }
-                for one in _and_beyond_caches(growths)
+                for one in with_slopes
             ]
         },
         {f"slope of {one.what}": one.slope_with_spread() for one in growths},
@@ -294,4 +295,4 @@ def growth_section(
             "K": list(n_classes),
         },
     )
-    return section, growths[0]
+    return section, with_slopes[1]

@@ -352,4 +352,4 @@ def test_n_grows_until_no_cache_holds_the_weights(
     found, grown = growth_section(problem, (500, 2_000, 4_000), (2, 4), (20, 40), (2, 3), 1)
     assert grown.sizes == sizes
     assert [row[2] for row in found.tables[-1].rows[:2]] == ["500", f"{fitted_from:,}"]
-    assert grown.fitted_from == 100_000
+    assert grown.fitted_from == fitted_from
