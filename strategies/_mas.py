@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,14 @@ from boostsample.kernels.members import draw_different
 from boostsample.mixture import Mixture, Mixtures, fit_gaussians, fit_mixtures, sampling_variance
 from boostsample.sampling import known_scheme
 from boostsample.step import Step
-from boostsample.strategy import FamilyInfo, Pool, Stumps
+from boostsample.strategy import FamilyInfo, Stumps
 
 __all__ = [
-    "FamilyModels",
     "beliefs",
     "check_settings",
     "draw_features",
     "draw_members",
+    "model_families",
     "noise_of",
     "probe",
     "probing_search",
@@ -70,49 +70,45 @@ def modelling_size(pool_sizes: Sequence[int], budget: int, n_examples: int) -> t
     return (q, min(looks // q, n_examples)) if q >= 1 else (0, 0)
 
 
-class FamilyModels:
-    """Models of the edges of each family, and what can be worked out once a run for them.
+class _Design(NamedTuple):
+    """What of the models is the same in every round.
 
-    Parameters
-    ----------
-    pool : Pool
-    budget : int
-        Looks of a whole step, at most 10 % of which are for the models.
-    n_components, noise
-        Settings of the strategy.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        Features of each family.
+    `counts` of each family's features on `n_examples`, their `ends`, and whether all are the same.
     """
 
-    def __init__(self, pool: Pool, budget: int, n_components: int, noise: str) -> None:
-        self.sizes = tuple(family.size for family in pool.families)
-        self._n_components, self._noise = n_components, noise
-        q, self._examples = modelling_size(self.sizes, budget, pool.n_examples)
-        self._counts = tuple(min(q, size) for size in self.sizes)
-        self._ends = tuple(accumulate(self._counts, initial=0))
-        self._are_even = len(set(self._counts)) == 1
+    counts: tuple[int, ...]
+    n_examples: int
+    ends: tuple[int, ...]
+    are_even: bool
 
-    def fit(self, step: Step) -> Sequence[Mixture] | None:
-        """Mixtures of the edges of q features on t examples each, charged as modelling.
 
-        None in the first round, and where the budget does not pay for one feature a family on two
-        examples.
-        """
-        if step.round == 1 or self._examples == 0:
-            return None
-        members = draw_members(step.families, self._counts, step.rng)
-        sample = step.draw(self._examples)
-        stumps = step.search(members, sample, purpose="modelling")
-        if self._are_even and self._n_components == 1 and self._noise == "paper":
-            return fit_gaussians(stumps.edge.reshape(len(self.sizes), -1))
-        edges = [stumps.edge[first:end] for first, end in pairwise(self._ends)]
-        noises = [0.0] * len(edges)
-        if self._noise == "deconvolved":
-            noises = [noise_of(part, self._examples, sample.exact) for part in edges]
-        return fit_mixtures(edges, self._n_components, noise_variance=noises)
+@lru_cache(maxsize=256)
+def _design(families: tuple[FamilyInfo, ...], budget: int, n_examples: int) -> _Design:
+    sizes = [family.size for family in families]
+    q, t = modelling_size(sizes, budget, n_examples)
+    counts = tuple(min(q, size) for size in sizes)
+    return _Design(counts, t, tuple(accumulate(counts, initial=0)), len(set(counts)) == 1)
+
+
+def model_families(step: Step, n_components: int, noise: str) -> Sequence[Mixture] | None:
+    """Mixtures of the edges of each family, from q features on t examples each.
+
+    Charged as modelling, at most 10 % of the budget. None where that does not pay for one feature
+    a family on two examples.
+    """
+    design = _design(tuple(step.families), step.budget, step.n_examples)
+    if design.n_examples == 0:
+        return None
+    members = draw_members(step.families, design.counts, step.rng)
+    sample = step.draw(design.n_examples)
+    stumps = step.search(members, sample, purpose="modelling")
+    if design.are_even and n_components == 1 and noise == "paper":
+        return fit_gaussians(stumps.edge.reshape(len(design.counts), -1))
+    edges = [stumps.edge[first:end] for first, end in pairwise(design.ends)]
+    noises = [0.0] * len(edges)
+    if noise == "deconvolved":
+        noises = [noise_of(part, design.n_examples, sample.exact) for part in edges]
+    return fit_mixtures(edges, n_components, noise_variance=noises)
 
 
 def beliefs(

@@ -15,10 +15,10 @@ import numpy as np
 from boostsample.expected_edge import plan_family
 from boostsample.step import Step
 from boostsample.strategies._mas import (
-    FamilyModels,
     beliefs,
     check_settings,
     draw_members,
+    model_families,
     probe,
 )
 from boostsample.strategy import Pool, Strategy, Stump
@@ -47,17 +47,19 @@ class MAS1Q(Strategy):
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""
         check_settings(self.n_components, self.noise, self.scheme)
-        self._models = FamilyModels(pool, budget, self.n_components, self.noise)
 
     def choose(self, step: Step) -> Stump:
         """Model, plan, search one family."""
-        models = self._models.fit(step)
+        models = None
+        if step.round > 1:
+            models = model_families(step, self.n_components, self.noise)
         if models is None:
             family = int(step.rng.integers(len(step.families)))
             q, t = probe(step.remaining, step.families[family].size, step.n_examples)
             beliefs(step, q, t, float("nan"), [])
         else:
-            planned = plan_family(models, self._models.sizes, step.n_examples, step.remaining)
+            sizes = [each.size for each in step.families]
+            planned = plan_family(models, sizes, step.n_examples, step.remaining)
             family, q, t = planned.family, planned.n_features, planned.n_examples
             beliefs(step, q, t, planned.edge, models, family_expected_edge=planned.edges)
         features = draw_members(step.families[family : family + 1], [q], step.rng)

@@ -15,10 +15,10 @@ import numpy as np
 from boostsample.expected_edge import allocate
 from boostsample.step import Step
 from boostsample.strategies._mas import (
-    FamilyModels,
     beliefs,
     check_settings,
     draw_members,
+    model_families,
     probing_search,
 )
 from boostsample.strategy import Pool, Strategy, Stump
@@ -47,14 +47,16 @@ class MASQ1(Strategy):
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""
         check_settings(self.n_components, self.noise, self.scheme)
-        self._models = FamilyModels(pool, budget, self.n_components, self.noise)
 
     def choose(self, step: Step) -> Stump:
         """Model, allocate, search."""
-        models = self._models.fit(step)
+        models = None
+        if step.round > 1:
+            models = model_families(step, self.n_components, self.noise)
         if models is None:
             return probing_search(step)[0].best()
-        planned = allocate(models, self._models.sizes, step.n_examples, step.remaining)
+        sizes = [family.size for family in step.families]
+        planned = allocate(models, sizes, step.n_examples, step.remaining)
         counts = planned.counts.tolist()
         beliefs(
             step,
