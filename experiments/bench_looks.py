@@ -2,7 +2,7 @@
 
 A look adds the vectors of a row to a histogram: each is loaded, added and stored, and processors
 store one vector a cycle or fewer. On few of many examples nearly every bin is a cache miss, and the
-bins have to be read at least once. Search, stores and reads take turns.
+bins have to be read at least once. Searches, their stores and their reads take turns.
 """
 
 from __future__ import annotations
@@ -88,10 +88,12 @@ def time_reads(bank: Bank, features: NDArray[np.int64], rows: Rows, n: int) -> f
 
 
 class _Cell:
-    """Searches of one kind, and the stores and reads beside them.
+    """Searches of one kind, and the stores and reads that bound them.
 
     The reads are of other fresh features than the search, so that neither warms the caches for the
-    other; a bank much larger than the last cache gives both what a run has.
+    other; a bank much larger than the last cache gives both what a run has. All searches of a turn
+    come before their bounds: so many stores in a row, which no run does, slow a processor down for
+    a while, the next search by a tenth on an Intel Xeon.
     """
 
     def __init__(self, problem: Problem, n_features: int, sample: int | None) -> None:
@@ -106,30 +108,31 @@ class _Cell:
         self._timed: list[tuple[float, ...]] = []
 
     def run(self, searches: int, *, timed: bool = True) -> None:
-        for _ in range(searches):
-            times = self._once()
-            if timed:
-                self._timed.append(times)
+        searched = [self._search() for _ in range(searches)]
+        times = [(looks, seconds, *self._bounds(rows, looks)) for rows, looks, seconds in searched]
+        self._weights.release()
+        if timed:
+            self._timed += times
 
-    def _once(self) -> tuple[float, ...]:
-        bank = self._problem.bank
+    def _search(self) -> tuple[Rows, int, float]:
+        """The rows of a search, its looks and its seconds."""
         if self._exact:
             rows, n = self._weights.exact(), len(self._problem.rows)
         else:
             rows = self._weights.draw(self._sample, SCHEMES["iid"], self._rng)
             n = rows.examples.size
-        searched, read = (
-            self._rng.choice(bank.n_features, self._n_features, replace=False) for _ in range(2)
-        )
-        looks = self._n_features * n
-        times = (
-            looks,
-            seconds_of(lambda: self._searcher.search(searched, rows, self._exact)),
-            seconds_of(lambda: self._store(looks)),
-            time_reads(bank, read, rows, n),
-        )
-        self._weights.release()
-        return times
+        features = self._features()
+        seconds = seconds_of(lambda: self._searcher.search(features, rows, self._exact))
+        return rows, self._n_features * n, seconds
+
+    def _bounds(self, rows: Rows, looks: int) -> tuple[float, float]:
+        """Seconds of as many stores, and of as many reads in the same rows."""
+        stores = seconds_of(lambda: self._store(looks))
+        n = looks // self._n_features
+        return stores, time_reads(self._problem.bank, self._features(), rows, n)
+
+    def _features(self) -> NDArray[np.int64]:
+        return self._rng.choice(self._problem.bank.n_features, self._n_features, replace=False)
 
     def found(self) -> LookTimes:
         looks, search, stores, reads = np.array(self._timed).T

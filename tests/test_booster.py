@@ -115,6 +115,14 @@ def test_rows_count_different_features_and_the_examples_of_the_winner() -> None:
     assert (row["looks_search"], row["looks_modelling"]) == (30 + 60 + 50, 6)
 
 
+def test_looks_for_modelling_are_of_no_feature_that_was_searched() -> None:
+    def modelling_only(step: Step) -> Stump:
+        return step.search([3, 5], step.draw(80), purpose="modelling").best()
+
+    row = booster_of(modelling_only).next_round().rows[0]
+    assert (row["n_features"], row["looks_search"], row["looks_modelling"]) == (0, 0, 160)
+
+
 def test_outcomes_tell_what_the_row_tells() -> None:
     told: list[Outcome] = []
 
