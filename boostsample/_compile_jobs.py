@@ -16,11 +16,11 @@ from boostsample.kernels import binning, draw, single
 from boostsample.kernels import expected_edge as planning
 from boostsample.kernels import mixture as modelling
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.search import GROUP, histogram_size, search_kernel
+from boostsample.kernels.search import search_kernel
 from boostsample.kernels.vectors import LANES
 from boostsample.kernels.weights import weight_kernels
 from boostsample.mixture import Mixture, fit_mixture
-from boostsample.weights import SignedWeights, aligned, vectors_of
+from boostsample.weights import SignedWeights, search_room, vectors_of
 
 __all__ = ["Job", "bank_kernels", "finish", "jobs"]
 
@@ -63,11 +63,11 @@ def jobs(n_labels: int) -> dict[str, Job]:
     def run_search() -> None:
         bins, at = np.ones((1, _N), np.uint8), np.zeros(1, np.int64)
         rows, examples = np.zeros(_N * width, np.float32), np.empty(0, np.int32)
-        size = GROUP * histogram_size(blocks, tail)
-        room = aligned(size, np.float32), aligned(size, np.float64)
         found = np.empty(1, np.int64), np.empty((1, n_labels), np.int8), np.empty(1)
         n_bins, base = np.full(1, 2, np.int16), np.zeros(width)
-        search(bins, at, n_bins, 0, examples, rows, base, 1.0, 0.0, 1, *room, *found)
+        search(
+            bins, at, n_bins, 0, examples, rows, base, 1.0, 0.0, 1, *search_room(n_labels), *found
+        )
 
     def run_draw() -> None:
         examples, factors, gaps = np.zeros(_N, np.int32), np.ones(_N), np.ones(_N)

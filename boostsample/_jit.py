@@ -30,6 +30,8 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
 
 __all__ = [
+    "allocating_inner",
+    "allocating_kernel",
     "await_elsewhere",
     "can_keep",
     "entry",
@@ -199,14 +201,26 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # untyped numb
 def kernel(function: F) -> F:
     """Compile `function` on its first call; plain Python when NUMBA_DISABLE_JIT=1.
 
-    A closure has to go through `kernel_for`, which names it by what it was made for.
+    It makes no arrays, nor calls a kernel that does, but for those of `boostsample.kernels.stack`:
+    numba then counts no references, which takes time to compile and more at every call. A closure
+    has to go through `kernel_for`, which names it by what it was made for.
     """
     return _compiled(_no_closure(function), by_python=True)
+
+
+def allocating_kernel(function: F) -> F:
+    """`kernel` for what makes arrays of sizes that are not known before."""
+    return _compiled(_no_closure(function), by_python=True, allocates=True)
 
 
 def inner(function: F) -> F:
     """`kernel` for what only other kernels call, which is compiled sooner."""
     return _compiled(_no_closure(function), by_python=False)
+
+
+def allocating_inner(function: F) -> F:
+    """`inner` for what makes arrays, or returns them; only such kernels can call it."""
+    return _compiled(_no_closure(function), by_python=False, allocates=True)
 
 
 def kernel_for(*sizes: int) -> Callable[[F], F]:
@@ -235,12 +249,13 @@ def _named(function: F, sizes: tuple[int, ...]) -> F:
     return function
 
 
-def _compiled(function: F, *, by_python: bool) -> F:
+def _compiled(function: F, *, by_python: bool, allocates: bool = False) -> F:
     how: dict[str, Any] = {
         "nogil": True,
         "error_model": "numpy",
         "no_cfunc_wrapper": True,  # for callers in C, of which there are none
         "no_cpython_wrapper": not by_python,
+        "_nrt": allocates,
     }
     compiled: Any = numba.njit(**how)(function)
     if compiled is not function:

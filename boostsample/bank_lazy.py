@@ -34,7 +34,7 @@ from boostsample.binning import MAX_CUTS, assign_bins, check_rows
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.family import Family
-from boostsample.kernels.search import GROUP
+from boostsample.kernels.layout import GROUP
 
 __all__ = ["CACHE_BYTES", "REFERENCE", "LazyBank"]
 

@@ -379,8 +379,9 @@ def fit_gaussians(edges: Array) -> Mixtures:
     """
     if edges.ndim != 2 or not 1 <= edges.shape[1] <= kernels.MAX_GROUPS:
         raise DataError(f"edges must have shape (n_sets, 1 to 128), got {edges.shape}")
-    models, fits = np.empty((len(edges), 3, 1)), np.empty((len(edges), 2))
-    if not single.fit_rows(edges, VARIANCE_FLOOR, TOLERANCE, MAX_ITERATIONS, models, fits):
+    shapes = (4, edges.shape[1]), (len(edges), 3, 1), (len(edges), 2)
+    data, models, fits = map(np.empty, shapes)
+    if not single.fit_rows(edges, VARIANCE_FLOOR, TOLERANCE, MAX_ITERATIONS, data, models, fits):
         raise DataError(NOT_FINITE)
     return Mixtures(models, fits)
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.bank import Bank
-from boostsample.kernels.search import GROUP
+from boostsample.kernels.layout import GROUP
 from boostsample.strategy import Stumps
-from boostsample.weights import Rows, SignedWeights, aligned
+from boostsample.weights import Rows, SignedWeights, search_room
 
 __all__ = ["Searcher"]
 
@@ -25,8 +25,6 @@ _ROWS_A_BIN = 64
 _MANY = 20_000
 _MOST_COMPARED = 16
 
-#: Where a thread sums histograms.
-_Room: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float64]]
 #: Thresholds, votes and edges.
 _Found: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.float64]]
 
@@ -37,10 +35,7 @@ class Searcher:
     def __init__(self, bank: Bank, weights: SignedWeights) -> None:
         self.bank = bank
         self.weights = weights
-        size = GROUP * weights.histogram_size
-        self._rooms: list[_Room] = [
-            (aligned(size, np.float32), aligned(size, np.float64)) for _ in range(weights.threads.n)
-        ]
+        self._rooms = [search_room(weights.n_labels) for _ in range(weights.threads.n)]
 
     def _tie(self, n_rows: int) -> float:
         """Edges this close are equal: float32 weights round by 6e-8 each, independently."""

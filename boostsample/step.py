@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, StrategyError
-from boostsample.kernels.search import N_BINS
+from boostsample.kernels.layout import N_BINS
 from boostsample.ledger import Ledger
 from boostsample.sampling import known_scheme
 from boostsample.searcher import Searcher

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, unknown
 from boostsample.kernels import draw as draw_kernels
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.search import histogram_size, search_kernel
+from boostsample.kernels.layout import room_sizes
+from boostsample.kernels.search import search_kernel
 from boostsample.kernels.vectors import LANES
 from boostsample.kernels.weights import weight_kernels
 from boostsample.sampling import Scheme
@@ -91,6 +92,13 @@ def aligned(shape: int, dtype: Any) -> NDArray[Any]:
     return raw[offset : offset + size].view(dtype)
 
 
+def search_room(n_labels: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Where a thread searches: histograms float32, all 0, their sums and other ones float64."""
+    sizes = room_sizes(*vectors_of(n_labels))
+    hist, sums = aligned(sizes.hist, np.float32), aligned(sizes.hist, np.float64)
+    return hist, sums, aligned(sizes.work, np.float64)
+
+
 class SignedWeights:
     """The weights of one run.
 
@@ -118,7 +126,6 @@ class SignedWeights:
         self.n_labels = int(Y.shape[1])
         blocks, tail = vectors_of(self.n_labels)
         self.width = LANES * blocks + tail
-        self.histogram_size = histogram_size(blocks, tail)
         self.edge_kernels = edge_kernels(blocks, tail)
         self.search_kernel = search_kernel(blocks, tail)
         self._kernels = weight_kernels(blocks, tail)

@@ -21,7 +21,7 @@ from boostsample.experiments.bench_problem import Problem, Progress, layout_of, 
 from boostsample.experiments.bench_ratios import Section, paired_ratio
 from boostsample.experiments.bench_rounds import RoundTimes, Timed
 from boostsample.experiments.tables import Table
-from boostsample.kernels.search import GROUP
+from boostsample.kernels.layout import GROUP
 from boostsample.kernels.vectors import LANES
 from boostsample.registry import make_strategy
 from boostsample.sampling import SCHEMES

@@ -23,7 +23,7 @@ from boostsample.bank_lazy import LazyBank
 from boostsample.booster import Booster
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, HashedText
-from boostsample.kernels.search import GROUP
+from boostsample.kernels.layout import GROUP
 from boostsample.registry import make_strategy
 from tests.problems import Powers, noisy_labels
 

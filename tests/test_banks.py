@@ -29,7 +29,7 @@ from boostsample.experiments.record import settings_of
 from boostsample.experiments.results import read_results
 from boostsample.families import Columns
 from boostsample.family import Family
-from boostsample.kernels.search import GROUP
+from boostsample.kernels.layout import GROUP
 from boostsample.registry import make_strategy
 from tests.problems import Powers, noisy_labels, step_of
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample._jit import inner, kernel
+from boostsample.kernels.stack import on_stack
 from boostsample.kernels.vectors import count_up_to, load, running
 
 Ints: TypeAlias = NDArray[np.integer[Any]]
@@ -53,9 +54,10 @@ def pick(
     O(T (BLOCK / 8 + log N)).
     """
     n, n_blocks, n_targets = weight.size, ends.size, examples.size
-    few = np.zeros(BLOCK, np.float32)  # the weights of a last block that is not full
-    for i in range((n_blocks - 1) * BLOCK, n):
-        few[i - (n_blocks - 1) * BLOCK] = weight[i]
+    few = on_stack(BLOCK, np.float32)  # the weights of a last block that is not full
+    for j in range(BLOCK):
+        i = (n_blocks - 1) * BLOCK + j
+        few[j] = weight[i] if i < n else np.float32(0.0)
     block: Any = np.int64(-1)  # of the type that _block_of returns
     first, start, end, most = 0, 0.0, 0.0, 0
     within = running(load(few, 0, BLOCK))

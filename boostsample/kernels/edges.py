@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample._jit import inner_for, kernel_for
+from boostsample.kernels.layout import N_BINS
+from boostsample.kernels.stack import on_stack
 from boostsample.kernels.vectors import LANES, add, fill, load, multiply, store, widen
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -45,8 +47,8 @@ def _pair_sums(lanes: int, more: int, width: int) -> Any:
         at: int,
     ) -> None:
         row = at * (rows.size // width)
-        side = np.empty(256, np.float32)  # phi of each bin: no branch that could be mispredicted
-        for b in range(256):
+        side = on_stack(N_BINS, np.float32)  # phi of each bin: no branch that could be mispredicted
+        for b in range(N_BINS):
             side[b] = 1.0 if b >= threshold else -1.0
         partial = widen(fill(load(rows, row, lanes), np.float32(0.0)))
         partial2 = widen(fill(load(rows, row, rest), np.float32(0.0)))
@@ -132,7 +134,7 @@ def edge_kernels(blocks: int, tail: int) -> EdgeKernels:
 
         Reads thresholds int16 (Q,), votes int8 (Q, K); writes edges float64 (Q,). O(Q T P / 8).
         """
-        sums = np.empty(width, np.float64)
+        sums = on_stack(width, np.float64)
         none: Any = np.int64(0)  # not a constant, that numba would compile once more for
         n = rows.size // width
         for q in range(features.size):

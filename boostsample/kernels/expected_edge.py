@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import inner, kernel
+from boostsample._jit import allocating_kernel, inner
 
 __all__ = ["allocate", "best_pair", "expected_edge"]
 
@@ -236,7 +236,7 @@ def _table(models: Array, shapes: Array, counts: Counts, n: int, table: Array) -
             _raise(scratch, counts[k], product)
 
 
-@kernel
+@allocating_kernel
 def expected_edge(
     models: Array, unit_noise: Array, counts: Counts, inverse: float, shapes: Array, table: Array
 ) -> float:
@@ -257,7 +257,7 @@ def expected_edge(
     return _dot(table[row][:n], table[row + 1][:n], scratch, scratch)
 
 
-@kernel
+@allocating_kernel
 def best_pair(
     models: Array,
     unit_noise: Array,
@@ -304,7 +304,7 @@ def best_pair(
         edges[k] = top
 
 
-@kernel
+@allocating_kernel
 def allocate(
     models: Array, unit_noise: Array, sizes: Counts, budget: int, n_examples: int, best: Counts
 ) -> tuple[float, int]:

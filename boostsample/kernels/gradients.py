@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import kernel
+from boostsample._jit import allocating_kernel, kernel
 
 Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
@@ -150,7 +150,7 @@ def rectangle_sums(
         sums[k] = value * factor if value > total * NOISE else 0.0
 
 
-@kernel
+@allocating_kernel
 def orientation_sums(
     block: Floats,
     shape: tuple[int, int],

@@ -16,7 +16,7 @@ from numba.core import config
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from boostsample._jit import kernel
+from boostsample._jit import allocating_kernel
 
 __all__ = ["draw_different"]
 
@@ -45,7 +45,7 @@ def _bits_twin(function: int, state: int) -> int:
 bits: Any = _bits if not vars(config)["DISABLE_JIT"] else _bits_twin
 
 
-@kernel
+@allocating_kernel
 def draw_different(
     function: int, state: int, sizes: Ints, counts: Ints, first: Ints, members: Ints
 ) -> None:

@@ -5,9 +5,9 @@ component of proportion 0 is out of use: it keeps a mean and a variance, and not
 
 Known noise: each value may be G + D, D ~ N(0, v) with v known, and the mixture of G is wanted. With
 one v for all values the M step over s^2 in s^2 + v has the closed form max(variance - v, floor), so
-the subtraction stands inside every iteration and responsibilities see the noisy density. With one
-v for each value it has none; there the M step is that of Extreme deconvolution (Bovy, Hogg, Roweis,
-Annals of Applied Statistics 5, 2011) in one dimension, slower where s^2 is far below v.
+the subtraction stands in every iteration and responsibilities see the noisy density. With one v for
+each value there is none; the M step is that of Extreme deconvolution (Bovy, Hogg, Roweis, Annals of
+Applied Statistics 5, 2011) in one dimension, slower where s^2 is far below v.
 
 More than MAX_GROUPS values are first put into groups of neighbours (mean, spread, weight). A group
 shares its responsibilities, which climbs a bound below the likelihood (Verbeek, Nunnink, Vlassis,
@@ -21,7 +21,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import inner, kernel
+from boostsample._jit import allocating_inner, allocating_kernel, inner
+from boostsample.kernels.stack import on_stack
 
 __all__ = ["fit_segments"]
 
@@ -29,6 +30,7 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LANES = 8  # arrays are padded to a multiple of this; sums run in as many independent lanes
+N_SUMS = 3 * LANES
 MAX_GROUPS = 128
 N_STARTS = 7
 FIRST_TRIAL = 6  # iterations that every start gets
@@ -118,10 +120,9 @@ def _mean_log_likelihood(data: Array, work: Array) -> float:
     peak, total = work[-2], work[-1]
     result = weight = 0.0
     for i in range(peak.size):
-        size = data[2, i]
-        if size > 0.0:
-            weight += size
-            result += size * (peak[i] + math.log(total[i]))
+        if data[2, i] > 0.0:
+            weight += data[2, i]
+            result += data[2, i] * (peak[i] + math.log(total[i]))
     return result / weight
 
 
@@ -131,9 +132,8 @@ def _maximise(data: Array, each: bool, floor: float, work: Array, model: Array) 
 
     Moments are taken about the old mean, so that nothing cancels where means are far from 0.
     """
-    values, spread = data[0], data[1]
-    scale = work[-1]
-    lanes = np.empty((3, LANES))
+    values, spread, scale = data[0], data[1], work[-1]
+    lanes = on_stack(N_SUMS, np.float64)
     for i in range(values.size):
         scale[i] = data[2, i] / scale[i]
     whole = 0.0
@@ -152,12 +152,12 @@ def _maximise(data: Array, each: bool, floor: float, work: Array, model: Array) 
                         gain = old / (old + data[3, i])
                         d *= gain
                         extra = gain * data[3, i]
-                    lanes[0, k] += share
-                    lanes[1, k] += share * d
-                    lanes[2, k] += share * (d * d + extra)
-            mass = lanes[0].sum()
-            shift = lanes[1].sum() / mass
-            variance = lanes[2].sum() / mass - shift * shift
+                    lanes[k] += share
+                    lanes[LANES + k] += share * d
+                    lanes[2 * LANES + k] += share * (d * d + extra)
+            mass = lanes[:LANES].sum()
+            shift = lanes[LANES : 2 * LANES].sum() / mass
+            variance = lanes[2 * LANES :].sum() / mass - shift * shift
             if not each:
                 variance -= data[3, 0]
             model[0, j] = mass
@@ -238,7 +238,7 @@ def _move_cuts(values: Array, sums: Array, cuts: Ints) -> None:
             return
 
 
-@inner
+@allocating_inner
 def _start(kind: int, data: Array, floor: float, model: Array) -> None:
     """Write the deterministic start number `kind` into `model`: data cut into intervals.
 
@@ -310,7 +310,7 @@ def _group(raw: Array, data: Array) -> None:
         data[3, g] = raw[3, first]
 
 
-@inner
+@allocating_inner
 def _padded(data: Array) -> Array:
     """A copy of (4, n) data, continued by its first column, of weight 0, to a multiple of LANES."""
     n = data.shape[1]
@@ -321,7 +321,7 @@ def _padded(data: Array) -> Array:
     return result
 
 
-@kernel
+@allocating_kernel
 def fit_segments(
     data: Array,
     each: bool,

@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample._jit import inner_for, kernel_for
+from boostsample.kernels.layout import GROUP, N_BINS, N_MARKS, room_sizes
+from boostsample.kernels.stack import on_stack
 from boostsample.kernels.vectors import (
     LANES,
     add,
@@ -41,27 +43,12 @@ Ints: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 
-N_BINS = 256
-N_MARKS = N_BINS // LANES
-#: Features whose histograms are filled in one pass over the rows. Successive rows often fall into
-#: the same bin and must wait for each other's sums; five features at a time hide that.
-GROUP = 5
 #: A number like others: for a constant in a call numba compiles once more what is called.
 ZERO: Any = np.int64(0)
 #: Rows whose bins are fetched one by one while histograms are filled; more need no help.
 NEAR = 4000
 #: Rows whose bins are asked for again during the sweeps: of too many requests some are dropped.
 FEW = 1200
-
-
-def histogram_size(blocks: int, tail: int) -> int:
-    """Numbers a histogram takes: 256 bins of whole pairs of vectors unless one holds a row.
-
-    And a cache line: at a distance of whole pages histograms wait for each other where features
-    share a bin. A load is told from earlier stores by the last twelve bits of its address.
-    """
-    width, pair = LANES * blocks + tail, 2 * LANES
-    return N_BINS * (width if blocks + (tail > 0) == 1 else pair * -(-width // pair)) + pair
 
 
 def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) -> Any:
@@ -251,7 +238,8 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
 def search_kernel(blocks: int, tail: int) -> Any:
     """`search` for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
-    size = histogram_size(blocks, tail)
+    sizes = room_sizes(blocks, tail)
+    size, n_marks, edges_at = sizes.hist // GROUP, sizes.marks, sizes.marks + sizes.below
     n_pairs, single = divmod(blocks, 2)
     rest_at = ZERO + 2 * LANES * n_pairs
     has_rest = width > rest_at
@@ -328,6 +316,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
         rows_a_bin: int,
         hist: Floats,
         sums: Doubles,
+        work: Doubles,
         thresholds: Ints,
         votes: Ints,
         edges: Doubles,
@@ -338,11 +327,12 @@ def search_kernel(blocks: int, tail: int) -> Any:
         (Q,), examples int32, rows float32 (T * P), base float64 (P,), their sum. Edges within `tie`
         of the best are as good: the lowest threshold wins, none above the last bin in use: that is
         the constant stump. hist float32, zero before and after, takes `rows_a_bin` rows a bin, then
-        they move to sums float64, each GROUP * histogram_size. Writes thresholds int64 (Q,), votes
-        int8 (Q, K), edges float64 (Q,), times `scale` and at most 1. O(Q T P / 8).
+        they move to sums float64; sums and work float64 are overwritten, sizes as in `room_sizes`.
+        Writes thresholds int64 (Q,), votes int8 (Q, K), edges float64 (Q,), times `scale` and at
+        most 1. O(Q T P / 8).
         """
-        scratch, place = np.empty(N_BINS + 1 + LANES), np.empty(7, np.int64)
-        marks, below = np.empty(N_MARKS * 2 * LANES * (n_pairs + 1)), np.empty(width + 2 * LANES)
+        place, scratch = on_stack(7, np.int64), work[edges_at:]
+        marks, below = work[:n_marks], work[n_marks:edges_at]
         n_features, n = features.size, rows.size // width
         soon = examples[: examples.size if n <= FEW else 0]
         q = ZERO

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample._jit import inner, kernel
+from boostsample.kernels.stack import on_stack
 
 __all__ = ["fit_rows", "fit_single"]
 
@@ -21,6 +22,7 @@ Ints = NDArray[np.int64]
 
 # As in `kernels.mixture`.
 LANES = 8
+N_SUMS = 3 * LANES
 FIRST_TRIAL = 6
 CHECK_EVERY = 5
 LOG_TWO_PI = 1.8378770664093453
@@ -47,14 +49,12 @@ def _log_likelihood(data: Array, origin: float, each: bool, mean: float, varianc
 
 @inner
 def _maximise(
-    data: Array, origin: float, each: bool, floor: float, mean: float, variance: float, lanes: Array
+    data: Array, origin: float, each: bool, floor: float, mean: float, variance: float
 ) -> tuple[float, float]:
-    """The M step: mean and variance. O(n).
-
-    lanes: (3, LANES) written, sums over every LANES-th value.
-    """
-    for k in range(3 * LANES):
-        lanes[k // LANES, k % LANES] = 0.0
+    """The M step: mean and variance. O(n)."""
+    lanes = on_stack(N_SUMS, np.float64)  # over every LANES-th value
+    for k in range(N_SUMS):
+        lanes[k] = 0.0
     for i in range(data.shape[1]):
         k = i % LANES
         d = data[0, i] - origin - mean
@@ -63,12 +63,12 @@ def _maximise(
             gain = variance / (variance + data[3, i])
             d *= gain
             extra = gain * data[3, i]
-        lanes[0, k] += data[2, i]
-        lanes[1, k] += data[2, i] * d
-        lanes[2, k] += data[2, i] * (d * d + extra)
-    mass = lanes[0].sum()
-    shift = lanes[1].sum() / mass
-    found = lanes[2].sum() / mass - shift * shift
+        lanes[k] += data[2, i]
+        lanes[LANES + k] += data[2, i] * d
+        lanes[2 * LANES + k] += data[2, i] * (d * d + extra)
+    mass = lanes[:LANES].sum()
+    shift = lanes[LANES : 2 * LANES].sum() / mass
+    found = lanes[2 * LANES :].sum() / mass - shift * shift
     return mean + shift, max(found if each else found - data[3, 0], floor)
 
 
@@ -79,7 +79,6 @@ def _fit(
     floor: float,
     tolerance: float,
     n_iterations: int,
-    lanes: Array,
     model: Array,
     fit: Array,
 ) -> None:
@@ -94,7 +93,7 @@ def _fit(
     mean /= mass
     variance = max(square / mass - mean * mean, floor)
     for _ in range(FIRST_TRIAL):
-        mean, variance = _maximise(data, origin, each, floor, mean, variance, lanes)
+        mean, variance = _maximise(data, origin, each, floor, mean, variance)
     before, n_steps = -1e300, 0
     while n_steps < n_iterations:
         if n_steps % CHECK_EVERY == 0:
@@ -102,7 +101,7 @@ def _fit(
             if now - before < CHECK_EVERY * tolerance:
                 break
             before = now
-        mean, variance = _maximise(data, origin, each, floor, mean, variance, lanes)
+        mean, variance = _maximise(data, origin, each, floor, mean, variance)
         n_steps += 1
     model[0, 0], model[1, 0], model[2, 0] = 1.0, mean + origin, variance
     fit[0], fit[1] = _log_likelihood(data, origin, each, mean, variance), n_steps
@@ -124,23 +123,27 @@ def fit_single(
     Of at most `mixture.MAX_GROUPS` values a segment, which that would put into groups. models:
     (S, 3, 1) and fits: (S, 2) written. O(n) an iteration.
     """
-    lanes = np.empty((3, LANES))
     for s in range(first.size - 1):
         mine = data[:, first[s] : first[s + 1]]
-        _fit(mine, each, floor, tolerance, n_iterations, lanes, models[s], fits[s])
+        _fit(mine, each, floor, tolerance, n_iterations, models[s], fits[s])
 
 
 @kernel
 def fit_rows(
-    values: Array, floor: float, tolerance: float, n_iterations: int, models: Array, fits: Array
+    values: Array,
+    floor: float,
+    tolerance: float,
+    n_iterations: int,
+    data: Array,
+    models: Array,
+    fits: Array,
 ) -> bool:
     """`fit_single` for the rows of (S, n) values, in any order, of weight 1 and without noise.
 
-    Returns whether all of them were finite; nothing is of use otherwise.
+    data: (4, n) overwritten. Returns whether all values were finite; nothing is of use otherwise.
     """
-    lanes, data = np.empty((3, LANES)), np.zeros((4, values.shape[1]))
     for i in range(values.shape[1]):
-        data[2, i] = 1.0
+        data[1, i], data[2, i], data[3, i] = 0.0, 1.0, 0.0
     for s in range(values.shape[0]):
         for i in range(values.shape[1]):
             value, at = values[s, i], i
@@ -150,5 +153,5 @@ def fit_rows(
                 data[0, at] = data[0, at - 1]
                 at -= 1
             data[0, at] = value
-        _fit(data, False, floor, tolerance, n_iterations, lanes, models[s], fits[s])
+        _fit(data, False, floor, tolerance, n_iterations, models[s], fits[s])
     return True

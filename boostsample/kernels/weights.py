@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample._jit import inner_for, kernel_for
+from boostsample.kernels.stack import on_stack
 from boostsample.kernels.vectors import (
     LANES,
     add,
@@ -132,7 +133,7 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     @kernel
     def totals(rows: Floats, weight: Floats) -> None:
         """weight[i] = sum over l of w_il, float32 (N,); O(N P / 8)."""
-        n, one = weight.size, np.empty(LANES, np.float32)
+        n, one = weight.size, on_stack(LANES, np.float32)
         t = 0
         while t < n:
             step = int(t + LANES <= n)  # eight rows, or one of the last ones eight times
@@ -195,6 +196,7 @@ def _eight_totals(lanes: int) -> Any:
 def _update_pair(lanes: int, more: int, width: int) -> Any:
     """The update of labels at, ..., at + lanes - 1, and of the `more` (or 0) ones after them."""
     second, rest, size = more > 0, max(more, 1), lanes + more
+    both, both_of_rest = 2 * lanes, 2 * rest
 
     @inner_for(lanes, more, width)
     def update_pair(
@@ -217,10 +219,10 @@ def _update_pair(lanes: int, more: int, width: int) -> Any:
         wrong_low = wrong - np.float64(np.float32(wrong))
         vote, vote2 = load(votes, at, lanes), load(votes, then, rest)
         least, least2 = load(floor, at, lanes), load(floor, then, rest)
-        sides = np.empty(2 * lanes, np.float32)  # -v and v: no branch that could be mispredicted
+        sides = on_stack(both, np.float32)  # -v and v: no branch that could be mispredicted
         store(sides, 0, multiply(vote, fill(vote, np.float32(-1.0))))
         store(sides, lanes, vote)
-        sides2 = np.empty(2 * rest, np.float32)
+        sides2 = on_stack(both_of_rest, np.float32)
         store(sides2, 0, multiply(vote2, fill(vote2, np.float32(-1.0))))
         store(sides2, rest, vote2)
         gain, gain_low = fill(vote, right), fill(vote, right_low)

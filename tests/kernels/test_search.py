@@ -13,9 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.search import FEW, GROUP, N_BINS, NEAR, histogram_size, search_kernel
+from boostsample.kernels.layout import N_BINS
+from boostsample.kernels.search import FEW, NEAR, search_kernel
 from boostsample.kernels.vectors import LANES
-from boostsample.weights import in_planes, vectors_of
+from boostsample.weights import in_planes, search_room, vectors_of
 from tests import naive
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -50,8 +51,8 @@ def run_search(
     n_labels = weights.shape[1]
     blocks, tail = vectors_of(n_labels)
     rows, q, width = padded(weights), features.size, LANES * blocks + tail
-    hist = np.zeros(GROUP * histogram_size(blocks, tail), np.float32)
-    sums = np.full(hist.size, 9.0)  # stale on purpose
+    hist, sums, work = search_room(n_labels)
+    sums[:], work[:] = 9.0, np.nan  # stale on purpose
     thresholds, edges = np.empty(q, np.int64), np.empty(q)
     votes = np.empty((q, n_labels), np.int8)
     search_kernel(blocks, tail)(
@@ -67,6 +68,7 @@ def run_search(
         rows_a_bin,
         hist,
         sums,
+        work,
         thresholds,
         votes,
         edges,

@@ -1,0 +1,52 @@
+"""Small arrays that kernels need while they run, without asking for memory.
+
+An array of numba's is asked for and counted, which takes a tenth of a second to compile for each
+`np.empty`, and more at every call. One on the stack is there until its function returns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import config
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
+
+_CACHE_LINE = 64
+
+
+@intrinsic(prefer_literal=True)
+def _on_stack(typing: Any, size: Any, dtype: Any) -> Any:
+    if not isinstance(size, types.IntegerLiteral):
+        return None
+    array = types.Array(dtype.dtype, 1, "C")
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        item = context.get_data_type(array.dtype)
+        with builder.goto_entry_block():  # once, wherever the call stands
+            room = builder.alloca(ir.ArrayType(item, size.literal_value))
+            room.align = _CACHE_LINE
+        made = context.make_array(array)(context, builder)
+        length, step = (
+            context.get_constant(types.intp, number)
+            for number in (size.literal_value, context.get_abi_sizeof(item))
+        )
+        populate_array(
+            made,
+            data=builder.bitcast(room, item.as_pointer()),
+            shape=[length],
+            strides=[step],
+            itemsize=step,
+            meminfo=None,
+        )
+        return made._getvalue()
+
+    return array(size, dtype), codegen
+
+
+#: on_stack(size, dtype): a flat array of a few numbers, `size` known when it is compiled, unset.
+#: The same one at every turn of a loop; not to be returned.
+on_stack: Any = np.empty if vars(config)["DISABLE_JIT"] else _on_stack
