@@ -283,7 +283,8 @@ def _n_different(searched: list[NDArray[np.int64]]) -> int:
     """How many different features were searched; a sixth of the time of `np.unique`."""
     if not searched:  # all looks were for modelling
         return 0
-    features = np.sort(np.concatenate(searched))
+    features = np.concatenate(searched)
+    features.sort()
     return 1 + int(np.count_nonzero(features[1:] != features[:-1]))
 
 
