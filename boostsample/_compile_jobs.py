@@ -88,7 +88,8 @@ def jobs(n_labels: int) -> dict[str, Job]:
     def run_settle() -> None:
         bins, at, rows = np.ones((1, _N), np.uint8), np.zeros(1, np.int64), np.zeros(_N * width)
         cut, votes, examples = np.ones(1, np.int16), np.ones((1, n_labels), np.int8), at[:0]
-        settle(bins, at, cut, votes, 0, examples.astype(np.int32), np.float32(rows), np.empty(1))
+        sums = np.empty(width), np.empty(1)
+        settle(bins, at, cut, votes, 0, examples.astype(np.int32), np.float32(rows), *sums)
 
     return {
         "search": Job((search,), run_search),

@@ -201,9 +201,10 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # untyped numb
 def kernel(function: F) -> F:
     """Compile `function` on its first call; plain Python when NUMBA_DISABLE_JIT=1.
 
-    It makes no arrays, nor calls a kernel that does, but for those of `boostsample.kernels.stack`:
-    numba then counts no references, which takes time to compile and more at every call. A closure
-    has to go through `kernel_for`, which names it by what it was made for.
+    It makes and returns no arrays, nor calls a kernel that does, but for those on the stack
+    (`boostsample.kernels.stack`). Nothing counts references then, which would take time to compile,
+    and more at every call: of an array that is made nevertheless, nobody would know when it can go.
+    A closure has to go through `kernel_for`, which names it by what it was made for.
     """
     return _compiled(_no_closure(function), by_python=True)
 
@@ -219,7 +220,7 @@ def inner(function: F) -> F:
 
 
 def allocating_inner(function: F) -> F:
-    """`inner` for what makes arrays, or returns them; only such kernels can call it."""
+    """`inner` for what makes arrays, or returns them; to be called by kernels that allocate."""
     return _compiled(_no_closure(function), by_python=False, allocates=True)
 
 

@@ -114,14 +114,13 @@ class Searcher:
 
     def signed_edges(self, stumps: Stumps, rows: Rows) -> NDArray[np.float64]:
         """Sum w_il v_l phi(x_i) y_il of each stump on the given rows, normalised."""
-        edges = np.empty(len(stumps))
+        edges, sums = np.empty(len(stumps)), np.empty(self.weights.width)
         thresholds = stumps.threshold.astype(np.int16)
         votes = np.ascontiguousarray(stumps.votes, dtype=np.int8)
         for part in _parts(edges.size, self._most(rows)):
             bins, at, start, examples = self._read(stumps.feature[part], rows)
-            self.weights.edge_kernels.signed_edges(
-                bins, at, thresholds[part], votes[part], start, examples, rows.values, edges[part]
-            )
+            these = bins, at, thresholds[part], votes[part], start, examples
+            self.weights.edge_kernels.signed_edges(*these, rows.values, sums, edges[part])
         return edges * rows.scale
 
     def _whole(self, rows: Rows) -> bool:

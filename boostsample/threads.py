@@ -187,8 +187,7 @@ class _Other:
         error, self._error = self._error, None
         if self._is_kernel and mailbox.failed(self._box):
             error = RuntimeError(
-                f"{self._task[0].__name__} failed in another thread, most likely for want of "
-                "memory; n_jobs=1 tells more"
+                f"{self._task[0].__name__} failed in another thread; n_jobs=1 tells more"
             )
         self._task = None  # last: an interrupt before leaves work that nobody has heard of
         return error

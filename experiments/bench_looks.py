@@ -2,7 +2,8 @@
 
 A look adds the vectors of a row to a histogram: each is loaded, added and stored, and processors
 store one vector a cycle or fewer. On few of many examples nearly every bin is a cache miss, and the
-bins have to be read at least once. Searches, their stores and their reads take turns.
+bins have to be read at least once. Some searches, and then their stores and reads, take turns with
+those of other sizes.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ __all__ = ["LookTimes", "looks_section", "looks_table", "seconds_of", "time_look
 
 @dataclass(frozen=True)
 class LookTimes:
-    """Seconds of searches, and of the stores and reads that took turns with them, (n,) each.
+    """Seconds of searches, and of as many stores and reads in the same rows, (n,) each.
 
     `looks` (n,) are those of each search: Q times the different examples that were drawn.
     """

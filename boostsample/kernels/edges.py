@@ -128,13 +128,14 @@ def edge_kernels(blocks: int, tail: int) -> EdgeKernels:
         start: int,
         examples: Ints,
         rows: Floats,
+        sums: Doubles,
         edges: Doubles,
     ) -> None:
         """edges[q] = sum over rows and labels of votes[q, l] * phi_q * w_il * y_il.
 
-        Reads thresholds int16 (Q,), votes int8 (Q, K); writes edges float64 (Q,). O(Q T P / 8).
+        Reads thresholds int16 (Q,), votes int8 (Q, K); writes edges float64 (Q,). Overwrites sums
+        float64 (P,). O(Q T P / 8).
         """
-        sums = on_stack(width, np.float64)
         none: Any = np.int64(0)  # not a constant, that numba would compile once more for
         n = rows.size // width
         for q in range(features.size):

@@ -16,11 +16,12 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 _CACHE_LINE = 64
+_MOST = 1024
 
 
 @intrinsic(prefer_literal=True)
 def _on_stack(typing: Any, size: Any, dtype: Any) -> Any:
-    if not isinstance(size, types.IntegerLiteral):
+    if not isinstance(size, types.IntegerLiteral) or size.literal_value > _MOST:
         return None
     array = types.Array(dtype.dtype, 1, "C")
 
@@ -47,6 +48,6 @@ def _on_stack(typing: Any, size: Any, dtype: Any) -> Any:
     return array(size, dtype), codegen
 
 
-#: on_stack(size, dtype): a flat array of a few numbers, `size` known when it is compiled, unset.
-#: The same one at every turn of a loop; not to be returned.
+#: on_stack(size, dtype): a flat array of up to 1024 numbers, unset; `size` is known when the kernel
+#: is compiled. It is gone when the function returns, and never to be returned.
 on_stack: Any = np.empty if vars(config)["DISABLE_JIT"] else _on_stack

@@ -253,8 +253,9 @@ def test_label_sums_and_signed_edges(n_labels: int) -> None:
         features = np.array([3, 0, 3])
         thresholds = np.array([2, 1, 255], np.int16)
         votes = rng.choice([-1, 1], (3, n_labels)).astype(np.int8)
-        edges = np.empty(3)
-        kernels.signed_edges(bins, features, thresholds, votes, start, examples, rows, edges)
+        edges, work = np.empty(3), np.full(LANES * blocks + tail, np.nan)
+        these = bins, features, thresholds, votes, start, examples
+        kernels.signed_edges(*these, rows, work, edges)
         for q in range(3):
             column, n_parts = bins[features[q]], -(-n // PART)
             sums = np.full((n_parts, LANES * blocks + tail), 9.0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeGuard
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from numba.core.caching import NullCache
 from numba.core.errors import TypingError
 from numpy.typing import NDArray
 
+import boostsample.kernels
 from boostsample._jit import allocating_kernel, inner, kernel
 from boostsample.kernels.stack import on_stack
 
@@ -18,6 +21,7 @@ COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 Array = NDArray[np.float64]
 SIZE = 5
+FOLDER = Path(boostsample.kernels.__file__).parent
 
 
 def uncached(compiled: Any) -> Any:
@@ -58,6 +62,17 @@ def doubled(values: Array) -> Array:
     return result
 
 
+def is_by_name(node: ast.AST) -> TypeGuard[Any]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+
+
+def returned(function: ast.FunctionDef) -> set[str]:
+    """The types that a function says it returns, those of a tuple one by one."""
+    assert function.returns is not None
+    text = ast.unparse(function.returns)
+    return set(text.removeprefix("tuple[").removesuffix("]").split(", "))
+
+
 def test_arrays_on_the_stack_do_not_share_their_memory() -> None:
     values, out = np.arange(15.0) + 0.25, np.empty(15)
     reversed_sums(values, out)
@@ -93,6 +108,24 @@ def test_a_kernel_that_allocates_has_to_say_so() -> None:
         silent(3)
 
 
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_plain_kernels_neither_call_those_that_allocate_nor_return_arrays(path: Path) -> None:
+    """numba refuses only some of that, and nobody would know when such an array can go."""
+    kinds: dict[str, str] = {}
+    functions = [
+        one for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.FunctionDef)
+    ]
+    for one in functions:
+        for decorator in map(ast.unparse, one.decorator_list):
+            if "kernel" in decorator or "inner" in decorator:
+                kinds[one.name] = "allocates" if "allocating" in decorator else "plain"
+    for one in functions:
+        if kinds.get(one.name) == "plain":
+            called = {call.func.id for call in ast.walk(one) if is_by_name(call)}
+            assert not [name for name in called if kinds.get(name) == "allocates"], one.name
+            assert returned(one) <= {"None", "Any", "int", "float", "bool", "np.float32"}, one.name
+
+
 @compiled_only
 def test_the_size_on_the_stack_is_known_when_it_is_compiled() -> None:
     @uncached
@@ -102,3 +135,11 @@ def test_the_size_on_the_stack_is_known_when_it_is_compiled() -> None:
 
     with pytest.raises(TypingError):
         unknown(3)
+
+    @uncached
+    @kernel
+    def large() -> int:
+        return int(on_stack(1025, np.float64).size)
+
+    with pytest.raises(TypingError):
+        large()
