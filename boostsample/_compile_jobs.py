@@ -64,10 +64,8 @@ def jobs(n_labels: int) -> dict[str, Job]:
         bins, at = np.ones((1, _N), np.uint8), np.zeros(1, np.int64)
         rows, examples = np.zeros(_N * width, np.float32), np.empty(0, np.int32)
         found = np.empty(1, np.int64), np.empty((1, n_labels), np.int8), np.empty(1)
-        n_bins, base = np.full(1, 2, np.int16), np.zeros(width)
-        search(
-            bins, at, n_bins, 0, examples, rows, base, 1.0, 0.0, 1, *search_room(n_labels), *found
-        )
+        n_bins, base, room = np.full(1, 2, np.int16), np.zeros(width), search_room(n_labels)
+        search(bins, at, n_bins, 0, examples, rows, base, 1.0, 0.0, 1, *room, *found)
 
     def run_draw() -> None:
         examples, factors, gaps = np.zeros(_N, np.int32), np.ones(_N), np.ones(_N)

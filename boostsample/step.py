@@ -287,13 +287,14 @@ class Step:
 def find(feature: int, threshold: int, records: Sequence[Searched]) -> tuple[float, int]:
     """The edge H and the examples T of the newest search that holds this stump."""
     for record in reversed(records):
-        row = int(record.stumps.edge.argmax())  # strategies mostly choose the best
-        if record.stumps.feature[row] == feature and record.stumps.threshold[row] == threshold:
-            return float(record.stumps.edge[row]), record.n_examples
-        same = (record.stumps.feature == feature) & (record.stumps.threshold == threshold)
-        row = int(same.argmax())
-        if same[row]:
-            return float(record.stumps.edge[row]), record.n_examples
+        stumps = record.stumps
+        row = int(stumps.edge.argmax())  # strategies mostly choose the best
+        if stumps.feature[row] != feature or stumps.threshold[row] != threshold:
+            same = (stumps.feature == feature) & (stumps.threshold == threshold)
+            row = int(same.argmax())
+            if not same[row]:
+                continue
+        return float(stumps.edge[row]), record.n_examples
     raise StrategyError(
         f"choose() returned feature {feature} with threshold {threshold}, which was not searched "
         "in this step; return a row of what step.search returned"

@@ -218,8 +218,9 @@ class XGBoost(Paused):
 class _Sklearn(Whole):
     """A classifier of scikit-learn that can say what it predicts after each iteration."""
 
+    @abc.abstractmethod
     def _make(self, n_iterations: int) -> Any:
-        raise NotImplementedError
+        """The classifier, not fitted yet."""
 
     def fit(self, n_iterations: int) -> None:
         """Fit, with as many OpenMP threads as the job allows."""

@@ -93,11 +93,11 @@ def _design(families: tuple[FamilyInfo, ...], budget: int, n_examples: int) -> _
 def model_families(step: Step, n_components: int, noise: str) -> Sequence[Mixture] | None:
     """Mixtures of the edges of each family, from q features on t examples each.
 
-    Charged as modelling, at most 10 % of the budget. None where that does not pay for one feature
-    a family on two examples.
+    Charged as modelling, at most 10 % of the budget. None in the first round, and where that does
+    not pay for one feature a family on two examples.
     """
     design = _design(tuple(step.families), step.budget, step.n_examples)
-    if design.n_examples == 0:
+    if step.round == 1 or design.n_examples == 0:
         return None
     members = draw_members(step.families, design.counts, step.rng)
     sample = step.draw(design.n_examples)

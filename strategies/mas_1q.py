@@ -50,9 +50,7 @@ class MAS1Q(Strategy):
 
     def choose(self, step: Step) -> Stump:
         """Model, plan, search one family."""
-        models = None
-        if step.round > 1:
-            models = model_families(step, self.n_components, self.noise)
+        models = model_families(step, self.n_components, self.noise)
         if models is None:
             family = int(step.rng.integers(len(step.families)))
             q, t = probe(step.remaining, step.families[family].size, step.n_examples)

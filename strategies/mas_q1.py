@@ -50,9 +50,7 @@ class MASQ1(Strategy):
 
     def choose(self, step: Step) -> Stump:
         """Model, allocate, search."""
-        models = None
-        if step.round > 1:
-            models = model_families(step, self.n_components, self.noise)
+        models = model_families(step, self.n_components, self.noise)
         if models is None:
             return probing_search(step)[0].best()
         sizes = [family.size for family in step.families]
