@@ -144,7 +144,7 @@ class SignedWeights:
         self._part_masses = np.zeros(self._n_parts)
         self._sums = np.zeros(self.width)
         self._floor = np.zeros(self.width, np.float32)
-        self._votes = np.ones(self.width, np.float32)
+        self._sides = np.ones(2 * self.width, np.float32)  # -v, then v, of a stump's votes v
         self._recount()
         self._ends = np.empty(-(-self.n_examples // draw_kernels.BLOCK))
         self._ends_are_current = False
@@ -155,7 +155,7 @@ class SignedWeights:
         """Sums from scratch, with an update that changes nothing."""
         column = np.zeros(1, np.uint8)
         every = np.zeros(self.n_examples, np.int32)
-        self._pass(column, 0, 0, every, self._votes, 1.0, 1.0)
+        self._pass(column, 0, 0, every, 1.0, 1.0)
         self._floor[: self.n_labels] = FLOOR
 
     def _pass(
@@ -164,7 +164,6 @@ class SignedWeights:
         threshold: int,
         start: int,
         examples: NDArray[np.int32],
-        votes: NDArray[np.float32],
         right: float,
         wrong: float,
     ) -> None:
@@ -174,7 +173,7 @@ class SignedWeights:
                 np.int16(threshold),
                 start,
                 examples,
-                votes,
+                self._sides,
                 right,
                 wrong,
                 self._floor,
@@ -254,13 +253,13 @@ class SignedWeights:
         The two factors are 1 / (1 + edge) and 1 / (1 - edge), since exp(2 alpha) = (1 + edge) /
         (1 - edge).
         """
-        self._votes[: self.n_labels] = votes
+        self._sides[: self.n_labels] = -votes
+        self._sides[self.width : self.width + self.n_labels] = votes
         self._pass(
             column,
             threshold,
             self._start,
             self._columns,
-            self._votes,
             1.0 / (self._mass * (1.0 + edge)),
             1.0 / (self._mass * (1.0 - edge)),
         )

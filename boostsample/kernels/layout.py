@@ -15,6 +15,9 @@ N_EDGES = N_BINS + 1 + LANES
 #: the same bin and must wait for each other's sums; five features at a time hide that.
 GROUP = 5
 
+#: Rows that are fetched ahead, where they lie anywhere in memory or are used faster than it comes.
+ROWS_AHEAD = 64
+
 
 class RoomSizes(NamedTuple):
     """Numbers that a search needs room for.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample._jit import inner_for, kernel_for
+from boostsample.kernels.layout import ROWS_AHEAD
 from boostsample.kernels.stack import on_stack
 from boostsample.kernels.vectors import (
     LANES,
@@ -25,6 +26,7 @@ from boostsample.kernels.vectors import (
     multiply,
     paired,
     prefetch,
+    prefetch_to_write,
     store,
     total,
     widen,
@@ -34,9 +36,6 @@ Bytes: TypeAlias = NDArray[np.uint8]
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
-
-#: Rows of a sample that are fetched ahead: no processor guesses where the next ones lie.
-_AHEAD = 64
 
 
 class WeightKernels(NamedTuple):
@@ -74,7 +73,7 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
         threshold: int,
         start: int,
         examples: Ints,
-        votes: Floats,
+        sides: Floats,
         right: float,
         wrong: float,
         floor: Floats,
@@ -87,10 +86,10 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     ) -> None:
         """w_il *= right where v_l phi_i y_il = +1, wrong elsewhere ([BK10] Figure 1, line 4).
 
-        For parts first, ..., end - 1 of the rows. Reads column uint8 (n,), votes float32 (P,), +1
-        or -1; floor float32 (P,), the least size of a weight, 0 in the padding. The products are
-        rounded once. Writes rows, sums[p] float64 (P,), the new sum over the part's i of w_il *
-        y_il, and masses[p], the new sum of its weights. O(N P / 8).
+        For parts first, ..., end - 1 of the rows. Reads column uint8 (n,), sides float32 (2 P,), -v
+        for phi = -1 and then v, floor float32 (P,), the least size of a weight, 0 in the padding.
+        The products are rounded once. Writes rows, sums[p] float64 (P,), the new sum over the
+        part's i of w_il * y_il, and masses[p], the new sum of its weights. O(N P / 8).
         """
         n = rows.size // width
         for part in range(first, end):
@@ -102,7 +101,7 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
                     threshold,
                     start,
                     examples,
-                    votes,
+                    sides,
                     right,
                     wrong,
                     floor,
@@ -118,7 +117,7 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
                     threshold,
                     start,
                     examples,
-                    votes,
+                    sides,
                     right,
                     wrong,
                     floor,
@@ -178,6 +177,9 @@ def _eight_totals(lanes: int) -> Any:
 
     @inner_for(lanes)
     def eight_totals(rows: Floats, first: int, stride: int) -> Any:
+        if lanes == LANES:
+            for row in range(8):
+                prefetch(rows, first + (ROWS_AHEAD + row) * stride)
         a = magnitude(load(rows, first, lanes))
         b = magnitude(load(rows, first + stride, lanes))
         c = magnitude(load(rows, first + 2 * stride, lanes))
@@ -196,7 +198,6 @@ def _eight_totals(lanes: int) -> Any:
 def _update_pair(lanes: int, more: int, width: int) -> Any:
     """The update of labels at, ..., at + lanes - 1, and of the `more` (or 0) ones after them."""
     second, rest, size = more > 0, max(more, 1), lanes + more
-    both, both_of_rest = 2 * lanes, 2 * rest
 
     @inner_for(lanes, more, width)
     def update_pair(
@@ -204,7 +205,7 @@ def _update_pair(lanes: int, more: int, width: int) -> Any:
         threshold: int,
         start: int,
         examples: Ints,
-        votes: Floats,
+        sides: Floats,
         right: float,
         wrong: float,
         floor: Floats,
@@ -217,26 +218,21 @@ def _update_pair(lanes: int, more: int, width: int) -> Any:
         row, then = at * (rows.size // width), at + lanes if second else at
         right_low = right - np.float64(np.float32(right))
         wrong_low = wrong - np.float64(np.float32(wrong))
-        vote, vote2 = load(votes, at, lanes), load(votes, then, rest)
         least, least2 = load(floor, at, lanes), load(floor, then, rest)
-        sides = on_stack(both, np.float32)  # -v and v: no branch that could be mispredicted
-        store(sides, 0, multiply(vote, fill(vote, np.float32(-1.0))))
-        store(sides, lanes, vote)
-        sides2 = on_stack(both_of_rest, np.float32)
-        store(sides2, 0, multiply(vote2, fill(vote2, np.float32(-1.0))))
-        store(sides2, rest, vote2)
-        gain, gain_low = fill(vote, right), fill(vote, right_low)
-        loss, loss_low = fill(vote, wrong), fill(vote, wrong_low)
-        gain2, gain2_low = fill(vote2, right), fill(vote2, right_low)
-        loss2, loss2_low = fill(vote2, wrong), fill(vote2, wrong_low)
-        partial = widen(fill(vote, np.float32(0.0)))
-        partial2 = widen(fill(vote2, np.float32(0.0)))
+        gain, gain_low = fill(least, right), fill(least, right_low)
+        loss, loss_low = fill(least, wrong), fill(least, wrong_low)
+        gain2, gain2_low = fill(least2, right), fill(least2, right_low)
+        loss2, loss2_low = fill(least2, wrong), fill(least2, wrong_low)
+        partial = widen(fill(least, np.float32(0.0)))
+        partial2 = widen(fill(least2, np.float32(0.0)))
         sizes, sizes2 = partial, partial2
         for t in range(first, end):
-            i = examples[t] if examples.size else start + t
-            above = np.int64(column[i] >= threshold)
+            i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
+            side = np.int64(column[i] >= threshold) * width  # no branch that could be mispredicted
+            if size >= LANES:  # narrower rows come as fast as they are used
+                prefetch_to_write(rows, row + (t + ROWS_AHEAD) * size)
             value = load(rows, row + t * size, lanes)
-            agree = multiply(value, load(sides, above * lanes, lanes))
+            agree = multiply(value, load(sides, side + at, lanes))
             low = multiply(value, choose(agree, gain_low, loss_low))
             value = at_least(fused(value, choose(agree, gain, loss), low), least)
             store(rows, row + t * size, value)
@@ -244,7 +240,7 @@ def _update_pair(lanes: int, more: int, width: int) -> Any:
             sizes = add(sizes, magnitude(widen(value)))
             if second:
                 value2 = load(rows, row + t * size + lanes, rest)
-                agree2 = multiply(value2, load(sides2, above * rest, rest))
+                agree2 = multiply(value2, load(sides, side + then, rest))
                 low2 = multiply(value2, choose(agree2, gain2_low, loss2_low))
                 value2 = at_least(fused(value2, choose(agree2, gain2, loss2), low2), least2)
                 store(rows, row + t * size + lanes, value2)
@@ -273,7 +269,7 @@ def _weigh_pair(lanes: int, more: int, width: int) -> Any:
         partial = widen(fill(load(rows, row, lanes), np.float32(0.0)))
         partial2 = widen(fill(load(rows, row, rest), np.float32(0.0)))
         for t in range(examples.size):
-            soon = row + np.int64(examples[min(t + _AHEAD, examples.size - 1)]) * size
+            soon = row + np.int64(examples[min(t + ROWS_AHEAD, examples.size - 1)]) * size
             prefetch(rows, soon)
             prefetch(rows, soon + size - 1)
             here, factor = row + np.int64(examples[t]) * size, np.float32(factors[t])

@@ -73,7 +73,7 @@ def check_update(
         np.int16(threshold),
         start,
         np.empty(0, np.int32) if examples is None else examples,
-        pad(votes[None], 1.0)[0],
+        pad(np.stack([-votes, votes]), 1.0).ravel(),
         right,
         wrong,
         pad(np.full((1, n_labels), floor))[0],
