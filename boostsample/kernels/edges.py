@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from boostsample._jit import inner_for, kernel_for
 from boostsample.kernels.layout import N_BINS, ROWS_AHEAD
 from boostsample.kernels.stack import on_stack
-from boostsample.kernels.vectors import LANES, add, fill, load, multiply, prefetch, store, widen
+from boostsample.kernels.vectors import (
+    LANES,
+    add,
+    fill,
+    load,
+    multiply,
+    prefetch_near,
+    store,
+    widen,
+)
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Ints: TypeAlias = NDArray[np.integer[Any]]
@@ -56,7 +65,7 @@ def _pair_sums(lanes: int, more: int, width: int) -> Any:
             i = examples[t] if examples.size else start + t
             phi = side[column[i]]
             if size >= LANES:  # narrower rows come as fast as they are used
-                prefetch(rows, row + (t + ROWS_AHEAD) * size)
+                prefetch_near(rows, row + (t + ROWS_AHEAD) * size)
             value = load(rows, row + t * size, lanes)
             partial = add(partial, widen(multiply(value, fill(value, phi))))
             if second:

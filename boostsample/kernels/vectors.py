@@ -116,7 +116,7 @@ def _add_into(typing: Any, array: Any, start: Any, vector: Any) -> Any:
     return types.void(array, start, vector), codegen
 
 
-def _prefetching(to_write: bool) -> Any:
+def _prefetching(*how: int) -> Any:
     @intrinsic
     def _prefetch(typing: Any, array: Any, start: Any) -> Any:
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -126,8 +126,7 @@ def _prefetching(to_write: bool) -> Any:
             word = ir.IntType(32)
             kind = ir.FunctionType(ir.VoidType(), [byte.type, word, word, word])
             function = builder.module.declare_intrinsic("llvm.prefetch", (byte.type,), kind)
-            how = (1, 3, 1) if to_write else (0, 2, 1)
-            builder.call(function, [byte, *(ir.Constant(word, number) for number in how)])
+            builder.call(function, [byte, *(ir.Constant(word, number) for number in (*how, 1))])
             return context.get_dummy_value()
 
         return types.void(array, start), codegen
@@ -354,10 +353,11 @@ store: Any = _store if _COMPILED else twins.store
 #: add_into(array, start, vector): array[start:] += vector.
 add_into: Any = _add_into if _COMPILED else twins.add_into
 #: prefetch(array, start): have array[start] brought into the second cache, to be read soon; the
-#: first one has few requests under way at a time, which histograms need. Past the end is harmless.
-prefetch: Any = _prefetching(False) if _COMPILED else lambda array, start: None
-#: prefetch_to_write(array, start): the same, and out of other cores' caches, to be changed soon.
-prefetch_to_write: Any = _prefetching(True) if _COMPILED else lambda array, start: None
+#: first one, for `prefetch_near`, has few requests under way at a time, which histograms need.
+#: prefetch_to_write takes it out of other cores' caches, too. Past the end is harmless.
+prefetch: Any = _prefetching(0, 2) if _COMPILED else lambda array, start: None
+prefetch_near: Any = _prefetching(0, 3) if _COMPILED else lambda array, start: None
+prefetch_to_write: Any = _prefetching(1, 3) if _COMPILED else lambda array, start: None
 #: add(a, b), multiply(a, b): lane by lane.
 add: Any = _add if _COMPILED else lambda a, b: a + b
 multiply: Any = _multiply if _COMPILED else lambda a, b: a * b

@@ -25,7 +25,7 @@ from boostsample.kernels.vectors import (
     magnitude,
     multiply,
     paired,
-    prefetch,
+    prefetch_near,
     prefetch_to_write,
     store,
     total,
@@ -179,7 +179,7 @@ def _eight_totals(lanes: int) -> Any:
     def eight_totals(rows: Floats, first: int, stride: int) -> Any:
         if lanes == LANES:
             for row in range(8):
-                prefetch(rows, first + (ROWS_AHEAD + row) * stride)
+                prefetch_near(rows, first + (ROWS_AHEAD + row) * stride)
         a = magnitude(load(rows, first, lanes))
         b = magnitude(load(rows, first + stride, lanes))
         c = magnitude(load(rows, first + 2 * stride, lanes))
@@ -270,8 +270,8 @@ def _weigh_pair(lanes: int, more: int, width: int) -> Any:
         partial2 = widen(fill(load(rows, row, rest), np.float32(0.0)))
         for t in range(examples.size):
             soon = row + np.int64(examples[min(t + ROWS_AHEAD, examples.size - 1)]) * size
-            prefetch(rows, soon)
-            prefetch(rows, soon + size - 1)
+            prefetch_near(rows, soon)
+            prefetch_near(rows, soon + size - 1)
             here, factor = row + np.int64(examples[t]) * size, np.float32(factors[t])
             value = load(rows, here, lanes)
             value = multiply(value, fill(value, factor))
