@@ -20,9 +20,10 @@ from boostsample.errors import SettingError, unknown
 from boostsample.experiments.bench_bank import bank_section
 from boostsample.experiments.bench_bounds import bounds_section
 from boostsample.experiments.bench_figure import growth_figure
+from boostsample.experiments.bench_finish import finish_section
 from boostsample.experiments.bench_growth import growth_section
 from boostsample.experiments.bench_looks import looks_section
-from boostsample.experiments.bench_problem import Problem, Progress, made_problem
+from boostsample.experiments.bench_problem import Problem, Progress, made_problem, relabelled
 from boostsample.experiments.bench_ratios import Section, over_passes
 from boostsample.experiments.bench_rounds import BASELINE, rounds_section
 from boostsample.experiments.bench_start import start_section
@@ -96,7 +97,7 @@ class Bench:
     strategies : sequence of str
         Those whose rounds are timed.
     problem : Problem, optional
-        Data for looks, bounds and rounds; made data of the sizes by default.
+        Data for looks, bounds, finish and rounds; made data of the sizes by default.
     progress : callable, optional
         Called as progress(stage, done, total).
     """
@@ -176,6 +177,12 @@ def _bounds(bench: Bench) -> Section:
     )
 
 
+def _finish(bench: Bench) -> Section:
+    sizes = bench.sizes
+    problems = [relabelled(bench.problem, k) for k in sizes.look_classes]
+    return finish_section(problems, sizes.searches, bench.progress)
+
+
 def _rounds(bench: Bench) -> Section:
     sizes = bench.sizes
     return rounds_section(
@@ -232,6 +239,7 @@ SECTIONS: Mapping[str, Kind] = MappingProxyType(
     {
         "looks": Kind(_looks, "nanoseconds a look, and the share of its bound"),
         "bounds": Kind(_bounds, "vector stores, memory, and the reads of laminating"),
+        "finish": Kind(_finish, "nanoseconds an example of the passes over all weights"),
         "rounds": Kind(_rounds, "milliseconds a round of every strategy, and its parts"),
         "growth": Kind(_growth, "cost as N, Q, T and K grow, with slopes"),
         "threads": Kind(_threads, "what several threads gain over one"),

@@ -24,14 +24,15 @@ __all__ = ["bench"]
 @click.option(
     "--only",
     metavar="A,B",
-    help="Sections: looks, bounds, rounds, growth, threads, bank, start.  [default: all but start]",
+    help="Sections: looks, bounds, finish, rounds, growth, threads, bank, start.  [default: all "
+    "but start]",
 )
 @click.option("--all", "everything", is_flag=True, help="All sections; start takes a minute.")
 @click.option(
     "--data",
     metavar="NAME|PATH",
-    help="A data set with its families for looks, bounds and rounds.  [default: made data, 60,000 "
-    "examples, 10 classes, 2,000 features]",
+    help="A data set with its families for looks, bounds, finish and rounds.  [default: made "
+    "data, 60,000 examples, 10 classes, 2,000 features]",
 )
 @click.option("--data-dir", metavar="DIR", help="Folder of original data files.")
 @click.option(
@@ -82,6 +83,7 @@ def bench(
     \b
     looks   nanoseconds a look, and the share of its bound
     bounds  vector stores, memory, and the reads of laminating
+    finish  nanoseconds an example of the passes over all weights
     rounds  milliseconds a round of every strategy, and its parts
     growth  cost as N, Q, T and K grow, with slopes
     threads what several threads gain over one

@@ -109,6 +109,7 @@ def test_a_run_and_its_comparison_with_itself(
         "a look, threshold search included",
         "bounds of a look on all examples",
         "laminating: least and median milliseconds to read",
+        "the finish, by a stump that divides the examples at random",
         "a round: mean looks",
         "a round as N grows",
         "a search as K grows",
@@ -123,7 +124,15 @@ def test_a_run_and_its_comparison_with_itself(
     # The reference of the package is for the usual sizes.
     assert "note: looks: not compared, examples is 400 here and 60000 in the reference" in printed
     record = json.loads(Path(numbers).read_text())
-    assert list(record["sections"]) == ["looks", "bounds", "rounds", "growth", "threads", "bank"]
+    assert list(record["sections"]) == [
+        "looks",
+        "bounds",
+        "finish",
+        "rounds",
+        "growth",
+        "threads",
+        "bank",
+    ]
     assert record["command"][:2] == ["boostsample", "bench"]
     drawn = Path(picture).read_text()
     assert "slope" in drawn
