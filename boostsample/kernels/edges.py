@@ -62,7 +62,7 @@ def _pair_sums(lanes: int, more: int, width: int) -> Any:
         partial = widen(fill(load(rows, row, lanes), np.float32(0.0)))
         partial2 = widen(fill(load(rows, row, rest), np.float32(0.0)))
         for t in range(low, high):
-            i = examples[t] if examples.size else start + t
+            i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
             phi = side[column[i]]
             if size >= LANES:  # narrower rows come as fast as they are used
                 prefetch_near(rows, row + (t + ROWS_AHEAD) * size)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import inner_for, kernel_for
+from boostsample._jit import inner, inner_for, kernel_for
 from boostsample.kernels.layout import ROWS_AHEAD
 from boostsample.kernels.stack import on_stack
 from boostsample.kernels.vectors import (
@@ -36,6 +36,9 @@ Bytes: TypeAlias = NDArray[np.uint8]
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
+
+#: Rows of a single label that are updated at a time: with eight, their sums take a fifth longer.
+AT_ONCE = 4
 
 
 class WeightKernels(NamedTuple):
@@ -62,7 +65,10 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     # A kernel that is not needed is never called, but numba has to know it.
     pair_lanes = (LANES, LANES) if n_pairs else rest_lanes
     rest_lanes = rest_lanes if has_rest else pair_lanes
-    pair, rest = _update_pair(*pair_lanes, width), _update_pair(*rest_lanes, width)
+    if width == 1:
+        pair = rest = _update_single
+    else:
+        pair, rest = _update_pair(*pair_lanes, width), _update_pair(*rest_lanes, width)
     weigh_pair, weigh_rest = _weigh_pair(*pair_lanes, width), _weigh_pair(*rest_lanes, width)
 
     eight, eight_last = _eight_totals(LANES), _eight_totals(last)
@@ -254,6 +260,70 @@ def _update_pair(lanes: int, more: int, width: int) -> Any:
         return mass
 
     return update_pair
+
+
+@inner
+def _update_single(
+    column: Bytes,
+    threshold: int,
+    start: int,
+    examples: Ints,
+    sides: Floats,
+    right: float,
+    wrong: float,
+    floor: Floats,
+    rows: Floats,
+    first: int,
+    end: int,
+    sums: Doubles,
+    at: int,
+) -> float:
+    """The update of the only label, AT_ONCE rows at a time, added up one after another."""
+    side, least = on_stack(AT_ONCE, np.float32), on_stack(AT_ONCE, np.float32)
+    few, few_sides = on_stack(AT_ONCE, np.float32), on_stack(AT_ONCE, np.float32)
+    new = on_stack(AT_ONCE, np.float64)
+    for k in range(AT_ONCE):
+        least[k] = floor[0]
+        few[k] = few_sides[k] = 0.0
+    floors = load(least, 0, AT_ONCE)
+    gain, gain_low = fill(floors, right), fill(floors, right - np.float64(np.float32(right)))
+    loss, loss_low = fill(floors, wrong), fill(floors, wrong - np.float64(np.float32(wrong)))
+    partial = sizes = 0.0
+    whole = end - (end - first) % AT_ONCE
+    for t in range(first, whole, AT_ONCE):
+        for k in range(AT_ONCE):
+            i = np.uint64(examples[np.uint64(t + k)] if examples.size else start + t + k)
+            side[np.uint64(k)] = sides[1] if column[i] >= threshold else sides[0]
+        value = load(rows, t, AT_ONCE)
+        value = _updated(value, load(side, 0, AT_ONCE), gain, gain_low, loss, loss_low, floors)
+        store(rows, t, value)
+        store(new, 0, widen(value))
+        for k in range(AT_ONCE):
+            partial += new[np.uint64(k)]
+            sizes += abs(new[np.uint64(k)])
+    for t in range(whole, end):  # fewer are left
+        i, k = np.uint64(examples[np.uint64(t)] if examples.size else start + t), t - whole
+        few[np.uint64(k)] = rows[np.uint64(t)]
+        few_sides[np.uint64(k)] = sides[1] if column[i] >= threshold else sides[0]
+    value, last_sides = load(few, 0, AT_ONCE), load(few_sides, 0, AT_ONCE)
+    store(few, 0, _updated(value, last_sides, gain, gain_low, loss, loss_low, floors))
+    for t in range(whole, end):
+        one = few[np.uint64(t - whole)]
+        rows[np.uint64(t)] = one
+        partial += np.float64(one)
+        sizes += np.float64(abs(one))
+    sums[at] = partial
+    return sizes
+
+
+@inner
+def _updated(
+    value: Any, side: Any, gain: Any, gain_low: Any, loss: Any, loss_low: Any, floors: Any
+) -> Any:
+    """Weights after the update, each of its own row."""
+    agree = multiply(value, side)
+    low = multiply(value, choose(agree, gain_low, loss_low))
+    return at_least(fused(value, choose(agree, gain, loss), low), floors)
 
 
 @functools.cache
