@@ -48,8 +48,6 @@ Doubles: TypeAlias = NDArray[np.float64]
 ZERO: Any = np.int64(0)
 #: Rows whose bins are fetched one by one while histograms are filled; more need no help.
 NEAR = 4000
-#: Numbers of rows that no near cache holds; they are fetched ahead, faster than processors guess.
-FAR = 1 << 22
 #: Rows whose bins are asked for again during the sweeps: of too many requests some are dropped.
 FEW = 1200
 
@@ -69,12 +67,12 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
     ) -> None:
         """Add rows to the histograms, `step` apart, of 1, 2 or GROUP features.
 
-        `place` int64 (8,): first row, end, bank column of row 0, `at`, first feature, how many,
-        whether rows are few enough to be brought near, and whether they come from far. Indices are
-        unsigned: of others numba asks each time whether they count from the end.
+        `place` int64 (7,): first row, end, bank column of row 0, `at`, first feature, how many, and
+        whether rows are few enough to be brought near. Indices are unsigned: of others numba asks
+        each time whether they count from the end.
         """
         start, at, q, group, last = place[2], place[3], place[4], place[5], features.size - 1
-        h, row, far = at * N_BINS, at * (rows.size // width), place[7] > 0 and size >= LANES
+        h, row = at * N_BINS, at * (rows.size // width)
         column0, column1 = bins[features[q]], bins[features[min(q + 1, last)]]
         if group == 1 and not near:
             for t in range(place[0], place[1]):
@@ -110,7 +108,7 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
                 prefetch(next2, i)
                 prefetch(next3, i)
                 prefetch(next4, i)
-            elif far:
+            elif size >= LANES:  # narrower rows come as fast as they are used
                 prefetch_near(rows, row + (t + ROWS_AHEAD) * size)
             h0 = h + np.int64(column0[i]) * stride
             h1 = h + np.int64(column1[i]) * stride + step
@@ -336,9 +334,9 @@ def search_kernel(blocks: int, tail: int) -> Any:
         Writes thresholds int64 (Q,), votes int8 (Q, K), edges float64 (Q,), times `scale` and at
         most 1. O(Q T P / 8).
         """
-        place, scratch = on_stack(8, np.int64), work[edges_at:]
+        place, scratch = on_stack(7, np.int64), work[edges_at:]
         marks, below = work[:n_marks], work[n_marks:edges_at]
-        n_features, n, place[7] = features.size, rows.size // width, rows.size > FAR
+        n_features, n = features.size, rows.size // width
         soon = examples[: examples.size if n <= FEW else 0]
         q = ZERO
         while q < n_features:
