@@ -37,7 +37,7 @@ Ints: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 
-#: Rows of a single label that are updated at a time: with eight, their sums take a fifth longer.
+#: Rows of a single label that are updated at a time; with eight it takes a sixth longer.
 AT_ONCE = 4
 
 
