@@ -144,7 +144,7 @@ class SignedWeights:
         self._part_masses = np.zeros(self._n_parts)
         self._sums = np.zeros(self.width)
         self._floor = np.zeros(self.width, np.float32)
-        self._sides = np.ones(2 * self.width, np.float32)  # -v, then v, of a stump's votes v
+        self._sides = np.ones(2 * self.width, np.float32)  # -v, v; 1 in the padding
         self._recount()
         self._ends = np.empty(-(-self.n_examples // draw_kernels.BLOCK))
         self._ends_are_current = False

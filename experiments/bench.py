@@ -59,6 +59,7 @@ class Sizes:
     look_sample: int = 1_000
     searches: int = 100
     stream_bytes: int | None = None
+    finish_classes: tuple[int, ...] = (2, 4, 10, 26, 100)
     gathers: int = 60
     rounds: int = 200
     turn: int = 20
@@ -179,7 +180,7 @@ def _bounds(bench: Bench) -> Section:
 
 def _finish(bench: Bench) -> Section:
     sizes = bench.sizes
-    problems = [relabelled(bench.problem, k) for k in sizes.look_classes]
+    problems = [relabelled(bench.problem, k) for k in sizes.finish_classes]
     return finish_section(problems, sizes.searches, bench.progress)
 
 

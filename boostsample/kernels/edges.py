@@ -20,7 +20,7 @@ from boostsample.kernels.vectors import (
     fill,
     load,
     multiply,
-    prefetch_near,
+    prefetch_first,
     store,
     widen,
 )
@@ -65,7 +65,7 @@ def _pair_sums(lanes: int, more: int, width: int) -> Any:
             i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
             phi = side[column[i]]
             if size >= LANES:  # narrower rows come as fast as they are used
-                prefetch_near(rows, row + (t + ROWS_AHEAD) * size)
+                prefetch_first(rows, row + (t + ROWS_AHEAD) * size)
             value = load(rows, row + t * size, lanes)
             partial = add(partial, widen(multiply(value, fill(value, phi))))
             if second:

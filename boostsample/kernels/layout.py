@@ -1,4 +1,4 @@
-"""How the histograms of a search lie in memory, and what room it needs."""
+"""How the histograms of a search lie in memory, what room it needs, and how rows are fetched."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ N_EDGES = N_BINS + 1 + LANES
 #: the same bin and must wait for each other's sums; five features at a time hide that.
 GROUP = 5
 
-#: Rows that are fetched ahead, where they lie anywhere in memory or are used faster than it comes.
+#: Rows that are fetched ahead, where they lie anywhere or are used faster than memory brings them.
 ROWS_AHEAD = 64
 
 

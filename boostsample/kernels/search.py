@@ -34,7 +34,7 @@ from boostsample.kernels.vectors import (
     is_zero,
     load,
     prefetch,
-    prefetch_near,
+    prefetch_first,
     store,
     widen,
 )
@@ -56,7 +56,8 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
     """The kernel that fills histograms for the labels of `_pair`.
 
     Of `some` rows, named by `examples`, or of successive ones of the bank. For `near` ones, of
-    GROUP features only, it brings near the bytes that the next GROUP features will need.
+    GROUP features only, it brings near the bytes that the next GROUP features will need. Else it
+    brings the next rows into the first cache; narrow ones come as fast as they are used.
     """
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
     size = lanes + more
@@ -78,6 +79,8 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
             for t in range(place[0], place[1]):
                 i = np.uint64(examples[np.uint64(t)] if some else start + t)
                 h0 = h + np.int64(column0[i]) * stride
+                if size >= LANES:
+                    prefetch_first(rows, row + (t + ROWS_AHEAD) * size)
                 add_into(hist, h0, load(rows, row + t * size, lanes))
                 if second:
                     add_into(hist, h0 + lanes, load(rows, row + t * size + lanes, rest))
@@ -87,6 +90,8 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
                 i = np.uint64(examples[np.uint64(t)] if some else start + t)
                 h0 = h + np.int64(column0[i]) * stride
                 h1 = h + np.int64(column1[i]) * stride + step
+                if size >= LANES:
+                    prefetch_first(rows, row + (t + ROWS_AHEAD) * size)
                 value = load(rows, row + t * size, lanes)
                 add_into(hist, h0, value)
                 add_into(hist, h1, value)
@@ -108,8 +113,8 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
                 prefetch(next2, i)
                 prefetch(next3, i)
                 prefetch(next4, i)
-            elif size >= LANES:  # narrower rows come as fast as they are used
-                prefetch_near(rows, row + (t + ROWS_AHEAD) * size)
+            elif size >= LANES:
+                prefetch_first(rows, row + (t + ROWS_AHEAD) * size)
             h0 = h + np.int64(column0[i]) * stride
             h1 = h + np.int64(column1[i]) * stride + step
             h2 = h + np.int64(column2[i]) * stride + 2 * step

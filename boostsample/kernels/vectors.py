@@ -353,10 +353,10 @@ store: Any = _store if _COMPILED else twins.store
 #: add_into(array, start, vector): array[start:] += vector.
 add_into: Any = _add_into if _COMPILED else twins.add_into
 #: prefetch(array, start): have array[start] brought into the second cache, to be read soon; the
-#: first one, for `prefetch_near`, has few requests under way at a time, which histograms need.
+#: first one, for `prefetch_first`, has few requests under way at a time, which histograms need.
 #: prefetch_to_write takes it out of other cores' caches, too. Past the end is harmless.
 prefetch: Any = _prefetching(0, 2) if _COMPILED else lambda array, start: None
-prefetch_near: Any = _prefetching(0, 3) if _COMPILED else lambda array, start: None
+prefetch_first: Any = _prefetching(0, 3) if _COMPILED else lambda array, start: None
 prefetch_to_write: Any = _prefetching(1, 3) if _COMPILED else lambda array, start: None
 #: add(a, b), multiply(a, b): lane by lane.
 add: Any = _add if _COMPILED else lambda a, b: a + b

@@ -25,7 +25,7 @@ from boostsample.kernels.vectors import (
     magnitude,
     multiply,
     paired,
-    prefetch_near,
+    prefetch_first,
     prefetch_to_write,
     store,
     total,
@@ -38,7 +38,7 @@ Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 
 #: Rows of a single label that are updated at a time; with eight it takes a sixth longer.
-AT_ONCE = 4
+ROWS_AT_ONCE = 4
 
 
 class WeightKernels(NamedTuple):
@@ -185,7 +185,7 @@ def _eight_totals(lanes: int) -> Any:
     def eight_totals(rows: Floats, first: int, stride: int) -> Any:
         if lanes == LANES:
             for row in range(8):
-                prefetch_near(rows, first + (ROWS_AHEAD + row) * stride)
+                prefetch_first(rows, first + (ROWS_AHEAD + row) * stride)
         a = magnitude(load(rows, first, lanes))
         b = magnitude(load(rows, first + stride, lanes))
         c = magnitude(load(rows, first + 2 * stride, lanes))
@@ -278,34 +278,34 @@ def _update_single(
     sums: Doubles,
     at: int,
 ) -> float:
-    """The update of the only label, AT_ONCE rows at a time, added up one after another."""
-    side, least = on_stack(AT_ONCE, np.float32), on_stack(AT_ONCE, np.float32)
-    few, few_sides = on_stack(AT_ONCE, np.float32), on_stack(AT_ONCE, np.float32)
-    new = on_stack(AT_ONCE, np.float64)
-    for k in range(AT_ONCE):
+    """The update of the only label, ROWS_AT_ONCE rows at a time, added up one after another."""
+    side, least = on_stack(ROWS_AT_ONCE, np.float32), on_stack(ROWS_AT_ONCE, np.float32)
+    few, few_sides = on_stack(ROWS_AT_ONCE, np.float32), on_stack(ROWS_AT_ONCE, np.float32)
+    new = on_stack(ROWS_AT_ONCE, np.float64)
+    for k in range(ROWS_AT_ONCE):
         least[k] = floor[0]
         few[k] = few_sides[k] = 0.0
-    floors = load(least, 0, AT_ONCE)
+    floors = load(least, 0, ROWS_AT_ONCE)
     gain, gain_low = fill(floors, right), fill(floors, right - np.float64(np.float32(right)))
     loss, loss_low = fill(floors, wrong), fill(floors, wrong - np.float64(np.float32(wrong)))
     partial = sizes = 0.0
-    whole = end - (end - first) % AT_ONCE
-    for t in range(first, whole, AT_ONCE):
-        for k in range(AT_ONCE):
+    whole = end - (end - first) % ROWS_AT_ONCE
+    for t in range(first, whole, ROWS_AT_ONCE):
+        for k in range(ROWS_AT_ONCE):
             i = np.uint64(examples[np.uint64(t + k)] if examples.size else start + t + k)
-            side[np.uint64(k)] = sides[1] if column[i] >= threshold else sides[0]
-        value = load(rows, t, AT_ONCE)
-        value = _updated(value, load(side, 0, AT_ONCE), gain, gain_low, loss, loss_low, floors)
+            side[np.uint64(k)] = sides[np.uint64(column[i] >= threshold)]
+        value = load(rows, t, ROWS_AT_ONCE)
+        value = _updated(value, load(side, 0, ROWS_AT_ONCE), gain, gain_low, loss, loss_low, floors)
         store(rows, t, value)
         store(new, 0, widen(value))
-        for k in range(AT_ONCE):
+        for k in range(ROWS_AT_ONCE):
             partial += new[np.uint64(k)]
             sizes += abs(new[np.uint64(k)])
     for t in range(whole, end):  # fewer are left
         i, k = np.uint64(examples[np.uint64(t)] if examples.size else start + t), t - whole
         few[np.uint64(k)] = rows[np.uint64(t)]
-        few_sides[np.uint64(k)] = sides[1] if column[i] >= threshold else sides[0]
-    value, last_sides = load(few, 0, AT_ONCE), load(few_sides, 0, AT_ONCE)
+        few_sides[np.uint64(k)] = sides[np.uint64(column[i] >= threshold)]
+    value, last_sides = load(few, 0, ROWS_AT_ONCE), load(few_sides, 0, ROWS_AT_ONCE)
     store(few, 0, _updated(value, last_sides, gain, gain_low, loss, loss_low, floors))
     for t in range(whole, end):
         one = few[np.uint64(t - whole)]
@@ -340,8 +340,8 @@ def _weigh_pair(lanes: int, more: int, width: int) -> Any:
         partial2 = widen(fill(load(rows, row, rest), np.float32(0.0)))
         for t in range(examples.size):
             soon = row + np.int64(examples[min(t + ROWS_AHEAD, examples.size - 1)]) * size
-            prefetch_near(rows, soon)
-            prefetch_near(rows, soon + size - 1)
+            prefetch_first(rows, soon)
+            prefetch_first(rows, soon + size - 1)
             here, factor = row + np.int64(examples[t]) * size, np.float32(factors[t])
             value = load(rows, here, lanes)
             value = multiply(value, fill(value, factor))

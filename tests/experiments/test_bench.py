@@ -18,6 +18,7 @@ SMALL = Sizes(
     features=24,
     classes=3,
     look_classes=(2, 3),
+    finish_classes=(2, 3),
     look_features=(4, 8),
     look_sample=50,
     searches=3,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,19 +24,43 @@ def problem() -> Problem:
 
 
 def test_nanoseconds_are_those_of_an_example() -> None:
-    sums, update, rewrite = (1e-3 * np.array(ms) for ms in ([1, 2, 9], [4, 8, 5], [1, 2, 3]))
-    times = FinishTimes(1, 1_000_000, sums, update, rewrite)
+    ms = ([1, 2, 9], [4, 8, 5], [4, 4, 4], [1, 2, 3])
+    times = FinishTimes(1, 1_000_000, *(1e-3 * np.array(part) for part in ms))
     assert times.nanoseconds("sums").tolist() == pytest.approx([1.0, 2.0, 9.0])
-    table = finish_table([times])
-    assert table.rows == (("2", "1", "2.00", "5.00", "2.00", "40"),)
+    assert finish_table([times]).rows == (("2", "1", "2.00", "5.00", "4.00", "2.00", "40"),)
 
 
-def test_the_timed_stump_divides_the_examples_at_random(problem: Problem) -> None:
+def test_what_is_timed(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = _Cell(problem)
-    above = cell._column >= 128
-    assert above.size == 500
-    assert 0.4 < above.mean() < 0.6
-    assert 0.4 < (above[1:] != above[:-1]).mean() < 0.6
+    called: list[tuple[Any, ...]] = []
+    for name in ("label_sums", "update"):
+        real = getattr(cell._weights, name)
+
+        def recorded(*args: Any, name: str = name, real: Any = real) -> Any:
+            called.append((name, args[0] >= args[1], *args[2:]))
+            return real(*args)
+
+        monkeypatch.setattr(cell._weights, name, recorded)
+    signs = np.full(cell._others.size, 1.0, np.float32)
+    cell._others[:] = signs
+    cell.run(0)
+    assert [name for name, *_ in called] == ["label_sums", "update"] * 2
+    for random, stretches in zip(called[:2], called[2:], strict=True):
+        above, sorted_above = random[1], stretches[1]
+        assert above.size == 500
+        assert above.sum() == sorted_above.sum()
+        assert 0.4 < above.mean() < 0.6
+        assert 0.4 < (above[1:] != above[:-1]).mean() < 0.6
+        assert (sorted_above[1:] != sorted_above[:-1]).sum() == 1
+    votes = called[1][2]
+    assert set(votes.tolist()) == {-1, 1}
+    assert cell._others.size == cell._weights.exact().values.size
+    np.testing.assert_array_equal(cell._others, signs)  # changed twice
+    assert cell._rewrite() > 0.0
+    np.testing.assert_array_equal(cell._others, -signs)
+    (timed,) = cell._timed
+    assert len(timed) == 4
+    assert min(timed) > 0.0
 
 
 def test_weights_stay_what_they_are_but_for_their_scale(problem: Problem) -> None:

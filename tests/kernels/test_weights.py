@@ -117,6 +117,32 @@ def test_update(n_labels: int) -> None:
     check_update(signed[:1], column)
 
 
+@pytest.mark.parametrize("part_size", [1, 3, 4, 6, 8, 9, 11, 15, 40])
+def test_one_label_is_added_up_in_the_order_of_the_rows(part_size: int) -> None:
+    rng = np.random.default_rng(part_size)
+    n, right, wrong = 30, 0.7, 1.9
+    signed = np.copysign(10.0 ** rng.uniform(-10, 0, (n, 1)), rng.normal(size=(n, 1)))
+    column = rng.integers(0, 6, n).astype(np.uint8)
+    rows = signed.astype(np.float32).ravel()
+    n_parts = -(-n // part_size)
+    sums, masses = np.full((n_parts, 1), 9.0), np.full(n_parts, 9.0)
+    every = np.empty(0, np.int32)
+    sides, floor = np.array([1.0, -1.0], np.float32), np.array([1e-30], np.float32)
+    weight_kernels(0, 1).update(
+        column, np.int16(3), 0, every, sides, right, wrong, floor, rows, part_size, 0, n_parts,
+        sums, masses,
+    )  # fmt: skip
+    phi, votes = np.where(column >= 3, 1, -1), np.array([-1])
+    want = naive_update(signed.astype(np.float32), phi, votes, right, wrong, floor[0])
+    np.testing.assert_array_equal(rows, want.ravel())
+    for part in range(n_parts):
+        partial = size = 0.0
+        for w in want[part * part_size : (part + 1) * part_size, 0].tolist():
+            partial += w
+            size += abs(w)
+        assert (sums[part, 0], masses[part]) == (partial, size)
+
+
 @pytest.mark.parametrize("n_labels", [1, 3, 17])
 def test_update_holds_small_weights_at_the_floor(n_labels: int) -> None:
     rng = np.random.default_rng(0)
