@@ -44,8 +44,8 @@ def test_what_is_timed(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> Non
     signs = np.full(cell._others.size, 1.0, np.float32)
     cell._others[:] = signs
     cell.run(0)
-    assert [name for name, *_ in called] == ["label_sums", "update"] * 2
-    for random, stretches in zip(called[:2], called[2:], strict=True):
+    assert [name for name, *_ in called] == ["label_sums", "update"] * 3
+    for random, stretches in zip(called[2:4], called[4:], strict=True):
         above, sorted_above = random[1], stretches[1]
         assert above.size == 500
         assert above.sum() == sorted_above.sum()
