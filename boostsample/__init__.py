@@ -10,11 +10,12 @@ import importlib
 import sys
 from typing import TYPE_CHECKING
 
+from boostsample import _moved
+
 if TYPE_CHECKING:
-    from boostsample.bank import FeatureBank
-    from boostsample.bank_cache import cached_bank
-    from boostsample.bank_lazy import LazyBank
-    from boostsample.booster import Booster, Round, boost
+    from boostsample.banks.bank import FeatureBank
+    from boostsample.banks.cache import cached_bank
+    from boostsample.banks.lazy import LazyBank
     from boostsample.errors import (
         BoostSampleError,
         BudgetExceeded,
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     )
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.family import Family
-    from boostsample.model import Model
+    from boostsample.loop.booster import Booster, Round, boost
+    from boostsample.models.model import Model
+    from boostsample.records import FamilyInfo, Outcome, Pool, Sample, Stump, Stumps
     from boostsample.step import Step
-    from boostsample.strategy import FamilyInfo, Outcome, Pool, Sample, Strategy, Stump, Stumps
+    from boostsample.strategy import Strategy
 
 __version__ = "0.1.0"
 
@@ -59,27 +62,29 @@ __all__ = [
 _MODULE_OF = {
     "BoostSampleClassifier": "estimator",
     "BoostSampleError": "errors",
-    "Booster": "booster",
+    "Booster": "loop.booster",
     "BudgetExceeded": "errors",
     "DataError": "errors",
     "Family": "family",
-    "FamilyInfo": "strategy",
-    "FeatureBank": "bank",
-    "LazyBank": "bank_lazy",
-    "Model": "model",
-    "Outcome": "strategy",
-    "Pool": "strategy",
-    "Round": "booster",
-    "Sample": "strategy",
+    "FamilyInfo": "records",
+    "FeatureBank": "banks.bank",
+    "LazyBank": "banks.lazy",
+    "Model": "models.model",
+    "Outcome": "records",
+    "Pool": "records",
+    "Round": "loop.booster",
+    "Sample": "records",
     "SettingError": "errors",
     "Step": "step",
     "Strategy": "strategy",
     "StrategyError": "errors",
-    "Stump": "strategy",
-    "Stumps": "strategy",
-    "boost": "booster",
-    "cached_bank": "bank_cache",
+    "Stump": "records",
+    "Stumps": "records",
+    "boost": "loop.booster",
+    "cached_bank": "banks.cache",
 }
+
+_moved.install()
 
 
 if not TYPE_CHECKING:  # a type checker should know the names above and no others

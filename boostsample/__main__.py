@@ -2,7 +2,7 @@
 
 import sys
 
-from boostsample.cli import main
+from boostsample.experiments.commands.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

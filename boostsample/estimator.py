@@ -12,16 +12,15 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from boostsample.ahead import compiling_ahead
-from boostsample.bank import Bank
-from boostsample.banks import make_bank
-from boostsample.booster import Booster, Round, check_example_weight
+from boostsample.banks.bank import Bank
+from boostsample.banks.forms import make_bank
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.inputs import families_of, read_examples, read_numbers, read_training
 from boostsample.labels import classify, encode
-from boostsample.learners import Learner
-from boostsample.model import Model
+from boostsample.learner import Learner
+from boostsample.loop.booster import Booster, Round, check_example_weight
+from boostsample.models.model import Model
 from boostsample.registry import make_strategy
 from boostsample.strategy import Strategy
 
@@ -127,9 +126,8 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         strategy = self.strategy
         if isinstance(strategy, str):
             strategy = make_strategy(strategy)
-        with compiling_ahead(labels.shape[1], [strategy]):
-            bank = make_bank(self.bank, families, examples[kept], n_jobs=self.n_jobs)
-            rounds = self._boost(bank, labels, strategy, weight[kept])
+        bank = make_bank(self.bank, families, examples[kept], n_jobs=self.n_jobs)
+        rounds = self._boost(bank, labels, strategy, weight[kept])
         terms = (term for one in rounds for term in one.terms)
         self.model_ = Model(families, terms, labels.shape[1])
         self.history_ = [row for one in rounds for row in one.rows]

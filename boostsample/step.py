@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,13 +17,49 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, StrategyError
 from boostsample.kernels.layout import N_BINS
-from boostsample.ledger import Ledger
-from boostsample.sampling import known_scheme
-from boostsample.searcher import Searcher
-from boostsample.strategy import FamilyInfo, Sample, Stumps
-from boostsample.weights import Rows
+from boostsample.records import FamilyInfo, Sample, Stumps
 
 __all__ = ["OWN_NAMES", "Searched", "Step", "find"]
+
+
+class Searcher(Protocol):
+    """Draws and searches of one run, on one process or many: `boostsample.loop.searcher`."""
+
+    @property
+    def n_examples(self) -> int:
+        """Examples with weight, N."""
+
+    @property
+    def n_labels(self) -> int:
+        """Labels, K."""
+
+    @property
+    def n_features(self) -> int:
+        """Features in the bank, F."""
+
+    def draw(self, size: int, scheme: str, rng: np.random.Generator) -> Any:
+        """Weighted rows of a draw of `size` examples; all with exact weights if `size` is N."""
+
+    def search(self, features: NDArray[np.int64], rows: Any, exact: bool) -> Stumps:
+        """The best stump of each feature on weighted rows."""
+
+    def signed_edges(self, stumps: Stumps, rows: Any) -> NDArray[np.float64]:
+        """The edges of given stumps on weighted rows."""
+
+
+class Ledger(Protocol):
+    """The looks of one search: `boostsample.loop.ledger`."""
+
+    @property
+    def budget(self) -> int:
+        """Looks that may be spent."""
+
+    @property
+    def spent(self) -> int:
+        """Looks spent so far."""
+
+    def charge(self, cost: int, purpose: str) -> None:
+        """Enter looks, or raise BudgetExceeded."""
 
 
 class Searched(NamedTuple):
@@ -38,7 +74,7 @@ class _Held(NamedTuple):
     """A sample of this step, and the loop's own record of what it is."""
 
     sample: Sample
-    rows: Rows
+    rows: Any
     size: int
     exact: bool
 
@@ -98,12 +134,12 @@ class Step:
     @property
     def n_examples(self) -> int:
         """Examples with weight, N."""
-        return self.__searcher.weights.n_examples
+        return self.__searcher.n_examples
 
     @property
     def n_features(self) -> int:
         """Features in the bank, F."""
-        return int(self.__searcher.bank.n_features)
+        return self.__searcher.n_features
 
     @property
     def families(self) -> Sequence[FamilyInfo]:
@@ -133,7 +169,7 @@ class Step:
         T : int
             Examples, at least 1. T >= N means all examples with their exact weights.
         scheme : str
-            `iid` ([DF11] eq. 4-6), `stratified` or `distinct`; see `boostsample.sampling`.
+            `iid` ([DF11] eq. 4-6), `stratified` or `distinct`; see `boostsample.loop.sampling`.
 
         Returns
         -------
@@ -141,12 +177,9 @@ class Step:
             A handle for `search` and `edges` of this step. Several may be held.
         """
         self.__check_open()
-        method = known_scheme(scheme)
-        size = check_integer("T", T, 1, hint="draw at least one example")
-        weights = self.__searcher.weights
-        exact = size >= weights.n_examples
-        size = min(size, weights.n_examples)
-        rows = weights.exact() if exact else weights.draw(size, method, self.__rng)
+        size = min(check_integer("T", T, 1, hint="draw at least one example"), self.n_examples)
+        exact = size == self.n_examples
+        rows = self.__searcher.draw(size, scheme, self.__rng)
         sample = Sample(size, scheme, exact)
         self.__samples[id(sample)] = _Held(sample, rows, size, exact)
         return sample
@@ -257,7 +290,7 @@ class Step:
         """The stumps, as arrays of the loop's own."""
         feature = self.__check_features(stumps.feature)
         threshold, votes = np.array(stumps.threshold), np.array(stumps.votes)
-        shape = (feature.size, self.__searcher.weights.n_labels)
+        shape = (feature.size, self.__searcher.n_labels)
         if votes.shape != shape or votes.dtype.kind != "i" or not np.all(np.abs(votes) == 1):
             raise SettingError(
                 f"votes must be +1 or -1 of shape {shape}, got {votes.dtype} of shape "

@@ -1,7 +1,7 @@
 """Experiments: data sets, and later grids, tables and plots, all built on the engine.
 
 Import what you need from its module, for instance
-``from boostsample.experiments.datasets import load_dataset``; this file imports nothing.
+``from boostsample.experiments.data.datasets import load_dataset``; this file imports nothing.
 """
 
 if __name__ != "boostsample.experiments":

@@ -14,8 +14,14 @@ from numpy.typing import NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import unknown
 from boostsample.kernels.members import draw_different
-from boostsample.mixture import Mixture, Mixtures, fit_gaussians, fit_mixtures, sampling_variance
-from boostsample.sampling import known_scheme
+from boostsample.loop.sampling import known_scheme
+from boostsample.planning.mixture import (
+    Mixture,
+    Mixtures,
+    fit_gaussians,
+    fit_mixtures,
+    sampling_variance,
+)
 from boostsample.step import Step
 from boostsample.strategy import FamilyInfo, Stumps
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostsample.expected_edge import plan_family
+from boostsample.planning.expected_edge import plan_family
 from boostsample.step import Step
 from boostsample.strategies._mas import (
     beliefs,

@@ -3,7 +3,7 @@
 Cost per iteration: one search of Q features on T examples, Q T at most the budget; EM and the
 planning cost no looks and about 0.1 ms. Source: [DF11] section 4.1, e(Q,T) of eq. 9-13.
 Left open by the paper: the number of components (3), grid and quadrature (see
-`boostsample.expected_edge`), and the first round. Round 1 is a probe, T = 4 Q, and so is round 2:
+`boostsample.planning.expected_edge`), and the first round. Round 1 is a probe, T = 4 Q, and so is round 2:
 under uniform initial weights the first edges are all (K-2)/K and say nothing of the spread. A round
 that searched few features would starve the next model, so edges are kept until 32 are together.
 """
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostsample.expected_edge import plan
-from boostsample.mixture import fit_mixture
+from boostsample.planning.expected_edge import plan
+from boostsample.planning.mixture import fit_mixture
 from boostsample.step import Step
 from boostsample.strategies._mas import (
     beliefs,

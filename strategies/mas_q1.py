@@ -4,7 +4,7 @@ Cost per iteration: at most 10 % of the budget for the models, q features of eac
 examples; the rest for one search of Q_1 + .. + Q_K features on T examples. Planning costs no looks
 and about 0.1 ms. Source: [DF11] section 4.1, maximising e(Q_1, .., Q_K, T) by increments from 0.
 Left open by the paper: at which T increments are compared and when to stop (see
-`boostsample.expected_edge.allocate`), the split of the 10 % (q = 16, t what that leaves), the
+`boostsample.planning.expected_edge.allocate`), the split of the 10 % (q = 16, t what that leaves), the
 number of components (1), and the first round, a probe of all families together.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostsample.expected_edge import allocate
+from boostsample.planning.expected_edge import allocate
 from boostsample.step import Step
 from boostsample.strategies._mas import (
     beliefs,

@@ -15,13 +15,13 @@ from typing import Any
 import llvmlite.binding
 import numpy as np
 
-from boostsample.bank import FeatureBank
-from boostsample.booster import Booster
-from boostsample.experiments.datasets import Dataset
-from boostsample.experiments.plan import Plan, prepare
-from boostsample.experiments.training import machine, versions
-from boostsample.experiments.variants import Variant
+from boostsample.banks.bank import FeatureBank
+from boostsample.experiments.cells.training import machine, versions
+from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.plan.plan import Plan, prepare
+from boostsample.experiments.plan.variants import Variant
 from boostsample.labels import encode
+from boostsample.loop.booster import Booster
 from boostsample.numerics import NUMERICS
 from boostsample.registry import STRATEGIES
 

@@ -8,15 +8,15 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.bank import Bank, FeatureBank
-from boostsample.booster import Booster, family_infos
+from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.families import Columns, column_groups
 from boostsample.family import Family
-from boostsample.ledger import Ledger
-from boostsample.searcher import Searcher
+from boostsample.loop.booster import Booster, family_infos
+from boostsample.loop.ledger import Ledger
+from boostsample.loop.searcher import Searcher
+from boostsample.loop.weights import SignedWeights
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
-from boostsample.weights import SignedWeights
 
 
 class Powers(Family):

@@ -12,10 +12,10 @@ from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boostsample import BoostSampleClassifier, DataError, SettingError
-from boostsample.bank import FeatureBank
-from boostsample.booster import Booster
+from boostsample.banks.bank import FeatureBank
 from boostsample.families import Columns, Haar, families_for
 from boostsample.labels import encode
+from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from boostsample.strategies import UniformNaive
 

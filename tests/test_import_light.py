@@ -8,13 +8,12 @@ import inspect
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import boostsample
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 HEAVY = {"joblib", "matplotlib", "numba", "numpy", "pandas", "pywt", "scipy", "sklearn"}
 
 
@@ -54,7 +53,7 @@ def test_import_brings_nothing_heavy(statement: str) -> None:
 
 
 def test_the_command_line_imports_no_scikit_learn() -> None:
-    packages = measure("import boostsample.cli")[1]
+    packages = measure("import boostsample.experiments.commands.cli")[1]
     assert packages & {"matplotlib", "numba", "pandas", "sklearn"} == set()
 
 

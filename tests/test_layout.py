@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.paths import ROOT
+
 LINKED = ("strategies", "families", "experiments")
 LINKS = tuple(f"boostsample/{name}" for name in LINKED)
 IS_CHECKOUT = (ROOT / ".git").exists()
@@ -143,8 +144,13 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         pytest.skip(f"setuptools must be 77 or newer, {setuptools.__version__} is installed")
     folder = tmp_path_factory.mktemp("archives")
     copy = folder / "copy"
-    skipped = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "results")
-    shutil.copytree(ROOT, copy, symlinks=True, ignore=skipped)
+    skipped = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info")
+    produced = {"build", "dist", "results"}
+
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        return set(skipped(folder, names)) | (produced if folder == str(ROOT) else set())
+
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=ignored)
     shutil.copytree(ROOT / ".ci", copy / ".ci")
     _build("sdist", copy, folder)
     (sdist,) = folder.glob("*.tar.gz")

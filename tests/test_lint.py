@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.paths import ROOT
+
 SOURCES = sorted(
     path
     for folder in ("boostsample", "strategies", "families", "experiments", "tests")

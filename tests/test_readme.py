@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import sys
 import types
-from pathlib import Path
 
 import pytest
 
 from boostsample.registry import STRATEGIES
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

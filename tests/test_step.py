@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.booster import Booster
 from boostsample.errors import SettingError
+from boostsample.loop.booster import Booster
 from boostsample.step import OWN_NAMES, Step
 from boostsample.strategy import Strategy, Stump
 from tests import naive

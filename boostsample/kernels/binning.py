@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import inner, kernel
+from boostsample.jit.compiling import inner, kernel
 
 __all__ = ["DIGIT_SIZE", "MAX_CUTS", "N_BUCKETS", "N_DIGITS", "assign_block", "cut_block"]
 

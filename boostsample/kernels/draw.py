@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import inner, kernel
-from boostsample.kernels.stack import on_stack
-from boostsample.kernels.vectors import count_up_to, load, running
+from boostsample.jit.compiling import inner, kernel
+from boostsample.jit.stack import on_stack
+from boostsample.jit.vectors import count_up_to, load, running
 
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.float32]

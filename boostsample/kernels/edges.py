@@ -11,10 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import inner_for, kernel_for
-from boostsample.kernels.layout import N_BINS, ROWS_AHEAD
-from boostsample.kernels.stack import on_stack
-from boostsample.kernels.vectors import (
+from boostsample.jit.compiling import inner_for, kernel_for
+from boostsample.jit.stack import on_stack
+from boostsample.jit.vectors import (
     LANES,
     add,
     fill,
@@ -24,6 +23,7 @@ from boostsample.kernels.vectors import (
     store,
     widen,
 )
+from boostsample.kernels.layout import N_BINS, ROWS_AHEAD
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Ints: TypeAlias = NDArray[np.integer[Any]]

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import allocating_kernel, inner
+from boostsample.jit.compiling import allocating_kernel, inner
 
 __all__ = ["allocate", "best_pair", "expected_edge"]
 

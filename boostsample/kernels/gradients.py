@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import allocating_kernel, kernel
+from boostsample.jit.compiling import allocating_kernel, kernel
 
 Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from boostsample.kernels.vectors import LANES
+from boostsample.jit.vectors import LANES
 
 N_BINS = 256
 #: Every eighth running sum of a sweep is kept.

@@ -16,7 +16,7 @@ from numba.core import config
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from boostsample._jit import allocating_kernel
+from boostsample.jit.compiling import allocating_kernel
 
 __all__ = ["draw_different"]
 

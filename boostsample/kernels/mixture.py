@@ -21,8 +21,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import allocating_inner, allocating_kernel, inner
-from boostsample.kernels.stack import on_stack
+from boostsample.jit.compiling import allocating_inner, allocating_kernel, inner
+from boostsample.jit.stack import on_stack
 
 __all__ = ["fit_segments"]
 

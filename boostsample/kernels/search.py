@@ -20,10 +20,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import inner_for, kernel_for
-from boostsample.kernels.layout import GROUP, N_BINS, N_MARKS, ROWS_AHEAD, room_sizes
-from boostsample.kernels.stack import on_stack
-from boostsample.kernels.vectors import (
+from boostsample.jit.compiling import inner_for, kernel_for
+from boostsample.jit.stack import on_stack
+from boostsample.jit.vectors import (
     LANES,
     add,
     add_into,
@@ -38,6 +37,7 @@ from boostsample.kernels.vectors import (
     store,
     widen,
 )
+from boostsample.kernels.layout import GROUP, N_BINS, N_MARKS, ROWS_AHEAD, room_sizes
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Ints: TypeAlias = NDArray[np.integer[Any]]

@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import inner, kernel
-from boostsample.kernels.stack import on_stack
+from boostsample.jit.compiling import inner, kernel
+from boostsample.jit.stack import on_stack
 
 __all__ = ["fit_rows", "fit_single"]
 

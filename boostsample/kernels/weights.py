@@ -11,10 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample._jit import inner, inner_for, kernel_for
-from boostsample.kernels.layout import ROWS_AHEAD
-from boostsample.kernels.stack import on_stack
-from boostsample.kernels.vectors import (
+from boostsample.jit.compiling import inner, inner_for, kernel_for
+from boostsample.jit.stack import on_stack
+from boostsample.jit.vectors import (
     LANES,
     add,
     at_least,
@@ -31,6 +30,7 @@ from boostsample.kernels.vectors import (
     total,
     widen,
 )
+from boostsample.kernels.layout import ROWS_AHEAD
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Ints: TypeAlias = NDArray[np.integer[Any]]

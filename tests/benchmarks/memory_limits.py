@@ -27,12 +27,12 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.bank import Bank, FeatureBank
-from boostsample.bank_lazy import LazyBank
-from boostsample.banks import make_bank
-from boostsample.booster import Booster
+from boostsample.banks.bank import Bank, FeatureBank
+from boostsample.banks.forms import make_bank
+from boostsample.banks.lazy import LazyBank
 from boostsample.families import HaarLike, PatchSums
 from boostsample.family import Family
+from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 
 MIB = 2**20

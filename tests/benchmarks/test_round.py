@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.bank import FeatureBank
-from boostsample.booster import Booster
+from boostsample.banks.bank import FeatureBank
 from boostsample.family import Family
+from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 
 N_EXAMPLES = 60_000

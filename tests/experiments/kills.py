@@ -25,15 +25,14 @@ from typing import Any
 
 import numpy as np
 
-from boostsample.experiments.cells import Cell
-from boostsample.experiments.results import read_results
-
-ROOT = Path(__file__).resolve().parents[2]
+from boostsample.experiments.cells.cell import Cell
+from boostsample.experiments.results.results import read_results
+from tests.paths import ROOT
 
 # Imports once, compiles once, and forks a process for each line of arguments that it reads.
 _PARENT = """
 import json, os, sys
-from boostsample.cli import main
+from boostsample.experiments.commands.cli import main
 warm_up = json.loads(sys.stdin.readline())
 assert main(warm_up) == 0
 for line in sys.stdin:

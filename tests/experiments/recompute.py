@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from boostsample.cli import main as boostsample
+from boostsample.experiments.commands.cli import main as boostsample
 from tests.experiments.kills import content
 
 

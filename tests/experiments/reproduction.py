@@ -16,14 +16,14 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from boostsample.experiments.result_tables import result_table, transposed
-from boostsample.experiments.results import read_results
-from boostsample.experiments.table_formats import to_markdown
-from boostsample.experiments.tables import label_of, mean_std
+from boostsample.experiments.results.labels import label_of
+from boostsample.experiments.results.results import read_results
+from boostsample.experiments.tables.formats import to_markdown
+from boostsample.experiments.tables.results import result_table, transposed
+from boostsample.experiments.tables.tables import mean_std
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "results"
 DATA = {"mnist": "MNIST", "cifar10": "CIFAR-10"}
 METRICS = {"loss": "log10_loss", "error": "test_error"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from boostsample.experiments.compare import Comparison, compare
-from boostsample.experiments.datasets import load_dataset
-from boostsample.experiments.plan import Plan, parse_names
-from boostsample.experiments.results import Results
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plan.plan import Plan, parse_names
+from boostsample.experiments.results.results import Results
+from boostsample.experiments.run.compare import Comparison, compare
 
 STRATEGIES = ("uniform-q1", "mas-naive", "laminating:n_features=16")
 

@@ -14,7 +14,6 @@ import pytest
 from numpy.typing import NDArray
 
 import boostsample.families as package
-from boostsample._check_families import FAMILY_CHECKS
 from boostsample.families import (
     ILBP,
     LBP,
@@ -33,6 +32,7 @@ from boostsample.families import (
     Text,
     families_for,
 )
+from boostsample.testing.families import FAMILY_CHECKS
 
 FOLDER = Path(package.__file__).parent
 IMAGE_SHAPES: list[tuple[int, ...]] = [(8, 8), (7, 10), (6, 5, 3), (1, 4), (3, 1, 2), (2, 2, 1)]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample._check_families import check_family
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, Gradient, Haar, Identity, PatchSums, families_for
 from boostsample.family import (
@@ -19,6 +18,7 @@ from boostsample.family import (
     check_examples,
     pixel_major,
 )
+from boostsample.testing.families import check_family
 
 
 class Products(Family):

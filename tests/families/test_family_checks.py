@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample import _check_families as checks
-from boostsample._check_families import FAMILY_CHECKS, check_family
 from boostsample.family import Family, check_examples
+from boostsample.testing import families as checks
+from boostsample.testing.families import FAMILY_CHECKS, check_family
 
 X = np.random.default_rng(0).uniform(0, 255, (7, 5)).astype(np.float32)
 

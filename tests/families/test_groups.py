@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import sparse
 
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, column_groups
+from tests.paths import ROOT
 
 
 def found(families: list[Columns]) -> dict[str, tuple[int, ...]]:
@@ -123,5 +123,5 @@ def test_pandas_is_not_imported() -> None:
         "column_groups({'a': '0-1'}, np.eye(3))[0].compute(np.eye(3), [0])\n"
         "assert not {'pandas', 'scipy'} & set(sys.modules)"
     )
-    root = Path(__file__).parents[2]
+    root = ROOT
     subprocess.run([sys.executable, "-c", code], cwd=root, check=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import sys
 import types
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "adding_a_family.md").read_text(encoding="utf-8")
+from tests.paths import ROOT
+
+GUIDE = (ROOT / "docs" / "adding_a_family.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL)
 
 
@@ -36,7 +37,7 @@ def test_a_family_fits_on_a_screen() -> None:
 
 
 def test_files_that_the_guide_names_are_there() -> None:
-    root = Path(__file__).parents[2]
+    root = ROOT
     named = re.findall(r"`((?:families|tests|boostsample)/[\w/]+\.py)`", GUIDE)
     assert named
     assert [name for name in named if not (root / name).is_file()] == []

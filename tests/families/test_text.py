@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.bank import FeatureBank
+from boostsample.banks.bank import FeatureBank
 from boostsample.errors import DataError, SettingError
 from boostsample.families import DocumentFamily, HashedText, Text, text_family
 from boostsample.families.documents import WORDS

@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import quad
 
-from boostsample.expected_edge import allocate, expected_edge, plan_family
 from boostsample.kernels import expected_edge as kernels
-from boostsample.mixture import Mixture, fit_gaussians
+from boostsample.planning.expected_edge import allocate, expected_edge, plan_family
+from boostsample.planning.mixture import Mixture, fit_gaussians
 from tests.compiled import called
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from boostsample.kernels import mixture as kernels
-from boostsample.mixture import fit_mixture, fit_mixtures
+from boostsample.planning.mixture import fit_mixture, fit_mixtures
 from tests.compiled import called
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")

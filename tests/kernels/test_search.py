@@ -12,17 +12,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from boostsample.jit.vectors import LANES
 from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.layout import N_BINS
 from boostsample.kernels.search import FEW, NEAR, search_kernel
-from boostsample.kernels.vectors import LANES
-from boostsample.weights import in_planes, search_room, vectors_of
+from boostsample.loop.weights import in_planes, search_room, vectors_of
 from tests import naive
+from tests.paths import ROOT
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 LABELS = (1, 2, 3, 5, 8, 9, 10, 16, 17, 26, 100)
-ROOT = Path(__file__).resolve().parents[2]
-
 
 #: Examples whose sums are formed at a time: small, so that there are several parts.
 PART = 7
@@ -301,7 +300,7 @@ def test_kernels_cached_by_different_processes_work_together(tmp_path: Path) -> 
         code = f"""
 import numpy as np
 from tests.kernels import test_search as t
-from boostsample.weights import in_planes, vectors_of
+from boostsample.loop.weights import in_planes, vectors_of
 for n_labels in {labels}:
     sizes = vectors_of(n_labels)
     kernels = (t.search_kernel(*sizes), *t.edge_kernels(*sizes))

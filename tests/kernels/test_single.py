@@ -12,7 +12,7 @@ import pytest
 from boostsample.errors import DataError
 from boostsample.kernels import single
 from boostsample.kernels.mixture import CHECK_EVERY, FIRST_TRIAL, LANES, MAX_GROUPS, fit_segments
-from boostsample.mixture import fit_gaussians, fit_mixtures
+from boostsample.planning.mixture import fit_gaussians, fit_mixtures
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.kernels.vectors import LANES
+from boostsample.jit.vectors import LANES
 from boostsample.kernels.weights import weight_kernels
-from boostsample.weights import in_planes, vectors_of
+from boostsample.loop.weights import in_planes, vectors_of
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 #: Examples whose sums are formed at a time: small, so that there are several parts.

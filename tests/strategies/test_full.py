@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.booster import Booster
 from boostsample.errors import SettingError
-from boostsample.experiments.datasets import load_dataset
+from boostsample.experiments.data.datasets import load_dataset
 from boostsample.labels import encode
+from boostsample.loop.booster import Booster
 from boostsample.strategies import Full
 from tests.naive import ExactNaive, FastNaive, Naive
 from tests.problems import bank_of, booster_of, noisy_labels, table

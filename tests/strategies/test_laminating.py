@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.booster import Booster
 from boostsample.errors import SettingError
+from boostsample.loop.booster import Booster
 from boostsample.step import Step
 from boostsample.strategies import Laminating
 from boostsample.strategies.laminating import stages

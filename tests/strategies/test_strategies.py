@@ -6,22 +6,22 @@ import ast
 import functools
 import importlib
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import boostsample.strategies
-from boostsample.booster import Booster
 from boostsample.errors import SettingError
+from boostsample.loop.booster import Booster
 from boostsample.registry import STRATEGIES, make_strategy, strategy_class
 from boostsample.strategies import Laminating, Uniform1Q, UniformNaive, UniformQ1
 from boostsample.strategy import Strategy
 from boostsample.testing import STRATEGY_CHECKS, Make
+from tests.paths import ROOT
 from tests.problems import bank_of, booster_of, noisy_labels, rows_of, table
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-FOLDER = Path(__file__).resolve().parents[2] / "strategies"
+FOLDER = ROOT / "strategies"
 FILES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
 
 #: Settings other than the defaults that deserve the whole suite too.

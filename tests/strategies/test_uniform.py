@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.booster import Booster
 from boostsample.errors import SettingError
+from boostsample.loop.booster import Booster
 from boostsample.strategies import Uniform1Q, UniformNaive, UniformQ1
 from boostsample.strategies.uniform_naive import features_to_search
 from boostsample.strategy import Strategy
@@ -101,7 +101,7 @@ def test_q_families_and_one_feature_of_each() -> None:
 
 def test_q1_spreads_over_families_of_different_sizes() -> None:
     """A family of one feature is looked at as often as one of many: that is the point of Q.1."""
-    from boostsample.bank import FeatureBank
+    from boostsample.banks.bank import FeatureBank
     from boostsample.families import column_groups
 
     X = table(N, 30)

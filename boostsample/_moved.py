@@ -1,0 +1,67 @@
+"""Former paths of public modules, which keep working."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+__all__ = ["MOVED", "install"]
+
+#: Former path of each module below `boostsample`, and the present one.
+MOVED = {
+    "bank": "banks.bank",
+    "bank_cache": "banks.cache",
+    "bank_disk": "banks.disk",
+    "bank_lazy": "banks.lazy",
+    "binning": "banks.binning",
+    "booster": "loop.booster",
+    "cache_folder": "banks.cache_folder",
+    "cli": "experiments.commands.cli",
+    "expected_edge": "planning.expected_edge",
+    "ledger": "loop.ledger",
+    "mixture": "planning.mixture",
+    "model": "models.model",
+    "sampling": "loop.sampling",
+    "weights": "loop.weights",
+    "experiments.compare": "experiments.run.compare",
+    "experiments.curves": "experiments.results.curves",
+    "experiments.datasets": "experiments.data.datasets",
+    "experiments.levels": "experiments.results.levels",
+    "experiments.member_plots": "experiments.plots.members",
+    "experiments.result_tables": "experiments.tables.results",
+    "experiments.significance": "experiments.results.significance",
+    "experiments.table_formats": "experiments.tables.formats",
+    "experiments.variants": "experiments.plan.variants",
+}
+
+
+class _Moved(MetaPathFinder, Loader):
+    """Finds a module by its former path and gives the present one: one module, two names."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """A spec for a former path, None for every other."""
+        package, _, rest = name.partition(".")
+        return ModuleSpec(name, self) if package == __package__ and rest in MOVED else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module at its present path."""
+        module = importlib.import_module(f"{__package__}.{MOVED[spec.name.partition('.')[2]]}")
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is left to run; the module keeps the spec of its present path."""
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
+
+
+def install() -> None:
+    """Make the former paths importable."""
+    if not any(type(finder).__name__ == _Moved.__name__ for finder in sys.meta_path):
+        sys.meta_path.append(_Moved())

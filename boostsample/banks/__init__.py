@@ -1,0 +1,1 @@
+"""Feature banks: every feature of every example as one byte, in memory or on disk."""

@@ -1,0 +1,387 @@
+"""The feature bank: every feature of every example as one byte, feature-major.
+
+`Bank` is what the engine, the model and the scores rely on, whatever the place of the bins;
+`FeatureBank` keeps them in memory, `boostsample.banks.disk` in files that are mapped into memory,
+and `boostsample.banks.lazy` computes them when they are looked at. Built from the same families,
+rows and reference, all of them hold the same bits.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample.banks.binning import MAX_CUTS, assign_bins
+from boostsample.banks.build import (
+    aligned_bins,
+    bin_block,
+    block_size,
+    blocks,
+    check_families,
+    compute_columns,
+    reference_rows,
+    run_blocks,
+    turned,
+)
+from boostsample.errors import DataError, SettingError
+from boostsample.family import Family
+from boostsample.threads.threads import n_threads
+
+__all__ = ["Bank", "FeatureBank", "View"]
+
+_EVERYTHING = 2**62
+
+
+class View(NamedTuple):
+    """Where kernels can read the bins of some features of some examples.
+
+    Attributes
+    ----------
+    bins : ndarray of uint8, shape (any, any), C-contiguous
+        Not a copy: only to be read, and only until the next call.
+    at : ndarray of int64, shape (Q,)
+        Row of `bins` of each feature.
+    compact : bool
+        Whether column t of `bins` is the t-th of the rows that were asked for; otherwise column i
+        is example i of the bank.
+    """
+
+    bins: NDArray[np.uint8]
+    at: NDArray[np.int64]
+    compact: bool
+
+
+class Bank(abc.ABC):
+    """Features as bins, wherever these are kept.
+
+    Parameters
+    ----------
+    families : sequence of Family
+        Their features follow each other in this order. Names must differ.
+    n_examples : int
+        N, rows of all kinds together.
+
+    Attributes
+    ----------
+    families : tuple of Family
+    first : ndarray of int64, shape (number of families + 1,)
+        First global feature index of each family, then F.
+    n_features, n_examples : int
+        F and N.
+    n_bins : ndarray of int16, shape (F,)
+        Number of cuts + 2: bin 0 and the bins of values. At least 2, so that thresholds are always
+        1 <= b < n_bins, and b = 1 (-inf) is a candidate even of a feature that is constant or
+        missing in all train rows. Of a feature that a lazy bank has not looked at yet: 0.
+    values_computed : int
+        Feature values computed since the bank was made or opened: 0 for a bank in memory.
+
+    Raises
+    ------
+    SettingError
+        If there is no family, one without features, or two of the same name.
+    """
+
+    n_bins: NDArray[np.int16]
+
+    def __init__(self, families: Sequence[Family], n_examples: int) -> None:
+        self.families: tuple[Family, ...] = tuple(families)
+        self.first = check_families(self.families)
+        self.n_features = int(self.first[-1])
+        self.n_examples = n_examples
+        self.values_computed = 0
+
+    @abc.abstractmethod
+    def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
+        """Where the bins of some features can be read, for kernels.
+
+        Parameters
+        ----------
+        features : ndarray of int64, shape (Q,)
+            Global indices, repeats included; `n_bins` of them is known afterwards.
+        rows : ndarray of int, shape (T,), optional
+            Examples that will be read. Default: all that this reader was made for.
+        """
+
+    @abc.abstractmethod
+    def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Cuts of some features: float32 (Q, 254), ascending, filled up with +inf.
+
+        The bin of a value is 1 + the cuts at or below it.
+        """
+
+    @property
+    @abc.abstractmethod
+    def nbytes(self) -> int:
+        """Bytes of memory that the bank keeps; pages of files that are mapped do not count."""
+
+    def reader(self, rows: NDArray[np.int64] | None = None) -> Self:
+        """The bank as one user of it reads it, in one thread.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (T,), optional
+            Examples that whole columns are wanted of, all by default.
+        """
+        return self
+
+    def most_features(self, n_rows: int | None) -> int:
+        """How many features `view` can take at once, at least those that kernels search at once.
+
+        `n_rows` is the number of rows, None for whole columns.
+        """
+        return _EVERYTHING
+
+    def column(self, feature: int) -> NDArray[np.uint8]:
+        """Bins of a feature: uint8 (N,), valid in the rows of this reader. Only to be read."""
+        bins, at, _ = self.view(np.array([feature], np.int64))
+        column: NDArray[np.uint8] = bins[at[0]]
+        return column
+
+    def take(self, features: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.uint8]:
+        """A copy of the bins of some features of some examples: uint8 (Q, T)."""
+        bins, at, compact = self.view(features, rows)
+        taken: NDArray[np.uint8] = bins[at] if compact else bins[at[:, None], rows]
+        return taken
+
+    def family_of(self, feature: int) -> int:
+        """Position in `families` of the family that a feature belongs to.
+
+        Raises
+        ------
+        SettingError
+            If there is no such feature.
+        """
+        self._check_one(feature)
+        return int(self.first.searchsorted(feature, side="right")) - 1
+
+    def feature_name(self, feature: int) -> str:
+        """What a feature is, in its family's words; errors as in `family_of`."""
+        number = self.family_of(feature)
+        return self.families[number].feature_name(feature - int(self.first[number]))
+
+    def threshold(self, feature: int, b: int) -> float:
+        """Raw threshold of threshold index b: a value x has a bin >= b exactly if x >= threshold.
+
+        Parameters
+        ----------
+        feature : int
+            Global index.
+        b : int
+            1 <= b < n_bins[feature].
+
+        Returns
+        -------
+        float
+            -inf for b = 1, else a float32 as a Python float.
+
+        Raises
+        ------
+        SettingError
+            If there is no such feature or it has no such threshold.
+        """
+        self._check_one(feature)
+        cuts = self.cuts_of(np.array([feature]))[0]
+        if not 1 <= b < self.n_bins[feature]:
+            raise SettingError(
+                f"threshold of feature {feature} must be between 1 and "
+                f"{self.n_bins[feature] - 1}, got {b}"
+            )
+        return -np.inf if b == 1 else float(cuts[b - 2])
+
+    def transform(self, X: Any, features: ArrayLike) -> NDArray[np.uint8]:
+        """Bins of some features of new rows; the other features are not computed.
+
+        Parameters
+        ----------
+        X : ndarray, shape (n, ...)
+            Rows of raw data as the families take them.
+        features : array of int, shape (Q,)
+            Global indices in any order; one that is repeated is computed once.
+
+        Returns
+        -------
+        ndarray of uint8, shape (Q, n)
+
+        Raises
+        ------
+        SettingError
+            If there is no such feature.
+        DataError
+            If a feature is infinite.
+        """
+        wanted, inverse = np.unique(self._check(features), return_inverse=True)
+        out = np.empty((wanted.size, X.shape[0]), np.uint8)
+        size = block_size(wanted.size, max(X.shape[0], 1), 1)
+        for number, family in enumerate(self.families):
+            low, high = np.searchsorted(wanted, self.first[number : number + 2])
+            for start in range(low, high, size):
+                part = slice(start, min(start + size, high))
+                columns = compute_columns(family, X, wanted[part] - self.first[number])
+                cuts = self.cuts_of(wanted[part])
+                assign_bins(columns, cuts, self.n_bins[wanted[part]], out=out[part])
+        if np.array_equal(inverse, np.arange(wanted.size)):
+            return out
+        return out[inverse]
+
+    def _check(self, features: ArrayLike) -> NDArray[np.int64]:
+        given = np.asarray(features)
+        if given.size == 0:
+            return np.empty(0, np.int64)
+        if given.ndim != 1 or given.dtype.kind not in "iu":
+            raise SettingError(
+                f"features must be a vector of whole numbers, got {given.dtype} of shape "
+                f"{given.shape}"
+            )
+        outside = (given < 0) | (given >= self.n_features)
+        if outside.any():
+            raise SettingError(
+                f"a feature must be between 0 and {self.n_features - 1}, "
+                f"got {given[outside.argmax()]}"
+            )
+        return given.astype(np.int64)
+
+    def _check_one(self, feature: int) -> None:
+        if type(feature) is not int or not 0 <= feature < self.n_features:  # the loop's are fine
+            self._check([feature])
+
+
+class FeatureBank(Bank):
+    """Bins of all features and examples, kept in memory.
+
+    Built by `FeatureBank.build`; the constructor only puts finished arrays together.
+
+    Parameters
+    ----------
+    families : sequence of Family
+        Their features follow each other in this order. Names must differ.
+    bins : ndarray of uint8, shape (F, N), C-contiguous
+        Bin of each feature and example: 0 = missing, 1 .. n_bins - 1 rising with the value.
+    cuts : ndarray of float32, shape (F, 254)
+        Raw thresholds, ascending, filled up with +inf. The bin of a value is 1 + the cuts at or
+        below it.
+    n_bins : ndarray of int16, shape (F,)
+        See `Bank`.
+
+    Attributes
+    ----------
+    bins, cuts, n_bins
+        As above.
+
+    Raises
+    ------
+    SettingError
+        For the families, see `Bank`.
+    DataError
+        If the arrays do not fit each other or the families.
+    """
+
+    def __init__(
+        self,
+        families: Sequence[Family],
+        bins: NDArray[np.uint8],
+        cuts: NDArray[np.float32],
+        n_bins: NDArray[np.int16],
+    ) -> None:
+        super().__init__(families, bins.shape[1])
+        if not bins.shape[0] == cuts.shape[0] == n_bins.shape[0] == self.n_features:
+            raise DataError(
+                f"the families have {self.n_features} features, but the arrays are for "
+                f"{bins.shape[0]}, {cuts.shape[0]} and {n_bins.shape[0]}"
+            )
+        self.bins = bins
+        self.cuts = cuts
+        self.n_bins = n_bins
+
+    @classmethod
+    def build(
+        cls,
+        families: Sequence[Family],
+        X: Any,
+        train_rows: NDArray[np.int64] | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        n_jobs: int = 1,
+        reference: int | None = None,
+    ) -> FeatureBank:
+        """Compute and bin all features of all rows of X.
+
+        Blocks of features are computed for all rows, then cut and binned. The blocks in work take
+        about a 32nd of the bank, or 8 MiB a thread if that is more. A copy of X in the order that
+        families read fastest is made where it takes at most an eighth of the bank. What a family
+        needs inside `compute` comes on top. The bits depend neither on the number of threads nor on
+        the sizes of blocks.
+
+        Parameters
+        ----------
+        families : sequence of Family
+        X : ndarray, shape (N, ...)
+            Rows of raw data as the families take them; train and test rows together.
+        train_rows : ndarray of int64, shape (T,), optional
+            Rows that the cuts come from, all by default. Rows of weight zero must be left out.
+        progress : callable, optional
+            Called as progress(features done, F) in the calling thread after each block.
+        n_jobs : int, default 1
+            Number of threads; -1 means all cores, -2 all but one, and so on.
+        reference : int, optional
+            How many of the train rows the cuts come from, drawn without regard to the data; all by
+            default. A feature with at most 255 distinct values in them is binned exactly, as far as
+            they tell.
+
+        Returns
+        -------
+        FeatureBank
+            Its `bins` start at an address divisible by 64.
+
+        Raises
+        ------
+        DataError
+            If X has no rows, train_rows is empty or out of range, or a feature is infinite: the
+            message names the first such feature and its first such row.
+        SettingError
+            If n_jobs is 0, `reference` is not at least 1, or for the families as in the
+            constructor.
+        """
+        first = check_families(families)
+        n_features, n = int(first[-1]), X.shape[0]
+        rows = reference_rows(n, train_rows, reference)
+        threads = n_threads(n_jobs)
+        X = turned(X, n_features * n // 8)
+        bins = aligned_bins(n_features, n)
+        cuts = np.empty((n_features, MAX_CUTS), np.float32)
+        n_bins = np.empty(n_features, np.int16)
+
+        def fill(number: int, start: int, stop: int) -> None:
+            local = np.arange(start, stop, dtype=np.int64)
+            block = slice(int(first[number]) + start, int(first[number]) + stop)
+            cuts[block], n_bins[block] = bin_block(families[number], X, local, rows, bins[block])
+
+        def done(number: int, start: int, stop: int, nothing: None) -> None:
+            if progress is not None:
+                progress(int(first[number]) + stop, n_features)
+
+        size = block_size(n_features, n, threads)
+        run_blocks(fill, done, blocks(families, size), threads)
+        return cls(families, bins, cuts, n_bins)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the bank keeps."""
+        return self.bins.nbytes + self.cuts.nbytes + self.n_bins.nbytes + self.first.nbytes
+
+    def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
+        """The bank itself: nothing is copied."""
+        return View(self.bins, features, False)
+
+    def column(self, feature: int) -> NDArray[np.uint8]:
+        """Bins of a feature: uint8 (N,). Only to be read."""
+        column: NDArray[np.uint8] = self.bins[feature]
+        return column
+
+    def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Cuts of some features: float32 (Q, 254)."""
+        cuts: NDArray[np.float32] = self.cuts[features]
+        return cuts

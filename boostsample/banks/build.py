@@ -1,0 +1,247 @@
+"""How every bank is made: reference rows, cuts, blocks of features, threads."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.banks.binning import (
+    assign_bins,
+    check_rows,
+    find_cuts,
+    first_infinite,
+    uniform_cuts,
+)
+from boostsample.checks import check_integer
+from boostsample.errors import DataError, SettingError
+from boostsample.family import Family, pixel_major
+
+__all__ = [
+    "aligned_bins",
+    "bin_block",
+    "block_size",
+    "blocks",
+    "check_families",
+    "compute_columns",
+    "cut_features",
+    "reference_rows",
+    "run_blocks",
+    "turned",
+    "turned_rows",
+]
+
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+SMALL_BLOCK = 1 << 23  # bytes that are small enough whatever the size of the bank
+_TURNED_ROWS = 512
+
+T = TypeVar("T")
+
+
+def check_families(families: Sequence[Family]) -> NDArray[np.int64]:
+    """First global feature index of each family, and the number of features at the end."""
+    if not families:
+        raise SettingError("a feature bank needs at least one family, got none")
+    names = [family.name for family in families]
+    for family in families:
+        if family.n_features < 1:
+            raise SettingError(
+                f"family {family.name} must have at least one feature, got {family.n_features}"
+            )
+        if names.count(family.name) > 1:
+            raise SettingError(
+                f"names of families must differ, but {names.count(family.name)} are called "
+                f"{family.name!r}"
+            )
+    return np.cumsum([0, *(family.n_features for family in families)], dtype=np.int64)
+
+
+def reference_rows(
+    n: int, train_rows: NDArray[np.int64] | None, reference: int | None
+) -> NDArray[np.int64]:
+    """The rows whose values the cuts are found from.
+
+    Parameters
+    ----------
+    n : int
+        Rows of X.
+    train_rows : ndarray of int64, shape (T,), or None
+        None: all rows.
+    reference : int or None
+        How many of the train rows; None, or no fewer than there are: all of them. They are drawn
+        without replacement, with a seed that is nothing but the two numbers, so that every bank of
+        the same rows draws the same ones; on any version of NumPy, which promises to keep the raw
+        stream of a bit generator.
+
+    Returns
+    -------
+    ndarray of int64
+        In the order of the train rows.
+
+    Raises
+    ------
+    DataError
+        If X has no rows, train_rows is empty or out of range.
+    SettingError
+        If `reference` is not at least 1.
+    """
+    if n == 0:
+        raise DataError("X has no rows; give at least one example")
+    rows = np.arange(n) if train_rows is None else check_rows(train_rows, n, "train_rows")
+    if rows.size == 0:
+        raise DataError("train_rows is empty; bin edges need at least one example")
+    if reference is None:
+        return rows
+    size = check_integer("reference", reference, 1, hint="None takes all training rows")
+    if size >= rows.size:
+        return rows
+    keys = np.random.PCG64(np.random.SeedSequence([rows.size, size])).random_raw(rows.size)
+    chosen: NDArray[np.int64] = rows[np.sort(np.argsort(keys, kind="stable")[:size])]
+    return chosen
+
+
+def compute_columns(
+    family: Family, X: Any, local: NDArray[np.int64], rows: NDArray[Any] | None = None
+) -> NDArray[np.float32]:
+    """Feature-major values of some features of a family for all rows of X, finite or NaN.
+
+    `rows` are the numbers by which messages call the rows of X.
+    """
+    values = family.compute(X, local)
+    if values.dtype != np.float32 or values.shape != (X.shape[0], local.size):
+        raise DataError(
+            f"family {family.name} must compute float32 of shape {(X.shape[0], local.size)}, "
+            f"got {values.dtype} of shape {values.shape}"
+        )
+    columns = np.require(values.T, requirements=["C", "W"])  # no copy of feature-major memory
+    infinite = first_infinite(columns)
+    if infinite is not None:
+        feature, row = int(local[infinite[0]]), infinite[1]
+        raise DataError(
+            f"feature {feature} of family {family.name} has an infinite value in row "
+            f"{row if rows is None else rows[row]}; it is {family.feature_name(feature)!r}: mark "
+            "missing values as NaN, or leave the row out"
+        )
+    return columns
+
+
+def cut_features(
+    family: Family,
+    local: NDArray[np.int64],
+    reference: Callable[[], tuple[NDArray[np.float32], NDArray[np.int64] | None]],
+) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
+    """Cuts of some features: from the range that the family declares, else from reference values.
+
+    `reference()` gives feature-major values and the rows of them to use (None: all); it is not
+    called where the range is declared.
+    """
+    declared = family.value_range(local)
+    if declared is None:
+        return find_cuts(*reference())
+    try:
+        return uniform_cuts(*declared)
+    except DataError as error:
+        raise DataError(f"family {family.name}: value_range() is wrong: {error}") from error
+
+
+def bin_block(
+    family: Family,
+    X: Any,
+    local: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    out: NDArray[np.uint8],
+) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
+    """Write the bins of some features of a family for all rows of X; their cuts and n_bins.
+
+    `rows` are the reference rows; `out` is uint8 (features, rows of X).
+    """
+    columns = compute_columns(family, X, local)
+    cuts, n_bins = cut_features(family, local, lambda: (columns, rows))
+    assign_bins(columns, cuts, n_bins, out=out)
+    return cuts, n_bins
+
+
+def turned(X: Any, most: int) -> Any:
+    """X in the order that families read fastest, if it is an array of at most `most` bytes.
+
+    8 MiB are always allowed. A copy, unless X lies so already; documents and sparse matrices stay
+    as they are.
+    """
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1:
+        return pixel_major(X) if X.nbytes <= max(SMALL_BLOCK, most) else X
+    return X
+
+
+def turned_rows(X: Any, rows: NDArray[Any], most: int) -> Any:
+    """`turned` of some rows of X, by blocks of them that stay in the cache.
+
+    Half the time of two whole passes (45 ms against 83 for 37,000 images of 28 x 28, measured).
+    """
+    if not (isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1):
+        return X[rows]
+    if rows.size * X[:1].nbytes > max(SMALL_BLOCK, most):
+        return X[rows]
+    out = np.empty((*X.shape[1:], rows.size), X.dtype)
+    for start in range(0, rows.size, _TURNED_ROWS):
+        part = slice(start, start + _TURNED_ROWS)
+        out[..., part] = np.moveaxis(X[rows[part]], 0, -1)
+    return np.moveaxis(out, -1, 0)
+
+
+def block_size(n_features: int, n: int, threads: int, most: int | None = None) -> int:
+    """Features a block, so that the float32 blocks of all threads take a 32nd of the bank.
+
+    Or 8 MiB each if that is more; and at most `most` bytes each.
+    """
+    size = max(SMALL_BLOCK, n_features * n // (32 * threads))
+    return int(size if most is None else min(size, most)) // (4 * n) or 1
+
+
+def blocks(families: Sequence[Family], size: int) -> Iterator[tuple[int, int, int]]:
+    """Blocks of at most `size` features of one family: its number, start and stop inside it."""
+    for number, family in enumerate(families):
+        for start in range(0, family.n_features, size):
+            yield number, start, min(start + size, family.n_features)
+
+
+def run_blocks(
+    work: Callable[[int, int, int], T],
+    done: Callable[[int, int, int, T], None],
+    todo: Iterator[tuple[int, int, int]],
+    threads: int,
+) -> None:
+    """Call `work` for each block in threads, and `done` with its result in this one, in order.
+
+    The first block that fails in that order is the one whose error is raised, whatever the threads
+    do. Threads are at most 2 * threads blocks ahead, so that results do not pile up.
+    """
+    if threads == 1:
+        for block in todo:
+            done(*block, work(*block))
+        return
+    ahead: deque[tuple[tuple[int, int, int], Future[T]]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for block in todo:
+                if len(ahead) == 2 * threads:
+                    first, future = ahead.popleft()
+                    done(*first, future.result())
+                ahead.append((block, pool.submit(work, *block)))
+            for first, future in ahead:
+                done(*first, future.result())
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def aligned_bins(n_features: int, n: int) -> NDArray[np.uint8]:
+    """An uninitialised (n_features, n) array that starts at a multiple of 64 bytes.
+
+    NumPy's own start 16 bytes off, so that every vector load would cross a cache line.
+    """
+    raw = np.empty(n_features * n + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + n_features * n].reshape(n_features, n)

@@ -1,0 +1,223 @@
+r"""The folder that keeps downloads and feature banks from one run to the next.
+
+It is ``$BOOSTSAMPLE_CACHE_DIR`` if that is set, else the user's cache folder of the platform:
+``$XDG_CACHE_HOME/boostsample`` or ``~/.cache/boostsample`` (Linux),
+``~/Library/Caches/boostsample`` (macOS), ``%LOCALAPPDATA%\boostsample\Cache`` (Windows). Feature
+banks stand in ``banks``, a folder each, named by what they hold; see `boostsample.banks.disk` for
+the files in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+import time
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from boostsample.errors import DataError, SettingError
+
+__all__ = [
+    "HEADER",
+    "CachedBank",
+    "DamagedBank",
+    "banks_dir",
+    "building",
+    "cache_dir",
+    "cached_banks",
+    "find_banks",
+    "read_header",
+    "remove",
+    "size_of",
+    "unfinished",
+    "write_header",
+]
+
+HEADER = "header.json"
+_BUILDING = ".building-"
+_TRASH = ".trash-"
+_STALE = 3600.0
+"""Seconds without a write after which a bank that is not finished counts as given up."""
+
+
+class DamagedBank(DataError):
+    """A cached feature bank that cannot be used; the message is a phrase that says why."""
+
+
+def cache_dir() -> Path:
+    """Return the cache folder (see the top of this module); it may not exist yet."""
+    chosen = os.environ.get("BOOSTSAMPLE_CACHE_DIR")
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+        return Path(base) / "boostsample" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "boostsample"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "boostsample"
+
+
+def banks_dir() -> Path:
+    """Return the folder of the cached feature banks; it may not exist yet."""
+    return cache_dir() / "banks"
+
+
+def building(key: str) -> Path:
+    """A new name, in the folder of the banks, for one that is being built."""
+    return banks_dir() / f"{_BUILDING}{key}-{uuid.uuid4().hex}"
+
+
+@dataclass(frozen=True)
+class CachedBank:
+    """A feature bank in the cache, as its header tells.
+
+    Attributes
+    ----------
+    key : str
+        Name of its folder: a hash of all that its bits depend on.
+    folder : Path
+    size : int
+        Bytes on disk.
+    last_used : float
+        Seconds since the epoch.
+    header : mapping
+        Empty if it cannot be read.
+    problem : str
+        Why it cannot be read; empty if it can. The bins themselves are not looked at.
+    """
+
+    key: str
+    folder: Path
+    size: int
+    last_used: float
+    header: Mapping[str, Any]
+    problem: str = ""
+
+
+def cached_banks() -> list[CachedBank]:
+    """All feature banks in the cache, the last used one first."""
+    found = []
+    for folder in _folders(""):
+        header: Mapping[str, Any] = {}
+        problem = ""
+        try:
+            header = read_header(folder)
+        except DamagedBank as error:
+            problem = str(error)
+        with suppress(OSError):  # it may be removed this very moment
+            used = (folder if problem else folder / HEADER).stat().st_mtime
+            found.append(CachedBank(folder.name, folder, size_of(folder), used, header, problem))
+    return sorted(found, key=lambda bank: (-bank.last_used, bank.key))
+
+
+def find_banks(keys: list[str] | tuple[str, ...]) -> list[CachedBank]:
+    """The cached banks whose keys begin like that, each once.
+
+    Raises
+    ------
+    SettingError
+        One fits no bank, or several.
+    """
+    known = cached_banks()
+    found = {}
+    for key in keys:
+        fitting = [bank for bank in known if key and bank.key.startswith(key.lower())]
+        if len(fitting) != 1:
+            short = ", ".join(bank.key[:12] for bank in fitting or known) or "none"
+            rule = "is the beginning of several" if fitting else "is no cached feature bank"
+            raise SettingError(f"{key!r} {rule}; there are: {short}")
+        found[fitting[0].key] = fitting[0]
+    return list(found.values())
+
+
+def unfinished() -> tuple[list[Path], list[Path]]:
+    """Leftovers of builds and removals that were stopped, and those that may be at work still."""
+    stale: list[Path] = []
+    fresh: list[Path] = []
+    for folder in [*_folders(_BUILDING), *_folders(_TRASH)]:
+        times = [0.0]
+        with suppress(OSError):
+            times = [path.stat().st_mtime for path in [folder, *folder.iterdir()]]
+        (stale if time.time() - max(times) > _STALE else fresh).append(folder)
+    return stale, fresh
+
+
+def remove(folder: Path) -> None:
+    """Remove a bank; at once for whoever looks for it, and without harm to whoever reads it.
+
+    Raises
+    ------
+    OSError
+        The system does not allow it; on Windows also while a process uses the bank.
+    """
+    trash = folder.with_name(f"{_TRASH}{uuid.uuid4().hex}")
+    with suppress(FileNotFoundError):  # somebody else was faster
+        folder.rename(trash)
+        shutil.rmtree(trash)
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of the files of a folder."""
+    total = 0
+    with suppress(OSError):
+        for path in folder.iterdir():
+            total += path.stat().st_size
+    return total
+
+
+def write_header(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Write `header.json`, with a checksum of its own."""
+    text = json.dumps({**facts, "sha256": _digest(facts)}, indent=2)
+    with (folder / HEADER).open("x", encoding="ascii") as stream:
+        stream.write(f"{text}\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def read_header(folder: Path) -> dict[str, Any]:
+    """Read `header.json`.
+
+    Raises
+    ------
+    DamagedBank
+        It is missing, or not what `write_header` wrote for a bank of this name.
+    """
+    try:
+        facts = json.loads((folder / HEADER).read_bytes())
+        stored = facts.pop("sha256")
+        if stored != _digest(facts):
+            raise DamagedBank(f"{HEADER} is damaged or was edited")
+        if facts["key"] != folder.name:
+            raise DamagedBank(f"it is the bank {facts['key'][:12]} under another name")
+    except FileNotFoundError:
+        raise DamagedBank(f"{HEADER} is missing") from None
+    except OSError as error:
+        raise DamagedBank(f"{HEADER} cannot be read: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, DamagedBank):
+            raise
+        raise DamagedBank(f"{HEADER} is damaged") from error
+    read: dict[str, Any] = facts
+    return read
+
+
+def _digest(facts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _folders(prefix: str) -> list[Path]:
+    """Folders of banks whose names begin so; with "" those of finished banks."""
+    with suppress(OSError):
+        return sorted(
+            path
+            for path in banks_dir().iterdir()
+            if path.name.startswith(prefix or tuple("0123456789abcdef")) and path.is_dir()
+        )
+    return []

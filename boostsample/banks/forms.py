@@ -1,0 +1,84 @@
+"""The forms of a feature bank by name: memory, disk, lazy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.banks.bank import Bank, FeatureBank
+from boostsample.banks.cache import cached_bank
+from boostsample.banks.lazy import CACHE_BYTES, REFERENCE, LazyBank
+from boostsample.checks import check_integer
+from boostsample.errors import unknown
+from boostsample.family import Family
+
+__all__ = ["BANKS", "bank_settings", "make_bank"]
+
+BANKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "memory": {"reference": None},
+        "disk": {"reference": None},
+        "lazy": {"reference": REFERENCE, "cache_bytes": CACHE_BYTES},
+    }
+)
+"""The forms, with their settings and the defaults of these."""
+
+
+def bank_settings(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings of a form of bank: what was given, and defaults.
+
+    Raises
+    ------
+    SettingError
+        There is no such form or setting, or a value is out of range.
+
+    >>> bank_settings("memory", {"reference": 500})
+    {'reference': 500}
+    """
+    if form not in BANKS:
+        raise unknown("bank", form, BANKS)
+    for name, value in given.items():
+        if name not in BANKS[form]:
+            raise unknown(f"setting of the {form} bank", name, BANKS[form])
+        if value is not None or name != "reference":
+            check_integer(f"{name} of the {form} bank", value, 1)
+    return {**BANKS[form], **given}
+
+
+def make_bank(
+    form: str,
+    families: Sequence[Family],
+    X: Any,
+    train_rows: NDArray[np.int64] | None = None,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    n_jobs: int = 1,
+    name: str = "",
+    **settings: Any,
+) -> Bank:
+    """A feature bank of one of the forms; with equal `reference`, equal results to the bit.
+
+    Parameters
+    ----------
+    form : {"memory", "disk", "lazy"}
+        Where the bins are: in memory; in mapped files that are kept for the next run; nowhere but
+        computed when they are looked at.
+    families, X, train_rows, progress, n_jobs
+        As in `FeatureBank.build`; a lazy bank has no use for the last two.
+    name : str
+        What the list of cached banks calls the data.
+    **settings
+        `reference`, how many training rows bin edges come from (None: all), and for a lazy bank
+        `cache_bytes`, see `LazyBank`.
+    """
+    chosen = bank_settings(form, settings)
+    if form == "lazy":
+        return LazyBank(families, X, train_rows, **chosen)
+    work: dict[str, Any] = {"progress": progress, "n_jobs": n_jobs}
+    if form == "disk":
+        return cached_bank(families, X, train_rows, name=name, **work, **chosen)
+    return FeatureBank.build(families, X, train_rows, **work, **chosen)

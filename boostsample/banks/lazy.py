@@ -1,0 +1,327 @@
+"""A feature bank that computes features when a strategy first looks at them.
+
+For pools of features that no memory holds. A search on a sample computes just the searched features
+of the drawn examples; whole columns, of exact searches and of the stumps that are chosen, are kept
+in a cache of bounded size. The bin edges of a feature are found when it is first looked at, from
+a reference sample of the training rows, or from the range that its family declares.
+
+Cost of a first look at a feature: `reference` values for its bin edges, then one value a look.
+Memory: at most `cache_bytes` for bins and cuts together, 10 bytes for each feature of the pool, the
+blocks in work (some 100 MiB), and copies of X's training and reference rows.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.banks.bank import Bank, View
+from boostsample.banks.binning import MAX_CUTS, assign_bins, check_rows
+from boostsample.banks.build import (
+    compute_columns,
+    cut_features,
+    reference_rows,
+    turned,
+    turned_rows,
+)
+from boostsample.banks.slots import SlotCache
+from boostsample.checks import check_integer
+from boostsample.errors import SettingError
+from boostsample.family import Family
+from boostsample.kernels.layout import GROUP
+
+__all__ = ["CACHE_BYTES", "REFERENCE", "LazyBank"]
+
+REFERENCE = 2048
+"""Reference rows by default."""
+CACHE_BYTES = 2**28
+"""Bytes of bins and cuts that are kept by default."""
+
+_BLOCK_BYTES = 2**25
+"""Bytes of float32 values, and of copied rows, that are in work at once."""
+_VIEW_BYTES = 2**26
+"""Bytes of a view of a sample."""
+_LEAST_CUTS = 1024
+
+
+class LazyBank(Bank):
+    """Features computed when they are looked at.
+
+    Each reader (a booster is one) has a cache, work space and a counter of its own, so that its
+    history does not depend on what others look at. The bank itself is the reader of all rows.
+
+    Parameters
+    ----------
+    families : sequence of Family
+    X : array, shape (N, ...)
+        Rows of raw data as the families take them; kept, not copied, and not to be changed.
+    train_rows : ndarray of int64, shape (T,), optional
+        Rows that reference rows are drawn from, all by default.
+    reference : int or None, default 2048
+        How many of the train rows the bin edges come from; None: all of them, as those of a bank in
+        memory do by default. With equal `reference` the bits of all banks are equal.
+    cache_bytes : int, default 2**28
+        Bytes that a reader keeps: three quarters for whole columns, as many as kernels search at
+        once at least, and a quarter for cuts, of at least 1,024 features. A copy of the training
+        rows in the order that families read fastest, shared by all readers, is made if it takes no
+        more than that.
+
+    Attributes
+    ----------
+    values_computed : int
+        Feature values computed by this reader, those of reference rows included.
+
+    Raises
+    ------
+    DataError
+        If X has no rows, or train_rows is empty or out of range. Infinite values are found when
+        they are looked at.
+    SettingError
+        For the families, see `Bank`, or if a setting is not at least 1.
+    """
+
+    def __init__(
+        self,
+        families: Sequence[Family],
+        X: Any,
+        train_rows: NDArray[np.int64] | None = None,
+        *,
+        reference: int | None = REFERENCE,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        super().__init__(families, X.shape[0])
+        rows = reference_rows(X.shape[0], train_rows, reference)
+        self._cache_bytes = check_integer("cache_bytes", cache_bytes, 1)
+        self._source = _Source(X, rows, self._cache_bytes)
+        self._start(np.arange(self.n_examples))
+
+    def _start(self, rows: NDArray[np.int64]) -> None:
+        """A reader's own state: nothing is kept, nothing was computed."""
+        self._rows = rows
+        self._raw: Any = None
+        most = self._cache_bytes * 3 // 4 // self.n_examples // GROUP * GROUP
+        n_columns = min(max(most, GROUP), -(-self.n_features // GROUP) * GROUP)
+        n_cuts = max(self._cache_bytes // 4 // (4 * MAX_CUTS), _LEAST_CUTS)
+        self._columns = SlotCache(self.n_features, n_columns, self.n_examples, np.uint8)
+        self._cuts = SlotCache(self.n_features, n_cuts, MAX_CUTS, np.float32)
+        self.n_bins = np.zeros(self.n_features, np.int16)
+        self._space = np.empty(0, np.uint8)
+        self._sample: tuple[NDArray[Any], Any] | None = None
+        self.values_computed = 0
+
+    def reader(self, rows: NDArray[np.int64] | None = None) -> Self:
+        """A bank on the same data with a cache, work space and counter of its own.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (T,), optional
+            Examples that whole columns are computed for, all by default; `view` is for these only.
+        """
+        other = copy.copy(self)
+        every = np.arange(self.n_examples)
+        other._start(every if rows is None else np.unique(check_rows(rows, self.n_examples)))
+        return other
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of bins and cuts that this reader keeps at the moment, work space included."""
+        kept = self._columns.nbytes + self._cuts.nbytes + self._space.nbytes
+        return kept + self.n_bins.nbytes + self.first.nbytes
+
+    def most_features(self, n_rows: int | None) -> int:
+        """How many features `view` can take at once."""
+        most = self._columns.n_rows if n_rows is None else _VIEW_BYTES // max(n_rows, 1)
+        return max(min(most, self._cuts.n_rows) // GROUP * GROUP, GROUP)
+
+    def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
+        """Bins of some features: whole columns from the cache, or a block for a sample.
+
+        Only what is not in the cache is computed. Of a sample, only the features and examples that
+        are asked for, and they are not kept.
+
+        Parameters
+        ----------
+        features : ndarray of int64, shape (Q,)
+            At most `most_features` of them.
+        rows : ndarray of int, shape (T,), optional
+            Some of the reader's rows; None: all of them.
+        """
+        wanted, inverse = np.unique(features, return_inverse=True)
+        if wanted.size > self.most_features(None if rows is None else rows.size):
+            raise SettingError(
+                f"at most {self.most_features(None if rows is None else rows.size)} features can "
+                f"be viewed at once, got {wanted.size}; view them in parts, or raise cache_bytes"
+            )
+        if rows is None:
+            at = self._whole_columns(wanted)
+            return View(self._columns.rows, at[inverse], False)
+        kept = self._columns.find(wanted)
+        order = np.argsort(kept >= 0, kind="stable")  # those to be computed first
+        n_new = int(np.count_nonzero(kept < 0))
+        out = self._work_space(wanted.size, rows.size)
+        self._compute(wanted[order[:n_new]], self._examples(rows), rows, out[:n_new])
+        out[n_new:] = self._columns.rows[kept[order[n_new:], None], rows]
+        at = np.empty(wanted.size, np.int64)
+        at[order] = np.arange(wanted.size)
+        return View(out, at[inverse], True)
+
+    def column(self, feature: int) -> NDArray[np.uint8]:
+        """Bins of a feature: uint8 (N,), valid in the reader's rows; a copy."""
+        return super().column(feature).copy()
+
+    def take(self, features: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.uint8]:
+        """Bins of some features of any examples, computed anew: uint8 (Q, T)."""
+        wanted, inverse = np.unique(features, return_inverse=True)
+        out = np.empty((wanted.size, rows.size), np.uint8)
+        X, most = _select(self._source.X, rows), self._cuts.n_rows
+        for start in range(0, wanted.size, most):
+            part = slice(start, start + most)
+            self._compute(wanted[part], X, rows, out[part])
+        taken: NDArray[np.uint8] = out[inverse]
+        return taken
+
+    def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Cuts of some features: float32 (Q, 254)."""
+        cuts = np.empty((features.size, MAX_CUTS), np.float32)
+        for start in range(0, features.size, self._cuts.n_rows):
+            part = slice(start, start + self._cuts.n_rows)
+            wanted, inverse = np.unique(features[part], return_inverse=True)
+            at = self._find_cuts(wanted)[inverse]
+            cuts[part] = self._cuts.rows[at]
+        return cuts
+
+    def _find_cuts(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of the cache of cuts, found where they are not there; features ascending."""
+        at = self._cuts.find(features)
+        new = np.flatnonzero(at < 0)
+        for family, local, part in self._blocks(features[new], self._source.reference_rows.size):
+            values = partial(self._reference_values, family, local)
+            cuts, self.n_bins[features[new[part]]] = cut_features(family, local, values)
+            at[new[part]] = claimed = self._cuts.claim(features[new[part]])
+            self._cuts.rows[claimed] = cuts
+        return at
+
+    def _reference_values(
+        self, family: Family, local: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], None]:
+        source = self._source
+        columns = compute_columns(family, source.reference, local, source.reference_rows)
+        self.values_computed += columns.size
+        return columns, None
+
+    def _whole_columns(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of the cache of columns, computed where they are not there; features ascending."""
+        at = self._columns.find(features)
+        new = np.flatnonzero(at < 0)
+        step = max(_BLOCK_BYTES // max(self._rows.size, 1), 1)
+        for start in range(0, new.size, step):
+            part = new[start : start + step]
+            bins = np.empty((part.size, self._rows.size), np.uint8)
+            for rows, X in self._raw_rows():
+                self._compute(features[part], X, self._rows[rows], bins[:, rows])
+            at[part] = claimed = self._columns.claim(features[part])
+            place = _as_slice(self._rows)
+            self._columns.rows[(claimed, place) if place else np.ix_(claimed, self._rows)] = bins
+        return at
+
+    def _raw_rows(self) -> Iterator[tuple[slice, Any]]:
+        """The reader's raw examples with their places: all at once if they may be copied."""
+        if self._source.too_large:
+            yield from self._source.blocks(self._rows)
+        else:
+            if self._raw is None:
+                self._raw = self._source.copy(self._rows)
+            yield slice(None), self._raw
+
+    def _compute(
+        self,
+        features: NDArray[np.int64],
+        X: Any,
+        rows: NDArray[Any],
+        out: NDArray[np.uint8],
+    ) -> None:
+        """Write the bins of different features, ascending, for examples X, the given rows."""
+        cuts = self._find_cuts(features)
+        for family, local, part in self._blocks(features, rows.size):
+            columns = compute_columns(family, X, local, rows)
+            found, n_bins = self._cuts.rows[cuts[part]], self.n_bins[features[part]]
+            if out.flags.c_contiguous:
+                assign_bins(columns, found, n_bins, out=out[part])
+            else:
+                out[part] = assign_bins(columns, found, n_bins)
+            self.values_computed += columns.size
+
+    def _blocks(
+        self, features: NDArray[np.int64], n_rows: int
+    ) -> Iterator[tuple[Family, NDArray[np.int64], slice]]:
+        """Ascending features by family, in blocks: the family, local indices, positions."""
+        size = max(_BLOCK_BYTES // (4 * max(n_rows, 1)), 1)
+        ends = np.searchsorted(features, self.first)
+        for number, family in enumerate(self.families):
+            for start in range(ends[number], ends[number + 1], size):
+                part = slice(start, min(start + size, int(ends[number + 1])))
+                yield family, features[part] - self.first[number], part
+
+    def _examples(self, rows: NDArray[Any]) -> Any:
+        """Raw examples of a sample as families read them fastest.
+
+        Those of the last sample are kept: each family reads them, in each search of it.
+        """
+        if self._sample is None or self._sample[0] is not rows:
+            self._sample = (rows, turned_rows(self._source.X, rows, self._cache_bytes))
+        return self._sample[1]
+
+    def _work_space(self, n_features: int, n_rows: int) -> NDArray[np.uint8]:
+        size = n_features * n_rows
+        if self._space.size < size:
+            self._space = np.empty(size, np.uint8)
+        return self._space[:size].reshape(n_features, n_rows)
+
+
+class _Source:
+    """The raw data and its copies, shared by all readers of a bank."""
+
+    def __init__(self, X: Any, reference: NDArray[np.int64], copy_bytes: int) -> None:
+        self.X = X.tocsr() if hasattr(X, "tocsr") else X  # rows of a sparse matrix are taken
+        self.reference_rows = reference
+        self.reference = turned(_select(self.X, reference), copy_bytes)
+        self.too_large = isinstance(X, np.ndarray) and X.nbytes > copy_bytes
+        self._copy_bytes = copy_bytes
+        self._lock = threading.Lock()
+        self._copy: tuple[NDArray[np.int64], Any] | None = None
+
+    def copy(self, rows: NDArray[np.int64]) -> Any:
+        """Raw examples as families read them fastest; the last copy is kept for other readers."""
+        with self._lock:
+            if self._copy is None or not np.array_equal(self._copy[0], rows):
+                part = _select(self.X, rows)
+                if hasattr(part, "tocsc"):
+                    part = part.tocsc()
+                self._copy = (rows, turned(part, self._copy_bytes))
+            return self._copy[1]
+
+    def blocks(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, Any]]:
+        """Raw examples in blocks, for data too large to be copied, with their places in `rows`."""
+        step = max(_BLOCK_BYTES * self.X.shape[0] // self.X.nbytes, 1)
+        for start in range(0, rows.size, step):
+            part = slice(start, start + step)
+            yield part, _select(self.X, rows[part])
+
+
+def _select(X: Any, rows: NDArray[Any]) -> Any:
+    """Some rows of X, copied only if they are not a slice of it."""
+    place = _as_slice(rows)
+    return X[rows] if place is None else X[place]
+
+
+def _as_slice(rows: NDArray[Any]) -> slice | None:
+    """Row numbers as a slice if they rise by one."""
+    if rows.size and rows[-1] - rows[0] == rows.size - 1 and bool((np.diff(rows) == 1).all()):
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return None

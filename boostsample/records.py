@@ -1,0 +1,173 @@
+"""Records that strategies, learners and the loop exchange: stumps, samples, outcomes, terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample.errors import SettingError
+
+__all__ = ["FamilyInfo", "Outcome", "Pool", "Sample", "Stump", "Stumps", "Term"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stump:
+    """One stump: phi(x) = +1 where the bin of `feature` is at least `threshold`, else -1.
+
+    Attributes
+    ----------
+    feature : int
+        Global index of the feature.
+    threshold : int
+        Bin index, 1 or more; 1 is the threshold -inf.
+    votes : ndarray of int8, shape (K,)
+        Vote vector estimated on the sample, +1 or -1 a label.
+    edge : float
+        Edge estimated on the sample (H of [DF11]).
+    """
+
+    feature: int
+    threshold: int
+    votes: NDArray[np.int8]
+    edge: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stumps:
+    """The best stump of each searched feature, rows in the order asked.
+
+    Attributes
+    ----------
+    feature : ndarray of int64, shape (Q,)
+    threshold : ndarray of int64, shape (Q,)
+        Bin indices.
+    votes : ndarray of int8, shape (Q, K)
+    edge : ndarray of float64, shape (Q,)
+        Estimated edges H; between 0 and 1.
+    """
+
+    feature: NDArray[np.int64]
+    threshold: NDArray[np.int64]
+    votes: NDArray[np.int8]
+    edge: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return int(self.feature.size)
+
+    def __getitem__(self, rows: ArrayLike | slice) -> Stumps:
+        """The given rows: indices, a mask or a slice."""
+        at = rows if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
+        return Stumps(self.feature[at], self.threshold[at], self.votes[at], self.edge[at])
+
+    def best(self) -> Stump:
+        """The stump with the largest edge; the first one of a tie."""
+        if len(self) == 0:
+            raise SettingError("best() needs at least 1 stump, got 0; search at least one feature")
+        row = int(self.edge.argmax())
+        return Stump(
+            int(self.feature[row]),
+            int(self.threshold[row]),
+            self.votes[row],
+            float(self.edge[row]),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """A draw of examples, a handle for `Step.search` and `Step.edges`; it ends with its step.
+
+    Attributes
+    ----------
+    size : int
+        Examples T that a search on it pays for a feature.
+    scheme : str
+        How it was drawn: a name of `boostsample.loop.sampling.SCHEMES`.
+    exact : bool
+        Whether it stands for all N examples with their exact weights (T >= N).
+    """
+
+    size: int
+    scheme: str
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyInfo:
+    """A family as a strategy sees it: features `first` to `first + size - 1`."""
+
+    name: str
+    size: int
+    first: int
+
+    def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw distinct members uniformly: int64 (min(n, size),) global indices; free of looks."""
+        if n < 0:
+            raise SettingError(f"n must be 0 or more, got {n}; ask for at least no feature")
+        if n >= self.size:
+            return np.arange(self.first, self.first + self.size, dtype=np.int64)
+        chosen = rng.choice(self.size, size=n, replace=False, shuffle=False)
+        return np.asarray(chosen, dtype=np.int64) + self.first
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What there is to look at: families, number of features F and of examples N."""
+
+    families: Sequence[FamilyInfo]
+    n_features: int
+    n_examples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one search, told to `Strategy.learn` after the loop has finished the stump.
+
+    Attributes
+    ----------
+    round, search : int
+        Which search: rounds count from 1, searches in a round from 0.
+    feature, family : int
+        The chosen feature and the index of its family in `step.families`.
+    edge_estimated : float
+        Edge on the sample, H.
+    edge : float
+        Edge on all N examples, G.
+    alpha : float
+        Coefficient that the stump was given.
+    cost : int
+        Looks spent in the search, modelling included.
+    """
+
+    round: int
+    search: int
+    feature: int
+    family: int
+    edge_estimated: float
+    edge: float
+    alpha: float
+    cost: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """One stump of the model, finished on all N examples.
+
+    Attributes
+    ----------
+    feature : int
+    threshold : int
+        Bin index.
+    value : float
+        Raw threshold: phi(x) = +1 if x >= value else -1.
+    votes : ndarray of int8, shape (K,)
+    alpha : float
+    """
+
+    feature: int
+    threshold: int
+    value: float
+    votes: NDArray[np.int8]
+    alpha: float

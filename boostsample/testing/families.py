@@ -1,0 +1,345 @@
+"""What any feature family must do: one small check for each promise of `boostsample.family.Family`.
+
+Each check takes a family and a few examples that it fits, and raises an AssertionError that tells
+which promise is broken and where. They need no test framework:
+
+    for check in FAMILY_CHECKS:
+        check(family, X)
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample.errors import DataError, SettingError
+from boostsample.family import Family, pixel_major
+from boostsample.testing.family_runs import (
+    compute,
+    examples_of,
+    extremes,
+    fail,
+    is_name,
+    is_numeric,
+    others_like,
+    refuses,
+    require,
+    same,
+    same_in_other_types,
+    spread,
+    twin_of,
+    unfit,
+)
+
+__all__ = [
+    "FAMILY_CHECKS",
+    "check_family",
+    "check_family_deterministic",
+    "check_family_dtypes",
+    "check_family_errors",
+    "check_family_examples",
+    "check_family_features",
+    "check_family_finite",
+    "check_family_input",
+    "check_family_layouts",
+    "check_family_names",
+    "check_family_pickling",
+    "check_family_range",
+    "check_family_result",
+    "check_family_settings",
+    "check_family_sizes",
+    "check_family_threads",
+]
+
+
+def check_family(family: Family, X: ArrayLike) -> None:
+    """Run all checks.
+
+    Parameters
+    ----------
+    family : Family
+    X : array, shape (n, ...), or sequence of n documents, n >= 3
+        Examples that the family fits; varied ones find more faults. Checks that need numbers, or
+        documents, pass over what is neither.
+
+    Raises
+    ------
+    AssertionError
+        The first promise that the family breaks.
+    """
+    for check in FAMILY_CHECKS:
+        check(family, X)
+
+
+def check_family_names(family: Family, X: ArrayLike) -> None:
+    """Name, number of features and feature names: there, and different for different features."""
+    require(is_name(family.name), family, f"its name must be text, is {family.name!r}")
+    require(
+        type(family.n_features) is int and family.n_features >= 1,
+        family,
+        f"n_features must be an int of at least 1, is {family.n_features!r}",
+    )
+    seen: dict[str, int] = {}
+    for feature in spread(family).tolist():
+        name = family.feature_name(feature)
+        require(is_name(name), family, f"feature {feature} has no name, but {name!r}")
+        other = seen.setdefault(name, feature)
+        require(other == feature, family, f"features {other} and {feature} are both {name!r}")
+    require(
+        family.feature_name(np.int64(0)) == family.feature_name(0),
+        family,
+        "feature_name must take NumPy's integers",
+    )
+
+
+def check_family_settings(family: Family, X: ArrayLike) -> None:
+    """settings() survive JSON and make an equal family; repr names the class."""
+    twin = twin_of(family)
+    require(
+        twin == family and hash(twin) == hash(family),
+        family,
+        f"a family made from its settings {family.settings()} is not equal to it",
+    )
+    require(family != object(), family, "it equals an object that is no family")
+    require(
+        type(family).__name__ in repr(family), family, f"repr does not name the class: {family!r}"
+    )
+
+
+def check_family_result(family: Family, X: ArrayLike) -> None:
+    """The values are a float32 array (n, q) of their own memory, which no later call changes."""
+    examples, features = examples_of(X), spread(family)
+    values = compute(family, examples, features)
+    require(not np.shares_memory(values, examples), family, "the values share their memory with X")
+    before = values.copy()
+    family.compute(examples[::-1], features)
+    same(family, values, before, features, "a later call has changed the values of an earlier one")
+
+
+def check_family_features(family: Family, X: ArrayLike) -> None:
+    """Any features, in any order, with repeats or none: the same entries as those of the whole."""
+    examples, features = examples_of(X), spread(family)
+    whole = compute(family, examples, features)
+    rng = np.random.default_rng(0)
+    n = len(features)
+    choices = {
+        "features in reverse order": np.arange(n)[::-1],
+        "repeated features": np.array([n - 1, 0, 0, n - 1, n // 2, 0]),
+        "half of the features": rng.permutation(n)[: (n + 1) // 2],
+        "features drawn with replacement": rng.integers(0, n, n),
+        "no features": np.empty(0, np.intp),
+    }
+    for feature in rng.integers(0, n, 5):
+        choices[f"feature {features[feature]} alone"] = np.array([feature])
+    for what, choice in choices.items():
+        values = compute(family, examples, features[choice])
+        same(family, values, whole[:, choice], features[choice], what)
+    same(
+        family,
+        compute(family, examples, features[::-1].tolist()),
+        whole[:, ::-1],
+        features[::-1],
+        "features given as a list",
+    )
+
+
+def check_family_examples(family: Family, X: ArrayLike) -> None:
+    """An example's values depend on that example alone, not on others seen beside or before it."""
+    examples, features = examples_of(X), spread(family)
+    whole = compute(family, examples, features)
+    rng = np.random.default_rng(1)
+    rows = rng.permutation(len(examples))[: (len(examples) + 1) // 2]
+    part = compute(family, examples[rows], features)
+    same(family, part, whole[rows], features, "half of the examples", rows)
+    strange = others_like(examples)
+    new = compute(twin_of(family), strange, features)
+    same(family, compute(family, strange, features), new, features, "examples not seen before")
+    same(family, compute(family, examples, features), whole, features, "the same examples again")
+    kind = strange.dtype  # float32 where X is numbers
+    both = compute(family, np.concatenate([strange, examples.astype(kind)]), features)
+    same(family, both[: len(new)], new, features, "examples together with others")
+    same(family, both[len(new) :], whole, features, "examples together with others")
+
+
+def check_family_sizes(family: Family, X: ArrayLike) -> None:
+    """One example, none, and more of them than fit into one block of work."""
+    examples, features = examples_of(X), spread(family)
+    whole = compute(family, examples, features)
+    for rows in (slice(0, 1), slice(0, 0), slice(len(examples) - 1, None)):
+        values = compute(family, examples[rows], features)
+        same(family, values, whole[rows], features, f"{len(values)} examples")
+    few = features[: max(1, len(features) // 100)]
+    many = np.arange(5000) % len(examples)
+    values = compute(family, examples[many], few)
+    same(family, values, whole[many][:, : len(few)], few, f"{len(many)} examples")
+
+
+def check_family_dtypes(family: Family, X: ArrayLike) -> None:
+    """Equal numbers give equal values, whether held as bytes, integers, float32 or float64.
+
+    Equal documents do so whether they are objects of an array, of a list, or of fixed width. Of
+    other kinds of examples nothing is asked.
+    """
+    features = spread(family)
+    examples, variants = same_in_other_types(examples_of(X))
+    want = compute(family, examples, features)
+    for what, array in variants.items():
+        same(family, compute(family, array, features), want, features, what)
+
+
+def check_family_layouts(family: Family, X: ArrayLike) -> None:
+    """Any memory order of X: Fortran order, strided, backwards, pixel-major."""
+    examples, features = examples_of(X), spread(family)
+    whole = compute(family, examples, features)
+    layouts = {
+        "in Fortran order": np.asfortranarray(examples),
+        "with gaps between examples": np.repeat(examples, 2, axis=0)[::2],
+        "with gaps between values": np.repeat(examples, 2, axis=-1)[..., ::2],
+        "stored backwards": examples[::-1].copy()[::-1],
+        "in pixel-major order": pixel_major(examples),
+    }
+    for what, array in layouts.items():
+        same(family, compute(family, array, features), whole, features, f"X {what}")
+
+
+def check_family_input(family: Family, X: ArrayLike) -> None:
+    """Neither X nor the list of features is modified; both may be read-only."""
+    examples, features = examples_of(X).copy(), spread(family)
+    before_X, before_features = examples.copy(), features.copy()
+    whole = compute(family, examples, features)
+    numbers = is_numeric(examples)  # the only ones that can be NaN
+    unchanged = np.array_equal(examples, before_X, equal_nan=numbers)
+    require(unchanged, family, "X was modified")
+    require(np.array_equal(features, before_features), family, "the features were modified")
+    examples.flags.writeable = features.flags.writeable = False
+    same(family, compute(family, examples, features), whole, features, "read-only X")
+
+
+def check_family_finite(family: Family, X: ArrayLike) -> None:
+    """Finite examples give finite values: also constant, huge and tiny ones, or empty documents."""
+    features = spread(family)
+    for what, array in extremes(examples_of(X)).items():
+        values = compute(family, array, features)
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            row, column = bad[0]
+            fail(family, f"{what}: {values[row, column]} for feature {features[column]}")
+
+
+def check_family_range(family: Family, X: ArrayLike) -> None:
+    """value_range() gives nothing, or finite ends for each feature, which follow from it alone."""
+    features = spread(family)
+    declared = family.value_range(features)
+    if declared is None:
+        return
+    low, high = (np.asarray(end, np.float64) for end in declared)
+    shapes = f"{low.shape} and {high.shape}"
+    require(
+        low.shape == high.shape == features.shape,
+        family,
+        f"value_range must give two ends for each of {len(features)} features, got {shapes}",
+    )
+    limit = float(np.finfo(np.float32).max)
+    bad = ~((-limit <= low) & (low <= high) & (high <= limit))
+    at = int(bad.argmax())
+    require(
+        not bad.any(),
+        family,
+        f"value_range of feature {features[at]} must rise and be finite as float32, is "
+        f"{low[at]} to {high[at]}",
+    )
+    order = np.random.default_rng(3).permutation(len(features))
+    again = family.value_range(features[order])
+    require(
+        again is not None
+        and np.array_equal(again[0], low[order])
+        and np.array_equal(again[1], high[order]),
+        family,
+        "value_range of a feature must not depend on the other features asked for",
+    )
+
+
+def check_family_deterministic(family: Family, X: ArrayLike) -> None:
+    """Two families of the same settings have the same features, names and bits."""
+    twin, examples, features = twin_of(family), examples_of(X), spread(family)
+    require(
+        twin.n_features == family.n_features,
+        family,
+        f"a twin of the same settings has {twin.n_features} features, not {family.n_features}",
+    )
+    whole = compute(family, examples, features)
+    same(family, compute(family, examples, features), whole, features, "a second call")
+    same(family, compute(twin, examples, features), whole, features, "a twin of equal settings")
+    for feature in features.tolist():
+        name, other = family.feature_name(feature), twin.feature_name(feature)
+        require(name == other, family, f"a twin calls feature {feature} {other!r}, not {name!r}")
+
+
+def check_family_pickling(family: Family, X: ArrayLike) -> None:
+    """Survives pickling, as worker processes need it: equal, and with the same bits."""
+    examples, features = examples_of(X), spread(family)
+    try:
+        twin = pickle.loads(pickle.dumps(family))
+    except Exception as error:
+        raise AssertionError(f"family {family.name!r} cannot be pickled: {error}") from error
+    require(twin == family, family, "it is not equal to itself after pickling")
+    whole = compute(family, examples, features)
+    same(family, compute(twin, examples, features), whole, features, "after pickling")
+
+
+def check_family_threads(family: Family, X: ArrayLike) -> None:
+    """Several threads may run compute at once."""
+    examples, features = examples_of(X), spread(family)
+    whole = compute(family, examples, features)
+    n_threads = 4
+    start = Barrier(n_threads)
+    rng = np.random.default_rng(2)
+    choices = [rng.permutation(len(features)) for _ in range(n_threads)]
+
+    def work(choice: NDArray[np.intp]) -> list[NDArray[np.float32]]:
+        start.wait()
+        return [compute(family, examples, features[choice]) for _ in range(3)]
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        for choice, results in zip(choices, pool.map(work, choices), strict=True):
+            for values in results:
+                same(family, values, whole[:, choice], features[choice], "in several threads")
+
+
+def check_family_errors(family: Family, X: ArrayLike) -> None:
+    """Features that it has not are a SettingError, other data a DataError; both name the family."""
+    examples = examples_of(X)
+    n = family.n_features
+    for features in ([n], [-1], [0, n], [0.0], [[0]], 0, [True], ["0"], None):
+        what = f"features {features!r}"
+        refuses(family, SettingError, what, family.compute, examples, features)
+    for feature in (n, -1, 0.0, True, "0", None):
+        what = f"the name of feature {feature!r}"
+        refuses(family, SettingError, what, family.feature_name, feature)
+    for what, array in unfit(examples).items():
+        refuses(family, DataError, what, family.compute, array, [0])
+
+
+FAMILY_CHECKS: tuple[Callable[[Family, ArrayLike], None], ...] = (
+    check_family_names,
+    check_family_settings,
+    check_family_result,
+    check_family_features,
+    check_family_examples,
+    check_family_sizes,
+    check_family_dtypes,
+    check_family_layouts,
+    check_family_input,
+    check_family_finite,
+    check_family_range,
+    check_family_deterministic,
+    check_family_pickling,
+    check_family_threads,
+    check_family_errors,
+)
+"""All checks, in the order in which `check_family` runs them."""

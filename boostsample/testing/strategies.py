@@ -1,0 +1,342 @@
+"""What any strategy must do: one small check for each rule."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from boostsample.errors import SettingError
+from boostsample.step import Step
+from boostsample.strategy import Sample
+from boostsample.testing.strategy_runs import (
+    ROUNDS,
+    Make,
+    live,
+    name_of,
+    noisy_problem,
+    plain,
+    refused_at_the_start,
+    require,
+    resumed,
+    run_on,
+    verify,
+)
+
+__all__ = [
+    "STRATEGY_CHECKS",
+    "Make",
+    "check_strategy",
+    "check_strategy_beyond_the_plan",
+    "check_strategy_budgets",
+    "check_strategy_constant_features",
+    "check_strategy_edge_of_one",
+    "check_strategy_example_weights",
+    "check_strategy_few_examples",
+    "check_strategy_global_random_state",
+    "check_strategy_instance_untouched",
+    "check_strategy_keeps_nothing",
+    "check_strategy_many_labels",
+    "check_strategy_missing_values",
+    "check_strategy_multi_label",
+    "check_strategy_one_family",
+    "check_strategy_one_feature",
+    "check_strategy_pickling",
+    "check_strategy_resume",
+    "check_strategy_rows",
+    "check_strategy_same_seed",
+    "check_strategy_settings",
+    "check_strategy_spending",
+    "check_strategy_state",
+    "check_strategy_two_classes",
+]
+
+
+def check_strategy(make: Make) -> None:
+    """Run all checks.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the strategy, with the same settings at each call.
+
+    Raises
+    ------
+    AssertionError
+        The first rule that the strategy breaks.
+    """
+    for check in STRATEGY_CHECKS:
+        check(make)
+
+
+def check_strategy_spending(make: Make) -> None:
+    """Each search spends at most the budget and more than nothing; rows keep to definitions."""
+    for weights in ("uniform", "balanced"):
+        verify(make, replace(noisy_problem(), weights=weights))
+
+
+def check_strategy_budgets(make: Make) -> None:
+    """A budget, however small, works or is refused at the start by a SettingError that names it.
+
+    From F * N looks on every budget works.
+    """
+    problem = noisy_problem(n=40)
+    n, n_features = problem.X.shape
+    for budget in (1, 2, 3, 7, 12, 60, n, 10 * n, n_features * n, 7 * n_features * n):
+        try:
+            verify(make, problem, budget)
+        except SettingError as error:
+            name, text = type(make()).__name__, str(error)
+            require(
+                budget < n_features * n, name, f"refuses a budget of {budget} = all looks: {text}"
+            )
+            require(
+                "budget" in text and (str(budget) in text or f"{budget:,}" in text),
+                name,
+                f"refuses a budget of {budget} by a message that does not name it: {text}",
+            )
+            refused_at_the_start(make, problem, budget)
+
+
+def check_strategy_same_seed(make: Make) -> None:
+    """The same seed makes the same stumps, to the bit."""
+    for seed in (0, 1):
+        first, second = (run_on(make, noisy_problem(), seed=seed).stumps() for _ in range(2))
+        require(first == second, name_of(make), f"seed {seed} made two different models")
+
+
+def check_strategy_global_random_state(make: Make) -> None:
+    """Neither reads nor moves the global random states of numpy and of `random`."""
+    # It is the old global state that must be left alone: hence the three exceptions below.
+    old = random.getstate(), np.random.get_state()  # noqa: NPY002  # the state under test
+    try:
+        found = []
+        for seed in (1, 2):
+            random.seed(seed)
+            np.random.seed(seed)  # noqa: NPY002  # the state under test
+            before = _global_state()
+            found.append(run_on(make, noisy_problem()).stumps())
+            require(_global_state() == before, name_of(make), "drew from a global random state")
+        require(found[0] == found[1], name_of(make), "depends on a global random state")
+    finally:
+        random.setstate(old[0])
+        np.random.set_state(old[1])  # noqa: NPY002  # the state under test
+
+
+def check_strategy_resume(make: Make) -> None:
+    """state() and restore() between any two rounds go on to identical bits."""
+    problem = noisy_problem()
+    straight = run_on(make, problem).stumps()
+    for at in range(ROUNDS):
+        require(
+            resumed(make, problem, at, pickled=False) == straight,
+            name_of(make),
+            f"resumed after round {at} it chose other stumps than straight through",
+        )
+
+
+def check_strategy_pickling(make: Make) -> None:
+    """Survives pickling before, in the middle of and after a run."""
+    problem = noisy_problem()
+    straight = run_on(make, problem).stumps()
+    for at in (0, ROUNDS // 2, ROUNDS - 1):
+        require(
+            resumed(make, problem, at, pickled=True) == straight,
+            name_of(make),
+            f"pickled after round {at} it chose other stumps than straight through",
+        )
+
+
+def check_strategy_state(make: Make) -> None:
+    """What is learned lives in attributes that end in `_`: arrays, scalars, strings, lists, dicts.
+
+    Settings and other attributes do not change in a run.
+    """
+    name = name_of(make)
+    before = vars(make())
+    strategy = run_on(make, noisy_problem()).booster.strategy
+    for attribute, value in vars(strategy).items():
+        if attribute.endswith("_"):
+            plain(value, name, attribute)
+        else:
+            require(attribute in before, name, f"learned {attribute!r}, which must end in '_'")
+            same = pickle.dumps(value) == pickle.dumps(before[attribute])
+            require(same, name, f"changed its setting {attribute!r} to {value!r}")
+
+
+def check_strategy_instance_untouched(make: Make) -> None:
+    """One object may serve several runs: a booster leaves it as it was and starts it anew."""
+    strategy = make()
+    before = pickle.dumps(strategy)
+    first = run_on(lambda: strategy, noisy_problem())
+    require(pickle.dumps(strategy) == before, name_of(make), "changed the instance that was given")
+    again = run_on(lambda: first.booster.strategy, noisy_problem())
+    require(again.stumps() == first.stumps(), name_of(make), "start() must forget an earlier run")
+
+
+def check_strategy_keeps_nothing(make: Make) -> None:
+    """Keeps no step and no sample beyond `choose`."""
+    before = live(Step, Sample)
+    run = run_on(make, noisy_problem())
+    for thing in live(Step, Sample):
+        known = any(thing is other for other in before)
+        require(
+            known, name_of(make), f"keeps a {type(thing).__name__} after {len(run.rounds)} rounds"
+        )
+
+
+def check_strategy_settings(make: Make) -> None:
+    """scikit-learn's rules: `__init__` stores its arguments as they are; clone, params and repr."""
+    strategy = make()
+    kind, name = type(strategy), type(strategy).__name__
+    parameters = list(inspect.signature(kind).parameters)
+    marks = {parameter: object() for parameter in parameters}
+    stored = vars(kind(**marks))
+    require(
+        set(stored) == set(parameters) and all(stored[p] is marks[p] for p in parameters),
+        name,
+        f"__init__ must only store its arguments under their names; it made {sorted(stored)}",
+    )
+    require(set(strategy.get_params(deep=False)) == set(parameters), name, "get_params differs")
+    twin = clone(strategy)
+    require(twin.get_params() == strategy.get_params(), name, "clone has other settings")
+    require(
+        run_on(lambda: twin, noisy_problem()).stumps() == run_on(make, noisy_problem()).stumps(),
+        name,
+        "clone chooses other stumps",
+    )
+    copied = make().set_params(**strategy.get_params())
+    require(copied.get_params() == strategy.get_params(), name, "set_params lost a setting")
+    require(repr(strategy).startswith(f"{name}("), name, f"repr is {strategy!r}")
+
+
+def check_strategy_one_family(make: Make) -> None:
+    """Works where all features are in one family, or each one in its own."""
+    verify(make, replace(noisy_problem(), sizes=(12,)))
+    verify(make, replace(noisy_problem(), sizes=(1,) * 12))
+
+
+def check_strategy_one_feature(make: Make) -> None:
+    """Works with a single feature."""
+    verify(make, noisy_problem(sizes=(1,)))
+
+
+def check_strategy_two_classes(make: Make) -> None:
+    """Works with two classes, K = 1."""
+    verify(make, noisy_problem(n_labels=1))
+
+
+def check_strategy_multi_label(make: Make) -> None:
+    """Works with multi-label targets, rows without any or with every label included."""
+    rng = np.random.default_rng(3)
+    problem = noisy_problem(n_labels=4)
+    Y = np.where(rng.random(problem.Y.shape) < 0.4, 1, -1).astype(np.int8)
+    Y[0], Y[1] = -1, 1
+    for weights in ("uniform", "balanced"):
+        verify(make, replace(problem, Y=Y, weights=weights))
+
+
+def check_strategy_many_labels(make: Make) -> None:
+    """Works with more labels than a vector of the kernels holds."""
+    for n_labels in (17, 26):
+        verify(make, noisy_problem(n=120, n_labels=n_labels))
+
+
+def check_strategy_constant_features(make: Make) -> None:
+    """Goes on, with alpha 0, where no feature tells anything and every edge is 0."""
+    problem = noisy_problem(n=60, n_labels=1)
+    Y = np.where(np.arange(60) % 2, 1, -1).astype(np.int8)[:, None]
+    run = verify(make, replace(problem, X=np.ones_like(problem.X), Y=Y, weights="uniform"))
+    require(len(run.rounds) == ROUNDS, name_of(make), f"ended after {len(run.rounds)} rounds")
+    mixed = problem.X.copy()
+    mixed[:, ::2] = 7
+    verify(make, replace(problem, X=mixed))
+
+
+def check_strategy_missing_values(make: Make) -> None:
+    """Works with missing values, a feature without any value included."""
+    rng = np.random.default_rng(4)
+    problem = noisy_problem()
+    X = problem.X.copy()
+    X[rng.random(X.shape) < 0.3] = np.nan
+    X[:, 2] = np.nan
+    verify(make, replace(problem, X=X))
+
+
+def check_strategy_rows(make: Make) -> None:
+    """Works on some rows of a bank, in any order."""
+    problem = noisy_problem(n=150)
+    rows = np.random.default_rng(5).permutation(150)[:90]
+    verify(make, replace(problem, rows=rows, Y=problem.Y[rows]))
+
+
+def check_strategy_example_weights(make: Make) -> None:
+    """Works with the user's weights: zeros, and one example heavier than all others."""
+    problem = noisy_problem()
+    weight = np.random.default_rng(6).integers(0, 4, len(problem.X)).astype(np.float64)
+    verify(make, replace(problem, example_weight=weight))
+    weight[7] = 1e4
+    verify(make, replace(problem, example_weight=weight))
+
+
+def check_strategy_few_examples(make: Make) -> None:
+    """Works with 2, 3, 5 and 17 examples."""
+    for n in (2, 3, 5, 17):
+        problem = noisy_problem(n=n, n_labels=1)
+        Y = np.where(np.arange(n) % 2, 1, -1).astype(np.int8)[:, None]
+        verify(make, replace(problem, Y=Y))
+
+
+def check_strategy_edge_of_one(make: Make) -> None:
+    """A perfect stump ends the training, and the row says why."""
+    problem = noisy_problem(n_labels=1)
+    X = np.repeat(problem.Y.astype(np.float32), 12, axis=1)
+    run = verify(make, replace(problem, X=X))
+    last = run.rounds[-1].rows[-1]
+    require(len(run.rounds) == 1 and bool(last["stopped"]), name_of(make), f"went on: {last}")
+
+
+def check_strategy_beyond_the_plan(make: Make) -> None:
+    """Goes on when more rounds are asked for than were planned."""
+    booster = run_on(make, noisy_problem()).booster
+    later = [booster.next_round().rows[-1]["round"] for _ in range(3)]
+    want = [ROUNDS + 1, ROUNDS + 2, ROUNDS + 3]
+    require(later == want, name_of(make), f"did rounds {later} after {ROUNDS} planned ones")
+
+
+STRATEGY_CHECKS: tuple[Callable[[Make], None], ...] = (
+    check_strategy_spending,
+    check_strategy_budgets,
+    check_strategy_same_seed,
+    check_strategy_global_random_state,
+    check_strategy_resume,
+    check_strategy_pickling,
+    check_strategy_state,
+    check_strategy_instance_untouched,
+    check_strategy_keeps_nothing,
+    check_strategy_settings,
+    check_strategy_one_family,
+    check_strategy_one_feature,
+    check_strategy_two_classes,
+    check_strategy_multi_label,
+    check_strategy_many_labels,
+    check_strategy_constant_features,
+    check_strategy_missing_values,
+    check_strategy_rows,
+    check_strategy_example_weights,
+    check_strategy_few_examples,
+    check_strategy_edge_of_one,
+    check_strategy_beyond_the_plan,
+)
+"""All checks, in the order in which `check_strategy` runs them."""
+
+
+def _global_state() -> tuple[Any, ...]:
+    state = np.random.get_state(legacy=False)  # noqa: NPY002 - it is the one that is watched
+    return random.getstate(), state["state"]["key"].tobytes(), state["state"]["pos"]

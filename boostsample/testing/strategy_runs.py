@@ -1,0 +1,221 @@
+"""What the checks of strategies run: small problems, runs on them, and the rules of every run."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import math
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, SupportsIndex, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample.banks.bank import FeatureBank
+from boostsample.errors import SettingError
+from boostsample.family import Family
+from boostsample.learner import EDGE_GAP
+from boostsample.loop.booster import Booster, Round
+from boostsample.loop.weights import initial_weights
+from boostsample.strategy import Strategy
+
+Make: TypeAlias = Callable[[], Strategy]
+"""A function that makes the strategy to check, with the same settings at each call."""
+
+ROUNDS = 6
+
+
+class _Table(Family):
+    """Columns first, first + 1, ... of a table: families of this package would import inwards."""
+
+    def __init__(self, first: int, n_features: int) -> None:
+        self.first = first
+        self.n_features = n_features
+        self.name = f"columns from {first}"
+
+    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
+        columns = self.check_features(features) + self.first
+        return np.ascontiguousarray(np.asarray(X, np.float32)[:, columns])
+
+    def feature_name(self, feature: SupportsIndex) -> str:
+        return f"column {self.check_feature(feature) + self.first}"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something to boost on. `sizes` are those of the families; K = 1 for two classes."""
+
+    X: NDArray[np.float32]
+    Y: NDArray[np.int8]
+    sizes: tuple[int, ...]
+    rows: NDArray[np.int64] | None = None
+    example_weight: NDArray[np.float64] | None = None
+    weights: str = "balanced"
+
+
+@dataclass(frozen=True)
+class Run:
+    booster: Booster
+    bank: FeatureBank
+    rounds: list[Round]
+
+    def stumps(self) -> list[tuple[Any, ...]]:
+        """Everything that a seed must repeat."""
+        return [
+            (t.feature, t.threshold, t.value, tuple(t.votes.tolist()), t.alpha, row["edge"])
+            for one in self.rounds
+            for t, row in zip(one.terms, one.rows, strict=True)
+        ]
+
+
+def noisy_problem(
+    n: int = 90, sizes: tuple[int, ...] = (4, 3, 5), n_labels: int = 3, seed: int = 0
+) -> Problem:
+    """Noisy classes, so that no stump is perfect, on integer columns."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, max(n_labels, 2), n)
+    X = rng.integers(0, 9, (n, sum(sizes))) + codes[:, None] * (rng.random((n, sum(sizes))) < 0.4)
+    if n_labels == 1:
+        Y = np.where(codes == 1, 1, -1)[:, None]
+    else:
+        Y = np.where(np.arange(n_labels) == codes[:, None], 1, -1)
+    return Problem(X.astype(np.float32), Y.astype(np.int8), sizes)
+
+
+def bank_of(problem: Problem) -> FeatureBank:
+    firsts = np.cumsum([0, *problem.sizes[:-1]]).tolist()
+    families = [_Table(first, size) for first, size in zip(firsts, problem.sizes, strict=True)]
+    rows = np.arange(len(problem.X)) if problem.rows is None else problem.rows
+    if problem.example_weight is not None:
+        rows = rows[problem.example_weight > 0]
+    return FeatureBank.build(families, problem.X, rows)
+
+
+def booster_of(
+    make: Make, problem: Problem, bank: FeatureBank, budget: int | None, seed: int
+) -> Booster:
+    return Booster(
+        bank,
+        problem.rows,
+        problem.Y,
+        make(),
+        n_rounds=ROUNDS,
+        budget=budget,
+        weights=problem.weights,
+        rng=seed,
+        example_weight=problem.example_weight,
+    )
+
+
+def run_on(make: Make, problem: Problem, budget: int | None = None, seed: int = 0) -> Run:
+    bank = bank_of(problem)
+    booster = booster_of(make, problem, bank, budget, seed)
+    rounds = []
+    while not booster.finished:
+        rounds.append(booster.next_round())
+    return Run(booster, bank, rounds)
+
+
+def verify(make: Make, problem: Problem, budget: int | None = None) -> Run:
+    """Run, and hold every row to the definitions: spending, edge, alpha, loss."""
+    run = run_on(make, problem, budget)
+    name = type(run.booster.strategy).__name__
+    kept = np.arange(len(problem.X)) if problem.rows is None else problem.rows
+    weight = np.ones(kept.size) if problem.example_weight is None else problem.example_weight
+    kept, Y, weight = kept[weight > 0], problem.Y[weight > 0], weight[weight > 0]
+    start = initial_weights(Y, problem.weights) * weight[:, None]
+    start /= start.sum()
+    scores = np.zeros(Y.shape)
+    for one in run.rounds:
+        for term, row in zip(one.terms, one.rows, strict=True):
+            where = f"round {row['round']}"
+            spent = row["looks_search"] + row["looks_modelling"]
+            most = run.booster.budget
+            require(0 < spent <= most, name, f"{where}: spent {spent} of a budget of {most}")
+            now = start * np.exp(-Y * scores)
+            now /= now.sum()
+            phi = np.where(problem.X[kept, term.feature] >= term.value, 1.0, -1.0)
+            sums = ((now * Y) * phi[:, None]).sum(axis=0)
+            edge = float(np.abs(sums).sum())
+            close(row["edge"], edge, 1e-5, name, f"{where}: edge")
+            wrong = (np.abs(sums) > 1e-6) & (np.where(sums >= 0, 1, -1) != term.votes)
+            require(not wrong.any(), name, f"{where}: votes {term.votes} of label sums {sums}")
+            capped = min(row["edge"], 1.0 - EDGE_GAP)
+            alpha = 0.5 * math.log((1.0 + capped) / (1.0 - capped))
+            close(term.alpha, alpha, 1e-9 * max(1.0, alpha), name, f"{where}: alpha")
+            scores += term.alpha * phi[:, None] * term.votes
+            loss = math.log10(float((start * np.exp(-Y * scores)).sum()))
+            if row["edge"] <= 1.0 - EDGE_GAP:
+                close(row["log10_loss"], loss, 1e-5, name, f"{where}: log10 of the loss")
+            require(0 <= row["edge_estimated"] <= 1, name, f"{where}: H {row['edge_estimated']}")
+    return run
+
+
+def live(*kinds: type) -> list[Any]:
+    """The objects of some types that something still refers to."""
+    gc.collect()
+    return [thing for thing in gc.get_objects() if type(thing) in kinds]
+
+
+def name_of(make: Make) -> str:
+    return type(make()).__name__
+
+
+def require(condition: bool, name: str, message: str) -> None:
+    if not condition:
+        raise AssertionError(f"strategy {name}: {message}")
+
+
+def close(value: float, want: float, within: float, name: str, what: str) -> None:
+    require(abs(value - want) <= within, name, f"{what} is {value!r}, should be {want!r}")
+
+
+def refused_at_the_start(make: Make, problem: Problem, budget: int) -> None:
+    """Raise unless the booster itself, not its first round, refuses the budget."""
+    try:
+        booster_of(make, problem, bank_of(problem), budget, seed=0)
+    except SettingError:
+        return
+    require(False, name_of(make), f"refuses a budget of {budget} in choose() instead of in start()")
+
+
+def resumed(make: Make, problem: Problem, at: int, pickled: bool) -> list[tuple[Any, ...]]:
+    """The stumps of a run that goes on in another booster after `at` rounds."""
+    bank = bank_of(problem)
+    first = booster_of(make, problem, bank, None, seed=0)
+    rounds = [first.next_round() for _ in range(at)]
+    state, strategy = first.state(), first.strategy
+    if pickled:
+        state, strategy = pickle.loads(pickle.dumps((state, strategy)))
+    else:
+        state = copy.deepcopy(state)
+    first.next_round()  # what happens to the first one later must not reach its state
+    second = booster_of(make, problem, bank, None, seed=99)
+    second.restore(state)
+    if pickled:
+        second.strategy = strategy
+    while not second.finished:
+        rounds.append(second.next_round())
+    return Run(second, bank, rounds).stumps()
+
+
+def plain(value: Any, name: str, where: str) -> None:
+    """Raise unless a value is an array, a scalar, a string, or a list or dict of these."""
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            plain(item, name, f"{where}[{i}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            require(isinstance(key, str), name, f"{where} has the key {key!r}, not a string")
+            plain(item, name, f"{where}[{key!r}]")
+    else:
+        kinds = (bool, int, float, str, np.generic)
+        array = isinstance(value, np.ndarray) and not value.dtype.hasobject
+        require(
+            array or isinstance(value, kinds),
+            name,
+            f"{where} holds a {type(value).__name__}; state holds arrays, scalars, strings, "
+            "lists and dicts of these only",
+        )

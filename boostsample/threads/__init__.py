@@ -1,0 +1,1 @@
+"""Work shared among threads, with results that do not depend on their number."""

@@ -1,0 +1,1 @@
+"""Benchmarks of looks, rounds and their growth."""

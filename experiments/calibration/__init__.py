@@ -1,0 +1,1 @@
+"""Calibration of the planner: true mean edges beside predicted ones."""

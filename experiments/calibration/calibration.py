@@ -1,0 +1,396 @@
+"""The planner's calibration: what searches of Q features on T examples truly find in a real run.
+
+At chosen rounds, with the weights just before the round's search, for each (Q,T) of a grid: draw Q
+features uniformly and T examples by their weights, search, take the winner, and compute its true
+edge G on all N examples, votes chosen anew as the loop does. The mean over repetitions is E[G*],
+which [DF11] eq. 9-13 predict from a model of the edges. Beside it stands what the strategy
+predicted from its own model, and what it truly gets: its round replayed with other random numbers,
+whatever it does in it.
+
+Everything is measured on copies and with random streams of its own: the run does what it would do
+unwatched, to the bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.banks.forms import make_bank
+from boostsample.errors import BoostSampleError, SettingError, StrategyError
+from boostsample.experiments.calibration.cells import (
+    Measurer,
+    chosen_in,
+    grid,
+    model_of,
+    predict,
+)
+from boostsample.experiments.common.files import one_line
+from boostsample.experiments.data.content import check_count
+from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.plan.plan import Plan, Prepared, prepare
+from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.run.compare import Progress
+from boostsample.labels import encode
+from boostsample.loop.booster import Booster
+from boostsample.loop.sampling import known_scheme
+from boostsample.planning.mixture import Mixture
+
+__all__ = [
+    "CELL_COLUMNS",
+    "CHOICE_COLUMNS",
+    "DEFAULT_PLAN",
+    "DEFAULT_REPEATS",
+    "Calibration",
+    "calibrate",
+    "check_request",
+]
+
+CELL_COLUMNS = (
+    "data",
+    "strategy",
+    "settings",
+    "round",
+    "kind",
+    "n_features",
+    "n_examples",
+    "edge",
+    "edge_error",
+    "edge_estimated",
+    "edge_predicted",
+    "repeats",
+)
+"""`kind` is `grid` for a cell and `strategy` for what the strategy itself gets; `edge` is E[G*],
+with its standard error `edge_error`; `edge_estimated` is the winner's mean H."""
+CHOICE_COLUMNS = (
+    "round",
+    "n_features",
+    "n_examples",
+    "families",
+    "edge_predicted",
+    "edge_estimated",
+    "edge",
+    "edge_expected",
+    "edge_expected_error",
+    "best_features",
+    "best_examples",
+    "best_edge",
+    "best_edge_error",
+    "share",
+    "share_error",
+    "noise_examples",
+    "noise_bias",
+    "noise_variance",
+)
+"""Q, T and families of the run's search, the edge that its plan predicted, H and G of its winner;
+E[G*] of such a round; the best cell and its E[G*]; the former as a share of the latter; of features
+drawn uniformly, on the T given: mean H - G, and T times its variance (`Measurer.noise`)."""
+
+DEFAULT_PLAN = Plan(strategies=(Variant("mas-naive"),), marks=(3, 30, 100, 300), repeats=1)
+DEFAULT_REPEATS = 200
+_GRID, _BEST, _REPLAY, _NOISE = range(4)  # streams of a round
+_NOISE_FEATURES, _NOISE_SAMPLES = 64, 10
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was measured.
+
+    Attributes
+    ----------
+    prepared : Prepared
+        The plan of the run and what it meant for the data.
+    repeats : int
+        Searches of each cell, and replays of each round.
+    scheme : str
+        How examples were drawn in the cells.
+    rows : list of dict
+        With `CELL_COLUMNS`: by round, the cells by T and then Q, and the strategy last.
+    choices : list of dict
+        With `CHOICE_COLUMNS`, one a round.
+    models : dict of int to Mixture
+        By round, the edge of a feature drawn uniformly as the strategy believed it to be
+        distributed; no entry where it had no such belief.
+    notes : tuple of str
+        What a table must not hide.
+    """
+
+    prepared: Prepared
+    repeats: int
+    scheme: str
+    rows: list[dict[str, Any]]
+    choices: list[dict[str, Any]]
+    models: dict[int, Mixture]
+    notes: tuple[str, ...]
+
+    @property
+    def variant(self) -> Variant:
+        """The strategy that drove the run."""
+        return self.prepared.variants[0]
+
+    @property
+    def mean_share(self) -> tuple[float, float]:
+        """Mean over the rounds of `share`, and the standard error of measuring it."""
+        shares = [(choice["share"], choice["share_error"]) for choice in self.choices]
+        mean = sum(share for share, _ in shares) / len(shares)
+        return mean, math.hypot(*(error for _, error in shares)) / len(shares)
+
+    @property
+    def n_examples(self) -> int:
+        """N."""
+        return self.prepared.pool(0).n_examples
+
+    @property
+    def budget(self) -> int:
+        """Looks that a search of the run may spend."""
+        return self.prepared.budget(self.variant, 0)
+
+
+def check_request(plan: Plan, repeats: int, scheme: str) -> None:
+    """SettingError unless `plan` is one run of one strategy and the rest is in range."""
+    names = [one.label for variant in plan.variants for one in variant.trained]
+    if len(names) != 1:
+        raise SettingError(
+            f"a calibration needs exactly one strategy, got {', '.join(names)}; "
+            "calibrate each in a run of its own"
+        )
+    if plan.repeats != 1:
+        raise SettingError(
+            f"a calibration needs a plan of one repetition, got repeats={plan.repeats}; "
+            "another seed gives another run"
+        )
+    check_count("repeats", repeats, 2)
+    known_scheme(scheme)
+
+
+def calibrate(
+    data: Dataset,
+    plan: Plan = DEFAULT_PLAN,
+    *,
+    repeats: int = DEFAULT_REPEATS,
+    scheme: str = "iid",
+    progress: Progress | None = None,
+) -> Calibration:
+    """Measure E[G*] at rounds of a run, beside what its strategy predicted and chose.
+
+    The run is the first repetition of the same plan in `compare`, to the bit. Each calibrated round
+    costs `repeats` times one search at full budget for each doubling of Q up to F, and one replay.
+
+    Parameters
+    ----------
+    data : Dataset
+    plan : Plan
+        One strategy and one repetition; its `marks` are the rounds to calibrate.
+    repeats : int
+        Searches of each cell and replays of each round, at least 2.
+    scheme : str
+        How examples are drawn in the cells, see `boostsample.loop.sampling`.
+    progress : callable, optional
+        See `boostsample.experiments.run.compare.Progress`.
+
+    Raises
+    ------
+    SettingError, DataError
+        As `boostsample.experiments.plan.plan.prepare`, before anything is computed.
+
+    Examples
+    --------
+    >>> from boostsample.experiments.data.datasets import load_dataset
+    >>> plan = Plan(strategies=(Variant("mas-naive"),), marks=(2, 5), repeats=1)
+    >>> found = calibrate(load_dataset("chess"), plan, repeats=5)
+    >>> [choice["round"] for choice in found.choices]
+    [2, 5]
+    """
+    check_request(plan, repeats, scheme)
+    prepared = prepare(data, plan)
+    report = progress or (lambda stage, done, total: None)
+    run = _Run(prepared, report)
+    found: list[_Found] = []
+    for mark in plan.marks:
+        run.advance_to(mark - 1, report)
+        if run.booster.finished:
+            break
+        found.append(_calibrate_round(run, mark, repeats, scheme, report))
+    missed = ", ".join(str(mark) for mark in plan.marks[len(found) :])
+    note = (
+        f"{run.variant.label}: training ended in round {run.booster.round} ({run.stopped}); there "
+        f"is no round {missed} to calibrate"
+    )
+    if not found:
+        raise SettingError(f"{note}; name earlier rounds")
+    return Calibration(
+        prepared,
+        repeats,
+        scheme,
+        [row for one in found for row in one.rows],
+        [one.choice for one in found],
+        {one.choice["round"]: one.model for one in found if one.model is not None},
+        (note,) if missed else (),
+    )
+
+
+class _Run:
+    """The run that is calibrated, a twin of it to replay rounds on, and the measurer."""
+
+    def __init__(self, prepared: Prepared, report: Progress) -> None:
+        data, plan = prepared.data, prepared.plan
+        train_rows, _ = prepared.splits[0]
+        labels = encode(data.y[train_rows], data.n_classes)
+        bank = make_bank(
+            plan.bank.name,
+            prepared.families,
+            data.X,
+            train_rows,
+            progress=partial(report, "features"),
+            n_jobs=-1 if plan.n_jobs is None else plan.n_jobs,
+            name=data.name,
+            **plan.bank.settings,
+        )
+        self.data_name = data.name
+        self.pool = prepared.pool(0)
+        self.variant = prepared.variants[0]
+        self.seeds = self.variant.stream(data.name, plan.seed, 0)
+        self.measurer = Measurer(bank, train_rows, labels, plan.weights)
+        self.stopped = ""
+        self.booster, self.twin = (
+            Booster(
+                bank,
+                train_rows,
+                labels,
+                self.variant.strategy(),
+                n_rounds=plan.n_rounds,
+                budget=prepared.budget(self.variant, 0),
+                weights=plan.weights,
+                rng=np.random.default_rng(self.seeds),
+            )
+            for _ in range(2)
+        )
+
+    def advance_to(self, n_rounds: int, report: Progress) -> None:
+        """Boost until that many rounds are done."""
+        while self.booster.round < n_rounds and not self.booster.finished:
+            self.next_row()
+            report("boosting", self.booster.round, self.booster.n_rounds)
+
+    def next_row(self) -> dict[str, Any]:
+        """Do one more round: its history row."""
+        row = self._next_row(self.booster)
+        self.stopped = row["stopped"]
+        return row
+
+    def replay(self, state: Mapping[str, Any], seeds: np.random.SeedSequence) -> tuple[Any, Any]:
+        """G and H of the round after `state`, done with other random numbers."""
+        rng = np.random.default_rng(seeds).bit_generator.state
+        self.twin.restore({**state, "rng": rng})
+        row = self._next_row(self.twin)
+        return row["edge"], row["edge_estimated"]
+
+    def _next_row(self, booster: Booster) -> dict[str, Any]:
+        """What a strategy trips over is told with its name and place."""
+        try:
+            return booster.next_round().rows[-1]
+        except (BoostSampleError, MemoryError):
+            raise
+        except Exception as error:
+            raise StrategyError(
+                f"strategy {self.variant.label!r} failed in round {booster.round + 1}: "
+                f"{type(error).__name__}: {one_line(error)}"
+            ) from error
+
+    def stream(self, mark: int, part: int) -> np.random.SeedSequence:
+        """Random numbers to measure a round with: neither the run's, nor another round's."""
+        return np.random.SeedSequence(self.seeds.entropy, spawn_key=(mark, part))
+
+
+class _Found(NamedTuple):
+    """What one round gave."""
+
+    rows: list[dict[str, Any]]
+    choice: dict[str, Any]
+    model: Mixture | None
+
+
+def _calibrate_round(run: _Run, mark: int, repeats: int, scheme: str, report: Progress) -> _Found:
+    """Do the next round of the run, and measure it."""
+    state = run.booster.state()
+    row = run.next_row()
+    run.measurer.restore(state)
+    columns = grid(run.pool.n_features, run.pool.n_examples, run.booster.budget)
+    cells = [(q, t) for t, sizes in columns.items() for q in sizes]
+    edges = np.empty((repeats, len(cells), 2))
+    replays = np.empty((repeats, 2))
+    rng = np.random.default_rng(run.stream(mark, _GRID))
+    seeds = run.stream(mark, _REPLAY).spawn(repeats)
+    for at in range(repeats):
+        report(f"measuring round {mark}", at, repeats)
+        edges[at] = run.measurer.measure(columns, scheme, rng)
+        replays[at] = run.replay(state, seeds[at])
+    q, t = cells[int(np.argmax(edges[:, :, 0].mean(axis=0)))]
+    # The largest of many means is too large; the best cell's own number is taken anew.
+    rng = np.random.default_rng(run.stream(mark, _BEST))
+    again = [run.measurer.measure({t: (q,)}, scheme, rng)[0] for _ in range(repeats)]
+    report(f"measuring round {mark}", repeats, repeats)
+
+    model = model_of(row, [family.size for family in run.pool.families])
+    chosen = chosen_in(row, run.pool.families)
+    choice = {
+        **chosen,
+        **_worth(_summary(replays), (q, t), _summary(np.array(again))),
+        **_noise(run, mark, [chosen["n_examples"], *columns], scheme),
+    }
+    measured: list[tuple[Any, ...]] = []
+    for at, (q, t) in enumerate(cells):
+        predicted = None if model is None else predict(model, q, t, run.pool.n_examples)
+        measured.append(("grid", q, t, *_summary(edges[:, at]), predicted))
+    place = choice["n_features"], choice["n_examples"]
+    measured.append(("strategy", *place, *_summary(replays), choice["edge_predicted"]))
+    first = run.data_name, run.variant.name, run.variant.settings_text, mark
+    rows = [dict(zip(CELL_COLUMNS, (*first, *each, repeats), strict=True)) for each in measured]
+    return _Found(rows, choice, model)
+
+
+def _summary(found: Values) -> tuple[float, float, float]:
+    """Mean G of searches (n, 2), its standard error, and mean H."""
+    edges = found[:, 0]
+    error = edges.std(ddof=1) / math.sqrt(edges.size)
+    return float(edges.mean()), float(error), float(found[:, 1].mean())
+
+
+def _worth(
+    mine: tuple[float, float, float], cell: tuple[int, int], best: tuple[float, float, float]
+) -> dict[str, Any]:
+    """What the choice was worth beside the best cell; nan where no edge was found at all."""
+    share = error = math.nan
+    if mine[0] > 0 and best[0] > 0:
+        share = mine[0] / best[0]
+        error = share * math.hypot(mine[1] / mine[0], best[1] / best[0])
+    return {
+        "edge_expected": mine[0],
+        "edge_expected_error": mine[1],
+        "best_features": cell[0],
+        "best_examples": cell[1],
+        "best_edge": best[0],
+        "best_edge_error": best[1],
+        "share": share,
+        "share_error": error,
+    }
+
+
+def _noise(run: _Run, mark: int, examples: Sequence[int], scheme: str) -> dict[str, Any]:
+    """The noise of edges on the first of these T that is a sample; None where there is none."""
+    n_features = min(_NOISE_FEATURES, run.pool.n_features)
+    size = next((t for t in examples if t < run.pool.n_examples), None)
+    if size is None or n_features < 2:
+        return dict.fromkeys(("noise_examples", "noise_bias", "noise_variance"))
+    rng = np.random.default_rng(run.stream(mark, _NOISE))
+    found = [run.measurer.noise(n_features, size, scheme, rng) for _ in range(_NOISE_SAMPLES)]
+    bias, variance = np.mean(found, axis=0).tolist()
+    return {"noise_examples": size, "noise_bias": bias, "noise_variance": variance}

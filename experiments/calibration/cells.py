@@ -1,0 +1,214 @@
+"""The cells of a calibration: which (Q,T), how their searches are measured, what models predict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.banks.bank import Bank
+from boostsample.errors import SettingError
+from boostsample.loop.sampling import known_scheme
+from boostsample.loop.searcher import Searcher
+from boostsample.loop.weights import SignedWeights, initial_weights
+from boostsample.planning.expected_edge import expected_edge
+from boostsample.planning.mixture import Mixture
+from boostsample.strategy import FamilyInfo, Stumps
+
+__all__ = ["Measurer", "chosen_in", "grid", "model_of", "predict"]
+
+_MOST_SIZES = 16
+
+Values = NDArray[np.float64]
+
+
+def grid(n_features: int, n_examples: int, budget: int) -> dict[int, tuple[int, ...]]:
+    """For each T, from the largest, the Q with Q T <= budget, from the smallest.
+
+    Q is doubled from the largest one that an exact sample allows up to F, and halved down to 1 (in
+    larger steps where that makes more than 16 numbers); T is what the budget leaves each, at most
+    N.
+
+    >>> grid(25, 60, 300)
+    {60: (1, 2, 5), 30: (1, 2, 5, 10), 15: (1, 2, 5, 10, 20)}
+    """
+    most = min(n_features, budget)
+    exact = max(1, min(most, budget // n_examples))
+    step = 2
+    while len(sizes := _sizes(exact, most, step)) > _MOST_SIZES:
+        step *= 2
+    examples = sorted({min(n_examples, budget // q) for q in sizes}, reverse=True)
+    return {t: tuple(q for q in sizes if q * t <= budget) for t in examples}
+
+
+def _sizes(start: int, most: int, step: int) -> list[int]:
+    found = {start}
+    smaller = larger = start
+    while smaller > 1:
+        smaller = max(1, smaller // step)
+        found.add(smaller)
+    while larger * step <= most:
+        larger *= step
+        found.add(larger)
+    return sorted(found)
+
+
+def model_of(row: Mapping[str, Any], sizes: Sequence[int]) -> Mixture | None:
+    """What a strategy noted in its history row about the edge of a feature drawn uniformly.
+
+    Read from the notes `proportion`, `mean` and `deviation`, one number a component, or from
+    `family_mean` and `family_deviation`, one a family; families then weigh what they hold, `sizes`
+    features each. None if neither is there, or notes of these names are no mixture.
+    """
+
+    def noted(name: str) -> Values:
+        found: list[float] = []
+        while (value := _number(row.get(f"{name}_{len(found)}"))) is not None:
+            found.append(value)
+        return np.array(found, dtype=np.float64)
+
+    proportions, means, deviations = noted("proportion"), noted("mean"), noted("deviation")
+    if proportions.size == 0:
+        means, deviations = noted("family_mean"), noted("family_deviation")
+        proportions = np.array(sizes, dtype=np.float64) / sum(sizes)
+    try:
+        return Mixture(proportions, means, deviations**2)
+    except SettingError:
+        return None
+
+
+def chosen_in(row: Mapping[str, Any], families: Sequence[FamilyInfo]) -> dict[str, Any]:
+    """What a run did in a round, read from its history row.
+
+    Q and T are those that the strategy noted as planned, else those that it searched. Families are
+    named where a strategy that models them picks some.
+    """
+    q, t = _number(row.get("planned_features")), _number(row.get("planned_examples"))
+    if q is None or t is None:
+        q, t = row["n_features"], row["n_examples"]
+    counts = {each.name: row.get(f"family_features_{k}") for k, each in enumerate(families)}
+    searched = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+    if not searched and "family_mean_0" in row:  # one family a round
+        searched = row["family"]
+    return {
+        "round": row["round"],
+        "n_features": int(q),
+        "n_examples": int(t),
+        "families": searched,
+        "edge_predicted": _number(row.get("expected_edge")),
+        "edge_estimated": row["edge_estimated"],
+        "edge": row["edge"],
+    }
+
+
+def _number(noted: Any) -> float | None:
+    """A note that is a finite number."""
+    if isinstance(noted, int | float) and math.isfinite(noted):
+        return noted
+    return None
+
+
+def predict(model: Mixture, n_features: int, n_examples: int, n_all: int) -> float:
+    """e(Q,T) as planners compute it: without noise where T is all N examples."""
+    return expected_edge(model, n_features, math.inf if n_examples >= n_all else n_examples)
+
+
+class Measurer:
+    """Searches on a copy of a run's weights, and the true edges of their winners.
+
+    Parameters
+    ----------
+    bank : Bank
+    rows : array of int64, shape (N,)
+        The bank's examples that the run is trained on.
+    labels : array of int8, shape (N, K)
+    weights : {"uniform", "balanced"}
+        Initial label weights.
+    """
+
+    def __init__(
+        self, bank: Bank, rows: NDArray[np.int64], labels: NDArray[np.int8], weights: str
+    ) -> None:
+        self._weights = SignedWeights(labels, initial_weights(labels, weights), rows)
+        self._searcher = Searcher(bank.reader(rows), self._weights)
+        self._n_features = bank.n_features
+        self._edges: dict[tuple[int, int], float] = {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over the weights of a `Booster.state()`."""
+        self._weights.restore(state["weights"])
+        self._edges.clear()
+
+    def true_edge(self, feature: int, threshold: int) -> float:
+        """G of a stump, its votes chosen on all N examples as the loop does: O(N), once a stump."""
+        key = (feature, threshold)
+        if key not in self._edges:
+            sums = self._weights.label_sums(self._searcher.column(feature), threshold)
+            self._edges[key] = min(float(np.abs(sums).sum()), 1.0)
+        return self._edges[key]
+
+    def measure(
+        self, columns: Mapping[int, Sequence[int]], scheme: str, rng: np.random.Generator
+    ) -> Values:
+        """G and H of one search in each cell: float64 (cells, 2), by T and then Q as in `columns`.
+
+        For each T one sample and one search of the largest Q; smaller Q take the first of its
+        features, so that a column costs what its last cell does. All columns search the same
+        features: what tells cells apart is then T, and not the luck of the draw.
+        """
+        most = max(max(sizes) for sizes in columns.values())
+        features = rng.choice(self._n_features, size=most, replace=False)
+        found = [
+            pair
+            for n_examples, sizes in columns.items()
+            for pair in self._winners(features, sizes, n_examples, scheme, rng)
+        ]
+        return np.array(found)
+
+    def noise(
+        self, n_features: int, n_examples: int, scheme: str, rng: np.random.Generator
+    ) -> tuple[float, float]:
+        """Mean of H - G over features on one sample, and T times its variance over them.
+
+        The latter is the v of [DF11] eq. 7 as far as it can mislead a search: what a sample does to
+        all features alike moves no winner. H is the edge at the threshold that is best on the
+        sample, G that of the same stump on all examples.
+        """
+        features = rng.choice(self._n_features, size=n_features, replace=False)
+        stumps = self._search(features, n_examples, scheme, rng)
+        pairs = zip(stumps.feature.tolist(), stumps.threshold.tolist(), strict=True)
+        off = stumps.edge - np.array([self.true_edge(*pair) for pair in pairs])
+        return float(off.mean()), float(n_examples * off.var(ddof=1))
+
+    def _winners(
+        self,
+        features: NDArray[np.int64],
+        sizes: Sequence[int],
+        n_examples: int,
+        scheme: str,
+        rng: np.random.Generator,
+    ) -> list[tuple[float, float]]:
+        """G and H of the winners among the first sizes[0], sizes[1], ... features on a sample."""
+        stumps = self._search(features[: max(sizes)], n_examples, scheme, rng)
+        found = []
+        for size in sizes:
+            best = stumps[:size].best()
+            edge = self.true_edge(best.feature, best.threshold)
+            exact = n_examples >= self._weights.n_examples
+            found.append((edge, edge if exact else best.edge))  # as the loop does
+        return found
+
+    def _search(
+        self, features: NDArray[np.int64], n_examples: int, scheme: str, rng: np.random.Generator
+    ) -> Stumps:
+        exact = n_examples >= self._weights.n_examples
+        if exact:
+            rows = self._weights.exact()
+        else:
+            rows = self._weights.draw(n_examples, known_scheme(scheme), rng)
+        stumps = self._searcher.search(features, rows, exact)
+        self._weights.release()
+        return stumps

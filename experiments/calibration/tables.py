@@ -1,0 +1,229 @@
+"""Tables and rows of a calibration, and the optima of Figure 2 of [DF11]."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+from boostsample.experiments.calibration.calibration import CELL_COLUMNS, Calibration
+from boostsample.experiments.common.files import atomic, unwritable
+from boostsample.experiments.tables.tables import Table
+from boostsample.planning.expected_edge import gaussian_expected_edge
+
+__all__ = [
+    "FIGURE_2_COSTS",
+    "FIGURE_2_VARIANCES",
+    "along_the_budget",
+    "budget_table",
+    "cells_of",
+    "choices_table",
+    "figure_2_table",
+    "gaussian_optimum",
+    "grid_table",
+    "noise_table",
+    "write_rows",
+]
+
+FIGURE_2_VARIANCES = (1e-2, 1e-4)
+"""Var(G) in the upper and in the lower half of Figure 2 of [DF11]."""
+FIGURE_2_COSTS = (1_000, 10_000, 100_000)
+"""Q T of its curves; the paper gives no numbers in words."""
+
+_CHOICES = (
+    "round",
+    "Q",
+    "T",
+    "predicted",
+    "H",
+    "G",
+    "E[G*]",
+    "best Q",
+    "best T",
+    "best E[G*]",
+    "share in %",
+    "families",
+)
+
+
+def choices_table(calibration: Calibration) -> Table:
+    """One row a round: what was planned and predicted, what it gives, and the best cell."""
+    named = any(choice["families"] for choice in calibration.choices)
+    rows = []
+    for choice in calibration.choices:
+        row = (
+            f"{choice['round']:,}",
+            f"{choice['n_features']:,}",
+            f"{choice['n_examples']:,}",
+            _edge(choice["edge_predicted"]),
+            _edge(choice["edge_estimated"]),
+            _edge(choice["edge"]),
+            _measured(choice["edge_expected"], choice["edge_expected_error"]),
+            f"{choice['best_features']:,}",
+            f"{choice['best_examples']:,}",
+            _measured(choice["best_edge"], choice["best_edge_error"]),
+            _share(choice["share"], choice["share_error"]),
+        )
+        rows.append((*row, choice["families"]) if named else row)
+    return Table(
+        f"{calibration.variant.label}: what it chose in this run, E[G*] of such a round, and the "
+        "best cell of the grid; mean (standard error)",
+        _CHOICES if named else _CHOICES[:-1],
+        tuple(rows),
+    )
+
+
+def budget_table(calibration: Calibration, mark: int) -> Table:
+    """A round along the budget: measured and predicted edges of each (Q, T) that spends it.
+
+    The best cell is there even where it spends less.
+    """
+    (choice,) = (one for one in calibration.choices if one["round"] == mark)
+    best = choice["best_features"], choice["best_examples"]
+    modelled = mark in calibration.models
+    rows = []
+    for row in along_the_budget(calibration, mark, best):
+        place = row["n_features"], row["n_examples"]
+        name = "best" if place == best else ""
+        cells = (
+            f"{place[0]:,}",
+            f"{place[1]:,}",
+            _measured(row["edge"], row["edge_error"]),
+            _edge(row["edge_estimated"]),
+            _edge(row["edge_predicted"]),
+            _off(row["edge_predicted"], row["edge"]),
+            "chosen" if row["kind"] == "strategy" else name,
+        )
+        rows.append(cells if modelled else (*cells[:4], cells[6]))
+    header = ("Q", "T", "E[G*]", "mean H", "predicted", "off by %", "")
+    return Table(
+        f"round {mark:,}, along the budget of {calibration.budget:,} looks: the winner of Q "
+        "features on T examples; mean (standard error)",
+        header if modelled else (*header[:4], header[6]),
+        tuple(rows),
+    )
+
+
+def noise_table(calibration: Calibration) -> Table | None:
+    """Bias and noise of estimated edges, one row a round; None where no sample was drawn."""
+    rows = [
+        (
+            f"{choice['round']:,}",
+            f"{choice['noise_examples']:,}",
+            _edge(choice["noise_bias"]),
+            f"{choice['noise_variance']:.2f}",
+        )
+        for choice in calibration.choices
+        if choice["noise_examples"] is not None
+    ]
+    title = (
+        "edges of features drawn uniformly, estimated on T examples: mean H - G, and T times its "
+        "variance over features (planners take it for 1 - G^2)"
+    )
+    return Table(title, ("round", "T", "mean H - G", "T var(H - G)"), tuple(rows)) if rows else None
+
+
+def grid_table(calibration: Calibration, mark: int) -> Table:
+    """A round over the whole grid: measured E[G*], a row for each Q, a column for each T."""
+    cells = {(row["n_features"], row["n_examples"]): row for row in cells_of(calibration, mark)}
+    features = sorted({q for q, _ in cells})
+    examples = sorted({t for _, t in cells}, reverse=True)
+    return Table(
+        f"round {mark:,}, E[G*] within the budget: features Q down, examples T across",
+        ("Q", *(f"{t:,}" for t in examples)),
+        tuple(
+            (f"{q:,}", *(_edge(cells[q, t]["edge"]) if (q, t) in cells else "" for t in examples))
+            for q in features
+        ),
+    )
+
+
+def cells_of(calibration: Calibration, mark: int) -> list[dict[str, Any]]:
+    """The rows of the grid of a round, the strategy's own apart."""
+    return [row for row in calibration.rows if (row["round"], row["kind"]) == (mark, "grid")]
+
+
+def along_the_budget(
+    calibration: Calibration, mark: int, also: tuple[int, int] | None = None
+) -> list[dict[str, Any]]:
+    """By Q, the cells that spend the budget or all examples, the cell `also`, and the strategy."""
+
+    def wanted(row: dict[str, Any]) -> bool:
+        q, t = row["n_features"], row["n_examples"]
+        spends_all = t == min(calibration.n_examples, calibration.budget // q)
+        return row["round"] == mark and (spends_all or (q, t) == also or row["kind"] == "strategy")
+
+    found = [row for row in calibration.rows if wanted(row)]
+    return sorted(found, key=lambda row: (row["n_features"], -row["n_examples"], row["kind"]))
+
+
+def _edge(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.4f}"
+
+
+def _measured(value: float, error: float) -> str:
+    return f"{value:.4f} ({error:.4f})"
+
+
+def _share(share: float, error: float) -> str:
+    return "n/a" if math.isnan(share) else f"{100 * share:.1f} ({100 * error:.1f})"
+
+
+def _off(predicted: float | None, measured: float) -> str:
+    if predicted is None or measured <= 0:
+        return "n/a"
+    return f"{100 * (predicted / measured - 1):+.0f}"
+
+
+def figure_2_table() -> Table:
+    """The best Q and T of Figure 2 for each variance and cost, and what they find."""
+    rows = []
+    for variance in FIGURE_2_VARIANCES:
+        for cost in FIGURE_2_COSTS:
+            q, edge = gaussian_optimum(variance, cost)
+            rows.append((f"{cost:,}", f"{variance:g}", f"{q:,}", f"{cost / q:,.1f}", _edge(edge)))
+    return Table(
+        "the largest E[G*] for edges N(0, variance) and noise N(0, 1/T), at cost Q T",
+        ("cost", "variance", "Q", "T", "E[G*]"),
+        tuple(rows),
+    )
+
+
+def gaussian_optimum(variance: float, cost: int) -> tuple[int, float]:
+    """The whole Q from 1 to `cost` of largest e(Q, cost / Q) for edges N(0, variance), and that e.
+
+    >>> [gaussian_optimum(variance, 10_000)[0] for variance in (1e-2, 1e-4)]
+    [52, 6]
+    """
+
+    def edge(q: int) -> float:
+        return gaussian_expected_edge(q, cost / q, variance)
+
+    low, high = 1, cost
+    while high - low > 2:  # one peak: c_Q grows ever more slowly, the noise ever faster
+        third = (high - low) // 3
+        left, right = low + third, high - third
+        low, high = (left, high) if edge(left) < edge(right) else (low, right)
+    best = max(range(low, high + 1), key=edge)
+    return best, edge(best)
+
+
+def write_rows(calibration: Calibration, path: Path) -> None:
+    """Write the rows as CSV, as a whole or not at all.
+
+    Raises
+    ------
+    DataError
+        The file cannot be written.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, CELL_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(calibration.rows)
+    try:
+        with atomic(path) as stream:
+            stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise unwritable(path, "rows", error) from error

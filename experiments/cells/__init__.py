@@ -1,0 +1,1 @@
+"""Cells: one run each, its key, its training, its file."""

@@ -1,0 +1,183 @@
+"""What a comparison has to train: cells with their keys, and which of them make which result.
+
+A cell's key is a hash of all that determines its bits: data, split, families, reference rows of the
+bin edges, strategy with its settings and its stream, learner, budget, initial weights, rounds. It
+does not depend on the other cells of the grid, nor on threads, backends, or where the bank is.
+The numerics (`boostsample.numerics`) are not part of it: a cell of other numerics is the answer to
+the same question, and is found, set aside and computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostsample.banks.forms import bank_settings
+from boostsample.experiments.cells.keys import key_of
+from boostsample.experiments.plan.plan import Prepared
+from boostsample.experiments.plan.variants import Variant
+from boostsample.family import Family
+
+__all__ = ["Search", "Task", "curve_points", "families_digest", "plain", "searches_of"]
+
+_CURVE_POINTS = 40
+
+
+@dataclass(frozen=True)
+class Task:
+    """One cell to be trained.
+
+    Parameters
+    ----------
+    variant : Variant
+        The strategy with concrete settings.
+    repetition : int
+    budget : int
+        Looks a search.
+    facts : mapping
+        All that determines the cell's bits, as JSON takes it.
+    """
+
+    variant: Variant
+    repetition: int
+    budget: int
+    facts: Mapping[str, Any] = field(repr=False)
+
+    @cached_property
+    def key(self) -> str:
+        """What the cell is found by."""
+        return key_of(self.facts)
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds to train."""
+        return int(self.facts["n_rounds"])
+
+    @property
+    def name(self) -> str:
+        """A name for messages."""
+        return f"{self.variant.label} of {self.facts['data']['name']}, repetition {self.repetition}"
+
+    @property
+    def file_name(self) -> str:
+        """The name of its file: readable, and the key."""
+        text = f"{self.facts['data']['name']}-{self.variant.label}-r{self.repetition}"
+        slug = re.sub(r"[^A-Za-z0-9_.=]+", "-", text).strip("-.")[:80]
+        return f"{slug}-{self.key}.npz"
+
+
+@dataclass(frozen=True)
+class Search:
+    """The cells of one strategy in one repetition, of which the best is kept; one if not tuned.
+
+    Parameters
+    ----------
+    variant : Variant
+        The strategy as the plan has it, with its grid if it is tuned.
+    repetition : int
+    tasks : tuple of Task
+        In the order of the grid.
+    """
+
+    variant: Variant
+    repetition: int
+    tasks: tuple[Task, ...]
+
+    def points(self, marks: Sequence[int]) -> set[int]:
+        """Numbers of stumps at which the test error is taken: marks, charged ones, a curve."""
+        shared = len(self.tasks)
+        return {*marks, *(mark // shared for mark in marks if mark >= shared)} | set(
+            curve_points(marks[-1])
+        )
+
+
+def curve_points(n_rounds: int) -> list[int]:
+    """Numbers of stumps, about equally far apart on a log scale.
+
+    >>> curve_points(5)
+    [1, 2, 3, 5]
+    """
+    curve = np.geomspace(1, n_rounds, min(_CURVE_POINTS, n_rounds))
+    return sorted(set(np.rint(curve).astype(int).tolist()))
+
+
+def searches_of(prepared: Prepared) -> list[Search]:
+    """Everything that a plan has to train, by strategy and repetition."""
+    plan, data = prepared.plan, prepared.data
+    common = {
+        "data": {"name": data.name, "sha256": prepared.digest},
+        "families": families_digest(prepared.families),
+        "reference": bank_settings(plan.bank.name, plan.bank.settings)["reference"],
+        "learner": plan.learner,
+        "weights": plan.weights,
+        "seed": plan.seed,
+        "n_rounds": plan.n_rounds,
+    }
+    splits = [_split_digest(*split) for split in prepared.splits]
+
+    def task(variant: Variant, repetition: int) -> Task:
+        budget = prepared.budget(variant, repetition)
+        stream = variant.stream(data.name, plan.seed, repetition).entropy
+        facts = {
+            **common,
+            "split": splits[repetition],
+            "strategy": strategy_facts(variant),
+            "budget": budget,
+            "repetition": repetition,
+            "stream": str(stream),
+        }
+        return Task(variant, repetition, budget, facts)
+
+    return [
+        Search(variant, repetition, tuple(task(one, repetition) for one in variant.trained))
+        for variant in prepared.variants
+        for repetition in range(plan.repeats)
+    ]
+
+
+def strategy_facts(variant: Variant) -> dict[str, Any]:
+    """A strategy as its bits depend on it; of a foreign one also a checksum of its module."""
+    strategy = variant.strategy()
+    kind = type(strategy)
+    facts: dict[str, Any] = {
+        "name": variant.name,
+        "settings": {key: plain(value) for key, value in sorted(variant.settings.items())},
+        "parameters": {key: plain(value) for key, value in sorted(strategy.get_params().items())},
+    }
+    if not kind.__module__.startswith("boostsample."):
+        facts["class"] = f"{kind.__module__}.{kind.__qualname__}"
+        try:
+            source = Path(inspect.getsourcefile(kind) or "").read_bytes()
+        except (OSError, TypeError):  # defined at a prompt: nothing tells its versions apart
+            source = b""
+        facts["code"] = hashlib.sha256(source).hexdigest()
+    return facts
+
+
+def plain(value: Any) -> Any:
+    """A setting as JSON takes it."""
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+
+
+def families_digest(families: Sequence[Family]) -> str:
+    """A checksum of what families there are, with all their settings."""
+    facts = [
+        [family.name, type(family).__qualname__, family.n_features, family.settings()]
+        for family in families
+    ]
+    return key_of({"families": facts})
+
+
+def _split_digest(*rows: Any) -> str:
+    digest = hashlib.sha256()
+    for part in rows:
+        digest.update(f"{part.size};".encode() + part.astype("<i8").tobytes())
+    return digest.hexdigest()

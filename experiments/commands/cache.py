@@ -1,0 +1,135 @@
+"""`boostsample cache`: the feature banks that are kept on disk."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.commands.group import Group
+from boostsample.experiments.commands.output import say
+
+if TYPE_CHECKING:
+    from boostsample.banks.cache_folder import CachedBank
+
+__all__ = ["cache"]
+
+_SHORT = 12
+"""Characters of a key that are shown; any beginning that fits one bank only will do."""
+
+
+@click.group(cls=Group, invoke_without_command=True)
+@click.pass_context
+def cache(context: click.Context) -> None:
+    """List, check or remove the feature banks that `--bank disk` keeps.
+
+    Without a command: lists them, the last used one first, with the data and families that each
+    holds.
+    """
+    if context.invoked_subcommand is None:
+        _list()
+
+
+@cache.command()
+@click.argument("keys", nargs=-1, metavar="[KEY]...")
+@click.option("--all", "everything", is_flag=True, help="All of them, and what was never finished.")
+def clear(keys: tuple[str, ...], everything: bool) -> None:
+    """Remove feature banks by the beginnings of their keys; runs that use them go on."""
+    from boostsample.banks.cache_folder import cached_banks, find_banks, remove, size_of, unfinished
+
+    if bool(keys) == everything:
+        raise SettingError("name the keys of the banks to remove (boostsample cache), or --all")
+    banks = cached_banks() if everything else find_banks(keys)
+    stale, fresh = unfinished() if everything else ([], [])
+    freed = 0
+    for folder in [*(bank.folder for bank in banks), *stale]:
+        size = size_of(folder)
+        try:
+            remove(folder)
+        except OSError as error:
+            raise DataError(
+                f"'{folder}' cannot be removed: {error.strerror or error}; {_gib(freed)} were freed"
+            ) from error
+        freed += size
+    say(f"removed: {_number(len(banks), 'feature bank')}, {_gib(freed)}")
+    for folder in fresh:
+        say(f"left, since it was written to in the last hour: {folder}")
+
+
+@cache.command()
+@click.argument("keys", nargs=-1, metavar="[KEY]...")
+def verify(keys: tuple[str, ...]) -> None:
+    """Read every byte of the feature banks and compare it with the checksums; default: of all.
+
+    Runs check what they use themselves. Ends with exit code 1 if a bank is damaged.
+    """
+    from boostsample.banks.cache_folder import DamagedBank, cached_banks, find_banks
+    from boostsample.banks.disk import check_files
+
+    banks = find_banks(keys) if keys else cached_banks()
+    damaged = []
+    for bank in banks:
+        try:
+            check_files(bank.folder, all_features=True)
+        except DamagedBank as error:
+            damaged.append(bank.key[:_SHORT])
+            say(f"{bank.key[:_SHORT]}  damaged: {error}")
+        else:
+            say(f"{bank.key[:_SHORT]}  good")
+    if damaged:
+        raise DataError(
+            f"{_number(len(damaged), 'feature bank')} of {len(banks)} damaged; the next run that "
+            f"needs one mends it, or 'boostsample cache clear {' '.join(damaged)}'"
+        )
+
+
+def _list() -> None:
+    from boostsample.banks.cache_folder import banks_dir, cached_banks, size_of, unfinished
+
+    banks = cached_banks()
+    rows: list[tuple[str, ...]] = [
+        ("key", "data", "features x examples", "size", "last used", "families")
+    ]
+    rows += [_row(bank) for bank in banks]
+    if banks:
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+        for row in rows:
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+            say("  ".join([*cells, row[-1]]).rstrip())
+    size = sum(bank.size for bank in banks)
+    say(f"{_number(len(banks), 'feature bank')}, {_gib(size)}, in {banks_dir()}")
+    stale, fresh = unfinished()
+    if stale or fresh:
+        left = sum(size_of(folder) for folder in [*stale, *fresh])
+        say(
+            f"{len(stale) + len(fresh)} unfinished, {_gib(left)}: being built, or left by a run "
+            "that was killed (boostsample cache clear --all)"
+        )
+
+
+def _row(bank: CachedBank) -> tuple[str, ...]:
+    used = time.strftime("%Y-%m-%d %H:%M", time.localtime(bank.last_used))
+    if bank.problem:
+        return bank.key[:_SHORT], "?", "?", _gib(bank.size), used, f"damaged: {bank.problem}"
+    header = bank.header
+    families = ", ".join(f"{f['name']} {f['n_features']:,}" for f in header["families"])
+    most = max(shutil.get_terminal_size((200, 24)).columns // 2, 40)
+    return (
+        bank.key[:_SHORT],
+        header["name"] or "-",
+        f"{header['n_features']:,} x {header['n_examples']:,}",
+        _gib(bank.size),
+        used,
+        families if len(families) <= most else f"{families[: most - 3]}...",
+    )
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.2f} GiB" if size >= 2**30 // 10 else f"{size / 2**20:.2f} MiB"
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"

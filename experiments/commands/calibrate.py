@@ -1,0 +1,221 @@
+"""`boostsample calibrate`: what searches truly find, beside what the planner believed."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from boostsample.errors import SettingError
+from boostsample.experiments.commands.output import print_table, say
+
+if TYPE_CHECKING:
+    from boostsample.experiments.calibration.calibration import Calibration
+
+__all__ = ["calibrate"]
+
+
+@click.command()
+@click.option(
+    "--data",
+    default="digits",
+    show_default=True,
+    metavar="NAME|PATH",
+    help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file.",
+)
+@click.option(
+    "--data-dir", metavar="DIR", help="Folder of original data files; what it lacks is downloaded."
+)
+@click.option(
+    "--strategy",
+    default="mas-naive",
+    show_default=True,
+    metavar="NAME:SETTING=VALUE",
+    help="The strategy that drives the run (boostsample list strategies); its predictions are "
+    "shown if it makes any.",
+)
+@click.option(
+    "--families",
+    multiple=True,
+    metavar="A,B:SETTING=VALUE",
+    help="Feature families (boostsample list families).  [default: all that fit the data]",
+)
+@click.option(
+    "--bank",
+    default="memory",
+    show_default=True,
+    metavar="memory|disk|lazy",
+    help="Where the features are, as in boostsample compare.",
+)
+@click.option(
+    "--rounds",
+    default="3,30,100,300",
+    show_default=True,
+    metavar="N,N,...",
+    help="The rounds to calibrate; the run ends with the last one.",
+)
+@click.option(
+    "--repeats",
+    default=200,
+    show_default=True,
+    metavar="N",
+    help="Searches of each cell, and replays of each round.",
+)
+@click.option(
+    "--budget",
+    metavar="LOOKS|10N",
+    help="Looks a search may cost; N is the number of training examples.  [default: 10N, but "
+    "for full what it needs]",
+)
+@click.option(
+    "--scheme",
+    default="iid",
+    show_default=True,
+    metavar="NAME",
+    help="How examples are drawn in the cells; the strategy draws as its own settings say.",
+)
+@click.option(
+    "--weights",
+    default="uniform",
+    show_default=True,
+    metavar="uniform|balanced",
+    help="Initial label weights.",
+)
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Seed of split, families, run and searches.",
+)
+@click.option("--plot", metavar="FILE", help="Draw the curves into an .svg, .png or .pdf file.")
+@click.option("--csv", metavar="FILE", help="Write a row for each cell into a new .csv file.")
+@click.option(
+    "--figure2",
+    metavar="FILE",
+    help="Nothing is run: draw Figure 2 of [DF11], the closed form for Gaussian edges, instead.",
+)
+@click.option("--quiet", is_flag=True, help="No progress and no messages but errors.")
+@click.pass_context
+def calibrate(
+    context: click.Context,
+    data: str,
+    data_dir: str | None,
+    strategy: str,
+    families: tuple[str, ...],
+    bank: str,
+    rounds: str,
+    repeats: int,
+    budget: str | None,
+    scheme: str,
+    weights: str,
+    seed: int,
+    plot: str | None,
+    csv: str | None,
+    figure2: str | None,
+    quiet: bool,
+) -> None:
+    """Measure what the planner predicts: the true edge of the winner of Q features on T examples.
+
+    At chosen rounds of a run, searches every (Q, T) of a grid within the budget again and again,
+    and sets the mean true edge beside what the strategy predicted, chose and got.
+    """
+    if figure2 is not None:
+        _draw_figure_2(context, figure2)
+        return
+    from boostsample.experiments.common.progress import Display
+
+    with ExitStack() as stack:
+        display = stack.enter_context(Display(quiet))
+        display("starting", 0, 0)
+        from boostsample.experiments.calibration import calibration
+        from boostsample.experiments.calibration.figures import calibration_figure
+        from boostsample.experiments.calibration.tables import write_rows
+        from boostsample.experiments.common.files import check_file
+        from boostsample.experiments.data.datasets import load_dataset
+        from boostsample.experiments.plan.plan import Plan, parse_marks, parse_names
+        from boostsample.experiments.plan.variants import Variant
+        from boostsample.experiments.plots.pictures import check_picture, save_picture
+
+        plan = Plan(
+            strategies=parse_names(strategy),
+            families=parse_names(families) if families else None,
+            marks=parse_marks(rounds),
+            repeats=1,
+            budget=budget,
+            weights=weights,
+            seed=seed,
+            bank=Variant.parse(bank),
+        )
+        calibration.check_request(plan, repeats, scheme)
+        picture = None if plot is None else check_picture(plot)
+        rows = None if csv is None else check_file(csv, ".csv", "rows")
+        found = calibration.calibrate(
+            load_dataset(data, data_dir=data_dir, seed=seed),
+            plan,
+            repeats=repeats,
+            scheme=scheme,
+            progress=display,
+        )
+        display.close()
+        _print_calibration(found)
+        if rows is not None:
+            write_rows(found, rows)
+            say(f"rows: {rows}")
+        if picture is not None:
+            save_picture(calibration_figure(found), picture)
+            say(f"plot: {picture}")
+
+
+def _print_calibration(found: Calibration) -> None:
+    from boostsample.experiments.calibration.tables import (
+        budget_table,
+        choices_table,
+        grid_table,
+        noise_table,
+    )
+
+    prepared = found.prepared
+    families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
+    say(
+        f"{prepared.data.name}: {found.n_examples:,} training examples, {prepared.n_features:,} "
+        f"features ({families}), {prepared.plan.weights} initial weights; {found.repeats:,} "
+        f"searches a cell, examples drawn {found.scheme}\n"
+    )
+    for choice in found.choices:
+        print_table(grid_table(found, choice["round"]))
+        print_table(budget_table(found, choice["round"]))
+    noise = noise_table(found)
+    if noise is not None:
+        print_table(noise)
+    print_table(choices_table(found))
+    mean, error = found.mean_share
+    say(f"share of the best cell, mean over rounds: {100 * mean:.1f} ({100 * error:.1f}) %\n")
+    for note in found.notes:
+        say(f"note: {note}\n")
+
+
+def _draw_figure_2(context: click.Context, path: str) -> None:
+    """Draw the closed form; options of a run have no meaning then and are refused."""
+    given = [
+        name
+        for name in context.params
+        if name not in ("figure2", "quiet")
+        and context.get_parameter_source(name) is not ParameterSource.DEFAULT
+    ]
+    if given:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise SettingError(
+            f"--figure2 is drawn from a formula and runs nothing, but {options} is for a run; "
+            "leave it out, or draw the figure with a command of its own"
+        )
+    from boostsample.experiments.calibration.figures import figure_2
+    from boostsample.experiments.calibration.tables import figure_2_table
+    from boostsample.experiments.plots.pictures import check_picture, save_picture
+
+    picture = check_picture(path)
+    print_table(figure_2_table())
+    save_picture(figure_2(), picture)
+    say(f"plot: {picture}")

@@ -1,0 +1,127 @@
+"""The command line: results to standard output, progress and messages to standard error.
+
+Importing this module is light; each command imports what it needs when it runs. Every failure is
+one line, ``boostsample: error: ...``, and an exit code: 2 for usage (an unknown name, a setting out
+of range), 1 for data and files, 130 after Ctrl-C. ``BOOSTSAMPLE_DEBUG=1`` shows the traceback.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+
+import click
+
+from boostsample import __version__
+from boostsample.errors import BoostSampleError, SettingError
+from boostsample.experiments.commands.bench import bench
+from boostsample.experiments.commands.cache import cache
+from boostsample.experiments.commands.calibrate import calibrate
+from boostsample.experiments.commands.compare import compare
+from boostsample.experiments.commands.group import Group
+from boostsample.experiments.commands.listing import list_names
+from boostsample.experiments.commands.output import say
+from boostsample.experiments.commands.plot import plot
+from boostsample.experiments.commands.race import race
+from boostsample.experiments.commands.report import report
+from boostsample.experiments.commands.table import table
+
+__all__ = ["main"]
+
+_USAGE, _DATA, _CTRL_C, _BROKEN_PIPE = 2, 1, 130, 141
+
+
+@click.group(
+    cls=Group,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, message="boostsample %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Sampling strategies for AdaBoost.MH, compared at an equal budget of looks."""
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+
+
+for _command in (bench, cache, calibrate, compare, list_names, plot, race, report, table):
+    cli.add_command(_command)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code.
+
+    Parameters
+    ----------
+    args : sequence of str, optional
+        Default: those of the process.
+    """
+    given = list(sys.argv[1:] if args is None else args)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(
+            stream, io.TextIOWrapper
+        ):  # names that the terminal cannot show are spelled out
+            stream.reconfigure(errors="backslashreplace")
+    code = _guarded(given)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = _of_pipe(error)
+    return code
+
+
+def _guarded(args: list[str]) -> int:
+    """Run a command; whatever it raises becomes one line and an exit code."""
+    try:
+        with cli.make_context("boostsample", list(args), obj=args) as context:
+            cli.invoke(context)
+        return 0
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as error:
+        return _fail(f"{error.format_message()} See boostsample --help.", _USAGE)
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("stopped by Ctrl-C", _CTRL_C)
+    except BoostSampleError as error:
+        return _fail(str(error), _USAGE if isinstance(error, SettingError) else _DATA)
+    except OSError as error:
+        return _of_pipe(error)
+    except MemoryError as error:
+        text = f"out of memory ({error}); choose fewer --families or less data"
+        return _fail(text.replace(" ()", ""), _DATA)
+    except Exception as error:
+        return _fail(
+            f"unexpected {type(error).__name__}: {error}; this is a fault of boostsample, "
+            "BOOSTSAMPLE_DEBUG=1 shows where",
+            _DATA,
+        )
+
+
+def _of_pipe(error: OSError) -> int:
+    """The end of ``boostsample ... | head`` is silent; other faults of files are told."""
+    if not isinstance(error, BrokenPipeError):
+        place = f"'{error.filename}'" if error.filename else "standard output"
+        code = _fail(f"{place} cannot be used: {error.strerror or error}", _DATA)
+    else:
+        code = _BROKEN_PIPE
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # Python would try again at exit, and complain
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return code
+
+
+def _fail(message: str, code: int) -> int:
+    """Tell of an error in one line; the traceback only when it is asked for."""
+    with suppress(OSError):
+        if os.environ.get("BOOSTSAMPLE_DEBUG", "") not in ("", "0"):
+            traceback.print_exc()
+        sys.stderr.write(f"boostsample: error: {' '.join(message.split())}\n")
+        sys.stderr.flush()
+    return code

@@ -1,0 +1,298 @@
+"""`boostsample compare`: strategies on data sets, results as tables and rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from boostsample.errors import SettingError
+from boostsample.experiments.commands.output import print_table, say
+
+if TYPE_CHECKING:
+    from boostsample.experiments.common.progress import Display
+    from boostsample.experiments.plan.grid import Grid
+    from boostsample.experiments.results.folder import ResultsFolder
+    from boostsample.experiments.run.compare import Comparison, Shard
+
+__all__ = ["compare"]
+
+
+@click.command()
+@click.option(
+    "--grid",
+    metavar="NAME|FILE",
+    help="A grid that comes with the package (boostsample list grids), or a TOML file; options may "
+    "complete it, not contradict it.",
+)
+@click.option(
+    "--data",
+    multiple=True,
+    metavar="NAME|PATH",
+    help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file; several by "
+    "giving it several times.  [default: digits]",
+)
+@click.option(
+    "--data-dir", metavar="DIR", help="Folder of original data files; what it lacks is downloaded."
+)
+@click.option(
+    "--strategies",
+    multiple=True,
+    metavar="A,B:SETTING=VALUE",
+    help="Names with settings, separated by commas (boostsample list strategies).  [default: full "
+    "where it does not take too long, uniform-naive, uniform-1q, uniform-q1, laminating]",
+)
+@click.option(
+    "--tune",
+    is_flag=True,
+    help="Search the settings of strategies that declare a grid (the bandits) or are given "
+    "alternatives, as in 'ucb:exploration=0.1|1|2'; the search is charged to them.",
+)
+@click.option(
+    "--families",
+    multiple=True,
+    metavar="A,B:SETTING=VALUE",
+    help="Feature families (boostsample list families).  [default: all that fit the data]",
+)
+@click.option(
+    "--bank",
+    default="memory",
+    show_default=True,
+    metavar="memory|disk|lazy",
+    help="Where the features are: in memory; in files that are mapped into it and kept for the "
+    "next run (boostsample cache); or computed when they are looked at. lazy takes bin edges from "
+    "2,048 training rows, the others from all: memory:reference=2048 has the same results.",
+)
+@click.option(
+    "--rounds",
+    default="10,100,300",
+    show_default=True,
+    metavar="N,N,...",
+    help="Numbers of stumps at which results are taken; the largest is the number of rounds.",
+)
+@click.option("--repeats", default=3, show_default=True, metavar="N", help="Repetitions.")
+@click.option(
+    "--budget",
+    metavar="LOOKS|10N",
+    help="Looks a search may cost; N is the number of training examples.  [default: 10N, but "
+    "for full what it needs]",
+)
+@click.option(
+    "--weights",
+    default="uniform",
+    show_default=True,
+    metavar="uniform|balanced",
+    help="Initial label weights.",
+)
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Seed of splits, families and strategies.",
+)
+@click.option(
+    "--results",
+    metavar="DIR",
+    help="Folder for the results: new, or one that was begun with the same settings; what is there "
+    "is not computed again.  [default: results/<data>-<date and time>]",
+)
+@click.option(
+    "--backend",
+    default="threading",
+    show_default=True,
+    metavar="NAME",
+    help="Where runs are trained: threading, serial, loky (processes), dask (a cluster of this "
+    "machine) or dask://HOST:PORT; the rows do not depend on it.",
+)
+@click.option(
+    "--jobs",
+    type=int,
+    metavar="N",
+    help="Runs trained at once, -1 for all cores; the rows do not depend on it.  [default: all "
+    "cores for the features, then one run at a time so that its seconds are undisturbed; loky and "
+    "dask: all cores]",
+)
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Train only the I-th of N shares of the runs, for job arrays that fill one folder.",
+)
+@click.option("--plot", metavar="FILE", help="Draw the curves into an .svg, .png or .pdf file.")
+@click.option("--history", is_flag=True, help="Write a row for each search, too.")
+@click.option("--quiet", is_flag=True, help="No progress and no messages but errors.")
+@click.pass_context
+def compare(
+    context: click.Context,
+    /,
+    data_dir: str | None,
+    results: str | None,
+    jobs: int | None,
+    backend: str,
+    shard: str | None,
+    plot: str | None,
+    quiet: bool,
+    **_: Any,
+) -> None:
+    """Compare strategies on data sets: loss, test error and looks.
+
+    Without options: scikit-learn's digits, five strategies, three repetitions, 300 rounds. Prints
+    the tables and writes the rows that they are made of. Every run is kept as soon as it is
+    trained: the same command with the same --results does only what is missing.
+    """
+    from boostsample.experiments.common.progress import Display
+
+    with ExitStack() as stack:
+        display = stack.enter_context(Display(quiet))
+        display("starting", 0, 0)
+        from boostsample.experiments.plots.pictures import (
+            check_picture,
+            comparison_figure,
+            save_picture,
+        )
+        from boostsample.experiments.results.record import grid_record
+        from boostsample.experiments.run.backends import check_backend, open_backend
+
+        grid = _grid(context)
+        grid = replace(grid, plan=replace(grid.plan, n_jobs=jobs))
+        share = None if shard is None else _shard(shard)
+        check_backend(backend, jobs)
+        picture = None if plot is None else check_picture(plot)
+        if picture is not None and len(grid.data) > 1:
+            raise SettingError(
+                f"--plot draws one data set, but the grid has {len(grid.data)}; leave it out"
+            )
+        folder = stack.enter_context(_folder(results, grid))
+        prepared = grid.prepare(data_dir, "the grid")
+        for one in prepared:
+            for note in one.notes:
+                display.say(note)
+        store = folder.begin(grid_record(prepared))
+        n_kept = sum(len(one.variants) * one.plan.repeats for one in prepared)
+        n_runs = sum(len(v.trained) * one.plan.repeats for one in prepared for v in one.variants)
+        if n_runs > n_kept:
+            display.say(f"tuning: {n_runs:,} runs of {grid.plan.n_rounds:,} rounds")
+        try:
+            workers = stack.enter_context(open_backend(backend, jobs))
+            from boostsample.experiments.run import compare as job
+
+            comparisons = job.run_all(prepared, store, workers, display, display.left, share)
+        except BaseException:
+            _tell_what_is_kept(folder, n_runs, display)
+            raise
+        display.close()
+        if not comparisons:
+            say(f"share {shard} is done; {folder.cells():,} of {n_runs:,} runs are there")
+            say(f"results: {folder.path}")
+            return
+        _write(context, grid, folder, comparisons)
+        if picture is not None:
+            save_picture(comparison_figure(comparisons[0]), picture)
+            say(f"plot: {picture}")
+
+
+def _grid(context: click.Context) -> Grid:
+    """The grid that the options, or the file and the options, ask for."""
+    from boostsample.experiments.plan.grid import grid_of
+    from boostsample.experiments.plan.grid_file import DataEntry, read_grid_file
+    from boostsample.experiments.plan.plan import parse_marks, parse_names
+    from boostsample.experiments.plan.variants import Variant
+
+    parsers: dict[str, Any] = {
+        "data": lambda names: tuple(map(DataEntry, names)),
+        "strategies": parse_names,
+        "families": parse_names,
+        "rounds": parse_marks,
+        "bank": Variant.parse,
+    }
+    names = ("repeats", "budget", "weights", "seed", "history", "tune", *parsers)
+    given = {
+        name: parsers.get(name, lambda value: value)(context.params[name])
+        for name in names
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+    }
+    file = context.params["grid"]
+    return grid_of(None if file is None else read_grid_file(file), given)
+
+
+def _shard(text: str) -> Shard:
+    from boostsample.experiments.run.compare import Shard
+
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise SettingError(f"shard must be I/N with 1 <= I <= N as in 2/8, got {text!r}")
+    return Shard(int(match[1]), int(match[2]))
+
+
+def _folder(results: str | None, grid: Grid) -> ResultsFolder:
+    """The folder that is named, else a new one."""
+    from pathlib import Path
+
+    from boostsample.experiments.results.folder import ResultsFolder
+
+    if results is not None:
+        return ResultsFolder(results)
+    names = [Path(entry.name).name.partition(".")[0] for entry in grid.data]
+    return ResultsFolder.new("results", "-".join(names))
+
+
+def _tell_what_is_kept(folder: ResultsFolder, n_runs: int, display: Display) -> None:
+    kept = folder.cells()
+    if kept:
+        display.say(
+            f"{kept:,} of {n_runs:,} runs are kept: the same command with --results {folder.path} "
+            "does the rest"
+        )
+
+
+def _write(
+    context: click.Context,
+    grid: Grid,
+    folder: ResultsFolder,
+    comparisons: Sequence[Comparison],
+) -> None:
+    """Write the rows, print the tables."""
+    from boostsample.experiments.results.record import settings_of
+
+    settings = {
+        "command": ["boostsample", *context.obj],
+        "title": grid.title,
+        **settings_of(comparisons),
+    }
+    rows = [row for one in comparisons for row in one.rows]
+    curves = [row for one in comparisons for row in one.curves]
+    history = [row for one in comparisons for row in one.history] if grid.plan.history else None
+    try:
+        folder.write(rows, settings, history, curves)
+    finally:  # whatever becomes of the folder, the tables can be had
+        for one in comparisons:
+            _print_comparison(one)
+    say(f"results: {folder.path}")
+
+
+def _print_comparison(comparison: Comparison) -> None:
+    from boostsample.experiments.tables.tables import looks_table, score_table, tuning_table
+
+    prepared, rows = comparison.prepared, comparison.rows
+    sizes = sorted({(len(train), len(test)) for train, test in prepared.splits})
+    families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
+    say(
+        f"{prepared.data.name}: {sizes[0][0]:,} training and {sizes[0][1]:,} test examples, "
+        f"{prepared.data.n_classes} {'labels' if prepared.data.is_multilabel else 'classes'}, "
+        f"{prepared.n_features:,} features ({families}), {prepared.plan.weights} initial weights\n"
+    )
+    tuned = tuning_table(comparison)
+    for table in (
+        score_table(rows, "loss"),
+        score_table(rows, "error"),
+        looks_table(comparison),
+        *([] if tuned is None else [tuned]),
+    ):
+        print_table(table)
+    for note in comparison.notes:
+        say(f"note: {note}\n")

@@ -1,0 +1,31 @@
+"""What commands print: lines of results and tables, to standard output."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from boostsample.experiments.tables.tables import Table
+
+__all__ = ["print_table", "say"]
+
+
+def say(text: str) -> None:
+    """A line of results; click.echo would write UTF-8 to terminals that cannot read it."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def print_table(table: Table) -> None:
+    """A table with lines on a terminal, plain text elsewhere."""
+    from boostsample.experiments.tables.tables import to_rich, to_text
+
+    if not sys.stdout.isatty():
+        say(to_text(table) + "\n")
+        return
+    from rich.console import Console
+
+    console = Console(file=sys.stdout)
+    for part in to_rich(table, console.width):
+        console.print(part)

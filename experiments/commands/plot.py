@@ -1,0 +1,193 @@
+"""`boostsample plot`: pictures of results folders."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from boostsample.errors import DataError, SettingError, unknown
+from boostsample.experiments.commands.output import say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.figure import Figure
+
+    from boostsample.experiments.results.results import Results
+    from boostsample.experiments.results.runs import Run
+
+__all__ = ["plot"]
+
+_WHAT = ("curves", "families", "sampling", "edges", "margins", "ranks")
+
+
+@click.command()
+@click.argument("results", metavar="RESULTS...", nargs=-1, required=True)
+@click.option(
+    "--what",
+    default="curves",
+    show_default=True,
+    metavar="|".join(_WHAT),
+    help="curves: loss and test error; families: which families the stumps come from; sampling: "
+    "how many features and examples were searched; edges: expected, estimated and true edges; "
+    "margins: of training and test examples; ranks: critical-difference diagram over data sets.",
+)
+@click.option(
+    "--metric", metavar="loss|error", help="What curves (default: both) or ranks (loss) show."
+)
+@click.option(
+    "--against", metavar="stumps|looks|seconds", help="Axis of curves.  [default: stumps]"
+)
+@click.option(
+    "--charged", is_flag=True, help="Draw tuned curves with the cost of their search too."
+)
+@click.option("--stumps", type=int, help="Where ranks are taken.  [default: the last mark]")
+@click.option("--data", metavar="NAME", help="Draw this data set, where the results have several.")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="An .svg, .png or .pdf file to write."
+)
+def plot(
+    results: tuple[str, ...],
+    what: str,
+    metric: str | None,
+    against: str | None,
+    charged: bool,
+    stumps: int | None,
+    data: str | None,
+    output: str,
+) -> None:
+    """Draw a picture of results folders that compare has written.
+
+    Pictures of families, sampling, edges and margins are of one data set, and need the folder's
+    cells.
+    """
+    from boostsample.experiments.plots.axes import METRICS
+    from boostsample.experiments.plots.pictures import check_picture, save_picture
+    from boostsample.experiments.results.levels import AXES
+
+    if what not in _WHAT:
+        raise unknown("picture", what, _WHAT)
+    if metric is not None and metric not in METRICS:
+        raise unknown("metric", metric, METRICS)
+    if against is not None and against not in AXES:
+        raise unknown("axis", against, AXES)
+    given = {
+        "--metric": (metric is not None, ("curves", "ranks")),
+        "--against": (against is not None, ("curves",)),
+        "--charged": (charged, ("curves",)),
+        "--stumps": (stumps is not None, ("ranks",)),
+        "--data": (data is not None, tuple(one for one in _WHAT if one != "ranks")),
+    }
+    for option, (there, pictures) in given.items():
+        if there and what not in pictures:
+            raise SettingError(f"{option} goes with --what {' or '.join(pictures)}, got {what}")
+    path = check_picture(output)
+    if what == "curves":
+        from boostsample.experiments.plots.curves import curves_figure
+
+        metrics = tuple(METRICS) if metric is None else (metric,)
+        figure = curves_figure(_read(results, data), against or "stumps", metrics, charged)
+    elif what == "ranks":
+        from boostsample.experiments.plots.ranks import ranks_figure
+
+        figure = ranks_figure(_read(results, None), metric or "loss", stumps)
+    else:
+        figure = _of_runs(results, what, data)
+    save_picture(figure, path)
+    say(f"plot: {path}")
+
+
+def _note(text: str) -> None:
+    """Say on standard error what a picture leaves out."""
+    sys.stderr.write(f"note: {text}\n")
+
+
+def _read(folders: Sequence[str], data: str | None) -> list[Results]:
+    """The results of the folders, or what they have of one data set."""
+    from dataclasses import replace
+
+    from boostsample.experiments.results.results import read_results
+
+    found = [read_results(folder) for folder in folders]
+    missing = sum(one.missing for one in found)
+    if missing:
+        _note(f"{missing:,} runs are missing, the results are incomplete")
+    if data is None:
+        return found
+    _chosen(tuple(dict.fromkeys(str(row["data"]) for one in found for row in one.rows)), data)
+    parts = [
+        replace(
+            one,
+            rows=[row for row in one.rows if row["data"] == data],
+            curves=[row for row in one.curves if row["data"] == data],
+        )
+        for one in found
+    ]
+    return [one for one in parts if one.rows]
+
+
+def _of_runs(folders: Sequence[str], what: str, data: str | None) -> Figure:
+    """A picture of the runs of one data set."""
+    from boostsample.experiments.plots.edges import edges_figure
+    from boostsample.experiments.plots.families import shares_figure
+    from boostsample.experiments.plots.margins import margins_figure
+    from boostsample.experiments.plots.sampling import sampling_figure
+
+    draw: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
+        "families": shares_figure,
+        "sampling": sampling_figure,
+        "edges": edges_figure,
+        "margins": margins_figure,
+    }
+    try:
+        runs = _runs(folders)
+    except DataError as error:
+        if what != "sampling":
+            raise
+        _note(f"{error}; drawn are means over all searches so far")
+        return _mean_sampling(folders, data)
+    name = _chosen(tuple(runs), data)
+    return draw[what](name, runs[name])
+
+
+def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
+    """The runs of all folders by data set."""
+    from pathlib import Path
+
+    from boostsample.experiments.results.levels import check_disjoint
+    from boostsample.experiments.results.results import SETTINGS, read_runs
+
+    found: dict[str, list[Run]] = {}
+    for folder in folders:
+        mine = read_runs(folder)
+        check_disjoint([*found, *mine])
+        if not (Path(folder) / SETTINGS).exists():
+            _note(f"'{folder}' is incomplete, drawn are the runs that are there")
+        found |= mine
+    return found
+
+
+def _mean_sampling(folders: Sequence[str], data: str | None) -> Figure:
+    """Q and T from the curves of results without cells."""
+    from boostsample.experiments.plots.curves import data_sets
+    from boostsample.experiments.plots.sampling import mean_sampling_figure
+
+    found = _read(folders, None)
+    name = _chosen(tuple(data_sets(found)), data)
+    return mean_sampling_figure(name, [row for one in found for row in one.curves])
+
+
+def _chosen(names: tuple[str, ...], data: str | None) -> str:
+    """The data set to draw, of those that there are."""
+    if data is None:
+        if len(names) > 1:
+            raise SettingError(
+                f"this picture is of one data set, but there are {', '.join(names)}; choose one "
+                "with --data"
+            )
+        return next(iter(names))
+    if data not in names:
+        raise unknown("data set of these results", data, names)
+    return data

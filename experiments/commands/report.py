@@ -1,0 +1,32 @@
+"""`boostsample report`: tables, pictures and all facts of results folders in one HTML file."""
+
+from __future__ import annotations
+
+import click
+
+from boostsample.experiments.commands.output import say
+
+__all__ = ["report"]
+
+
+@click.command()
+@click.argument("results", metavar="RESULTS...", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, metavar="FILE", help="An .html file to write.")
+@click.option(
+    "--title", metavar="TEXT", help="Its title.  [default: that of the grid, else the data sets]"
+)
+@click.option("--quiet", is_flag=True, help="No progress and no messages but errors.")
+def report(results: tuple[str, ...], output: str, title: str | None, quiet: bool) -> None:
+    """Make a report of results folders that compare has written: one HTML file, no network needed.
+
+    Several folders with different data sets make one report. Folders that are not complete yet are
+    read as far as they go.
+    """
+    from boostsample.experiments.common.progress import Display
+    from boostsample.experiments.report.report import check_report, make_report, write_report
+
+    path = check_report(output)
+    with Display(quiet) as display:
+        html = make_report(results, title, lambda stage: display(stage, 0, 0))
+        write_report(html, path)
+    say(f"report: {path}")

@@ -1,0 +1,128 @@
+"""`boostsample table`: results as tables for reading, for papers and for other programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from boostsample.errors import SettingError, unknown
+from boostsample.experiments.commands.output import say
+
+if TYPE_CHECKING:
+    from boostsample.experiments.tables.results import ScoreTable
+
+__all__ = ["table"]
+
+
+@click.command()
+@click.argument("results", metavar="RESULTS...", nargs=-1, required=True)
+@click.option(
+    "--metric",
+    default="loss",
+    show_default=True,
+    metavar="loss|error|auc|looks|seconds|features|examples",
+    help="What the cells are: training loss (log10), test error, area under the ROC curve, what "
+    "was spent so far, or the mean numbers of features and examples of a search so far.",
+)
+@click.option(
+    "--at",
+    default="stumps",
+    metavar="stumps|looks|seconds[=A,B]",
+    help="What strategies have equally much of, and how much, as in looks=6e6,6e7.  [default: "
+    "stumps, at the numbers of the results; of looks and seconds what every run had spent there]",
+)
+@click.option(
+    "--format",
+    "form",
+    metavar="text|markdown|latex|csv",
+    help="text, markdown, latex (needs booktabs) or csv (a line a cell, with all digits and "
+    "p-values).  [default: by the ending of -o, else text]",
+)
+@click.option(
+    "--charged", is_flag=True, help="Show tuned strategies with their search charged to them, too."
+)
+@click.option(
+    "--transpose", is_flag=True, help="A row for each strategy; csv is the same either way."
+)
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write a new .txt, .md, .tex or .csv file instead."
+)
+def table(
+    results: tuple[str, ...],
+    metric: str,
+    at: str,
+    form: str | None,
+    charged: bool,
+    transpose: bool,
+    output: str | None,
+) -> None:
+    """Print tables of results folders that compare has written, one for each data set.
+
+    Cells are mean (std) over repetitions. The best of each row is marked, and what a paired test
+    cannot tell from it; a note under the table says how it was tested.
+    """
+    from boostsample.experiments.common.files import atomic, check_file, unwritable
+    from boostsample.experiments.results.levels import MEASURES, parse_levels
+    from boostsample.experiments.results.results import read_results
+    from boostsample.experiments.tables.formats import FORMATS
+    from boostsample.experiments.tables.results import result_table, transposed
+
+    if metric not in MEASURES:
+        raise unknown("metric", metric, MEASURES)
+    axis, levels = parse_levels(at)
+    name = form or _by_ending(output)
+    if name not in FORMATS:
+        raise unknown("format", name, FORMATS)
+    target = None if output is None else check_file(output, FORMATS[name].ending, "tables")
+    found = [read_results(folder) for folder in results]
+    tables: Sequence[ScoreTable] = result_table(found, metric, axis, levels, charged)
+    if transpose:
+        tables = [transposed(one) for one in tables]
+    for folder, one in zip(results, found, strict=True):
+        if one.missing:
+            sys.stderr.write(
+                f"note: '{folder}' is not complete, {one.missing:,} runs are missing; the tables "
+                "go as far as the results\n"
+            )
+    if target is None:
+        _print(tables, name)
+        return
+    try:
+        with atomic(target) as stream:
+            stream.write(f"{FORMATS[name].render(tables)}\n".encode())
+    except OSError as error:
+        raise unwritable(target, "tables", error) from error
+    say(f"tables: {target}")
+
+
+def _by_ending(output: str | None) -> str:
+    """The format that the name of a file asks for; text without a file."""
+    from boostsample.experiments.tables.formats import FORMATS
+
+    if output is None:
+        return "text"
+    endings = {form.ending: name for name, form in FORMATS.items()}
+    ending = Path(output).suffix.lower()
+    if ending not in endings:
+        raise SettingError(
+            f"the file of tables must end in one of {', '.join(endings)}, got '{output}'"
+        )
+    return endings[ending]
+
+
+def _print(tables: Sequence[ScoreTable], name: str) -> None:
+    """Tables to standard output; text in bold, and cut to its width, on a terminal."""
+    from boostsample.experiments.tables.formats import FORMATS, to_terminal
+
+    if name != "text" or not sys.stdout.isatty():
+        say(FORMATS[name].render(tables))
+        return
+    from rich.console import Console
+
+    console = Console(file=sys.stdout, highlight=False)
+    for at, one in enumerate(tables):
+        console.print(*([""] if at else []), to_terminal(one, console.width), sep="\n")

@@ -1,0 +1,1 @@
+"""Files, collected errors and progress: shared by all experiments."""

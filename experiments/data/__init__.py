@@ -1,0 +1,1 @@
+"""Data sets: by name, from files, or made."""

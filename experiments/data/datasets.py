@@ -1,0 +1,379 @@
+"""Data sets by name or from a user's own file, with their standard train/test cuts.
+
+>>> from boostsample.experiments.data.datasets import load_dataset
+>>> data = load_dataset("chess(d=4,J=2,L=2,n=200)", seed=1)
+>>> train, test = data.split(repetition=0, seed=0)
+>>> data.X.shape, data.classes, len(train), len(test)
+((200, 4), ('-1', '1'), 150, 50)
+
+`DATASETS` lists the named sets: the embedded digits, benchmark sets from their original files
+(`boostsample.experiments.data.originals`), and the two synthetic tasks of [BK10] sec. 4.1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.errors import DataError, SettingError, unknown
+from boostsample.experiments.data.content import Content, check_count
+from boostsample.experiments.data.dataset_files import is_data_file, read_user_file
+from boostsample.experiments.data.downloads import locate
+from boostsample.experiments.data.originals import ORIGINALS, READERS
+from boostsample.experiments.data.synthetic import SYNTHETIC
+
+__all__ = ["DATASETS", "Dataset", "NamedSet", "dataset_names", "load_dataset"]
+
+_BLOCK = 1024
+"""Rows checked at a time, so that checking needs no memory of the size of the data."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Examples with their labels; checked when it is made.
+
+    Parameters
+    ----------
+    name : str
+        Stands in tables, and seeds the splits.
+    X : float32 array (n, d), or uint8 or float32 array (n, h, w) or (n, h, w, c)
+        A table, where NaN is a missing value, or images.
+    y : int64 array (n,) or int8 array (n, K)
+        Class codes 0 to K-1, or 0 and 1 for each of K labels.
+    classes : tuple of K str
+        Names of the classes.
+    columns : tuple of d str or None
+        Names of the columns of a table.
+    n_train : int or None
+        The standard cut: the first `n_train` rows train, the others test. None: there is none.
+
+    Raises
+    ------
+    DataError
+        The arrays do not fit each other, are empty or constant, hold infinite values, or the
+        training rows have fewer than two classes.
+    """
+
+    name: str
+    X: NDArray[np.uint8] | NDArray[np.float32]
+    y: NDArray[np.int64] | NDArray[np.int8]
+    classes: tuple[str, ...]
+    columns: tuple[str, ...] | None = None
+    n_train: int | None = None
+
+    def __post_init__(self) -> None:
+        self._check_features()
+        self._check_labels()
+        n_train = self.n_examples if self.n_train is None else self.n_train
+        if self.n_train is not None and not 1 <= n_train < self.n_examples:
+            raise self._error(
+                f"n_train must be between 1 and {self.n_examples - 1}, got {n_train}; both train "
+                "and test rows are needed"
+            )
+        y = self.y[:n_train]
+        if (y == y[0]).all():
+            what = "set of labels" if y.ndim == 2 else f"class, {self.classes[int(y[0])]!r}"
+            raise self._error(
+                f"the training rows must have at least two classes, got one {what}; add examples "
+                "of another"
+            )
+        if _is_constant(self.X[:n_train]):
+            raise self._error(
+                f"some feature must differ between the training rows, but all {n_train} are the "
+                "same; there is nothing to learn from"
+            )
+
+    def _error(self, text: str) -> DataError:
+        return DataError(f"{self.name}: {text}")
+
+    def _check_features(self) -> None:
+        X = self.X
+        allowed = (np.float32,) if X.ndim == 2 else (np.uint8, np.float32)
+        if X.ndim not in (2, 3, 4) or X.dtype not in allowed:
+            raise self._error(
+                "X must be a float32 table (n, d), or uint8 or float32 images (n, h, w) or "
+                f"(n, h, w, c), got {X.dtype} of shape {X.shape}"
+            )
+        if X.size == 0:
+            raise self._error(f"X must have rows and features, got shape {X.shape}")
+        if self.columns is not None and (
+            X.ndim != 2 or len(self.columns) != X.shape[1] or len(set(self.columns)) != X.shape[1]
+        ):
+            raise self._error(
+                f"columns must be different names, one for each of the columns of a table, got "
+                f"{len(self.columns)} ({len(set(self.columns))} different) for X of shape {X.shape}"
+            )
+        if X.dtype == np.uint8:
+            return
+        for first in range(0, len(X), _BLOCK):
+            block = X[first : first + _BLOCK]
+            bad = np.isinf(block) if X.ndim == 2 else ~np.isfinite(block)
+            if bad.any():
+                row, *place = (int(i) for i in np.argwhere(bad)[0])
+                value = block[(row, *place)]
+                where = f"pixel {tuple(place)}" if X.ndim > 2 else f"column {place[0]}"
+                if self.columns is not None:
+                    where = f"column {self.columns[place[0]]!r}"
+                raise self._error(
+                    f"values must be finite{' or NaN (missing)' if X.ndim == 2 else ''}, got "
+                    f"{value} in row {first + row}, {where}; replace or leave out that value"
+                )
+
+    def _check_labels(self) -> None:
+        y, n_classes = self.y, len(self.classes)
+        if n_classes < 2 or len(set(self.classes)) != n_classes:
+            raise self._error(
+                "there must be at least two different classes, got "
+                f"{', '.join(repr(name) for name in self.classes)}; add examples of another"
+            )
+        if y.dtype.kind == "f" and np.isnan(y).any():
+            raise self._error(
+                f"y must have a label in every row, got NaN in row {int(np.isnan(y).argmax())}; "
+                "leave out the rows without one"
+            )
+        multilabel = y.ndim == 2
+        shape = (self.n_examples, n_classes) if multilabel else (self.n_examples,)
+        if y.shape != shape or y.dtype != (np.int8 if multilabel else np.int64):
+            raise self._error(
+                f"y must be int64 of shape ({self.n_examples},), or int8 of shape "
+                f"({self.n_examples}, {n_classes}) for several labels a row, got {y.dtype} of "
+                f"shape {y.shape}"
+            )
+        top = 1 if multilabel else n_classes - 1
+        if y.min() < 0 or y.max() > top:
+            wrong = y.min() if y.min() < 0 else y.max()
+            raise self._error(f"y must hold codes from 0 to {top}, got {wrong}")
+
+    @property
+    def n_examples(self) -> int:
+        """Number of rows, train and test together."""
+        return len(self.X)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes or labels, K."""
+        return len(self.classes)
+
+    @property
+    def is_image(self) -> bool:
+        """Whether the examples are images rather than rows of a table."""
+        return self.X.ndim > 2
+
+    @property
+    def is_multilabel(self) -> bool:
+        """Whether a row may have any number of labels."""
+        return self.y.ndim == 2
+
+    @property
+    def image_shape(self) -> tuple[int, ...] | None:
+        """(h, w) or (h, w, c) of one image; None for a table."""
+        return tuple(self.X.shape[1:]) if self.is_image else None
+
+    def split(self, repetition: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows to train and to test on, both in increasing order.
+
+        The standard cut where there is one, whatever the repetition. Otherwise a quarter of the
+        rows tests, drawn by class (by set of labels if a row has several): every class has its
+        quarter up to one row, and a class with a single row keeps it for training. The draw depends
+        on the name of the data, `seed` and `repetition` alone.
+
+        Parameters
+        ----------
+        repetition, seed : int
+            Not negative.
+
+        Returns
+        -------
+        train_rows, test_rows : int64 arrays
+        """
+        key = (self.name, check_count("seed", seed, 0), check_count("repetition", repetition, 0))
+        rows = np.arange(self.n_examples, dtype=np.int64)
+        if self.n_train is not None:
+            return rows[: self.n_train], rows[self.n_train :]
+        rng = _stream(*key)
+        if self.is_multilabel:
+            group = np.unique(self.y, axis=0, return_inverse=True)[1].reshape(-1)
+        else:
+            group = self.y.astype(np.intp)
+        order = rng.permutation(self.n_examples)
+        order = order[np.argsort(group[order], kind="stable")]
+        if not self.is_multilabel:
+            order = order[np.bincount(group)[group[order]] > 1]
+        if not len(order):
+            raise self._error("a split needs a class with at least two rows, got none")
+        test = np.zeros(self.n_examples, dtype=bool)
+        test[order[int(rng.integers(min(4, len(order)))) :: 4]] = True
+        return rows[~test], rows[test]
+
+
+def _is_constant(X: NDArray[Any]) -> bool:
+    """Say whether all rows are the same, missing values counted as equal."""
+    return all(
+        np.array_equal(block, np.broadcast_to(X[0], block.shape), equal_nan=block.dtype.kind == "f")
+        for block in (X[first : first + _BLOCK] for first in range(0, len(X), _BLOCK))
+    )
+
+
+def _stream(*key: object) -> np.random.Generator:
+    """Return a random generator that is the same for the same key, on any machine."""
+    digest = hashlib.sha256(repr(key).encode()).digest()
+    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "little")))
+
+
+@dataclass(frozen=True)
+class NamedSet:
+    """A data set that has a name.
+
+    Parameters
+    ----------
+    description : str
+        One line for lists.
+    load : callable
+        Takes what the caller of `load_dataset` asked for and returns the arrays.
+    settings : mapping
+        Names and default values of what can be set in the name: ``chess(d=10,J=3)``.
+    """
+
+    description: str
+    load: Callable[[_Request], Content]
+    settings: Mapping[str, int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Request:
+    data_dir: str | os.PathLike[str] | None
+    download: bool
+    seed: int
+    settings: Mapping[str, Any]
+
+
+def _digits(_: _Request) -> Content:
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    names = tuple(str(name) for name in digits.target_names)
+    return Content(
+        digits.images.astype(np.uint8), digits.target.astype(np.int64), names, None, None
+    )
+
+
+def _original(name: str) -> Callable[[_Request], Content]:
+    def load(request: _Request) -> Content:
+        return READERS[name](locate(ORIGINALS[name], request.data_dir, request.download))
+
+    return load
+
+
+def _synthetic(name: str) -> NamedSet:
+    make = SYNTHETIC[name]
+    settings = {
+        key: parameter.default
+        for key, parameter in inspect.signature(make).parameters.items()
+        if key != "rng"
+    }
+    description = (make.__doc__ or "").splitlines()[0].rstrip(".")
+    return NamedSet(
+        description, lambda request: make(_stream(name, request.seed), **request.settings), settings
+    )
+
+
+DATASETS: dict[str, NamedSet] = {
+    "digits": NamedSet("1797 grey 8x8 images, 10 digits; embedded in scikit-learn", _digits),
+    "mnist": NamedSet("60000 + 10000 grey 28x28 images, 10 digits", _original("mnist")),
+    "cifar10": NamedSet("50000 + 10000 colour 32x32 images, 10 classes", _original("cifar10")),
+    "usps": NamedSet("7291 + 2007 grey 16x16 images, 10 digits", _original("usps")),
+    "pendigits": NamedSet("7494 + 3498 rows of 16 numbers, 10 digits", _original("pendigits")),
+    "letter": NamedSet("16000 + 4000 rows of 16 numbers, 26 letters", _original("letter")),
+    **{name: _synthetic(name) for name in SYNTHETIC},
+}
+
+
+def dataset_names() -> tuple[str, ...]:
+    """Return the names that `load_dataset` knows."""
+    return tuple(DATASETS)
+
+
+def load_dataset(
+    name_or_path: str | os.PathLike[str],
+    *,
+    data_dir: str | os.PathLike[str] | None = None,
+    download: bool = True,
+    seed: int = 0,
+    **options: Any,
+) -> Dataset:
+    """Load a named data set, or a user's own file.
+
+    Parameters
+    ----------
+    name_or_path : str or path
+        One of `dataset_names`; a synthetic one may carry settings, as in ``diagonal(d=20,q=0)``.
+        Otherwise the path of a file, see `boostsample.experiments.data.dataset_files`.
+    data_dir : path or None
+        Folder with the original files of named sets, each in ``data_dir`` or ``data_dir/<name>``.
+    download : bool
+        Whether missing original files may be downloaded into the cache folder.
+    seed : int
+        Of the synthetic sets; the others do not depend on it.
+    **options
+        For a synthetic set its settings; for a file ``file_format``, and ``label``, ``header`` and
+        ``delimiter`` (CSV) or ``multilabel`` (svmlight).
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    SettingError
+        An unknown name or option, or a setting out of range.
+    DataError
+        Data that is missing, damaged, or cannot be learned from.
+    """
+    seed = check_count("seed", seed, 0)
+    text = os.fspath(name_or_path)
+    match = re.fullmatch(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", text)
+    if match and match[1] in DATASETS and isinstance(name_or_path, str):
+        base = match[1]
+        settings = _settings(base, match[2] or "", options)
+        request = _Request(data_dir, download, seed, settings)
+        shown = ",".join(f"{key}={value}" for key, value in settings.items())
+        return Dataset(f"{base}({shown})" if shown else base, *DATASETS[base].load(request))
+    path = Path(text).expanduser()
+    if "file_format" not in options and not is_data_file(path) and not path.is_file():
+        hint = "or the path of an .npz, .csv or .svmlight file"
+        raise SettingError(f"{unknown('data set', text, DATASETS)}, {hint}")
+    name = path.name.removesuffix(".gz")
+    return Dataset(Path(name).stem, *read_user_file(path, **options))
+
+
+def _settings(base: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge the settings written in a name with those given as options, over the defaults."""
+    defaults = DATASETS[base].settings
+    given: dict[str, Any] = dict(options)
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        key, _, value = (side.strip() for side in part.partition("="))
+        if key in given:
+            raise SettingError(f"{base}: {key} must be given once, got it twice")
+        given[key] = value
+    for key, value in given.items():
+        if key not in defaults:
+            known = f"known: {', '.join(defaults)}" if defaults else "it has none"
+            raise SettingError(f"unknown setting {key!r} of data set {base}; {known}")
+        kind = type(defaults[key])
+        try:
+            given[key] = kind(value)
+        except (TypeError, ValueError):
+            given[key] = None
+        if given[key] is None or (kind is int and given[key] != float(value)):
+            what = "a whole number" if kind is int else "a number"
+            raise SettingError(f"{base}: {key} must be {what}, got {value!r}")
+    return {**defaults, **given}

@@ -1,0 +1,1 @@
+"""What to compare: variants of strategies, plans, and grids of them."""

@@ -1,0 +1,362 @@
+"""Pictures of what the members of image families look at, drawn over an example.
+
+No family is treated apart: each pixel of the example is turned black and white in turn, and a
+member is shown by how its value changes then. Thus codes and histograms, which jump rather than
+slope, can be shown as well as sums and differences.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample import families as package
+from boostsample.checks import check_integer
+from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
+from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.plots.pictures import STYLE
+from boostsample.family import Family, ImageFamily, check_image_shape
+from boostsample.registry import default_families
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "changes",
+    "choose_members",
+    "example_image",
+    "families_by_name",
+    "members_figure",
+    "parse_shape",
+]
+
+_MOST_PROBES = 4096
+"""Larger images are changed in squares of pixels, so that there are no more of these."""
+_CHUNK_PIXELS = 1 << 23
+"""Pixels of changed images made at a time."""
+_RISES = np.array([0.78, 0.05, 0.10])
+_FALLS = np.array([0.02, 0.30, 0.80])
+"""A red and a blue that colour-blind readers tell apart, and from grey."""
+_PER_ROW = 8
+_LETTERS = 24
+"""Length of the lines below a picture."""
+_TRIES = 8
+_MEMBERS = 1000
+"""Members of families that need to be told how many, where no more are asked for."""
+
+
+def changes(
+    family: Family,
+    features: ArrayLike,
+    image: NDArray[Any],
+    low: float | None = None,
+    high: float | None = None,
+) -> NDArray[np.float32]:
+    """How much the values of features change with each pixel of an image.
+
+    Of the three changes from black to white, from what the pixel is to white, and from black to
+    what it is, the largest in absolute value (the first, if they are equal): for a linear feature
+    its coefficient, up to the contrast. Channels are changed together, then one by one, and the
+    largest change counts again: features of opponent colours do not move with all of them.
+
+    Parameters
+    ----------
+    family : Family
+    features : sequence of int, shape (q,)
+    image : array, shape (h, w) or (h, w, channels)
+    low, high : float, optional
+        Black and white; by default the least and the greatest value of the image.
+
+    Returns
+    -------
+    changes : float32, shape (q, h, w)
+        Positive where a brighter pixel raises the value.
+
+    Raises
+    ------
+    DataError
+        Black and white are the same, as in an image of one colour.
+    """
+    image = np.asarray(image)
+    black = image.min() if low is None else image.dtype.type(low)
+    white = image.max() if high is None else image.dtype.type(high)
+    if not black < white:
+        raise DataError(
+            f"the image must have a darkest and a brightest value, got {black} and {white}; "
+            "choose another example"
+        )
+    wanted = np.asarray(features)
+    height, width = image.shape[:2]
+    side = math.ceil(math.sqrt(height * width / _MOST_PROBES))
+    corners = [(r, c) for r in range(0, height, side) for c in range(0, width, side)]
+    channels: list[Any] = [...]
+    if image.ndim == 3 and image.shape[2] > 1:
+        channels += range(image.shape[2])
+    here = family.compute(image[None], wanted)
+    out = np.zeros((len(wanted), height, width), np.float32)
+    step = max(1, _CHUNK_PIXELS // image.size)
+    for start in range(0, len(corners), step):
+        squares = [
+            (slice(r, r + side), slice(c, c + side)) for r, c in corners[start : start + step]
+        ]
+        tried: list[NDArray[np.float32]] = []
+        for channel in channels:
+            up, down = (
+                family.compute(_changed(image, squares, channel, value), wanted) - here
+                for value in (white, black)
+            )
+            tried += [up - down, up, -down]
+        every = np.stack(tried)
+        largest = np.abs(every).argmax(axis=0)
+        strongest = np.take_along_axis(every, largest[None], axis=0)[0]
+        for square, values in zip(squares, strongest, strict=True):
+            out[:, square[0], square[1]] = values[:, None, None]
+    return out
+
+
+def _changed(
+    image: NDArray[Any], squares: Sequence[tuple[slice, slice]], channel: Any, value: Any
+) -> NDArray[Any]:
+    """One image a square, which has that value there, in one channel or in all (...)."""
+    images = np.repeat(image[None], len(squares), axis=0)
+    for one, (rows, columns) in zip(images, squares, strict=True):
+        one[rows, columns, channel] = value
+    return images
+
+
+def choose_members(
+    family: Family,
+    image: NDArray[Any],
+    n: int = _PER_ROW,
+    seed: int = 0,
+    low: float | None = None,
+    high: float | None = None,
+) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """Members from all over a family, with their `changes`; all of them where there are few.
+
+    One is drawn from each of n stretches of equal length. Where the image does not move it, others
+    of the stretch are tried a few times.
+
+    Returns
+    -------
+    features : intp, shape (q,), rising
+    changes : float32, shape (q, h, w)
+    """
+    check_integer("n", n, 1)
+    rng = np.random.default_rng(seed)
+    stretches = np.array_split(np.arange(family.n_features), min(n, family.n_features))
+    tried = [rng.permutation(part)[:_TRIES] for part in stretches]
+    moves = changes(family, np.concatenate(tried), image, low, high)
+    moved = (moves != 0).any(axis=(1, 2))
+    chosen, start = [], 0
+    for part in tried:
+        chosen.append(start + int(moved[start : start + len(part)].argmax()))
+        start += len(part)
+    return np.concatenate(tried)[chosen].astype(np.intp), moves[chosen]
+
+
+def members_figure(
+    families: Sequence[Family],
+    image: ArrayLike,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    title: str = "",
+    seed: int = 0,
+) -> Figure:
+    """A row of pictures for each family: the image, and members drawn over it.
+
+    Parameters
+    ----------
+    families : sequence of Family
+        Families of images of this shape.
+    image : array, shape (h, w) or (h, w, channels)
+    low, high : float, optional
+        Black and white, see `changes`.
+    title : str, optional
+    seed : int, default 0
+        Of the choice of members.
+
+    Raises
+    ------
+    DataError
+        The image has one colour, or is none that a family takes.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    picture = np.asarray(image)
+    if not families:
+        raise SettingError("a picture needs at least one family, got none")
+    columns = _PER_ROW + 1
+    with mpl.rc_context(STYLE):
+        height = 1.42 * min(max(picture.shape[0] / picture.shape[1], 0.2), 3) + 0.55
+        size = (1.42 * columns, height * len(families) + 0.9)
+        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(hspace=0, h_pad=0.06))
+        grid = figure.subplots(len(families), columns, squeeze=False)
+        shown = _grey(picture, low, high)
+        for family, axes in zip(families, grid, strict=True):
+            features, moves = choose_members(family, picture, seed=seed, low=low, high=high)
+            _tile(axes[0], shown, f"{family.name}\n{family.n_features:,} features", bold=True)
+            for one, feature, move in zip(axes[1:], features, moves, strict=False):
+                _tile(one, _coloured(shown, move), family.feature_name(int(feature)))
+            for one in axes[1 + len(features) :]:
+                one.set_axis_off()
+        figure.suptitle(title or "What members of the families look at")
+        figure.supxlabel(
+            "red: the value rises where the pixel turns from black to white; blue: it falls; "
+            "each picture in its own scale",
+            fontsize=9,
+        )
+    return figure
+
+
+def _tile(axes: Axes, pixels: NDArray[np.float64], text: str, bold: bool = False) -> None:
+    axes.imshow(pixels, interpolation="nearest")
+    axes.set(xticks=[], yticks=[])
+    axes.grid(False)
+    lines = [part for line in text.split("\n") for part in textwrap.wrap(line, _LETTERS)]
+    if len(lines) > 4:
+        lines = [*lines[:3], f"{lines[3][: _LETTERS - 4]} ..."]
+    axes.set_xlabel(
+        "\n".join(lines), fontsize=7, fontweight="bold" if bold else "normal", labelpad=3
+    )
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _grey(image: NDArray[Any], low: float | None, high: float | None) -> NDArray[np.float64]:
+    """The image as (h, w, 3) between 0 and 1; channels that are not three, as their mean."""
+    values = image.astype(np.float64)
+    black = values.min() if low is None else low
+    white = values.max() if high is None else high
+    values = np.clip((values - black) / max(white - black, 1e-300), 0, 1)
+    if values.ndim == 3 and values.shape[2] != 3:
+        values = values.mean(axis=2)
+    return values if values.ndim == 3 else np.repeat(values[:, :, None], 3, axis=2)
+
+
+def _coloured(shown: NDArray[np.float64], move: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The image, paler, with red where the change is positive and blue where it is negative."""
+    largest = float(np.abs(move).max())
+    strength = np.abs(move)[:, :, None] / largest if largest else np.zeros((*move.shape, 1))
+    opacity = 0.75 * strength**0.7  # small changes are to be seen, too
+    colour = np.where(move[:, :, None] > 0, _RISES, _FALLS)
+    pale = 0.25 + 0.55 * shown.mean(axis=2, keepdims=True)
+    mixed: NDArray[np.float64] = pale * (1 - opacity) + colour * opacity
+    return mixed
+
+
+def parse_shape(text: str) -> tuple[int, ...]:
+    """Read the shape of an image.
+
+    >>> parse_shape("28x28"), parse_shape("32x32x3")
+    ((28, 28), (32, 32, 3))
+    """
+    parts = text.lower().split("x")
+    if len(parts) not in (2, 3) or not all(part.strip().isdecimal() for part in parts):
+        raise SettingError(
+            f"image-shape must be height and width, and channels if any, as in 28x28 or 32x32x3, "
+            f"got {text!r}"
+        )
+    return check_image_shape([int(part) for part in parts])
+
+
+def example_image(
+    data: Dataset, example: int, image_shape: tuple[int, ...] | None = None
+) -> tuple[NDArray[Any], float, float]:
+    """An image of a data set, with the black and white of all of them.
+
+    Parameters
+    ----------
+    data : Dataset
+    example : int
+    image_shape : tuple of int, optional
+        Stretch the image to this height and width, by linear interpolation, and repeat or cut its
+        channels. Default: as it is.
+
+    Returns
+    -------
+    image : array, shape (h, w) or (h, w, channels)
+    low, high : float
+
+    Raises
+    ------
+    SettingError
+        The data are no images, or there is no such example.
+    """
+    if not data.is_image:
+        raise SettingError(
+            f"the picture needs images, but {data.name} is a table of {data.X.shape[1]} columns; "
+            "name other data"
+        )
+    check_integer("example", example, 0, data.n_examples - 1)
+    image: NDArray[Any] = data.X[example]
+    low, high = float(data.X.min()), float(data.X.max())
+    if image_shape is None or image.shape == image_shape:
+        return image, low, high
+    from scipy.ndimage import zoom
+
+    channels = image if image.ndim == 3 else image[:, :, None]
+    scale = (image_shape[0] / image.shape[0], image_shape[1] / image.shape[1], 1)
+    stretched = zoom(channels.astype(np.float32), scale, order=1, mode="nearest", grid_mode=True)
+    wanted = image_shape[2] if len(image_shape) == 3 else 1
+    kept = stretched[:, :, np.arange(wanted) % stretched.shape[2]].astype(image.dtype)
+    return kept.reshape(image_shape), low, high
+
+
+def families_by_name(
+    image_shape: tuple[int, ...],
+    names: Mapping[str, Mapping[str, Any]] | None = None,
+    seed: int = 0,
+) -> list[Family]:
+    """Families of images of a shape, by name: the default ones, and the others of this package.
+
+    Parameters
+    ----------
+    image_shape : tuple of int, (h, w) or (h, w, channels)
+    names : mapping of str to settings, optional
+        Which of them, with settings of their own. Default: all that there are for this shape.
+    seed : int, default 0
+        Of the families that draw their members.
+
+    Raises
+    ------
+    SettingError
+        An unknown name or setting, or one out of range.
+    """
+    known = {family.name: family for family in default_families(image_shape, seed=seed)}
+    usual = {type(family) for family in known.values()}
+    given = {"seed": seed, "n_members": min(_MEMBERS, math.prod(image_shape))}
+    for name in package.__all__:
+        kind: Any = vars(package)[name]
+        is_new = inspect.isclass(kind) and issubclass(kind, ImageFamily) and kind not in usual
+        if is_new and not inspect.isabstract(kind):
+            parameters = inspect.signature(kind).parameters
+            settings = {key: value for key, value in given.items() if key in parameters}
+            with suppress(BoostSampleError, TypeError):  # not for images of this shape
+                family = kind(image_shape, **settings)
+                known.setdefault(family.name, family)
+    if names is None:
+        return list(known.values())
+    return [_with(known, name, settings) for name, settings in names.items()]
+
+
+def _with(known: Mapping[str, Family], name: str, settings: Mapping[str, Any]) -> Family:
+    if name not in known:
+        raise unknown("family of images of this shape", name, known)
+    family = known[name]
+    own = family.settings()
+    for setting in settings:
+        if setting not in own:
+            raise unknown(f"setting of family {name!r}", setting, own)
+    return type(family)(**{**own, **settings}) if settings else family

@@ -1,0 +1,207 @@
+"""Pictures of how many features (Q) and examples (T) strategies choose to look at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.errors import DataError
+from boostsample.experiments.cells.cell import Cell
+from boostsample.experiments.plots.axes import (
+    STYLE,
+    decades,
+    draw_band,
+    legend_below,
+    new_layout,
+    repetitions,
+    round_axis,
+)
+from boostsample.experiments.plots.curves import shared_curve
+from boostsample.experiments.results.labels import is_charged, label_of
+from boostsample.experiments.results.levels import curves_of
+from boostsample.experiments.results.results import Results
+from boostsample.experiments.results.runs import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "by_strategy",
+    "mean_sampling_figure",
+    "middles",
+    "sampling_figure",
+    "window_means",
+    "windows",
+]
+
+_PER_DECADE = 5
+_FINE = 10
+_TITLES = ("features searched, Q", "examples searched, T")
+
+Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def windows(n_rounds: int, per_decade: int = _PER_DECADE) -> NDArray[np.int64]:
+    """Rounds at which windows begin that are about equal on a log scale, and the end of the last.
+
+    >>> windows(100).tolist()
+    [1, 2, 3, 4, 6, 10, 16, 25, 40, 63, 101]
+    """
+    step = 10 ** (1 / per_decade)
+    number = math.ceil(per_decade * math.log10(n_rounds + 1))
+    starts = np.unique(np.floor(step ** np.arange(number) + 0.5).astype(np.int64))
+    starts = starts[starts * math.sqrt(step) <= n_rounds + 1]  # the last is no tiny rest
+    return np.append(starts, n_rounds + 1)
+
+
+def middles(edges: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Where windows are drawn: between their first and their last round, on a log scale.
+
+    >>> middles(np.array([1, 2, 4, 9])).round(2).tolist()
+    [1.0, 2.45, 5.66]
+    """
+    middle: NDArray[np.float64] = np.sqrt(edges[:-1] * (edges[1:] - 1.0))
+    return middle
+
+
+def window_means(cell: Cell, values: NDArray[Any], edges: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Mean of the values of all searches in each window of rounds.
+
+    Parameters
+    ----------
+    cell : Cell
+    values : ndarray, shape (n_searches,)
+        One for each search of the cell; NaN counts as no search.
+    edges : ndarray of int64, shape (n + 1,)
+        As `windows` makes them.
+
+    Returns
+    -------
+    float64, shape (n,)
+        NaN for windows without a search.
+    """
+    there = np.isfinite(values)
+    at = np.searchsorted(edges, cell.round, side="right") - 1
+    n = len(edges) - 1
+    counts = np.bincount(at[there], minlength=n)
+    sums = np.bincount(at[there], weights=values[there].astype(np.float64), minlength=n)
+    means: NDArray[np.float64] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return means
+
+
+def by_strategy(runs: Iterable[Run]) -> dict[str, list[Run]]:
+    """The runs of each strategy by its label, in order of first appearance.
+
+    Raises
+    ------
+    DataError
+        There are none.
+    """
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        found.setdefault(label_of(run.row_names), []).append(run)
+    if not found:
+        raise DataError("the results must have runs, got none; run it again into a new folder")
+    return found
+
+
+def sampling_figure(name: str, runs: Sequence[Run]) -> Figure:
+    """Q and T of the searches over rounds, a curve a strategy, bands from lowest to highest.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set.
+    runs : sequence of Run
+        As `boostsample.experiments.results.results.read_runs` gives them.
+
+    Raises
+    ------
+    DataError
+        There are no runs.
+    """
+    found = by_strategy(runs)
+    last = max(run.n_rounds for run in runs)
+    edges = windows(last, _FINE)
+    curves = {
+        label: tuple(
+            (
+                middles(edges),
+                np.array([window_means(run.cell, run.cell.arrays[column], edges) for run in own]),
+            )
+            for column in ("n_features", "n_examples")
+        )
+        for label, own in found.items()
+    }
+    return _figure(name, curves, last, "round", "of the searches, over rounds")
+
+
+def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figure:
+    """Means of Q and T over all searches so far, for results without cells.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set.
+    curves : iterable of mapping
+        Curve rows, those of other data sets among them.
+
+    Raises
+    ------
+    DataError
+        There are no rows of this data set.
+    """
+    own = [dict(row) for row in curves if row["data"] == name and not is_charged(row["strategy"])]
+    if not own:
+        raise DataError(
+            f"Q and T need the cells or the curves of {name}, but there are none; run compare "
+            "again into a new folder"
+        )
+    (found,) = curves_of(Results([], {"rounds": []}, None, curves=own))
+    means = {
+        label: tuple(
+            shared_curve(list(runs.values()), column) for column in ("features", "examples")
+        )
+        for label, runs in found.runs.items()
+    }
+    last = max(int(row["stumps"]) for row in own)
+    return _figure(name, means, last, "stumps", "means over all searches so far")
+
+
+def _figure(
+    name: str, curves: Mapping[str, Sequence[Curve]], last: int, axis: str, what: str
+) -> Figure:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(10.0, 4.8), layout=new_layout())
+        panels = figure.subplots(1, 2)
+        for axes, title, at in zip(panels, _TITLES, (0, 1), strict=True):
+            for number, (label, both) in enumerate(curves.items()):
+                draw_band(axes, *both[at], number, label, extremes=True)
+            axes.set(xlabel=axis, ylabel=title, yscale="log")
+            axes.margins(y=0.08)
+            round_axis(axes, 1, last)
+            decades(axes.yaxis)
+        legend_below(figure, panels)
+        n_runs = [len(both[0][1]) for both in curves.values()]
+        spread = repetitions(max(n_runs), "mean and range", min(n_runs))
+        figure.suptitle(f"{name}: Q and T {what}, {spread}")
+        ends = "; ".join(
+            f"{label} ends at Q {_end(both[0]):,.0f} and T {_end(both[1]):,.0f}"
+            for label, both in curves.items()
+        )
+        figure.set_label(f"Features Q and examples T on {name}: {what}, {spread}; {ends}.")
+    return figure
+
+
+def _end(curve: Curve) -> float:
+    """The last mean of a curve that is a number."""
+    values = curve[1]
+    there = np.isfinite(values).any(axis=0)
+    return float(np.nanmean(values[:, there], axis=0)[-1]) if there.any() else math.nan

@@ -1,0 +1,1 @@
+"""Time to a given test error, beside other libraries."""

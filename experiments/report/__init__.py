@@ -1,0 +1,1 @@
+"""The report: one HTML file of tables, pictures and facts."""

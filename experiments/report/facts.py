@@ -1,0 +1,343 @@
+"""What a report tells of a comparison besides its results: what was compared, and how to repeat it.
+
+A complete folder tells it in its ``settings.json``; of one that is not complete yet, the cells that
+are there tell a part of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from boostsample.errors import BoostSampleError, DataError
+from boostsample.experiments.common.progress import duration
+from boostsample.experiments.plan.variants import TUNED, Variant
+from boostsample.experiments.report.items import Code, Item, Listing, Text, download, slug
+from boostsample.experiments.results.grid_text import grid_text, usual_families
+from boostsample.experiments.results.labels import label_of
+from boostsample.experiments.results.results import Results, read_grid, read_results, read_runs
+from boostsample.experiments.results.runs import Run
+from boostsample.experiments.tables.tables import mean_std
+from boostsample.registry import strategy_class
+
+__all__ = ["Source", "compared", "read_source", "repeated", "tuned_settings"]
+
+_USUAL_BUDGET = "10 N looks (full: all it needs)"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A results folder, read.
+
+    Attributes
+    ----------
+    results : Results
+    runs : mapping of str to list of Run
+        Kept runs by data set; empty for a small folder, which has no cells.
+    grid : dict or None
+        Of ``grid.json``, where it is there.
+    """
+
+    results: Results
+    runs: Mapping[str, list[Run]]
+    grid: dict[str, Any] | None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What all its data sets share."""
+        return self.results.settings
+
+    @property
+    def names(self) -> list[str]:
+        """Data sets that have rows."""
+        return list(dict.fromkeys(str(row["data"]) for row in self.results.rows))
+
+    @property
+    def title(self) -> str:
+        """A name for all its data sets together."""
+        return " and ".join(self.names)
+
+    @cached_property
+    def data_sets(self) -> dict[str, dict[str, Any]]:
+        """What is known of each data set that has rows, by name; keys as in ``settings.json``."""
+        told = {str(one["name"]): one for one in self.settings["data_sets"]}
+        return {
+            name: told[name] if "families" in told[name] else self._from_cells(told[name])
+            for name in self.names
+        }
+
+    def _from_cells(self, told: Mapping[str, Any]) -> dict[str, Any]:
+        """The facts of a data set whose folder is not complete."""
+        cell = self.runs[str(told["name"])][0].cell
+        about = cell.about["data"]
+        n_test = int(cell.arrays["margins"][1, 0].sum()) // int(cell.about["n_labels"])
+        digest = cell.facts["families"]
+        usual = usual_families(about["shape"], self.settings["seed"], about["families"], digest)
+        return {
+            "name": told["name"],
+            "sha256": cell.facts["data"]["sha256"],
+            "shape": about["shape"],
+            "classes": [None] * about["classes"],
+            "n_train": told.get("n_train", [about["shape"][0] - n_test]),
+            "n_test": told.get("n_test", [n_test]),
+            "families": [{"name": name, "n_features": n} for name, n in about["families"]],
+            "usual": usual,
+            "strategies": [_searched(one) for one in _first_repetitions(told["searches"])],
+            "notes": [],
+        }
+
+    def only(self, name: str) -> Results:
+        """The results of one data set."""
+        rows, curves = (
+            [row for row in part if row["data"] == name]
+            for part in (self.results.rows, self.results.curves)
+        )
+        told = [one for one in self.settings["data_sets"] if one["name"] == name]
+        return replace(
+            self.results, rows=rows, curves=curves, settings={**self.settings, "data_sets": told}
+        )
+
+    def grid_file(self) -> str:
+        """The grid as the text of a TOML file."""
+        usual = {name: data.get("usual") for name, data in self.data_sets.items()}
+        return grid_text(self.settings, self.grid, usual)
+
+
+def read_source(path: Path) -> Source:
+    """Read a results folder with its runs, where their cells are there.
+
+    Raises
+    ------
+    DataError
+        See `boostsample.experiments.results.results.read_results`.
+    """
+    results = read_results(path)
+    try:
+        runs = read_runs(path)
+    except DataError:
+        runs = {}  # a small folder: rows, curves and settings
+    return Source(results, runs, read_grid(path))
+
+
+def _first_repetitions(searches: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [one for one in searches if one["repetition"] == 0]
+
+
+def _searched(search: Mapping[str, Any]) -> dict[str, Any]:
+    """A strategy of ``grid.json`` in the words of ``settings.json``."""
+    grid = tuple(Variant(one["name"], one["settings"]) for one in search["grid"])
+    variant = Variant(search["name"], search["settings"], grid)
+    return {
+        "strategy": variant.label if grid else variant.name,
+        "settings": variant.settings_text,
+        "budget": [min(search["budgets"])],
+        "grid": [one.settings_text for one in grid],
+    }
+
+
+def compared(sources: Sequence[Source]) -> list[Item]:
+    """What was compared: the data sets, the strategies, and what they have in common."""
+    data_rows = []
+    strategies: dict[str, Mapping[str, Any]] = {}
+    for source in sources:
+        for name, data in source.data_sets.items():
+            data_rows.append((name, *_data_row(data)))
+            for one in data["strategies"]:
+                strategies.setdefault(label_of(one), one)
+    plans = [(source.title, *_plan_row(source.settings)) for source in sources]
+    header = ("learner", "rounds", "repetitions", "budget of a search", "first weights", "seed")
+    return [
+        Listing(
+            "Data sets",
+            ("data set", "training examples", "test examples", "classes", "features", "budget"),
+            tuple(data_rows),
+        ),
+        Listing(
+            "Strategies",
+            ("strategy", "what it does", "settings", "tuned over"),
+            tuple((label, *_strategy_row(one)) for label, one in strategies.items()),
+        ),
+        Listing("How they were compared", ("data sets", *header), tuple(plans)),
+    ]
+
+
+def _data_row(data: Mapping[str, Any]) -> tuple[str, ...]:
+    total = sum(one["n_features"] for one in data["families"])
+    families = ", ".join(f"{one['name']} {one['n_features']:,}" for one in data["families"])
+    if len(data["families"]) == 1:
+        families = str(data["families"][0]["name"])
+    budgets: dict[str, list[str]] = {}
+    for one in data["strategies"]:
+        budgets.setdefault(_different(one["budget"]), []).append(label_of(one))
+    usual = max(budgets, key=lambda looks: len(budgets[looks]))
+    others = [f"{', '.join(who)}: {looks}" for looks, who in budgets.items() if looks != usual]
+    shape = data["shape"][1:]
+    kind = f"{' x '.join(map(str, shape))} pixels" if len(shape) > 1 else f"{shape[0]:,} columns"
+    return (
+        f"{_different(data['n_train'])}\n{kind}",
+        _different(data["n_test"]),
+        f"{len(data['classes']):,}",
+        f"{total:,}: {families}",
+        "\n".join([f"{usual} looks a search", *others]),
+    )
+
+
+def _different(numbers: Sequence[int]) -> str:
+    """Numbers of all repetitions, each there once.
+
+    >>> _different([1348, 1347, 1347])
+    '1,347 or 1,348'
+    """
+    return " or ".join(f"{n:,}" for n in sorted(set(numbers)))
+
+
+def _strategy_row(strategy: Mapping[str, Any]) -> tuple[str, ...]:
+    name = str(strategy["strategy"]).partition(TUNED)[0]
+    told: Mapping[str, Any] = strategy.get("parameters", {})
+    settings = [f"{key} = {_word(value)}" for key, value in told.items()]
+    given = "" if told else str(strategy["settings"]).replace(":", "\n").replace("=", " = ")
+    grid = [Variant.parse(f"{name}:{text}").settings for text in strategy.get("grid", ())]
+    axes = {
+        key: ", ".join(dict.fromkeys(_word(one[key]) for one in grid))
+        for key in (grid[0] if grid else ())
+    }
+    tuned = [f"{len(grid)} settings:"] if grid else []
+    tuned += [f"{key} = {values}" for key, values in axes.items()]
+    return (_description(name), "\n".join(settings) or given or "-", "\n".join(tuned) or "-")
+
+
+def _word(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
+def _description(name: str) -> str:
+    """The first line of the strategy's module."""
+    try:
+        module = sys.modules[strategy_class(name).__module__]
+    except BoostSampleError:  # of another distribution, which is not installed here
+        return "of another distribution"
+    return (inspect.getdoc(module) or "").partition("\n")[0].rstrip(".")
+
+
+def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    budget = settings["budget"]
+    return (
+        str(settings["learner"]),
+        f"{settings['rounds'][-1]:,}",
+        f"{settings['repeats']:,}",
+        _USUAL_BUDGET if budget is None else f"{budget} looks".replace("N", " N"),
+        str(settings["weights"]),
+        str(settings["seed"]),
+    )
+
+
+def tuned_settings(source: Source, name: str) -> Listing | None:
+    """Which settings the tuning kept on a data set; None if nothing was tuned."""
+    searches: dict[str, tuple[int, list[tuple[str, Sequence[float], int]]]] = {}
+    for one in source.settings["data_sets"]:
+        for strategy in one.get("strategies", ()) if one["name"] == name else ():
+            if strategy.get("tuning"):
+                found = [
+                    (each["kept"], each["final_log10_loss"], each["looks"])
+                    for each in strategy["tuning"]
+                ]
+                searches[label_of(strategy)] = (len(strategy["grid"]), found)
+    if not searches:
+        for run in source.runs.get(name, ()):
+            if run.tuning is not None:
+                looks = run.tuning.looks["search"] + run.tuning.looks["modelling"]
+                kept = (run.trained.settings_text, run.tuning.losses, looks)
+                searches.setdefault(run.variant.label, (len(run.variant.grid), []))[1].append(kept)
+    rows = []
+    for label, (tried, found) in searches.items():
+        choices = [kept for kept, _, _ in found]
+        for settings in sorted(dict.fromkeys(choices), key=lambda one: -choices.count(one)):
+            mine = [(losses, looks) for kept, losses, looks in found if kept == settings]
+            rows.append(
+                (
+                    label,
+                    settings.replace(":", "\n").replace("=", " = "),
+                    f"{len(mine)} of {len(choices)}",
+                    mean_std([min(losses) for losses, _ in mine]),
+                    mean_std([max(losses) for losses, _ in mine]),
+                    f"{tried}",
+                    f"{statistics.fmean(looks for _, looks in mine):.2e}",
+                )
+            )
+    if not rows:
+        return None
+    header = ("strategy", "kept", "repetitions", "its log10 loss", "worst of the grid")
+    return Listing(
+        f"Settings kept by their training loss after {source.settings['rounds'][-1]:,} stumps",
+        (*header, "settings tried", "looks of all of them"),
+        tuple(rows),
+    )
+
+
+def repeated(source: Source, several: bool) -> list[Item]:
+    """Everything that is needed to repeat a comparison."""
+    stem = "-".join(dict.fromkeys(slug(name.partition("(")[0]) for name in source.names))[:60]
+    file, folder = f"{stem}.toml", f"{stem}-again"
+    commands = []
+    if source.settings.get("command"):
+        command = shlex.join(map(str, source.settings["command"]))
+        commands += ["# the command that made these results", command, ""]
+    commands += [
+        "# the same from the file below, into a folder of its own;",
+        "# --data-dir DIR names a folder of original data files, else they are downloaded",
+        f"boostsample compare --grid {file} --results {folder}",
+        "",
+        "# its report",
+        f"boostsample report {folder} -o {stem}.html",
+    ]
+    return [
+        *([Text(f"{source.title}:")] if several else []),
+        Code("commands", "\n".join(commands) + "\n"),
+        download(f"grid of {source.title}", file, source.grid_file()),
+        Listing(f"How the runs on {source.title} were made", ("", ""), tuple(_made(source))),
+    ]
+
+
+def _made(source: Source) -> list[tuple[str, str]]:
+    """When, where and with what results were made, line by line."""
+    settings = source.settings
+    cells = [run.cell for runs in source.runs.values() for run in runs]
+    told: Mapping[str, Any] = settings.get("cells") or {
+        "first": min((str(one.about["started"]) for one in cells), default=""),
+        "last": max((str(one.about["started"]) for one in cells), default=""),
+        "seconds": sum(float(one.about["wall"]) for one in cells),
+        "machines": [one.about["machine"] for one in cells],
+        "versions": [one.about["versions"] for one in cells],
+    }
+    numerics = settings.get("numerics") or (cells[0].about["numerics"] if cells else "?")
+    machines = [f"{m['processor']}, {m['cores']} cores, {m['platform']}" for m in told["machines"]]
+    ours = ("boostsample", "python")
+    versions = [
+        ", ".join(f"{key} {one[key]}" for key in sorted(one, key=lambda key: key not in ours))
+        for one in told["versions"]
+    ]
+    first, last = (
+        str(told[key]).replace("T", " ").replace("+00:00", " UTC") for key in ("first", "last")
+    )
+    rows = [
+        ("runs started", first if first == last else f"{first} to {last}"),
+        ("kept runs took", f"{duration(told['seconds'])} in all, scoring included"),
+        ("machine", "\n".join(dict.fromkeys(machines))),
+        ("versions", "\n".join(dict.fromkeys(versions))),
+        ("numerics", f"{numerics}; results of the same numerics agree to the bit"),
+        ("seed", f"{settings['seed']}: of splits, of families that draw members, of all streams"),
+        ("bank", ", ".join(f"{k} = {_word(v)}" for k, v in settings.get("bank", {}).items())),
+    ]
+    rows += [(f"{name}, SHA-256", str(data["sha256"])) for name, data in source.data_sets.items()]
+    rows += [
+        (f"{name}, SHA-256", str(facts["sha256"]))
+        for name, facts in settings.get("files", {}).items()
+    ]
+    return rows

@@ -1,0 +1,144 @@
+"""What a report is made of: chapters with parts, and in them texts, tables, pictures and code."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import quote
+
+from boostsample.experiments.plots.pictures import describe, picture_bytes
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "Chapter",
+    "Code",
+    "Item",
+    "Listing",
+    "Notes",
+    "Part",
+    "Picture",
+    "Scores",
+    "Text",
+    "download",
+    "picture",
+    "slug",
+]
+_NOT_SHOWN = re.compile(r"<\?xml[^>]*>|<!DOCTYPE[^>]*>|<metadata>.*?</metadata>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    kind: ClassVar[str] = "text"
+    text: str
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table of words: the first column names the rows; a line break in a cell is kept."""
+
+    kind: ClassVar[str] = "listing"
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A table of results, ready as HTML, with the numbers of the notes that belong to it."""
+
+    kind: ClassVar[str] = "table"
+    name: str
+    html: Markup
+    notes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture in a data: address, its size in CSS pixels."""
+
+    kind: ClassVar[str] = "picture"
+    source: str
+    width: int
+    height: int
+    alt: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text in a fixed width; with `file` it can be saved under that name, from `source`."""
+
+    kind: ClassVar[str] = "code"
+    name: str
+    text: str
+    file: str = ""
+    source: str = ""
+
+
+@dataclass
+class Notes:
+    """Numbered notes, each there once."""
+
+    kind: ClassVar[str] = "notes"
+    notes: list[str] = field(default_factory=list)
+
+    def numbers(self, texts: Iterable[str]) -> tuple[int, ...]:
+        """The numbers of these notes, from 1 on; new ones are added."""
+        found = []
+        for text in texts:
+            if text not in self.notes:
+                self.notes.append(text)
+            found.append(self.notes.index(text) + 1)
+        return tuple(found)
+
+
+Item = Text | Listing | Scores | Picture | Code | Notes
+
+
+@dataclass(frozen=True)
+class Part:
+    """A titled part of a chapter."""
+
+    id: str
+    title: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A titled chapter: items of its own, then parts."""
+
+    id: str
+    title: str
+    items: tuple[Item, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+def picture(figure: Figure, caption: str) -> Picture:
+    """A figure as an SVG picture; as one of its own, its ids cannot clash with others."""
+    text = _NOT_SHOWN.sub("", picture_bytes(figure, "svg").decode("utf-8"))
+    width, height = (round(96 * inches) for inches in figure.get_size_inches())
+    source = f"data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode('ascii')}"
+    return Picture(source, width, height, describe(figure), caption)
+
+
+def download(name: str, file: str, text: str) -> Code:
+    """Text that is shown, and can be saved as a file."""
+    return Code(name, text, file, f"data:text/plain;charset=utf-8,{quote(text)}")
+
+
+def slug(text: str) -> str:
+    """A name for addresses and files: letters, digits, and hyphens between them.
+
+    >>> slug("chess(d=5,n=400)")
+    'chess-d-5-n-400'
+    """
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:60].rstrip("-") or "data"

@@ -1,0 +1,366 @@
+"""The report: everything that results folders tell, as one HTML file that needs nothing else.
+
+The same results make the same bytes: nothing in it depends on when, where or under which name of
+the folder it is made.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import boostsample
+from boostsample.errors import BoostSampleError, SettingError
+from boostsample.experiments.common.files import atomic, check_file, unwritable
+from boostsample.experiments.plots.curves import curves_figure
+from boostsample.experiments.plots.edges import edges_figure
+from boostsample.experiments.plots.families import shares_figure
+from boostsample.experiments.plots.margins import margins_figure
+from boostsample.experiments.plots.ranks import ranks_figure
+from boostsample.experiments.plots.sampling import mean_sampling_figure, sampling_figure
+from boostsample.experiments.report import words
+from boostsample.experiments.report.facts import (
+    Source,
+    compared,
+    read_source,
+    repeated,
+    tuned_settings,
+)
+from boostsample.experiments.report.items import (
+    Chapter,
+    Item,
+    Listing,
+    Notes,
+    Part,
+    Scores,
+    Text,
+    picture,
+)
+from boostsample.experiments.results.labels import METRICS, is_charged
+from boostsample.experiments.results.levels import AXES
+from boostsample.experiments.results.runs import Run
+from boostsample.experiments.tables.formats import to_html
+from boostsample.experiments.tables.results import BEST, TIED, ScoreTable, result_table, transposed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["check_report", "make_report", "write_report"]
+
+_TEMPLATE = Path(__file__).with_name("report.html.j2")
+_MOST_COLUMNS = 6
+"""With more at equal stumps, all tables of a data set have a row for each strategy."""
+_LOG = logging.getLogger(__name__)
+_NEEDS = ("jinja2", "matplotlib")
+
+_DRAW: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
+    "families": shares_figure,
+    "edges": edges_figure,
+    "margins": margins_figure,
+}
+"""What draws the pictures that need the runs' cells."""
+
+
+def check_report(path: str | os.PathLike[str]) -> Path:
+    """The path of a report that can be made and written, checked before any work is done.
+
+    Raises
+    ------
+    SettingError
+        Another kind of file, or the extra ``report`` is not installed.
+    DataError
+        The file cannot be written.
+    """
+    target = check_file(path, ".html", "the report", new=False)
+    missing = [name for name in _NEEDS if importlib.util.find_spec(name) is None]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise SettingError(
+            f"reports need {' and '.join(missing)}, which {verb} not installed; run "
+            "pip install 'boostsample[report]'"
+        )
+    return target
+
+
+def write_report(html: str, path: Path) -> None:
+    """Write a report, as a whole or not at all.
+
+    Raises
+    ------
+    DataError
+        The file cannot be written.
+    """
+    try:
+        with atomic(path) as stream:
+            stream.write(html.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise unwritable(path, "the report", error) from error
+
+
+def make_report(
+    folders: Sequence[str | os.PathLike[str]],
+    title: str | None = None,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> str:
+    """A report on results folders, which are incomplete or small ones as far as they go.
+
+    Parameters
+    ----------
+    folders : sequence of path
+        With different data sets.
+    title : str, optional
+        Default: that of the grid, else the names of the data sets.
+    progress : callable
+        Called with what is being done.
+
+    Returns
+    -------
+    str
+        HTML.
+
+    Raises
+    ------
+    SettingError
+        The same data set is in two of the folders.
+    DataError
+        A folder cannot be read, or has no results.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    sources = []
+    for folder in folders:
+        progress(f"reading {folder}")
+        sources.append(read_source(Path(folder)))
+    warnings = _warnings(sources)
+    for warning in warnings:
+        _LOG.info(warning)
+    chapters = _Report(sources, progress).chapters()
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    template = environment.from_string(_TEMPLATE.read_text("utf-8"))
+    names = [name for source in sources for name in source.names]
+    told = [str(source.settings.get("title", "")) for source in sources]
+    return template.render(
+        title=title or "; ".join(filter(None, told)) or f"Strategies on {_join(names)}",
+        lead=_lead(sources),
+        warnings=warnings,
+        chapters=chapters,
+        version=boostsample.__version__,
+    )
+
+
+def _lead(sources: Sequence[Source]) -> str:
+    """What was compared, in a sentence."""
+    names = [name for source in sources for name in source.names]
+    labels = {
+        one["strategy"] + one["settings"]
+        for source in sources
+        for data in source.data_sets.values()
+        for one in data["strategies"]
+    }
+    repeats = sorted({int(source.settings["repeats"]) for source in sources})
+    rounds = sorted({int(source.settings["rounds"][-1]) for source in sources})
+    return (
+        f"{_count(len(labels), 'sampling strategy', 'sampling strategies')} for AdaBoost.MH, "
+        f"compared at an equal budget of looks on {_join(names)}: "
+        f"{' or '.join(f'{n:,}' for n in rounds)} rounds, "
+        f"{' or '.join(map(str, repeats))} repetition{'s' if repeats[-1] > 1 else ''}."
+    )
+
+
+def _warnings(sources: Sequence[Source]) -> list[str]:
+    return [
+        f"The results of {source.title} are not complete: {source.results.missing:,} runs are "
+        "missing. Strategies have fewer repetitions than were asked for, or are not here at all."
+        for source in sources
+        if source.results.missing
+    ]
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"
+
+
+def _join(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+class _Report:
+    """The chapters of a report."""
+
+    def __init__(self, sources: Sequence[Source], progress: Callable[[str], None]) -> None:
+        self._sources = sources
+        self._results = [source.results for source in sources]
+        self._progress = progress
+        self._notes = Notes()
+        self._tables: dict[tuple[str, str, str], ScoreTable] = {}
+        losses = result_table(self._results, "loss")  # refuses a data set that is there twice
+        self._ids = {table.data: f"data-{at}" for at, table in enumerate(losses, start=1)}
+
+    def chapters(self) -> list[Chapter]:
+        """All of them, in order."""
+        self._progress("tables")
+        summary = Chapter("summary", "Summary", self._summary())
+        listings = (*compared(self._sources), Text(words.READING))
+        chapters = [summary, Chapter("compared", "What was compared", listings)]
+        for source in self._sources:
+            for name in source.names:
+                self._progress(f"tables and pictures of {name}")
+                chapters.append(self._data_chapter(source, name))
+        several = len(self._sources) > 1
+        items = [item for source in self._sources for item in repeated(source, several)]
+        chapters.append(Chapter("repeat", "To repeat it", tuple(items)))
+        self._notes.numbers(
+            f"{name}: {note}" if several or len(source.names) > 1 else note
+            for source in self._sources
+            for name, data in source.data_sets.items()
+            for note in data["notes"]
+            if note not in self._notes.notes
+        )
+        if self._notes.notes:
+            chapters.append(Chapter("notes", "Notes", (self._notes,)))
+        return chapters
+
+    def _table(self, source: Source, name: str, metric: str, axis: str = "stumps") -> ScoreTable:
+        """A table of one data set, made once."""
+        key = (name, metric, axis)
+        if key not in self._tables:
+            one = source.only(name)
+            (self._tables[key],) = result_table([one], metric, axis, charged=axis == "stumps")
+        return self._tables[key]
+
+    # -------------------------------------------------------------------------------- summary
+
+    def _summary(self) -> tuple[Item, ...]:
+        """Who is best where, at the last level of each axis; ranks over several data sets."""
+        rows = [
+            (
+                name,
+                _last_level(self._table(source, name, "loss", axis)),
+                *(_winner(self._table(source, name, metric, axis)) for metric in METRICS),
+            )
+            for source in self._sources
+            for name in source.names
+            for axis in _axes(source)
+        ]
+        header = ("data set", "where", *(f"lowest {title}" for _, title in METRICS.values()))
+        listing = Listing("The best strategies", header, tuple(rows))
+        return (Text(words.SUMMARY), listing, *self._ranks())
+
+    def _ranks(self) -> list[Item]:
+        """Pictures of mean ranks, where there are data sets to take them over."""
+        if sum(len(source.names) for source in self._sources) < 2:
+            return []
+        found: list[Item] = []
+        for metric, (_, title) in METRICS.items():
+            try:
+                figure = ranks_figure(self._results, metric)
+            except BoostSampleError as error:
+                return [Text(f"Ranks across data sets are left out: {error}")]
+            found.append(picture(figure, f"Mean ranks across data sets, by {title}."))
+        return found
+
+    # ------------------------------------------------------------------------------- data sets
+
+    def _data_chapter(self, source: Source, name: str) -> Chapter:
+        """Tables and pictures of a data set."""
+        kept = tuned_settings(source, name)
+        parts = []
+        for axis in _axes(source):
+            title, text = words.AXES[axis]
+            if kept is not None:
+                text = " ".join([*filter(None, [text]), words.CHARGED[axis]])
+            parts.append((f"at-{axis}", title, text, self._at(source, name, axis)))
+        parts.append(
+            ("cost", "What it cost", words.COST, self._scores(source, name, "looks", "seconds"))
+        )
+        if kept is not None:
+            parts.append(("tuning", "Settings that tuning kept", words.TUNING, [kept]))
+        parts += self._inside(source, name)
+        return Chapter(
+            self._ids[name],
+            name,
+            () if source.runs else (Text(words.NO_CELLS),),
+            tuple(
+                Part(f"{self._ids[name]}-{key}", title, (*_text(text), *items))
+                for key, title, text, items in parts
+            ),
+        )
+
+    def _inside(self, source: Source, name: str) -> list[tuple[str, str, str, list[Item]]]:
+        """What strategies did: Q and T, families, edges, margins."""
+        found = []
+        runs = source.runs.get(name, ())
+        if source.results.curves:
+            items = self._scores(source, name, "features", "examples")
+            figure = (
+                sampling_figure(name, runs)
+                if runs
+                else mean_sampling_figure(name, source.only(name).curves)
+            )
+            items.append(picture(figure, "Q and T chosen by each strategy."))
+            found.append(("sampling", "How many features and examples", words.SAMPLING, items))
+        for key, (title, text, caption) in words.PICTURES.items() if runs else ():
+            if key == "families" and len(source.data_sets[name]["families"]) < 2:
+                continue
+            found.append((key, title, text, [picture(_DRAW[key](name, runs), caption)]))
+        return found
+
+    def _at(self, source: Source, name: str, axis: str) -> list[Item]:
+        """Loss and test error at equal stumps, looks or seconds."""
+        one = source.only(name)
+        figure = curves_figure([one], axis, charged=axis == "looks")
+        metrics = ["loss", "error"]
+        if axis == "stumps" and source.results.curves:
+            metrics.append("auc")
+        caption = f"Loss and test error against {axis}; bands are one standard deviation wide."
+        return [*self._scores(source, name, *metrics, axis=axis), picture(figure, caption)]
+
+    def _scores(self, source: Source, name: str, *metrics: str, axis: str = "stumps") -> list[Item]:
+        """Tables with their notes."""
+        from markupsafe import Markup
+
+        many = len(self._table(source, name, "loss").header) > _MOST_COLUMNS
+        found: list[Item] = []
+        for metric in metrics:
+            table = self._table(source, name, metric, axis)
+            numbers = sorted(self._notes.numbers(table.notes))
+            shown = transposed(table) if many else table
+            bare = replace(shown, title=_capital(table.title.removeprefix(f"{name}: ")), notes=())
+            found.append(Scores(bare.title, Markup(to_html(bare)), tuple(numbers)))
+        return found
+
+
+def _text(text: str) -> tuple[Item, ...]:
+    return (Text(text),) if text else ()
+
+
+def _axes(source: Source) -> tuple[str, ...]:
+    return tuple(AXES) if source.results.curves else ("stumps",)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _last_level(table: ScoreTable) -> str:
+    where = "after" if table.axis == "stumps" else "at"
+    return f"{where} {table.rows[-1][0]} {table.axis}"
+
+
+def _winner(table: ScoreTable) -> str:
+    """The best strategy of the last row with its score, and those that are not told from it."""
+    flags = dict(zip(table.header, table.flags[-1], strict=True))
+    cells = dict(zip(table.header, table.rows[-1], strict=True))
+    best = [f"{label}: {cells[label]}" for label, flag in flags.items() if flag == BEST]
+    tied = [label for label, flag in flags.items() if flag == TIED]
+    rivals = [label for label in table.header[1:] if not is_charged(label)]
+    if len(tied) > 1 and len(tied) == len(rivals) - 1:
+        tied = ["all others"]
+    if not best:
+        return "-"
+    return "\n".join([*best, *([f"not told apart: {', '.join(tied)}"] if tied else [])])

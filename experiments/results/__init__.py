@@ -1,0 +1,1 @@
+"""Results of runs: rows, curves, levels and results folders."""

@@ -1,0 +1,1 @@
+"""The runner: trains the missing cells of a plan on a backend."""

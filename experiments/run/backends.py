@@ -1,0 +1,339 @@
+"""Where cells are trained: threads of this process, processes of this machine, a Dask cluster.
+
+The rows do not depend on it. Threads share the bank as the plan has it. Processes read a bank on
+disk, which this process builds and they map: a bank in memory would be there once for each. The
+data travel once to each worker, and with a cell only what is to be trained and, back, its result.
+"""
+
+from __future__ import annotations
+
+import abc
+import importlib
+import importlib.util
+import logging
+import os
+import re
+import signal
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from boostsample.banks.cache_folder import cache_dir
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.cells.cell import Cell
+from boostsample.experiments.cells.training import Ground, Order, Split, Watch, train, warm_up
+from boostsample.threads.threads import n_threads
+
+__all__ = ["BACKENDS", "Backend", "check_backend", "n_cores", "open_backend"]
+
+BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
+"""What `open_backend` knows."""
+
+_CONNECT, _WORKERS = 20.0, 60.0
+"""Seconds that a scheduler of Dask, and then its first worker, are waited for."""
+_MOST_SPLITS = 2
+"""Splits that a worker process keeps at once."""
+_ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
+)
+
+
+def n_cores(n_jobs: int | None, default: int) -> int:
+    """Workers that are meant, `default` for None; see `boostsample.threads.threads.n_threads`."""
+    return n_threads(default if n_jobs is None else n_jobs)
+
+
+def check_backend(name: str, n_jobs: int | None) -> None:
+    """Refuse a backend that there is not, or that is not installed.
+
+    Raises
+    ------
+    SettingError
+        With the way out.
+    """
+    known = name in BACKENDS[:-1] or re.fullmatch(r"dask://[^/\s:]+:[0-9]+", name)
+    if not known:
+        raise SettingError(f"backend must be one of {', '.join(BACKENDS)}, got {name!r}")
+    if name == "serial" and n_jobs not in (None, 1):
+        raise SettingError(
+            f"the backend serial trains one cell at a time, got --jobs {n_jobs}; leave --jobs out, "
+            "or take --backend threading"
+        )
+    if name.startswith("dask") and importlib.util.find_spec("distributed") is None:
+        raise SettingError(
+            "the backend dask needs the package distributed, which is not installed; run "
+            "pip install 'boostsample[dask]', or take --backend loky"
+        )
+
+
+class Backend(abc.ABC):
+    """Workers that train cells; a context manager, which ends them."""
+
+    lost: tuple[type[BaseException], ...] = ()
+    """What a future raises when its worker has died: the cell may be tried again."""
+    in_process = False
+    """Whether cells are trained on a `Split` of this process, which is then given to `submit`."""
+
+    @property
+    @abc.abstractmethod
+    def n_workers(self) -> int:
+        """Cells that can be trained at once."""
+
+    @abc.abstractmethod
+    def begin(self, ground: Ground) -> None:
+        """Let the workers know the data of the cells to come."""
+
+    @abc.abstractmethod
+    def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
+        """Have a cell trained."""
+
+    @abc.abstractmethod
+    def restart(self) -> None:
+        """Start over after workers were lost."""
+
+    @abc.abstractmethod
+    def end(self) -> None:
+        """Stop everything that is in work, now."""
+
+    def __enter__(self) -> Backend:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+
+def open_backend(name: str, n_jobs: int | None) -> Backend:
+    """A backend by its name, one of `BACKENDS`; arguments as `check_backend` checks them."""
+    check_backend(name, n_jobs)
+    if name in ("threading", "serial"):
+        return _Threads(n_cores(n_jobs, 1))
+    if name == "loky":
+        return _Processes(n_cores(n_jobs, -1))
+    return _Dask(name, n_jobs)
+
+
+class _Threads(Backend):
+    """Kernels release the GIL, and all threads look at one bank."""
+
+    in_process = True
+
+    def __init__(self, n_workers: int) -> None:
+        self._n_workers = n_workers
+        self.stop = threading.Event()
+        self._pool = ThreadPoolExecutor(n_workers)
+
+    @property
+    def n_workers(self) -> int:
+        return self._n_workers
+
+    def begin(self, ground: Ground) -> None:
+        pass
+
+    def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
+        assert split is not None
+        watch.stop = self.stop
+        return self._pool.submit(train, split, order, watch)
+
+    def restart(self) -> None:
+        pass
+
+    def end(self) -> None:
+        self.stop.set()
+        self._pool.shutdown(cancel_futures=True)
+
+
+class _Orphan(Watch):
+    """Stops the work of a process whose parent is gone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parent = os.getppid()
+
+    def check(self) -> None:
+        if os.getppid() != self._parent:
+            os._exit(1)
+
+
+class _Workplace:
+    """The splits that a worker process has at hand, made when they are first needed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._splits: OrderedDict[tuple[str, str], Split] = OrderedDict()
+        self._warm: set[tuple[str, str]] = set()
+
+    def work(self, ground: Ground, order: Order, watch: Watch) -> bytes:
+        """Train a cell; the content of its file."""
+        facts = order.task.facts
+        place = (ground.token, str(facts["split"]))
+        with self._lock:
+            split = self._splits.get(place)
+            if split is None:
+                form = "lazy" if ground.plan.bank.name == "lazy" else "disk"
+                split = Split(ground, order.task.repetition, form=form)
+                self._splits[place] = split
+                while len(self._splits) > _MOST_SPLITS:
+                    self._splits.popitem(last=False)
+            warm = (ground.token, order.task.variant.label)
+            if order.known is None and warm not in self._warm:
+                warm_up(split, order.task)
+                self._warm.add(warm)
+        return train(split, order, watch).to_bytes()
+
+
+_workplace = _Workplace()
+_ground: Ground | None = None
+
+
+def _install(ground: Ground) -> None:
+    """Begin the life of a worker process."""
+    global _ground
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends us
+    _ground = ground
+
+
+def _work_here(order: Order) -> bytes:
+    assert _ground is not None
+    return _workplace.work(_ground, order, _Orphan())
+
+
+class _Processes(Backend):
+    """Processes of joblib's loky, which can be started from any program and share nothing."""
+
+    lost = (BrokenExecutor,)
+
+    def __init__(self, n_workers: int) -> None:
+        self._n_workers = n_workers
+        self._pool: Any = None
+        self._ground: Ground | None = None
+
+    @property
+    def n_workers(self) -> int:
+        return self._n_workers
+
+    def begin(self, ground: Ground) -> None:
+        self.end()
+        self._ground = ground
+
+    def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
+        if self._pool is None:
+            from joblib.externals.loky import ProcessPoolExecutor
+
+            self._pool = ProcessPoolExecutor(
+                self._n_workers, initializer=_install, initargs=(self._ground,), env=_ONE_THREAD
+            )
+        return _decoded(self._pool.submit(_work_here, order))
+
+    def restart(self) -> None:
+        self.end()
+
+    def end(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Have processes that are started here ignore Ctrl-C: we end them, without their tracebacks."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _work_there(ground: Ground, order: Order, folder: str) -> bytes:
+    """Train a cell on a worker of Dask; the bank is found in the cache folder, or built there."""
+    if os.path.isdir(folder):  # one file system: the bank that the client has built
+        os.environ.setdefault("BOOSTSAMPLE_CACHE_DIR", folder)
+    return _workplace.work(ground, order, Watch())
+
+
+class _Dask(Backend):
+    """The workers of a Dask cluster, whose scheduler gives the work of lost ones to others."""
+
+    def __init__(self, name: str, n_jobs: int | None) -> None:
+        distributed: Any = importlib.import_module("distributed")
+        self.lost = (CancelledError, distributed.KilledWorker)
+        self._most = None if n_jobs is None else n_cores(n_jobs, -1)
+        self._cluster: Any = None
+        self._where = name.removeprefix("dask://")
+        if name == "dask":
+            self._where = "this machine"
+            with _without_ctrl_c():
+                self._cluster = distributed.LocalCluster(
+                    n_workers=n_cores(n_jobs, -1),
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                )
+        address = self._cluster if self._cluster else name.replace("dask://", "tcp://")
+        try:
+            self._client: Any = distributed.Client(address, timeout=_CONNECT, set_as_default=False)
+            self._client.wait_for_workers(1, timeout=_WORKERS)
+        except (OSError, TimeoutError) as error:
+            raise DataError(
+                f"no Dask cluster with workers was found at {self._where}: "
+                f"{' '.join(str(error).split()) or 'no answer'}; start 'dask scheduler' and "
+                "'dask worker', or take --backend loky"
+            ) from error
+        self._pool: Executor = self._client.get_executor(pure=False)
+        self._ground: Ground | None = None
+        self._scattered: Any = None
+
+    @property
+    def n_workers(self) -> int:
+        found = sum(self._client.nthreads().values()) or 1
+        return found if self._most is None else min(found, self._most)
+
+    def begin(self, ground: Ground) -> None:
+        self._ground = ground
+        self._scattered = self._client.scatter(ground, broadcast=True, hash=False)
+
+    def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
+        return _decoded(
+            self._pool.submit(_work_there, self._scattered, order, str(cache_dir().absolute()))
+        )
+
+    def restart(self) -> None:
+        try:
+            self._client.wait_for_workers(1, timeout=_WORKERS)
+            if self._ground is not None:
+                self.begin(self._ground)
+        except (OSError, TimeoutError) as error:
+            raise DataError(
+                f"the Dask cluster at {self._where} has no workers any more: "
+                f"{' '.join(str(error).split()) or 'no answer'}; start some, and run the same "
+                "command again"
+            ) from error
+
+    def end(self) -> None:
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # our end is no fault of theirs
+        with suppress(Exception):  # whatever is left of the cluster, there is nothing more to do
+            self._pool.shutdown(wait=False, cancel_futures=True)
+        for part in (self._client, self._cluster):
+            if part is not None:
+                with suppress(Exception):
+                    part.close()
+
+
+def _decoded(encoded: Future[bytes]) -> Future[Cell]:
+    """A future of the cell whose file's content another one brings."""
+    decoded: Future[Cell] = Future()
+    decoded.set_running_or_notify_cancel()
+
+    def finish(done: Future[bytes]) -> None:
+        try:
+            decoded.set_result(Cell.from_bytes(done.result()))
+        except BaseException as error:
+            decoded.set_exception(error)
+
+    encoded.add_done_callback(finish)
+    return decoded

@@ -1,0 +1,156 @@
+"""What has to stand under a table of results: how it was tested and tuned, and what is missing."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from boostsample.experiments.plan.variants import Variant, is_tuned
+from boostsample.experiments.results.labels import is_charged
+from boostsample.experiments.results.levels import Curves
+from boostsample.experiments.results.results import Results
+from boostsample.experiments.results.significance import LEVEL, Verdict
+
+__all__ = ["facts_of", "notes_of", "overlap_of"]
+
+_DRAWN = 1 / 3
+"""n_test / n_train of splits that are drawn: a quarter tests (`Dataset.split`)."""
+
+
+def facts_of(results: Results, data: str) -> Mapping[str, Any]:
+    """What the settings of a folder tell of one of its data sets."""
+    named: Iterable[Mapping[str, Any]] = results.settings["data_sets"]
+    return next(one for one in named if one["name"] == data)
+
+
+def overlap_of(facts: Mapping[str, Any]) -> float:
+    """n_test / n_train where repetitions have splits of their own, 0 where they share one.
+
+    Folders of earlier versions do not tell; to take their splits as drawn errs on the side of
+    fewer differences.
+
+    >>> overlap_of({"split": "drawn", "n_train": [60, 60], "n_test": [20, 20]})
+    0.3333333333333333
+    """
+    if facts.get("split") == "fixed":
+        return 0.0
+    if "n_train" not in facts:
+        return _DRAWN
+    return statistics.fmean(
+        tests / trains for tests, trains in zip(facts["n_test"], facts["n_train"], strict=True)
+    )
+
+
+def notes_of(
+    results: Results,
+    curves: Curves,
+    labels: Sequence[str],
+    axis: str,
+    levels: Sequence[float] | None,
+    verdicts: Sequence[Verdict],
+) -> tuple[str, ...]:
+    """The notes of one table.
+
+    Parameters
+    ----------
+    results : Results
+        The folder.
+    curves : Curves
+        Its curves of the data set.
+    labels : sequence of str
+        The strategies shown.
+    axis, levels
+        Where they are compared; None for levels that nobody asked for.
+    verdicts : sequence of Verdict
+        What was found at each level.
+    """
+    facts = facts_of(results, curves.data)
+    return (
+        *_test_notes(verdicts, facts),
+        *_level_notes(axis, levels),
+        *_tuning_notes(axis, labels, facts),
+        *_missing_notes(results, curves, labels, facts),
+    )
+
+
+def _test_notes(verdicts: Sequence[Verdict], facts: Mapping[str, Any]) -> list[str]:
+    """How marks were found, in words."""
+    if all(one.best is None for one in verdicts):
+        return []
+    if not any(one.p_values for one in verdicts):
+        return ["no difference is tested, which takes at least two repetitions"]
+    overlap = overlap_of(facts)
+    if overlap:
+        variance = (
+            "its variance corrected for training sets that overlap between repetitions, by n_test "
+            f"/ n_train = {overlap:.2f} (Nadeau and Bengio 2003)"
+        )
+        if "split" not in facts:
+            variance += ", as the results do not tell whether all have the same split"
+    else:
+        variance = "all of them on the same split, so that it speaks of this split only"
+    method = (
+        "the best is compared with each other strategy by a two-sided paired t-test over the "
+        f"repetitions that both have, {variance}; Holm's correction (1979) for the comparisons "
+        f"with one best; level {LEVEL}"
+    )
+    notes = [method]
+    untested = sorted({label for one in verdicts for label in one.untested})
+    if untested:
+        names = ", ".join(untested)
+        notes.append(f"not tested, with fewer than two repetitions beside the best: {names}")
+    return notes
+
+
+def _level_notes(axis: str, levels: Sequence[float] | None) -> list[str]:
+    if axis == "stumps":
+        return []
+    note = (
+        f"values at equal {axis} are interpolated along each run; '-' where a run has none, before "
+        "its first stump or behind its end"
+    )
+    if levels is None:
+        note += f"; the {axis} are the fewest that any run had spent at each mark, rounded down"
+    return [note]
+
+
+def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
+    """The comparison's own notes, tuning among them; folders not complete have none yet."""
+    notes = list(facts.get("notes", ()))
+    if "notes" not in facts and any(map(is_tuned, labels)):
+        notes.append(
+            "strategies with a * were tuned: in each repetition all settings of their grid were "
+            "trained, and the run with the smallest training loss at the last mark was kept"
+        )
+    if any(map(is_charged, labels)) and (axis != "stumps" or "notes" not in facts):
+        where = "after m / M stumps in the row of m" if axis == "stumps" else "at the level"
+        notes.append(
+            "a column 'charged' has the same runs with what all M runs of their search have spent, "
+            f"{where}"
+        )
+    return notes
+
+
+def _missing_notes(
+    results: Results, curves: Curves, labels: Sequence[str], facts: Mapping[str, Any]
+) -> list[str]:
+    notes = []
+    counts = {label: len(curves.runs[label]) for label in labels if not is_charged(label)}
+    most = max(int(results.settings.get("repeats", 0)), *counts.values())
+    fewer = [f"{label} {count}" for label, count in counts.items() if count < most]
+    if fewer:
+        notes.append(f"fewer than {most} repetitions: {', '.join(fewer)}")
+    absent = [
+        label
+        for label in dict.fromkeys(map(_label_of_search, facts.get("searches", ())))
+        if label not in curves.runs
+    ]
+    if absent:
+        notes.append(f"without a result yet: {', '.join(absent)}")
+    return notes
+
+
+def _label_of_search(search: Mapping[str, Any]) -> str:
+    grid = tuple(Variant(one["name"], one["settings"]) for one in search["grid"])
+    return Variant(search["name"], search["settings"], grid).label

@@ -1,0 +1,289 @@
+"""Tables of results: mean (std) of each strategy at each level, the best ones marked.
+
+As [DF11] Tables 2 and 3, with rows of stumps, looks or seconds (`boostsample.experiments.results.levels`).
+In each row the best mean is found, and those that a test cannot tell from it
+(`boostsample.experiments.results.significance`). Charged strategies take no part in it: their values are
+those of other strategies, paid for otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from boostsample.experiments.results.labels import is_charged, repetitions
+from boostsample.experiments.results.levels import MEASURES, Curves, check_disjoint, curves_of
+from boostsample.experiments.results.results import Results
+from boostsample.experiments.results.significance import Verdict, told_apart
+from boostsample.experiments.tables.notes import facts_of, notes_of, overlap_of
+from boostsample.experiments.tables.tables import Table
+
+__all__ = ["BEST", "TIED", "Score", "ScoreTable", "result_table", "transposed"]
+
+BEST, TIED = "best", "tied"
+"""Flags of cells: the best of its row, and what cannot be told from that; others have ``""``."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One cell as numbers.
+
+    Attributes
+    ----------
+    level : float
+        Stumps, looks or seconds.
+    strategy : str
+        Its label.
+    values : tuple of float
+        Of the repetitions that are there; NaN where a run does not reach the level.
+    flag : str
+        `BEST`, `TIED` or empty.
+    p_value : float
+        Of the comparison with the best, corrected; NaN where none was made.
+    """
+
+    level: float
+    strategy: str
+    values: tuple[float, ...]
+    flag: str = ""
+    p_value: float = math.nan
+
+    @property
+    def mean(self) -> float:
+        """Mean over repetitions; NaN if one of them has no value."""
+        return statistics.fmean(self.values) if self.values else math.nan
+
+    @property
+    def std(self) -> float:
+        """Standard deviation (n - 1); NaN for fewer than two values."""
+        if len(self.values) < 2 or not all(map(math.isfinite, self.values)):
+            return math.nan
+        return statistics.stdev(self.values)
+
+
+@dataclass(frozen=True)
+class ScoreTable(Table):
+    """A table of text cells, with what is needed to mark and to explain them.
+
+    Attributes
+    ----------
+    title, header, rows
+        As of `boostsample.experiments.tables.tables.Table`.
+    flags : tuple of tuple of str
+        `BEST`, `TIED` or empty, for each cell of `rows`.
+    notes : tuple of str
+        What has to stand under the table: the test, tuning, what is missing.
+    data, metric, axis : str
+        What it is a table of.
+    scores : tuple of Score
+        The cells as numbers, row by row.
+    across : str
+        Among what a cell is the best: those of its "row", or of its "column" if transposed.
+    """
+
+    flags: tuple[tuple[str, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+    data: str = ""
+    metric: str = ""
+    axis: str = ""
+    scores: tuple[Score, ...] = field(default=(), repr=False)
+    across: str = "row"
+
+    @property
+    def marked(self) -> bool:
+        """Whether any cell has a flag."""
+        return any(flag for row in self.flags for flag in row)
+
+
+def result_table(
+    results: Sequence[Results],
+    metric: str,
+    axis: str = "stumps",
+    levels: Sequence[float] | None = None,
+    charged: bool = False,
+) -> list[ScoreTable]:
+    """One table for each data set of some results folders: a row a level, a column a strategy.
+
+    Parameters
+    ----------
+    results : sequence of Results
+        As `boostsample.experiments.results.results.read_results` reads them.
+    metric : str
+        One of `boostsample.experiments.results.levels.MEASURES`.
+    axis : str
+        One of `boostsample.experiments.results.levels.AXES`.
+    levels : sequence of float, optional
+        Where on the axis; default: `Curves.levels` of each data set.
+    charged : bool
+        Show tuned strategies also with their search charged to them.
+
+    Raises
+    ------
+    SettingError
+        The metric cannot be had there (`Curves.at`), or two folders have the same data set.
+    DataError
+        Results without curves, where these are needed.
+
+    Examples
+    --------
+    >>> from boostsample.experiments.results.results import Results
+    >>> rows = [
+    ...     {"data": "made", "strategy": name, "settings": "", "stumps": 10, "repetition": r,
+    ...      "log10_loss": loss + 0.02 * r}
+    ...     for name, loss in (("full", -0.5), ("laminating", -0.3)) for r in (0, 1)
+    ... ]  # fmt: skip
+    >>> settings = {"rounds": [10], "data_sets": [{"name": "made", "split": "fixed"}]}
+    >>> (table,) = result_table([Results(rows, settings, None)], "loss")
+    >>> table.title, table.rows, table.flags
+    ('made: log10 loss, mean (std) of 2 repetitions', (('10', '-0.49 (0.01)', '-0.29 (0.01)'),),
+     (('', 'best', ''),))
+    """
+    parts = [(one, curves) for one in results for curves in curves_of(one)]
+    check_disjoint(curves.data for _, curves in parts)
+    return [_table(one, curves, metric, axis, levels, charged) for one, curves in parts]
+
+
+def _table(
+    results: Results,
+    curves: Curves,
+    metric: str,
+    axis: str,
+    levels: Sequence[float] | None,
+    charged: bool,
+) -> ScoreTable:
+    """The table of one data set."""
+    curves.check(metric, axis)
+    labels = [one for one in curves.runs if charged or not is_charged(one)]
+    overlap = overlap_of(facts_of(results, curves.data))
+    scores: list[list[Score]] = []
+    verdicts: list[Verdict] = []
+    for level in curves.levels(axis) if levels is None else levels:
+        values = curves.at(metric, axis, level)
+        verdicts.append(_verdict(values, metric, overlap))
+        scores.append([_score(level, label, values[label], verdicts[-1]) for label in labels])
+    measure = MEASURES[metric]
+    number = _NUMBERS[metric]
+    counts = [len(curves.runs[label]) for label in labels]
+    spread = repetitions(max(counts), "mean (std)", min(counts))
+    return ScoreTable(
+        title=f"{curves.data}: {measure.title}, {spread}",
+        header=(axis, *labels),
+        rows=tuple(
+            (level_text(row[0].level), *(_cell(one, number) for one in row)) for row in scores
+        ),
+        flags=tuple(("", *(one.flag for one in row)) for row in scores),
+        notes=notes_of(results, curves, labels, axis, levels, verdicts),
+        data=curves.data,
+        metric=metric,
+        axis=axis,
+        scores=tuple(one for row in scores for one in row),
+    )
+
+
+def transposed(table: ScoreTable) -> ScoreTable:
+    """The same table with a row for each strategy and a column for each level."""
+    return replace(
+        table,
+        header=(
+            "strategy",
+            *(f"{row[0]} {table.axis}" for row in table.rows),
+        ),
+        rows=tuple(
+            (label, *(row[at] for row in table.rows))
+            for at, label in enumerate(table.header[1:], start=1)
+        ),
+        flags=tuple(("", *(row[at] for row in table.flags)) for at in range(1, len(table.header))),
+        across="column" if table.across == "row" else "row",
+    )
+
+
+# ------------------------------------------------------------------------------------- the test
+
+
+def _verdict(values: Mapping[str, Mapping[int, float]], metric: str, overlap: float) -> Verdict:
+    """The best of a row; charged strategies, and those with a run that has no value, apart."""
+    better = MEASURES[metric].better
+    whole = {
+        label: mine
+        for label, mine in values.items()
+        if not is_charged(label) and not any(map(math.isnan, mine.values()))
+    }
+    if not better:
+        return Verdict()
+    return told_apart(whole, lower_is_better=better < 0, overlap=overlap)
+
+
+def _score(level: float, label: str, mine: Mapping[int, float], verdict: Verdict) -> Score:
+    flag = BEST if label == verdict.best else TIED if label in verdict.tied else ""
+    p_value = verdict.p_values.get(label, math.nan)
+    return Score(level, label, tuple(mine.values()), flag, p_value)
+
+
+# ------------------------------------------------------------------------------------ the cells
+
+
+def _fixed(digits: int) -> Callable[[float], str]:
+    def text(value: float) -> str:
+        shown = f"{value:,.{digits}f}"
+        return shown.removeprefix("-") if not value or not float(f"{value:.{digits}f}") else shown
+
+    return text
+
+
+def _three_digits(value: float) -> str:
+    """Three digits that count, no exponent: 0.0421, 4.21, 421, 4,210.
+
+    >>> [_three_digits(value) for value in (0.04217, 4.2, 421.7, 4217.0, 0.0)]
+    ['0.0422', '4.20', '422', '4,217', '0.00']
+    """
+    if not value or not math.isfinite(value):
+        return f"{value:.2f}"
+    places = 2 - math.floor(math.log10(abs(value)))
+    return f"{value:,.{max(0, places)}f}"
+
+
+def _large(value: float) -> str:
+    """Whole numbers: in full below a million, else with three digits.
+
+    >>> _large(599_990.0), _large(6e6)
+    ('599,990', '6.00e+06')
+    """
+    return f"{value:,.0f}" if not abs(value) >= 1e6 else f"{value:.2e}"
+
+
+_NUMBERS: Mapping[str, Callable[[float], str]] = {
+    "loss": _fixed(2),
+    "error": _fixed(2),
+    "auc": _fixed(4),
+    "looks": _large,
+    "seconds": _three_digits,
+    "features": _fixed(0),
+    "examples": _fixed(0),
+}
+
+
+def level_text(level: float) -> str:
+    """A level, without loss: in full, or with an exponent where that is shorter and says the same.
+
+    >>> level_text(10_000), level_text(6e9), level_text(5_123_456_789.0), level_text(0.0421)
+    ('10,000', '6.00e+09', '5,123,456,789', '0.0421')
+    """
+    short = f"{level:.2e}"
+    full = f"{level:,.0f}" if level % 1 == 0 else f"{level:,}"
+    return short if level >= 1e6 and float(short) == level else full
+
+
+def _cell(score: Score, number: Callable[[float], str]) -> str:
+    """Mean (std), as `boostsample.experiments.tables.tables.mean_std` has them.
+
+    A mean over some of the runs, those that came far enough, would be one of a choice of runs:
+    where one has no value, there is none.
+    """
+    if not score.values:
+        return "n/a"
+    if math.isnan(score.mean):
+        return "-"
+    mean = number(score.mean)
+    return mean if len(score.values) == 1 else f"{mean} ({number(score.std)})"

@@ -1,0 +1,318 @@
+"""The bank in memory: what the engine, the model and other banks rely on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample.banks import build as _bank_build
+from boostsample.banks.bank import FeatureBank
+from boostsample.errors import DataError, SettingError
+from tests.problems import Powers, powers, same_bits
+
+
+class Slow(Powers):
+    """A family that takes its time."""
+
+    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
+        time.sleep(0.02)
+        return super().compute(X, features)
+
+
+class Broken(Powers):
+    """A family that returns what it must not."""
+
+    def __init__(self, result: NDArray[Any]) -> None:
+        super().__init__(1, 2, "broken")
+        self.result = result
+
+    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
+        return self.result
+
+
+@pytest.fixture
+def X(rng: np.random.Generator) -> NDArray[np.float32]:
+    table = rng.normal(size=(300, 3)).astype(np.float32)
+    table[:, 1] = np.round(2 * table[:, 1])
+    table[rng.random(300) < 0.1, 2] = np.nan
+    return table
+
+
+@pytest.fixture
+def families() -> list[Powers]:
+    return powers()
+
+
+def test_bins_equal_their_definition(X: NDArray[np.float32], families: list[Powers]) -> None:
+    train = np.arange(0, 300, 3)
+    bank = FeatureBank.build(families, X, train)
+    assert (bank.n_features, bank.n_examples) == (11, 300)
+    assert bank.first.tolist() == [0, 7, 11]
+    for j in range(11):
+        number = 0 if j < 7 else 1
+        local = np.array([j - bank.first[number]])
+        values = families[number].compute(X, local)[:, 0]
+        distinct = np.unique(values[train][~np.isnan(values[train])])
+        assert distinct.size <= 255  # so that nothing is lost
+        assert bank.n_bins[j] == distinct.size + 1
+        # A cut separates neighbours, so the train values are counted exactly.
+        expected = [0 if np.isnan(v) else int((distinct <= v).sum()) for v in values[train]]
+        assert bank.bins[j, train].tolist() == expected
+        cuts = bank.cuts[j, : bank.n_bins[j] - 2]
+        expected = [0 if np.isnan(v) else 1 + int((cuts <= v).sum()) for v in values]
+        assert bank.bins[j].tolist() == expected
+
+
+def test_layout(X: NDArray[np.float32], families: list[Powers]) -> None:
+    bank = FeatureBank.build(families, X)
+    assert bank.bins.flags.c_contiguous
+    assert bank.bins.dtype == np.uint8
+    assert bank.bins.shape == (11, 300)
+    assert bank.cuts.dtype == np.float32
+    assert bank.cuts.shape == (11, 254)
+    assert bank.n_bins.dtype == np.int16
+    assert bank.n_bins.shape == (11,)
+    assert bank.first.dtype == np.int64
+    assert bank.nbytes == 11 * 300 + 11 * 254 * 4 + 11 * 2 + 3 * 8
+
+
+def test_bins_start_at_a_cache_line(X: NDArray[np.float32]) -> None:
+    banks = [FeatureBank.build([Powers(3, 3)], X[:n]) for n in range(1, 300, 20)]
+    assert {bank.bins.ctypes.data % 64 for bank in banks} == {0}
+
+
+def test_a_threshold_divides_raw_values_as_its_bins(
+    X: NDArray[np.float32], families: list[Powers]
+) -> None:
+    bank = FeatureBank.build(families, X, np.arange(100))
+    for j in (0, 1, 2, 8):
+        family = bank.families[bank.family_of(j)]
+        values = family.compute(X, np.array([j - bank.first[bank.family_of(j)]]))[:, 0]
+        assert bank.threshold(j, 1) == -np.inf
+        for b in range(1, bank.n_bins[j]):
+            assert ((bank.bins[j] >= b) == (values >= bank.threshold(j, b))).all()
+
+
+def test_cuts_come_from_the_train_rows_only(X: NDArray[np.float32], families: list[Powers]) -> None:
+    train = np.arange(0, 300, 2)
+    changed = X.copy()
+    changed[1::2] *= 50
+    one = FeatureBank.build(families, X, train)
+    other = FeatureBank.build(families, changed, train)
+    assert one.cuts.tobytes() == other.cuts.tobytes()
+    assert (one.bins[:, train] == other.bins[:, train]).all()
+    assert (one.bins != other.bins).any()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
+@pytest.mark.parametrize("block_bytes", [1, 5000, 1 << 23])
+def test_bits_depend_on_neither_threads_nor_blocks(
+    X: NDArray[np.float32],
+    families: list[Powers],
+    monkeypatch: pytest.MonkeyPatch,
+    n_jobs: int,
+    block_bytes: int,
+) -> None:
+    expected = FeatureBank.build(families, X)
+    monkeypatch.setattr(_bank_build, "SMALL_BLOCK", block_bytes)
+    assert same_bits(FeatureBank.build(families, X, np.arange(300), n_jobs=n_jobs), expected)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_progress_is_told_in_this_thread(
+    X: NDArray[np.float32],
+    families: list[Powers],
+    monkeypatch: pytest.MonkeyPatch,
+    n_jobs: int,
+) -> None:
+    monkeypatch.setattr(_bank_build, "SMALL_BLOCK", 4 * 300 * 3)  # three features
+    told: list[tuple[int, int]] = []
+
+    def progress(done: int, total: int) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        told.append((done, total))
+
+    FeatureBank.build(families, X, progress=progress, n_jobs=n_jobs)
+    assert told == [(3, 11), (6, 11), (7, 11), (10, 11), (11, 11)]
+
+
+def test_an_interrupt_stops_the_work(
+    X: NDArray[np.float32], families: list[Powers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_bank_build, "SMALL_BLOCK", 1)
+    slow = Slow(3, 500)
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        FeatureBank.build([slow], X[:5], progress=stop, n_jobs=2)
+    assert len(slow.asked) < 20  # of 84 blocks
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("block_bytes", [1, 1 << 23])
+def test_an_infinite_value_is_named(
+    X: NDArray[np.float32],
+    families: list[Powers],
+    monkeypatch: pytest.MonkeyPatch,
+    n_jobs: int,
+    block_bytes: int,
+) -> None:
+    monkeypatch.setattr(_bank_build, "SMALL_BLOCK", block_bytes)
+    X[200, 0] = -np.inf
+    X[17, 1] = X[250, 1] = np.inf
+    message = (
+        "feature 1 of family second has an infinite value in row 17; it is 'column 1 to the power "
+        "of 1': mark missing values as NaN, or leave the row out"
+    )
+    families[0] = Powers(1, 2, "first")
+    with pytest.raises(DataError, match=r"feature 0 of family first has .* in row 200;"):
+        FeatureBank.build(families, X, n_jobs=n_jobs)
+    with pytest.raises(DataError, match=message):
+        FeatureBank.build([Powers(1, 2, "first"), families[1]], np.delete(X, 200, 0), n_jobs=n_jobs)
+
+
+def test_transform_bins_new_rows_and_computes_no_other_feature(
+    X: NDArray[np.float32], families: list[Powers], rng: np.random.Generator
+) -> None:
+    bank = FeatureBank.build(families, X, np.arange(200))
+    new = rng.normal(size=(40, 3)).astype(np.float32) * 3
+    both = FeatureBank.build(families, np.concatenate([X, new]), np.arange(200))
+    wanted = [9, 0, 9, 3]
+    for family in families:
+        family.asked.clear()
+    bins = bank.transform(new, wanted)
+    assert bins.dtype == np.uint8
+    assert bins.shape == (4, 40)
+    assert (bins == both.bins[wanted, 300:]).all()
+    assert [family.asked for family in families] == [[[0, 3]], [[2]]]
+    assert (bank.transform(X, np.arange(11)) == bank.bins).all()
+    assert bank.transform(X[:1], [4]).tolist() == bank.bins[4:5, :1].tolist()
+    assert bank.transform(X[:0], [4, 5]).shape == (2, 0)
+    assert bank.transform(X, []).shape == (0, 300)
+
+
+def test_transform_in_small_blocks_is_the_same_bits(
+    X: NDArray[np.float32], families: list[Powers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bank = FeatureBank.build(families, X)
+    monkeypatch.setattr(_bank_build, "SMALL_BLOCK", 1)
+    wanted = [10, 2, 7, 1]
+    assert (bank.transform(X, wanted) == bank.bins[wanted]).all()
+
+
+def test_transform_refuses_infinite_values(X: NDArray[np.float32], families: list[Powers]) -> None:
+    bank = FeatureBank.build(families, X)
+    X[5, 0] = np.inf
+    with pytest.raises(DataError, match="feature 3 of family first has an infinite value in row 5"):
+        bank.transform(X, [1, 3])
+
+
+def test_a_view_copies_nothing(X: NDArray[np.float32], families: list[Powers]) -> None:
+    bank = FeatureBank.build(families, X)
+    features = np.array([7, 2])
+    bins, at, compact = bank.view(features, np.array([1, 5]))
+    assert bins is bank.bins
+    assert at is features
+    assert not compact
+    assert bank.reader(np.array([3])) is bank
+    assert np.shares_memory(bank.column(7), bank.bins)
+    assert (bank.column(7) == bank.bins[7]).all()
+
+
+def test_taken_bins_are_a_copy(X: NDArray[np.float32], families: list[Powers]) -> None:
+    bank = FeatureBank.build(families, X)
+    taken = bank.take(np.array([7, 2, 7]), np.array([1, 5]))
+    assert (taken == bank.bins[[7, 2, 7]][:, [1, 5]]).all()
+    assert not np.shares_memory(taken, bank.bins)
+
+
+def test_constant_and_missing_features_keep_the_constant_stump() -> None:
+    X = np.array([[1.0, np.nan], [1.0, np.nan], [2.0, 3.0]], np.float32)
+    bank = FeatureBank.build([Powers(2, 2)], X, np.array([0, 1]))
+    assert bank.n_bins.tolist() == [2, 2]
+    assert bank.bins.tolist() == [[1, 1, 1], [0, 0, 1]]
+    assert bank.threshold(1, 1) == -np.inf
+    with pytest.raises(SettingError, match="threshold of feature 1 must be between 1 and 1, got 2"):
+        bank.threshold(1, 2)
+
+
+def test_features_know_their_family(X: NDArray[np.float32], families: list[Powers]) -> None:
+    bank = FeatureBank.build(families, X)
+    assert [bank.family_of(j) for j in (0, 6, 7, 10)] == [0, 0, 1, 1]
+    assert bank.feature_name(9) == "column 0 to the power of 2"
+    with pytest.raises(SettingError, match="a feature must be between 0 and 10, got 11"):
+        bank.family_of(11)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        ([-1], "a feature must be between 0 and 10, got -1"),
+        ([0.5], "features must be a vector of whole numbers, got float64"),
+        ([[1]], "features must be a vector of whole numbers, got int64 of shape"),
+    ],
+)
+def test_bad_features_are_refused(
+    X: NDArray[np.float32], families: list[Powers], features: Any, message: str
+) -> None:
+    bank = FeatureBank.build(families, X)
+    with pytest.raises(SettingError, match=message):
+        bank.transform(X, features)
+
+
+@pytest.mark.parametrize(
+    ("families", "message"),
+    [
+        ([], "at least one family, got none"),
+        ([Powers(3, 0, "none")], "family none must have at least one feature, got 0"),
+        ([Powers(3, 1, "a"), Powers(3, 2, "a")], "2 are called 'a'"),
+    ],
+)
+def test_bad_families_are_refused(
+    X: NDArray[np.float32], families: list[Powers], message: str
+) -> None:
+    with pytest.raises(SettingError, match=message):
+        FeatureBank.build(families, X)
+
+
+@pytest.mark.parametrize(
+    "result", [np.zeros((300, 2)), np.zeros((300, 3), np.float32), np.zeros(300, np.float32)]
+)
+def test_a_family_that_breaks_its_contract_is_named(
+    X: NDArray[np.float32], result: NDArray[Any]
+) -> None:
+    with pytest.raises(DataError, match=r"family broken must compute float32 of shape \(300, 2\)"):
+        FeatureBank.build([Broken(result)], X)
+
+
+def test_read_only_features_are_fine(X: NDArray[np.float32]) -> None:
+    values = X[:, :2].copy()
+    values.flags.writeable = False
+    bank = FeatureBank.build([Broken(values)], X)
+    assert same_bits(bank, FeatureBank.build([Powers(3, 2)], X))
+
+
+def test_other_bad_input_is_refused(X: NDArray[np.float32], families: list[Powers]) -> None:
+    with pytest.raises(DataError, match="X has no rows"):
+        FeatureBank.build(families, X[:0])
+    with pytest.raises(DataError, match="train_rows is empty"):
+        FeatureBank.build(families, X, np.empty(0, np.int64))
+    with pytest.raises(DataError, match="train_rows must lie between 0 and 299, got 0 to 300"):
+        FeatureBank.build(families, X, np.array([0, 300]))
+    with pytest.raises(SettingError, match="n_jobs must be 1 or more, or -1"):
+        FeatureBank.build(families, X, n_jobs=0)
+
+
+def test_arrays_must_fit_the_families(X: NDArray[np.float32], families: list[Powers]) -> None:
+    bank = FeatureBank.build(families, X)
+    again = FeatureBank(families, bank.bins, bank.cuts, bank.n_bins)
+    assert same_bits(again, bank)
+    with pytest.raises(DataError, match="the families have 11 features, but the arrays are for 11"):
+        FeatureBank(families, bank.bins, bank.cuts, bank.n_bins[:3])

@@ -1,0 +1,266 @@
+"""Banks on disk: found again, never half built, and every damage found before it does any harm."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+import scipy.sparse
+from numpy.typing import NDArray
+
+from boostsample.banks import build as _bank_build
+from boostsample.banks import cache as bank_cache
+from boostsample.banks.bank import FeatureBank
+from boostsample.banks.cache import bank_facts, cached_bank
+from boostsample.banks.cache_folder import DamagedBank, banks_dir, cached_banks
+from boostsample.banks.disk import DiskBank, bytes_needed, check_files
+from boostsample.errors import DataError, SettingError
+from boostsample.families import Columns, Haar, Identity
+from boostsample.family import pixel_major
+from tests.paths import ROOT
+from tests.problems import Powers, asked_of, powers, same_bits
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+N = 120
+SMALL_FILES = ("header.json", "n_bins.npy", "checksums.npy")
+LARGE_FILES = ("bins.npy", "cuts.npy")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def X(rng: np.random.Generator) -> NDArray[np.float32]:
+    return rng.normal(size=(N, 3)).astype(np.float32)
+
+
+def same(bank: DiskBank, other: FeatureBank) -> bool:
+    """Equal to the bit, and good on disk."""
+    check_files(bank.folder, all_features=True)
+    return same_bits(bank, other)
+
+
+@pytest.mark.parametrize("reference", [None, 50])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("block_bytes", [1, 1 << 23])
+def test_the_files_hold_what_memory_would(
+    X: NDArray[np.float32],
+    monkeypatch: pytest.MonkeyPatch,
+    reference: int | None,
+    n_jobs: int,
+    block_bytes: int,
+) -> None:
+    rows = np.arange(0, N, 2)
+    expected = FeatureBank.build(powers(), X, rows, reference=reference)
+    monkeypatch.setattr(_bank_build, "SMALL_BLOCK", block_bytes)
+    told: list[tuple[int, int]] = []
+    settings: dict[str, Any] = {"reference": reference, "n_jobs": n_jobs}
+    bank = cached_bank(
+        powers(), X, rows, progress=lambda *done: told.append(done), name="data", **settings
+    )
+    assert same(bank, expected)
+    assert told[-1] == (11, 11)
+    assert len(told) == (11 if block_bytes == 1 else 2)
+    # To compiled kernels it is of the same type: nothing is compiled twice.
+    assert numba.typeof(bank.bins) == numba.typeof(expected.bins)
+    assert bank.bins.ctypes.data % 64 == 0
+    assert bank.nbytes < 500
+    for name in LARGE_FILES:
+        assert np.load(bank.folder / name, mmap_mode="r").shape == getattr(bank, name[:4]).shape
+    assert [path.name for path in banks_dir().iterdir()] == [bank.folder.name]
+    sizes = sum(path.stat().st_size for path in bank.folder.iterdir())
+    assert 0 < sizes - bytes_needed(11, N) < 10_000
+
+
+def test_it_is_found_again_and_computes_nothing(
+    X: NDArray[np.float32], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    first = cached_bank(powers(), X)
+    os.utime(first.folder / "header.json", (1, 1))
+    made = powers()
+    again = cached_bank(made, np.asfortranarray(X))
+    assert again.folder == first.folder
+    assert same(again, first)
+    again.take(np.arange(11), np.arange(N))
+    assert asked_of(made) == []
+    assert again.values_computed == 0
+    assert cached_banks()[0].last_used > 1
+    key = first.folder.name[:12]
+    assert caplog.messages == [
+        f"feature bank {key} is built in {banks_dir()}",
+        f"cached feature bank {key} is used",
+    ]
+
+
+def test_the_key_is_all_that_the_bits_depend_on(
+    X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.arange(N)
+    seen = [bank_facts(powers(), X, rows)]
+
+    def is_new(facts: dict[str, Any]) -> bool:
+        seen.append(facts)
+        return facts not in seen[:-1]
+
+    assert not is_new(bank_facts(powers(), pixel_major(X), rows))
+    changed = X.copy()
+    changed[-1, -1] += 1
+    for other in (changed, X.astype(np.float64), X[:, :2], X[::-1], X.view(np.int32)):
+        assert is_new(bank_facts(powers(), other, rows))
+    assert is_new(bank_facts(powers(), X, rows[1:]))
+    assert is_new(bank_facts(powers(), X, rows[::-1]))
+    assert is_new(bank_facts(powers()[::-1], X, rows))
+    assert is_new(bank_facts([Powers(3, 7, "first"), Powers(2, 5, "second")], X, rows))
+    assert is_new(bank_facts([Powers(3, 7, "another"), Powers(2, 4, "second")], X, rows))
+    assert is_new(bank_facts([Columns([0, 1])], X, rows))
+    assert is_new(bank_facts([Columns([1, 0])], X, rows))
+    for module, name, value in (
+        (np, "__version__", "0.0"),
+        (bank_cache, "FORMAT", 99),
+        (bank_cache, "_engine_code", lambda: [b"x"]),
+        (bank_cache, "_code", lambda kind: [b"x"]),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(module, name, value)
+            assert is_new(bank_facts(powers(), X, rows))
+    assert json.loads(json.dumps(seen[0])) == seen[0]
+
+
+def test_the_code_of_a_family_is_a_part_of_the_key(tmp_path: Path) -> None:
+    code = bank_cache._code(Identity)
+    assert b"_rectangles.py" in b" ".join(code[::2])  # what the families of a package share
+    assert code == bank_cache._code(Haar)
+    mine = bank_cache._code(Powers)
+    assert [name.decode() for name in mine[::2]] == ["boostsample/family.py", "tests/problems.py"]
+
+
+def test_a_family_without_code_is_refused(X: NDArray[np.float32]) -> None:
+    space: dict[str, Any] = {"Powers": Powers}
+    exec("class Ghost(Powers):\n    pass", space)
+    with pytest.raises(SettingError, match=r"class Ghost cannot be read, .* take the bank in"):
+        cached_bank([space["Ghost"](3, 4)], X)
+
+
+def test_sparse_matrices_and_documents_are_told_apart() -> None:
+    rows = np.arange(3)
+    dense = np.array([[0, 1.0], [2, 0], [0, 0]], np.float32)
+    columns = [Columns([0, 1])]
+    csr, csc = scipy.sparse.csr_matrix(dense), scipy.sparse.csc_matrix(dense)
+    assert bank_facts(columns, csr, rows) == bank_facts(columns, csc, rows)
+    assert bank_facts(columns, csr, rows) != bank_facts(columns, 2 * csr, rows)
+    texts = [np.array(t, object) for t in (["ab", "c", ""], ["a", "bc", ""], ["ab", "c", "\ud800"])]
+    keys = {json.dumps(bank_facts(columns, text, rows)) for text in texts}
+    assert len(keys) == 3
+    with pytest.raises(SettingError, match="must be numbers or texts, got int; take the bank in m"):
+        bank_facts(columns, np.array([1, "a", "b"], object), rows)
+
+
+def test_an_interrupted_build_leaves_nothing(X: NDArray[np.float32]) -> None:
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cached_bank(powers(), X, progress=stop)
+    X[17, 1] = np.inf
+    with pytest.raises(
+        DataError, match="feature 1 of family first has an infinite value in row 17"
+    ):
+        cached_bank(powers(), X)
+    assert list(banks_dir().iterdir()) == []
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(
+    X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
+    try:
+        with pytest.raises(
+            DataError, match=r"cannot be kept in '.*banks': File too large; make ro"
+        ):
+            cached_bank(powers(), X)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(banks_dir().iterdir()) == []
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(
+            DataError, match=r"No space left on device; make room or set BOOSTSAMPLE"
+        ):
+            cached_bank(powers(), X)
+    assert list(banks_dir().iterdir()) == []
+
+
+def test_a_disk_without_room_is_told_beforehand(
+    X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=9000))
+    made = powers()
+    message = r"11 features of 120 examples need 0.0 GiB on disk, but '.*' has 0.0 GiB left; make "
+    with pytest.raises(DataError, match=message):
+        cached_bank(made, X)
+    assert asked_of(made) == []
+
+
+def test_a_cache_that_is_no_folder_is_told(X: NDArray[np.float32], cache: Path) -> None:
+    cache.write_text("")
+    with pytest.raises(
+        DataError, match=r"cannot be kept in '.*/cache/banks': Not a directory; make"
+    ):
+        cached_bank(powers(), X)
+
+
+def test_a_bank_for_other_data_is_refused(X: NDArray[np.float32]) -> None:
+    folder = cached_bank(powers(), X).folder
+    with pytest.raises(DamagedBank, match=r"it holds \(11, 120\) bins, not \(11, 119\)"):
+        DiskBank(folder, powers(), X[1:], np.arange(N))
+
+
+def test_bad_input_is_refused_as_in_memory(X: NDArray[np.float32]) -> None:
+    with pytest.raises(DataError, match="train_rows is empty"):
+        cached_bank(powers(), X, np.empty(0, np.int64))
+    with pytest.raises(SettingError, match="at least one family, got none"):
+        cached_bank([], X)
+    with pytest.raises(SettingError, match="reference must be an integer at least 1, got 0"):
+        cached_bank(powers(), X, reference=0)
+
+
+@pytest.mark.skipif(not COMPILED, reason="it takes minutes under NUMBA_DISABLE_JIT")
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is kept by Linux alone")
+def test_a_bank_three_times_the_memory_left_trains(cache: Path) -> None:
+    """Under a limit of the data segment, in a process of its own; the same bank as in memory."""
+    from boostsample.banks.forms import make_bank
+    from tests.benchmarks.memory_limits import Tilted, train
+
+    command = [sys.executable, "-m", "tests.benchmarks.memory_limits", "disk", "--left", "48"]
+    command += ["--bank", "144", "--examples", "20000", "--rounds", "4"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["bank_mib"] == 143
+    assert told["in_memory_fails"]
+    X = np.random.default_rng(0).normal(size=(20_000, 8)).astype(np.float32)
+    expected = train(make_bank("memory", [Tilted(144 * 2**20 // 20_000)], X, reference=2048), 4)
+    for name, result in expected.items():
+        assert told[name]["features"] == result["features"]
+        assert told[name]["log10_loss"] == result["log10_loss"]

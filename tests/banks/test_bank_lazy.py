@@ -1,0 +1,376 @@
+"""The lazy bank computes what is looked at and no more, and keeps no more than it may."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from numpy.typing import NDArray
+
+from boostsample.banks import lazy as bank_lazy
+from boostsample.banks.bank import FeatureBank
+from boostsample.banks.lazy import LazyBank
+from boostsample.banks.slots import SlotCache
+from boostsample.errors import DataError, SettingError
+from boostsample.families import Columns, HashedText
+from boostsample.kernels.layout import GROUP
+from boostsample.loop.booster import Booster
+from boostsample.registry import make_strategy
+from tests.paths import ROOT
+from tests.problems import Powers, noisy_labels
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+N, F, REFERENCE = 100, 40, 30
+TRAIN = np.arange(10, 90)
+
+
+class Counting(Powers):
+    """Counts the values that it computes."""
+
+    def __init__(self, n_columns: int, n_features: int, name: str = "counting") -> None:
+        super().__init__(n_columns, n_features, name)
+        self.computed = 0
+
+    def compute(self, X: Any, features: Any) -> NDArray[np.float32]:
+        values = super().compute(X, features)
+        self.computed += values.size
+        return values
+
+
+@pytest.fixture
+def X(rng: np.random.Generator) -> NDArray[np.float32]:
+    return rng.normal(size=(N, 5)).astype(np.float32)
+
+
+def families() -> list[Counting]:
+    return [Counting(5, 25, "first"), Counting(5, F - 25, "second")]
+
+
+def computed(made: list[Counting]) -> int:
+    return sum(family.computed for family in made)
+
+
+class NaiveSlots:
+    """A least-recently-used cache of keys, one at a time."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.keys: OrderedDict[int, None] = OrderedDict()
+
+    def find(self, keys: list[int]) -> list[bool]:
+        found = [key in self.keys for key in keys]
+        for key, there in zip(keys, found, strict=True):
+            if there:
+                self.keys.move_to_end(key)
+        return found
+
+    def claim(self, keys: list[int]) -> None:
+        while len(self.keys) + len(keys) > self.most:
+            self.keys.popitem(last=False)
+        self.keys.update(dict.fromkeys(keys))
+
+
+@pytest.mark.parametrize("most", [8, 64, 65, 100])
+def test_slots_keep_what_was_used_last(rng: np.random.Generator, most: int) -> None:
+    slots, naive = SlotCache(300, most, 3, np.float32), NaiveSlots(most)
+    for _ in range(300):
+        keys = rng.permutation(60 if rng.random() < 0.7 else 300)[: rng.integers(1, 9)]
+        found = slots.find(keys)
+        assert (found >= 0).tolist() == naive.find(keys.tolist())
+        assert (slots.rows[found[found >= 0]] == keys[found >= 0, None]).all()  # what was put there
+        new = keys[found < 0]
+        claimed = slots.claim(new)
+        naive.claim(new.tolist())
+        assert np.unique(claimed).size == new.size
+        assert not np.isin(claimed, found).any()  # what was found a moment ago is safe
+        slots.rows[claimed] = new[:, None]
+        assert len(slots.rows) <= most
+    assert len(naive.keys) == most
+
+
+def test_slots_are_forgotten_one_by_one() -> None:
+    slots = SlotCache(10, 3, 1, np.int64)
+    slots.claim(np.array([5, 6, 7]))
+    slots.find(np.array([5]))
+    slots.claim(np.array([8]))
+    assert (slots.find(np.array([5, 6, 7, 8])) >= 0).tolist() == [True, False, True, True]
+    assert slots.nbytes == 3 * 8 + 10 * 4 + 2 * 3 * 8
+
+
+class Naive:
+    """What a lazy bank must compute, view by view, from its rules."""
+
+    def __init__(self, most_columns: int, most_cuts: int) -> None:
+        self.columns = NaiveSlots(most_columns)
+        self.cuts = NaiveSlots(most_cuts)
+        self.values = 0
+
+    def find_cuts(self, features: list[int]) -> None:
+        found = self.cuts.find(features)
+        new = [f for f, there in zip(features, found, strict=True) if not there]
+        for family in ([f for f in new if f < 25], [f for f in new if f >= 25]):
+            self.cuts.claim(family)
+        self.values += len(new) * REFERENCE
+
+    def view(self, features: list[int], n_rows: int | None) -> None:
+        wanted = sorted(set(features))
+        found = self.columns.find(wanted)
+        new = [f for f, there in zip(wanted, found, strict=True) if not there]
+        if new:
+            self.find_cuts(new)
+        if n_rows is None:
+            self.columns.claim(new)
+        self.values += len(new) * (TRAIN.size if n_rows is None else n_rows)
+
+
+@pytest.mark.parametrize(
+    ("columns", "cuts"), [(GROUP, 16), (2 * GROUP, 2 * GROUP), (5 * GROUP, 36)]
+)
+def test_no_more_is_computed_than_is_looked_at(
+    X: NDArray[np.float32],
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    columns: int,
+    cuts: int,
+) -> None:
+    monkeypatch.setattr(bank_lazy, "_LEAST_CUTS", cuts)
+    made = families()
+    most = -(-columns * N * 4 // 3)
+    bank = LazyBank(made, X, TRAIN, reference=REFERENCE, cache_bytes=most).reader(TRAIN)
+    assert bank.most_features(None) == columns
+    naive = Naive(columns, cuts)
+    memory = FeatureBank.build(families(), X, TRAIN, reference=REFERENCE)
+    for _ in range(400):
+        features = rng.integers(0, F, rng.integers(1, 5))
+        if rng.random() < 0.3:
+            bins, at, compact = bank.view(features)
+            assert not compact
+            assert (bins[at][:, TRAIN] == memory.bins[features][:, TRAIN]).all()
+            naive.view(features.tolist(), None)
+        else:
+            rows = rng.permutation(TRAIN)[: rng.integers(1, 30)].astype(np.int32)
+            bins, at, compact = bank.view(features, rows)
+            assert compact
+            assert (bins[at] == memory.bins[features][:, rows]).all()
+            naive.view(features.tolist(), rows.size)
+        assert (bank.n_bins[features] == memory.n_bins[features]).all()
+        assert bank.values_computed == naive.values == computed(made)
+    assert len(naive.columns.keys) == columns
+    assert len(naive.cuts.keys) == cuts
+
+
+def test_one_look_computes_just_that(X: NDArray[np.float32]) -> None:
+    made = families()
+    bank = LazyBank(made, X, TRAIN, reference=REFERENCE)
+    assert computed(made) == 0
+    bank.view(np.array([7, 30, 7]), np.array([3, 50, 80]))
+    assert [family.asked for family in made] == [[[7], [7]], [[5], [5]]]
+    assert computed(made) == bank.values_computed == 2 * (REFERENCE + 3)
+    bank.threshold(7, 2)  # known by now
+    bank.view(np.array([7]), np.array([3, 50, 80]))  # bins of samples are not kept
+    assert bank.values_computed == 2 * (REFERENCE + 3) + 3
+    bank.column(7)
+    bank.view(np.array([7]), np.array([3, 50, 80]))
+    bank.view(np.array([7]))
+    assert bank.values_computed == computed(made) == 2 * (REFERENCE + 3) + 3 + N
+    assert np.flatnonzero(bank.n_bins).tolist() == [7, 30]
+
+
+def test_readers_have_nothing_in_common_but_the_data(X: NDArray[np.float32]) -> None:
+    bank = LazyBank(families(), X, TRAIN, reference=REFERENCE)
+    one, other = bank.reader(TRAIN), bank.reader(np.array([5, 2, 5]))
+    one.view(np.array([3]))
+    assert (bank.values_computed, other.values_computed) == (0, 0)
+    other.view(np.array([3]))
+    assert one.values_computed == REFERENCE + TRAIN.size
+    assert other.values_computed == REFERENCE + 2
+    assert not np.shares_memory(one._columns.rows, other._columns.rows)
+    assert one.n_bins is not other.n_bins
+    for rows in ([0, N], [-1]):
+        with pytest.raises(DataError, match="rows must lie between 0 and 99"):
+            bank.reader(np.array(rows))
+
+
+def test_a_column_is_a_copy_and_a_view_is_not(X: NDArray[np.float32]) -> None:
+    bank = LazyBank(families(), X, reference=REFERENCE, cache_bytes=1)
+    first = bank.column(0)
+    before = first.copy()
+    for feature in range(1, 9):
+        bank.column(feature)
+    assert (first == before).all()
+    assert bank.view(np.array([8])).bins is bank._columns.rows
+    sample = bank.view(np.array([8]), np.array([1, 2])).bins
+    assert np.shares_memory(bank.view(np.array([9]), np.array([3, 4])).bins, sample)
+
+
+def test_memory_is_bounded(X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bank_lazy, "_LEAST_CUTS", GROUP)
+    bank = LazyBank(families(), X, reference=REFERENCE, cache_bytes=20_000)
+    bounds = []
+    for feature in range(F):
+        bank.column(feature)
+        bounds.append(bank.nbytes)
+    assert max(bounds) <= 20_000 + 10 * F + 16 * 20 + 3 * 8
+    assert bounds[-1] == bounds[-10]
+    assert len(bank._columns.rows) == F  # 15,000 bytes would hold 150 columns
+    small = LazyBank(families(), X, cache_bytes=1)
+    assert small.most_features(None) == GROUP  # as many as kernels take
+
+
+def test_too_many_features_at_once_are_refused(X: NDArray[np.float32]) -> None:
+    bank = LazyBank(families(), X, reference=REFERENCE, cache_bytes=1)
+    with pytest.raises(SettingError, match=f"at most {GROUP} features can be viewed at once, "):
+        bank.view(np.arange(GROUP + 1))
+    assert (bank.view(np.array([1, 2, 3, 0, 0, 0])).at[3:] == bank.view(np.array([0])).at).all()
+    monkey = LazyBank(families(), X, reference=REFERENCE)
+    assert monkey.most_features(10**9) == GROUP
+    assert monkey.most_features(0) >= F
+
+
+def test_bins_are_taken_in_parts(X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`take` and `cuts_of` are for any number of features, whatever the cache."""
+    monkeypatch.setattr(bank_lazy, "_LEAST_CUTS", GROUP)
+    memory = FeatureBank.build(families(), X, reference=REFERENCE)
+    bank = LazyBank(families(), X, reference=REFERENCE, cache_bytes=1)
+    features = np.array([*range(F), 3, 3])
+    assert (bank.take(features, np.array([5, 98])) == memory.bins[features][:, [5, 98]]).all()
+    assert (bank.cuts_of(features) == memory.cuts[features]).all()
+    assert (bank.transform(X, features) == memory.bins[features]).all()
+
+
+@pytest.mark.parametrize("rows", [TRAIN, TRAIN[::3], np.arange(N)])
+def test_data_too_large_to_copy_is_read_in_blocks(
+    X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch, rows: NDArray[np.int64]
+) -> None:
+    monkeypatch.setattr(bank_lazy, "_BLOCK_BYTES", 100)  # 5 rows of X
+    memory = FeatureBank.build(families(), X, TRAIN, reference=REFERENCE)
+    bank = LazyBank(families(), X, TRAIN, reference=REFERENCE, cache_bytes=1).reader(rows)
+    assert bank._source.too_large
+    for feature in (3, 30):
+        assert (bank.column(feature)[rows] == memory.bins[feature, rows]).all()
+    assert bank.values_computed == 2 * (REFERENCE + rows.size)
+
+
+def test_the_copy_of_the_training_rows_is_shared(X: NDArray[np.float32]) -> None:
+    bank = LazyBank(families(), X, TRAIN)
+    copies = [bank._source.copy(rows) for rows in (TRAIN, TRAIN.copy(), TRAIN[1:], TRAIN)]
+    assert copies[0] is copies[1]
+    assert copies[2].shape == (79, 5)
+    assert copies[0].strides[0] == 4  # a column's values lie side by side
+    assert (copies[3] == X[TRAIN]).all()
+
+
+@pytest.mark.parametrize("kind", ["csc", "csr", "coo"])
+def test_sparse_matrices(rng: np.random.Generator, kind: str) -> None:
+    dense = rng.poisson(0.3, (N, 12)).astype(np.float32)
+    X = scipy.sparse.coo_matrix(dense).asformat(kind)
+    memory = FeatureBank.build([Columns(range(12))], dense, TRAIN, reference=20)
+    bank = LazyBank([Columns(range(12))], X, TRAIN, reference=20).reader(TRAIN)
+    features, rows = np.array([7, 3]), np.array([12, 80])
+    assert (bank.column(5)[TRAIN] == memory.bins[5, TRAIN]).all()
+    bins, at, _ = bank.view(features, rows)
+    assert (bins[at] == memory.bins[features][:, rows]).all()
+
+
+def test_documents(rng: np.random.Generator) -> None:
+    words = np.array(["boost", "the", "loss", "of", "a", "weak", "learner", "on", "some", "rounds"])
+    X = np.array([" ".join(rng.choice(words, 6)) for _ in range(N)], object)
+    family = HashedText(16)
+    memory = FeatureBank.build([family], X, TRAIN, reference=20)
+    bank = LazyBank([family], X, TRAIN, reference=20).reader(TRAIN)
+    assert np.ptp(memory.bins[3]) > 0
+    assert (bank.column(3)[TRAIN] == memory.bins[3, TRAIN]).all()
+    assert (bank.take(np.array([3, 2]), np.arange(N)) == memory.bins[[3, 2]]).all()
+
+
+def test_an_infinite_value_is_named_when_it_is_looked_at(X: NDArray[np.float32]) -> None:
+    X[57, 2] = np.inf
+    bank = LazyBank(families(), X, np.arange(50), reference=REFERENCE)
+    bank.view(np.array([2, 26]), np.array([3, 58]))
+    message = r"feature 2 of family first has an infinite value in row 57; it is 'column 2"
+    for _ in range(2):  # what failed was not taken for known
+        with pytest.raises(DataError, match=message):
+            bank.view(np.array([2, 26]), np.array([3, 57, 58]))
+        with pytest.raises(DataError, match=message):
+            bank.column(2)
+    X[3, 2] = -np.inf
+    with pytest.raises(DataError, match="has an infinite value in row 3"):
+        LazyBank(families(), X, np.arange(50), reference=None).view(np.array([2]), np.array([4]))
+
+
+def test_the_history_tells_what_was_computed(X: NDArray[np.float32]) -> None:
+    made = families()
+    bank = LazyBank(made, X, TRAIN, reference=REFERENCE)
+    Y = noisy_labels(TRAIN.size, 3)
+    booster = Booster(bank, TRAIN, Y, make_strategy("uniform-naive"), budget=200, rng=0)
+    before = 0
+    for _ in range(5):
+        (row,) = booster.next_round().rows
+        assert row["values_computed"] == computed(made) - before
+        assert row["values_computed"] <= 200 + 10 * REFERENCE + TRAIN.size
+        before = computed(made)
+    assert bank.values_computed == 0
+
+
+def test_boosters_in_threads_compute_what_they_would_alone(X: NDArray[np.float32]) -> None:
+    bank = LazyBank(families(), X, TRAIN, reference=REFERENCE, cache_bytes=5000)
+    Y = noisy_labels(TRAIN.size, 3)
+
+    def history(seed: int) -> list[str]:
+        settings: dict[str, Any] = {"budget": 500, "rng": seed, "n_rounds": 20}
+        booster = Booster(bank, TRAIN, Y, make_strategy("laminating"), **settings)
+        rows = [row for _ in range(20) for row in booster.next_round().rows]
+        return [repr({**row, "seconds": 0}) for row in rows]
+
+    alone = [history(seed) for seed in range(4)]
+    together: dict[int, list[str]] = {}
+
+    def work(seed: int) -> None:
+        together[seed] = history(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [together[seed] for seed in range(4)] == alone
+
+
+def test_a_large_pool_takes_no_time_before_it_is_looked_at() -> None:
+    """A million features: no object, no cut and no bin of each."""
+    bank = LazyBank([Counting(5, 10**6)], np.ones((3, 5), np.float32))
+    assert bank.nbytes < 10 * 10**6 + 100
+    bank.view(np.array([3]), np.array([1]))
+    assert bank.values_computed == 3 + 1
+
+
+def test_bad_settings_are_refused(X: NDArray[np.float32]) -> None:
+    with pytest.raises(SettingError, match="cache_bytes must be an integer at least 1, got 0"):
+        LazyBank(families(), X, cache_bytes=0)
+    with pytest.raises(SettingError, match="reference must be an integer at least 1, got -1"):
+        LazyBank(families(), X, reference=-1)
+    with pytest.raises(DataError, match="X has no rows"):
+        LazyBank(families(), X[:0])
+
+
+@pytest.mark.skipif(not COMPILED, reason="it takes minutes under NUMBA_DISABLE_JIT")
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is kept by Linux alone")
+def test_a_million_features_train_in_little_memory() -> None:
+    """Under a limit of the data segment, in a process of its own."""
+    command = [sys.executable, "-m", "tests.benchmarks.memory_limits", "lazy", "--left", "128"]
+    command += ["--cheap", "--cache", "32", "--examples", "3000", "--rounds", "4"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["n_features"] == 10**6
+    assert told["bank_mib"] > 2800
+    assert told["in_memory_fails"]
+    assert told["anonymous_mib"] < told["limit_mib"]

@@ -1,0 +1,322 @@
+"""The three forms of a feature bank give the same results to the bit, from bins to tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample.banks import lazy as bank_lazy
+from boostsample.banks.bank import Bank, FeatureBank
+from boostsample.banks.binning import find_cuts
+from boostsample.banks.build import reference_rows
+from boostsample.banks.disk import DiskBank
+from boostsample.banks.forms import BANKS, bank_settings, make_bank
+from boostsample.banks.lazy import LazyBank
+from boostsample.errors import DataError, SettingError
+from boostsample.estimator import BoostSampleClassifier
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
+from boostsample.experiments.results.folder import ResultsFolder
+from boostsample.experiments.results.record import settings_of
+from boostsample.experiments.results.results import read_results
+from boostsample.experiments.run.compare import RESULT_COLUMNS, compare
+from boostsample.families import Columns
+from boostsample.family import Family
+from boostsample.kernels.layout import GROUP
+from boostsample.loop.booster import Booster
+from boostsample.registry import make_strategy
+from tests.problems import Powers, noisy_labels, step_of
+
+STRATEGIES = ("full", "uniform-naive", "uniform-1q", "laminating", "mas-q1", "ucb")
+FORMS = tuple(BANKS)
+N = 300
+ROWS = {
+    "first": np.arange(200),
+    "last": np.arange(100, N),
+    "some": np.arange(0, N, 2),
+    "in another order": np.random.default_rng(3).permutation(N)[:200],
+    "twice": np.array([*range(0, 150, 2), 4, 4, 10]),
+}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def X(rng: np.random.Generator) -> NDArray[np.float32]:
+    """Continuous columns, whole numbers, missing values."""
+    values = rng.normal(size=(N, 4)).astype(np.float32)
+    values[:, 1] = np.round(2 * values[:, 1])
+    values[rng.random(N) < 0.1, 2] = np.nan
+    return values
+
+
+@pytest.fixture
+def families() -> list[Family]:
+    return [Powers(4, 9, "first"), Powers(2, 3, "second"), Powers(3, 10, "third")]
+
+
+class Ranged(Powers):
+    """A family that declares the range of its features."""
+
+    def __init__(self, n_columns: int, n_features: int, name: str, low: float, high: float) -> None:
+        super().__init__(n_columns, n_features, name)
+        self.low = low
+        self.high = high
+
+    def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike]:
+        return [self.low] * len(features), np.full(len(features), self.high)
+
+
+def history_of(bank: Bank, rows: NDArray[np.int64], name: str) -> list[str]:
+    """Everything that a run tells, exactly; but the seconds and the work of the bank."""
+    Y = noisy_labels(rows.size, 3)
+    booster = Booster(bank, rows, Y, make_strategy(name), n_rounds=12, budget=_budget(name), rng=0)
+    told = []
+    while not booster.finished:
+        done = booster.next_round()
+        told += [str(term.votes.tolist()) for term in done.terms]
+        told += [repr({**row, "seconds": 0, "values_computed": 0}) for row in done.rows]
+    return told
+
+
+def _budget(name: str) -> int | None:
+    return None if name == "full" else 1100
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("kind", ROWS)
+def test_runs_are_equal_to_the_bit(
+    X: NDArray[np.float32], families: list[Family], kind: str, name: str
+) -> None:
+    rows = ROWS[kind]
+    for reference in (None, 60):
+        told = [
+            history_of(make_bank(form, families, X, rows, reference=reference), rows, name)
+            for form in FORMS
+        ]
+        assert len(told[0]) == 24
+        assert told[0] == told[1]
+        assert told[0] == told[2]
+
+
+def test_runs_in_parts_are_equal_to_the_bit(
+    X: NDArray[np.float32], families: list[Family], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lazy bank that shows, keeps and computes very little at once."""
+    rows = ROWS["some"]
+    expected = {
+        name: history_of(FeatureBank.build(families, X, rows), rows, name) for name in STRATEGIES
+    }
+    monkeypatch.setattr(bank_lazy, "_VIEW_BYTES", 500)
+    monkeypatch.setattr(bank_lazy, "_BLOCK_BYTES", 1000)
+    for name in STRATEGIES:
+        bank = LazyBank(families, X, rows, reference=None, cache_bytes=1)
+        assert bank.most_features(None) == GROUP
+        assert bank.most_features(400) == GROUP
+        assert bank.most_features(20) == 25 // GROUP * GROUP
+        assert history_of(bank, rows, name) == expected[name]
+
+
+def test_parts_keep_the_groups_of_the_kernels(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Features that are searched together share the lengths of float32 sums."""
+    X = rng.normal(size=(1500, 12)).astype(np.float32)
+    X[:, ::2] = X[:, ::2] > 0
+    Y = np.where(X[:, ::2].sum(axis=1) > 3 * rng.random(1500) + 1.5, 1, -1).astype(np.int8)[:, None]
+    families = [Columns(range(12))]
+    features, weights = rng.integers(0, 12, 40), rng.random(Y.shape)
+    edges = []
+    for bank in (FeatureBank.build(families, X), LazyBank(families, X, reference=None)):
+        step = step_of(bank, Y, weights)
+        sample = step.draw(1200)
+        edges.append(step.search(features, sample).edge)
+        monkeypatch.setattr(bank_lazy, "_VIEW_BYTES", 2 * GROUP * 1200)
+    assert edges[0].tobytes() == edges[1].tobytes()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_reading_of_a_bank_is_the_same(
+    X: NDArray[np.float32], families: list[Family], form: str
+) -> None:
+    rows = ROWS["some"]
+    memory = FeatureBank.build(families, X, rows, reference=60)
+    bank = make_bank(form, families, X, rows, reference=60).reader(rows)
+    kinds = {"memory": FeatureBank, "disk": DiskBank, "lazy": LazyBank}
+    assert type(bank).__name__ == kinds[form].__name__
+    assert (bank.n_features, bank.n_examples) == (22, N)
+    assert bank.first.tolist() == [0, 9, 12, 22]
+    features = np.array([21, 3, 3, 10])
+    taken = bank.take(features, np.array([7, 2, 299]))
+    assert (taken == memory.bins[features][:, [7, 2, 299]]).all()
+    assert (bank.column(5)[rows] == memory.bins[5, rows]).all()
+    assert (bank.n_bins[features] == memory.n_bins[features]).all()
+    assert bank.cuts_of(features).tobytes() == memory.cuts[features].tobytes()
+    assert bank.threshold(10, 3) == memory.threshold(10, 3)
+    assert bank.threshold(10, 1) == -np.inf
+    new = X[::-1] * 3
+    assert (bank.transform(new, [20, 0, 20]) == memory.transform(new, [20, 0, 20])).all()
+    assert bank.feature_name(20) == memory.feature_name(20)
+    with pytest.raises(SettingError, match="a feature must be between 0 and 21, got 22"):
+        bank.threshold(22, 1)
+    with pytest.raises(SettingError, match="threshold of feature 2 must be between 1 and"):
+        bank.threshold(2, 300)
+
+
+@pytest.mark.parametrize("data", ["digits", "chess(d=3,n=90)"])
+def test_tables_are_equal_to_the_bit(data: str) -> None:
+    given = load_dataset(data)
+    rows = []
+    for form in FORMS:
+        plan = Plan(
+            strategies=parse_names("uniform-naive,laminating"),
+            marks=(2, 5),
+            repeats=2,
+            history=True,
+            families=parse_names("identity") if data == "digits" else None,
+            bank=Variant(form, {"reference": 50}),
+        )
+        done = compare(given, plan)
+        assert len(done.rows) == 8
+        rows.append([{c: row[c] for c in RESULT_COLUMNS if c != "seconds"} for row in done.rows])
+        computed = sum(row["values_computed"] for row in done.history)
+        assert (computed > 0) == (form == "lazy")
+    assert rows[0] == rows[1] == rows[2]
+
+
+def test_classifiers_are_equal_to_the_bit(rng: np.random.Generator) -> None:
+    X = rng.integers(0, 50, (120, 5)).astype(np.float64)  # fewer rows than a reference sample
+    y = (X[:, 0] + 10 * rng.normal(size=120) > 25).astype(int)
+    scores = [
+        BoostSampleClassifier(n_rounds=8, random_state=0, bank=form).fit(X, y).decision_function(X)
+        for form in FORMS
+    ]
+    assert np.ptp(scores[0]) > 0
+    assert scores[0].tobytes() == scores[1].tobytes() == scores[2].tobytes()
+
+
+def test_settings_of_a_comparison_tell_the_bank(tmp_path: Path) -> None:
+    for form, settings in (("disk", {}), ("lazy", {"cache_bytes": 1000})):
+        plan = Plan(
+            strategies=parse_names("uniform-naive"),
+            marks=(1,),
+            repeats=1,
+            bank=Variant(form, settings),
+        )
+        done = compare(load_dataset("chess(d=3,n=60)"), plan)
+        with ResultsFolder(tmp_path / form) as folder:
+            folder.write(done.rows, settings_of([done]))
+        told = read_results(tmp_path / form).settings["bank"]
+        assert told == {"form": form, **BANKS[form], **settings}
+    assert json.dumps(dict(BANKS["lazy"])) == '{"reference": 2048, "cache_bytes": 268435456}'
+
+
+def test_only_a_bank_in_memory_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = load_dataset("chess(d=3,n=60)")
+    sizes = {"SC_PHYS_PAGES": 1, "SC_PAGE_SIZE": 64, "SC_NPROCESSORS_ONLN": 1}
+    monkeypatch.setattr("os.sysconf", sizes.__getitem__)
+    with pytest.raises(DataError, match="choose fewer by --families, or --bank disk or lazy"):
+        prepare(data, Plan())
+    for form in ("disk", "lazy"):
+        prepare(data, Plan(bank=Variant(form)))
+
+
+@pytest.mark.parametrize(
+    ("form", "settings", "message"),
+    [
+        ("disc", {}, r"unknown bank 'disc' \(did you mean 'disk'\?\); known: memory, disk, lazy"),
+        ("disk", {"cache_bytes": 5}, "unknown setting of the disk bank 'cache_bytes'; known: refe"),
+        ("lazy", {"reference": 0}, "reference of the lazy bank must be an integer at least 1, got"),
+        ("lazy", {"cache_bytes": None}, "cache_bytes of the lazy bank must be .* got None"),
+    ],
+)
+def test_bad_settings_are_refused(form: str, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        bank_settings(form, settings)
+    with pytest.raises(SettingError, match=message):
+        Plan(bank=Variant(form, settings))
+    with pytest.raises(SettingError, match=message):
+        make_bank(form, [Powers(1, 1)], np.ones((3, 1), np.float32), **settings)
+
+
+def test_reference_rows_are_drawn_from_sizes_alone() -> None:
+    train = np.arange(100, 1100)
+    drawn = reference_rows(2000, train, 100)
+    assert drawn.size == np.unique(drawn).size == 100
+    assert np.isin(drawn, train).all()
+    assert (np.diff(drawn) > 0).all()
+    assert np.ptp(drawn) > 900  # from everywhere
+    assert (reference_rows(5000, train + 7, 100) == drawn + 7).all()
+    assert (reference_rows(2000, train[::-1], 100) == 1199 - drawn).all()
+    assert reference_rows(2000, train, 101)[:5].tolist() != drawn[:5].tolist()
+    # A sample of 3 of 8 rows stays what it was, on any version of NumPy.
+    assert reference_rows(8, None, 3).tolist() == [3, 5, 7]
+
+
+@pytest.mark.parametrize("reference", [None, 10, 11, 10**9])
+def test_all_training_rows_are_reference_rows(reference: int | None) -> None:
+    train = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3])
+    assert reference_rows(10, train, reference).tolist() == train.tolist()
+
+
+def test_every_row_is_a_reference_row_as_often_as_any_other() -> None:
+    counts = np.zeros(40)
+    for size in range(1, 40):
+        counts[reference_rows(40, None, size)] += 1
+    assert counts.sum() == 780
+    assert counts.min() >= 10  # of 19.5 on average
+    assert counts.max() <= 29
+
+
+def test_cuts_come_from_the_reference_rows(X: NDArray[np.float32]) -> None:
+    train = ROWS["some"]
+    rows = reference_rows(N, train, 60)
+    family = Powers(4, 8)
+    cuts, n_bins = find_cuts(np.ascontiguousarray(family.compute(X[rows], np.arange(8)).T))
+    for form in FORMS:
+        bank = make_bank(form, [family], X, train, reference=60)
+        assert bank.cuts_of(np.arange(8)).tobytes() == cuts.tobytes()
+        assert (bank.n_bins == n_bins).all()
+    assert n_bins.max() <= 61
+
+
+def test_values_beyond_the_reference_rows_fall_into_the_outer_bins() -> None:
+    X = np.array([[1.0], [2.0], [-50.0], [50.0], [np.nan]], np.float32)
+    for form in FORMS:
+        bank = make_bank(form, [Powers(1, 1)], X, np.array([0, 1]), reference=2)
+        assert bank.take(np.array([0]), np.arange(5)).tolist() == [[1, 2, 1, 2, 0]]
+
+
+def test_a_declared_range_makes_bins_of_equal_width(X: NDArray[np.float32]) -> None:
+    for form in FORMS:
+        family = Ranged(4, 6, "ranged", -2.55, 2.55)
+        families: Sequence[Family] = [Powers(2, 2, "other"), family]
+        bank = make_bank(form, families, X, reference=20)
+        if form == "lazy":
+            bank.take(np.arange(8), np.array([5]))
+            assert [len(asked) for asked in family.asked] == [6]  # no reference values
+            assert bank.values_computed == 2 * 20 + 8
+        assert bank.n_bins.tolist()[2:] == [256] * 6
+        cuts = bank.cuts_of(np.array([3]))[0]
+        assert np.allclose(cuts, -2.55 + 0.02 * np.arange(1, 255), atol=1e-6)
+        values = X[:, 1]
+        assert (
+            bank.take(np.array([3]), np.arange(N))[0] == 1 + (values[:, None] >= cuts).sum(1)
+        ).all()
+
+
+@pytest.mark.parametrize(("low", "high"), [(2.0, 1.0), (0.0, np.inf), (np.nan, 1.0), (-1e39, 1.0)])
+def test_a_wrong_range_is_refused(X: NDArray[np.float32], low: float, high: float) -> None:
+    message = r"family bad: value_range\(\) is wrong: lows must be at most highs and both finite"
+    with pytest.raises(DataError, match=message):
+        FeatureBank.build([Ranged(4, 2, "bad", low, high)], X)

@@ -1,0 +1,163 @@
+"""Timed rounds are the rounds of the plain loop, and their parts add up. No test asserts a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from boostsample.experiments.bench.problem import Problem, layout_of, made_problem, relabelled
+from boostsample.experiments.bench.rounds import (
+    BASELINE,
+    PARTS,
+    RoundTimes,
+    Timed,
+    _Clock,
+    rounds_section,
+    rounds_table,
+    time_rounds,
+)
+from boostsample.experiments.bench.threads import Stores, ThreadTimes, threads_table, time_threads
+from boostsample.loop.booster import Booster
+from boostsample.registry import make_strategy
+from boostsample.strategy import Strategy
+
+STRATEGIES = ("mas-q1", "ucb", "laminating")
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return made_problem(400, 23, 3)
+
+
+def test_made_problems_are_what_they_say(problem: Problem) -> None:
+    assert problem.bank.n_features == 23
+    assert problem.Y.shape == (400, 3)
+    assert (problem.Y > 0).sum() == 400
+    bins = problem.bank.take(np.arange(23), np.arange(400))
+    assert bins.min() >= 1
+    assert [len(np.unique(row)) > 50 for row in bins] == [True] * 23
+    assert problem.sizes() == {"data": "made data", "examples": 400, "features": 23, "classes": 3}
+
+
+def test_other_labels_on_the_same_bank(problem: Problem) -> None:
+    assert relabelled(problem, 3) is problem
+    two = relabelled(problem, 2)
+    assert two.Y.shape == (400, 1)
+    assert two.n_classes == 2
+    assert two.bank is problem.bank
+    many = relabelled(problem, 26)
+    assert many.Y.shape == (400, 26)
+    assert ((many.Y > 0).sum(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("n_labels", "text"),
+    [(1, "1"), (3, "4"), (7, "8"), (10, "8 + 2"), (26, "3 x 8 + 2"), (64, "8 x 8")],
+)
+def test_layouts(n_labels: int, text: str) -> None:
+    assert layout_of(n_labels) == text
+
+
+def test_parts_add_up_to_the_rounds(problem: Problem) -> None:
+    times = time_rounds(problem, STRATEGIES, 6, turn=4)
+    assert [one.strategy for one in times] == [BASELINE, *STRATEGIES]
+    for one in times:
+        assert len(one.seconds) == len(one.looks) == 6
+        assert all(0 < looks <= 4000 for looks in one.looks)
+        for number, seconds in enumerate(one.seconds):
+            parts = {part: one.parts[part][number] for part in PARTS}
+            assert sum(parts.values()) == pytest.approx(seconds)
+            assert all(spent >= 0 for spent in parts.values())
+        assert sum(one.share(part) for part in PARTS) == pytest.approx(1.0)
+        modelled = sum(one.parts["modelling"]) > 0
+        assert modelled == (one.strategy == "mas-q1")
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_the_clock_changes_nothing(problem: Problem, name: str) -> None:
+    def stumps(strategy: Strategy) -> list[tuple[int, float]]:
+        booster = Booster(problem.bank, problem.rows, problem.Y, strategy, rng=0)
+        rounds = [booster.next_round() for _ in range(6)]
+        return [(row["feature"], row["edge"]) for done in rounds for row in done.rows]
+
+    timed = stumps(_Clock(make_strategy(name)))
+    assert timed == stumps(make_strategy(name))
+
+
+def test_a_run_that_ends_early_is_timed_as_far_as_it_goes(problem: Problem) -> None:
+    column = problem.bank.take(np.array([0]), problem.rows)[0]
+    Y = np.where(column > np.median(column), 1, -1).astype(np.int8)[:, None]
+    times = RoundTimes("full")
+    Timed(problem._replace(Y=Y), make_strategy("full"), 9).run(9, times)
+    assert len(times.seconds) == 1
+
+
+def made_times(name: str, seconds: list[float]) -> RoundTimes:
+    parts = {part: [0.0] * len(seconds) for part in PARTS}
+    parts["search"] = [0.75 * one for one in seconds]
+    parts["finish"] = [0.25 * one for one in seconds]
+    return RoundTimes(name, seconds, [100] * len(seconds), parts)
+
+
+def test_ratios_are_those_of_rounds_that_both_have_done() -> None:
+    base = made_times(BASELINE, [1.0, 1.0, 1.0, 1.0, 2.0])
+    assert base.ratio(base) == 1.0
+    assert base.ratio_of_medians(base, 2) == (1.0, 0.0)
+    shorter = made_times("ucb", [2.0, 2.0, 4.0, 5.0])
+    assert shorter.ratio(base) == pytest.approx(13 / 4)
+    assert shorter.ratio_of_medians(base, 4) == (3.0, 0.0)
+    # Turns of two rounds have the ratios 2 and 4.5: their middle is 3.25, each is 1.25 away.
+    spread = 1.4826 * 1.25 / 3.25 / 2**0.5
+    assert shorter.ratio_of_medians(base, 2) == pytest.approx((3.0, spread))
+
+
+def test_the_table_has_means_medians_and_parts() -> None:
+    base = made_times(BASELINE, [0.001, 0.001, 0.004])
+    other = made_times("ucb", [0.002, 0.003, 0.004])
+    first, second = rounds_table([base, other]).rows
+    assert first[:7] == (BASELINE, "100", "1.00", "1.00", "2.00", "1.00", "1.00")
+    assert second[:7] == ("ucb", "100", "2.00", "3.00", "3.00", "1.50", "3.00")
+    assert second[7:] == ("0.0", "0.0", "75.0", "0.0", "25.0")
+
+
+def test_threads_gain_what_their_median_rounds_do() -> None:
+    one = made_times("ucb", [4.0, 4.0, 6.0, 6.0])
+    many = made_times("ucb", [2.0, 2.0, 2.0, 3.0])
+    stores = Stores(3, 2)
+    stores.one, stores.many = [4.0, 6.0, 9.0], [5.0, 3.0, 4.0]
+    times = ThreadTimes(2, one, many, stores)
+    assert times.gain() == pytest.approx(2.5)
+    assert times.gain("search") == pytest.approx(2.5)
+    assert times.cost(4) == (0.4, 0.0)
+    assert threads_table([times]).rows == (
+        ("ucb", "2", "5000.00", "2000.00", "2.50", "2.50", "2.50", "1.50"),
+    )
+
+
+def test_bare_stores_are_shared() -> None:
+    stores = Stores(10, 2)
+    stores.run(3)
+    assert len(stores.one) == len(stores.many) == 3
+    done = sum(float(planes.sum()) for _, _, planes in stores._pieces)
+    assert done == pytest.approx(2 * (1 + 3) * 2 * 500_000 * 10 * 1e-3, rel=0.01)
+
+
+def test_rounds_with_threads_take_turns(problem: Problem) -> None:
+    times = time_threads(problem, "laminating", 2, 5, turn=2)
+    assert len(times.one.seconds) == len(times.many.seconds) == 5
+    assert times.one.looks == times.many.looks
+
+
+def test_the_section_keeps_a_ratio_for_each_strategy(problem: Problem) -> None:
+    stages: list[tuple[str, int, int]] = []
+    found = rounds_section(problem, ["ucb"], 4, lambda *told: stages.append(told), turn=2)
+    assert set(found.ratios) == {"ucb"}
+    assert found.conditions == {**problem.sizes(), "rounds": 4}
+    assert [one["strategy"] for one in found.numbers["rounds"]] == [BASELINE, "ucb"]
+    assert found.numbers["rounds"][0]["ratio"] == 1.0
+    assert stages == [
+        ("compiling", 0, 2),
+        ("compiling", 1, 2),
+        ("rounds", 0, 4),
+        ("rounds", 2, 4),
+    ]

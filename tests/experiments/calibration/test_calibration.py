@@ -1,0 +1,383 @@
+"""E[G*] is what enumeration says, predictions are the planner's, and the run is left alone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.errors import SettingError, StrategyError
+from boostsample.experiments.calibration.calibration import (
+    CELL_COLUMNS,
+    CHOICE_COLUMNS,
+    Calibration,
+    calibrate,
+)
+from boostsample.experiments.calibration.cells import Measurer, grid, model_of, predict
+from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.plan import variants as variants_module
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.run.compare import compare
+from boostsample.loop.booster import Booster
+from boostsample.planning.expected_edge import expected_edge
+from boostsample.planning.mixture import Mixture
+from boostsample.registry import make_strategy
+from boostsample.step import Step
+from boostsample.strategy import Stump
+from tests import naive
+from tests.problems import Do, bank_of, noisy_labels, table
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(260, 24)).astype(np.float32)
+    y = np.digitize(X[:, :4].sum(axis=1) + rng.normal(size=260), [-1.0, 1.0]).astype(np.int64)
+    return Dataset("thirds", X, y, ("a", "b", "c"), n_train=200)
+
+
+def plan_of(strategy: str, *marks: int, **settings: Any) -> Plan:
+    given: dict[str, Any] = {"budget": "4N", "repeats": 1, **settings}
+    return Plan(strategies=(Variant.parse(strategy),), marks=marks, **given)
+
+
+@pytest.fixture(scope="module")
+def found(data: Dataset) -> Calibration:
+    return calibrate(data, plan_of("mas-naive", 3, 12), repeats=40)
+
+
+# ------------------------------------------------------------------------------------- the twin
+
+
+def naive_stump(
+    run: naive.Naive, column: NDArray[Any], cuts: list[float], w: NDArray[Any]
+) -> tuple[float, float]:
+    """H under the weights w, and the lowest of the thresholds that have it."""
+    edges = [naive.edge_of(naive.label_sums(column.tolist(), cut, w, run.Y)) for cut in cuts]
+    best = max(edges)
+    return best, next(cut for cut, e in zip(cuts, edges, strict=True) if e > best - 1e-9)
+
+
+def enumerated(run: naive.Naive, n_examples: int, n_features: int) -> tuple[float, float]:
+    """E[G*] and E[H*]: all samples with their probabilities, all features in all orders."""
+    n, d = run.X.shape
+    cuts = [naive.thresholds_of(run.X[:, j].tolist()) for j in range(d)]
+    example_weight = run.w.sum(axis=1)
+    exact = n_examples >= n
+    expected = np.zeros(2)
+    for sample in [()] if exact else itertools.product(range(n), repeat=n_examples):
+        counts = np.bincount(sample, minlength=n) if sample else n * example_weight
+        drawn = (counts / counts.sum() / example_weight)[:, None] * run.w
+        chance = 1.0 if exact else float(np.prod(example_weight[list(sample)]))
+        stumps = [naive_stump(run, run.X[:, j], cuts[j], drawn) for j in range(d)]
+        true = [
+            naive.edge_of(naive.label_sums(run.X[:, j].tolist(), stumps[j][1], run.w, run.Y))
+            for j in range(d)
+        ]
+        orders = list(itertools.permutations(range(d), n_features))
+        for order in orders:
+            highest = max(stumps[j][0] for j in order)
+            winner = next(j for j in order if stumps[j][0] > highest - 1e-9)
+            expected += chance / len(orders) * np.array([true[winner], stumps[winner][0]])
+    return float(expected[0]), float(expected[1])
+
+
+@pytest.mark.parametrize("init", ["uniform", "balanced"])
+@pytest.mark.parametrize("n_labels", [1, 3])
+def test_edges_are_those_of_enumeration(n_labels: int, init: str) -> None:
+    X, Y = table(6, 4, top=5, seed=3), noisy_labels(6, n_labels, seed=5)
+    bank, rows = bank_of(X), np.arange(6)
+    booster = Booster(bank, None, Y, make_strategy("uniform-naive", n_features=1), weights=init,
+                      budget=6, rng=2)  # fmt: skip
+    twin = naive.Naive(X, Y, init)
+    for _ in range(2):
+        (term,) = booster.next_round().terms
+        twin.finish(term.feature, term.value)
+    measurer = Measurer(bank, rows, Y, init)
+    measurer.restore(booster.state())
+    cells = {6: (1, 2, 4), 2: (1, 2, 3), 1: (2,)}
+    rng = np.random.default_rng(8)
+    repeats = 4000
+    edges = np.array([measurer.measure(cells, "iid", rng) for _ in range(repeats)])
+    assert edges.shape == (repeats, 7, 2)
+    places = [(t, q) for t, sizes in cells.items() for q in sizes]
+    for at, (t, q) in enumerate(places):
+        expected = np.array(enumerated(twin, t, q))
+        error = edges[:, at].std(axis=0) / math.sqrt(repeats)
+        np.testing.assert_array_less(np.abs(edges[:, at].mean(axis=0) - expected), 4 * error + 1e-6)
+    every = edges[:, places.index((6, 4))]  # all features on all examples leave nothing to chance
+    np.testing.assert_allclose(every, max(twin.edges()), rtol=1e-6)
+
+
+def test_noise_is_what_tells_features_apart() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1, 1], 1000)
+    agrees = np.array([rng.permutation(1000) < 800 for _ in range(80)]).reshape(40, 2000)
+    X = (np.where(agrees, y, -y) > 0).T.astype(np.float32)  # G = 0.6, independent given the label
+    Y = y[:, None].astype(np.int8)
+    measurer = Measurer(bank_of(X), np.arange(2000), Y, "uniform")
+    found = [measurer.noise(40, 250, "iid", rng) for _ in range(60)]
+    bias, variance = np.mean(found, axis=0)
+    assert variance == pytest.approx(1 - 0.6**2, rel=0.05)
+    assert abs(bias) < 0.005
+    copies = Measurer(bank_of(X[:, [0] * 12]), np.arange(2000), Y, "uniform")
+    bias, variance = copies.noise(12, 250, "iid", rng)
+    assert abs(bias) > 1e-4
+    assert variance < 1e-12
+
+
+def test_true_edges_are_the_loop_s() -> None:
+    bank, Y = bank_of(table()), noisy_labels()
+    booster = Booster(bank, None, Y, make_strategy("laminating"), rng=0)
+    measurer = Measurer(bank, np.arange(80), Y, "balanced")
+    for _ in range(4):
+        measurer.restore(booster.state())
+        done = booster.next_round()
+        term, row = done.terms[0], done.rows[0]
+        assert measurer.true_edge(term.feature, term.threshold) == row["edge"]
+
+
+# ------------------------------------------------------------------------------------- the grid
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 7, 500, 10**6])
+@pytest.mark.parametrize("n_examples", [1, 10, 999, 10**7])
+@pytest.mark.parametrize("budget", [1, 7, 5_000, 10**8, 10**12])
+def test_the_grid_is_within_the_budget(n_features: int, n_examples: int, budget: int) -> None:
+    columns = grid(n_features, n_examples, budget)
+    sizes = sorted({q for column in columns.values() for q in column})
+    assert 1 <= len(sizes) <= 16
+    assert sizes[0] == 1
+    most = min(n_features, budget)
+    assert sizes[-1] <= most
+    ratio = max((b / a for a, b in itertools.pairwise(sizes)), default=2.0)
+    assert most / sizes[-1] <= max(ratio, 2.5)
+    assert list(columns) == sorted(columns, reverse=True)
+    for t, column in columns.items():
+        assert 1 <= t <= n_examples
+        assert column == tuple(q for q in sizes if q * t <= budget)
+    along = {(q, min(n_examples, budget // q)) for q in sizes}
+    assert along <= {(q, t) for t, column in columns.items() for q in column}
+    exact = budget // n_examples
+    if exact:
+        assert min(exact, n_features) in columns[n_examples]
+
+
+# ---------------------------------------------------------------------------------- the whole
+
+
+def choice_of(calibration: Calibration, mark: int) -> dict[str, Any]:
+    (choice,) = (one for one in calibration.choices if one["round"] == mark)
+    return choice
+
+
+def test_rows_are_flat_and_complete(found: Calibration, data: Dataset) -> None:
+    assert {tuple(row) for row in found.rows} == {CELL_COLUMNS}
+    assert {tuple(choice) for choice in found.choices} == {CHOICE_COLUMNS}
+    assert [choice["round"] for choice in found.choices] == [3, 12]
+    columns = grid(24, 200, 800)
+    for mark in (3, 12):
+        rows = [row for row in found.rows if row["round"] == mark]
+        places = [(row["n_features"], row["n_examples"]) for row in rows if row["kind"] == "grid"]
+        assert places == [(q, t) for t, sizes in columns.items() for q in sizes]
+        assert [row["kind"] for row in rows[len(places) :]] == ["strategy"]
+        best = max(rows[:-1], key=lambda row: row["edge"])
+        choice = choice_of(found, mark)
+        assert (choice["best_features"], choice["best_examples"]) == (
+            best["n_features"],
+            best["n_examples"],
+        )
+        assert choice["best_edge"] == pytest.approx(best["edge"], abs=5 * best["edge_error"])
+        assert choice["share"] == rows[-1]["edge"] / choice["best_edge"]
+    shares = [(choice["share"], choice["share_error"]) for choice in found.choices]
+    mean, error = found.mean_share
+    assert mean == pytest.approx((shares[0][0] + shares[1][0]) / 2)
+    assert error == pytest.approx(math.sqrt(shares[0][1] ** 2 + shares[1][1] ** 2) / 2)
+    assert found.notes == ()
+    assert found.n_examples == 200
+    assert found.budget == 800
+
+
+@pytest.mark.parametrize("strategy", ["mas-naive", "mas-q1", "laminating"])
+def test_the_run_is_that_of_compare(data: Dataset, strategy: str) -> None:
+    plan = plan_of(strategy, 2, 9, seed=3)
+    calibration = calibrate(data, plan, repeats=3)
+    history = compare(data, plan_of(strategy, 2, 9, seed=3, history=True)).history
+    for mark in (2, 9):
+        row, choice = history[mark - 1], choice_of(calibration, mark)
+        assert row["round"] == mark
+        for mine, theirs in [
+            ("edge", "edge"),
+            ("edge_estimated", "edge_estimated"),
+            ("edge_predicted", "expected_edge"),
+            ("n_features", "n_features" if strategy == "laminating" else "planned_features"),
+            ("n_examples", "n_examples" if strategy == "laminating" else "planned_examples"),
+        ]:
+            assert choice[mine] == row.get(theirs)
+
+
+def test_more_rounds_and_repeats_change_nothing(found: Calibration, data: Dataset) -> None:
+    alone = calibrate(data, plan_of("mas-naive", 12), repeats=40)
+    assert alone.choices == found.choices[1:]
+    assert alone.rows == [row for row in found.rows if row["round"] == 12]
+    longer = calibrate(data, plan_of("mas-naive", 12), repeats=60)
+    assert longer.choices[0]["edge"] == alone.choices[0]["edge"]
+    assert longer.rows[0]["edge"] != alone.rows[0]["edge"]
+
+
+def test_every_measurement_has_random_numbers_of_its_own(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    measure, noise = Measurer.measure, Measurer.noise
+
+    def measured(self: Measurer, *args: Any) -> Any:
+        seen.append(args[-1].bit_generator.state["state"]["state"])
+        return measure(self, *args)
+
+    def noted(self: Measurer, *args: Any) -> Any:
+        seen.append(args[-1].bit_generator.state["state"]["state"])
+        return noise(self, *args)
+
+    monkeypatch.setattr(Measurer, "measure", measured)
+    monkeypatch.setattr(Measurer, "noise", noted)
+    calibrate(data, plan_of("mas-naive", 2, 3), repeats=2)
+    assert len(set(seen)) == len(seen) == 2 * (2 + 2 + 10)
+
+
+def test_predictions_are_the_planner_s(found: Calibration) -> None:
+    for mark, model in found.models.items():
+        for row in (row for row in found.rows if row["round"] == mark and row["kind"] == "grid"):
+            t = math.inf if row["n_examples"] >= 200 else row["n_examples"]
+            assert row["edge_predicted"] == expected_edge(model, row["n_features"], t)
+        choice = choice_of(found, mark)
+        again = predict(model, choice["n_features"], choice["n_examples"], 200)
+        assert again == pytest.approx(choice["edge_predicted"], rel=1e-6)
+    assert set(found.models) == {3, 12}
+
+
+def test_a_replayed_search_is_worth_its_cell(data: Dataset) -> None:
+    strategy = "uniform-naive:n_features=8"
+    calibration = calibrate(data, plan_of(strategy, 4), repeats=200)
+    (choice,) = calibration.choices
+    assert (choice["n_features"], choice["n_examples"]) == (8, 100)
+    (cell,) = (r for r in calibration.rows if (r["n_features"], r["n_examples"], r["kind"])
+               == (8, 100, "grid"))  # fmt: skip
+    error = math.hypot(cell["edge_error"], choice["edge_expected_error"])
+    assert choice["edge_expected"] == pytest.approx(cell["edge"], abs=4 * error)
+    assert error < 0.01
+    assert choice["edge_predicted"] is None
+    assert calibration.models == {}
+    assert {row["edge_predicted"] for row in calibration.rows} == {None}
+
+
+def test_the_yardstick_is_its_own_best_cell(data: Dataset) -> None:
+    calibration = calibrate(data, plan_of("full", 2, 5, budget=None), repeats=4)
+    for choice in calibration.choices:
+        assert (choice["best_features"], choice["best_examples"]) == (24, 200)
+        assert choice["edge_expected"] == choice["edge"] == choice["best_edge"]
+        assert choice["share"] == 1.0
+        assert choice["share_error"] == 0.0
+
+
+def test_beliefs_about_families_are_read_too() -> None:
+    digits, families = load_dataset("digits"), (Variant("identity"), Variant("haar"))
+    one = calibrate(digits, plan_of("mas-1q", 3, budget="1N", families=families), repeats=2)
+    assert one.choices[0]["families"] in ("identity", "haar")
+    several = calibrate(digits, plan_of("mas-q1", 3, budget="1N", families=families), repeats=2)
+    names = several.choices[0]["families"].split(", ")
+    assert sum(int(name.split()[-1]) for name in names) == several.choices[0]["n_features"]
+    assert several.models[3].n_components == 2
+    row = {"family_mean_0": 0.1, "family_mean_1": 0.2, "family_deviation_0": 0.01,
+           "family_deviation_1": 0.03}  # fmt: skip
+    model = model_of(row, [30, 10])
+    assert model is not None
+    np.testing.assert_allclose(model.parameters, [[0.75, 0.25], [0.1, 0.2], [1e-4, 9e-4]])
+    assert model_of({"mean_0": 1.0}, [3]) is None
+    assert isinstance(model_of({"proportion_0": 1, "mean_0": 0, "deviation_0": 1}, [3]), Mixture)
+
+
+FOREIGN: Mapping[str, dict[str, Any]] = {
+    "half a plan": {"planned_features": 3},
+    "no numbers": {"planned_features": "all", "planned_examples": "all", "expected_edge": "high"},
+    "no numbers yet": {"planned_features": None, "expected_edge": math.nan},
+    "no mixture": {"proportion": [0.5, 0.2], "mean": [0.1, 0.2], "deviation": [0.1, 0.2]},
+    "lengths": {"proportion": [1.0], "mean": [0.1, 0.2], "deviation": [0.1, 0.2]},
+    "text": {"proportion": [1.0], "mean": "low", "family_mean": [0.1]},
+}
+
+
+@pytest.mark.parametrize("case", FOREIGN)
+def test_notes_of_the_same_names_may_mean_something_else(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    def choose(step: Step) -> Stump:
+        step.note(**FOREIGN[case])
+        return step.search([1, 4, 2], step.draw(50)).best()
+
+    monkeypatch.setattr(variants_module, "make_strategy", lambda name: Do(choose))
+    found = calibrate(data, plan_of("mine", 2), repeats=2)
+    (choice,) = found.choices
+    assert (choice["n_features"], choice["n_examples"]) == (3, 50)
+    assert choice["edge_predicted"] is None
+    assert found.models == {}
+
+
+def test_a_round_without_a_model_has_no_prediction(data: Dataset) -> None:
+    (choice,) = calibrate(data, plan_of("mas-1q", 1), repeats=2).choices
+    assert choice["edge_predicted"] is None
+
+
+# ------------------------------------------------------------------------------------ failures
+
+
+def easy() -> Dataset:
+    X = np.arange(40, dtype=np.float32)[:, None]
+    return Dataset("easy", X, (X[:, 0] >= 20).astype(np.int64), ("a", "b"))
+
+
+def test_a_run_that_ends_early_says_so() -> None:
+    found = calibrate(easy(), plan_of("full", 1, 3, 7, budget=None), repeats=2)
+    assert [choice["round"] for choice in found.choices] == [1]
+    (note,) = found.notes
+    assert "full: training ended in round 1" in note
+    assert "no round 3, 7 to calibrate" in note
+    with pytest.raises(SettingError, match=r"no round 2 to calibrate; name earlier rounds"):
+        calibrate(easy(), plan_of("full", 2, budget=None), repeats=2)
+
+
+REQUESTS: Mapping[str, tuple[Plan, dict[str, Any], str]] = {
+    "two": (
+        Plan(strategies=(Variant("mas-naive"), Variant("ucb")), repeats=1),
+        {},
+        "exactly one strategy, got mas-naive, ucb; calibrate each",
+    ),
+    "none": (Plan(repeats=1), {}, "exactly one strategy, got full, uniform-naive"),
+    "repetitions": (plan_of("mas-naive", 1, repeats=3), {}, "one repetition, got repeats=3"),
+    "repeats": (plan_of("mas-naive", 1), {"repeats": 1}, "repeats must be .* at least 2, got 1"),
+    "scheme": (plan_of("mas-naive", 1), {"scheme": "even"}, "unknown scheme 'even'; known: iid"),
+}
+
+
+@pytest.mark.parametrize("case", REQUESTS)
+def test_requests_that_make_no_sense(data: Dataset, case: str) -> None:
+    plan, settings, message = REQUESTS[case]
+    with pytest.raises(SettingError, match=message):
+        calibrate(data, plan, **settings)
+
+
+def test_a_fault_in_a_strategy_is_told_with_its_place(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(step: Step) -> Stump:
+        raise IndexError("out of\nbounds")
+
+    monkeypatch.setattr(variants_module, "make_strategy", lambda name: Do(fail))
+    with pytest.raises(StrategyError, match=r"'mine' failed in round 1: IndexError: out of bounds"):
+        calibrate(data, plan_of("mine", 2), repeats=2)

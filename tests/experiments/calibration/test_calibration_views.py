@@ -1,0 +1,310 @@
+"""Tables and pictures show what was measured, Figure 2 is the closed form; the command."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.calibration import calibration as calibration_module
+from boostsample.experiments.calibration.calibration import CELL_COLUMNS, Calibration, calibrate
+from boostsample.experiments.calibration.figures import calibration_figure, figure_2
+from boostsample.experiments.calibration.tables import (
+    FIGURE_2_COSTS,
+    FIGURE_2_VARIANCES,
+    budget_table,
+    choices_table,
+    figure_2_table,
+    gaussian_optimum,
+    grid_table,
+    noise_table,
+    write_rows,
+)
+from boostsample.experiments.commands.cli import main
+from boostsample.experiments.common.files import check_file
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.tables.tables import Table
+from boostsample.planning.expected_edge import gaussian_expected_edge, plan_curve
+
+QuadContourSet = pytest.importorskip(
+    "matplotlib.contour", reason="pictures need the extra 'report'"
+).QuadContourSet
+
+DATA = "chess(d=4,n=120)"
+QUICK = ["calibrate", "--data", DATA, "--rounds", "2,6", "--repeats", "3", "--budget", "2N"]
+#: E[max of Q N(0,1)], tabulated: Harter 1961, Biometrika 48.
+MAXIMA = {2: 0.56419, 5: 1.16296, 10: 1.53875, 100: 2.50759}
+
+
+@pytest.fixture(scope="module")
+def found() -> Calibration:
+    plan = Plan(strategies=(Variant("mas-naive"),), marks=(3, 8, 20), repeats=1, budget="3N")
+    return calibrate(load_dataset("diagonal(d=12,n=200)"), plan, repeats=20)
+
+
+@pytest.fixture(scope="module")
+def unmodelled() -> Calibration:
+    plan = Plan(strategies=(Variant("uniform-naive"),), marks=(2,), repeats=1, budget="2N")
+    return calibrate(load_dataset("diagonal(d=1,J=1,n=40)"), plan, repeats=2)
+
+
+def column(table: Table, name: str) -> list[str]:
+    return [row[table.header.index(name)] for row in table.rows]
+
+
+# -------------------------------------------------------------------------------------- tables
+
+
+def test_the_grid_table_has_every_cell_in_its_place(found: Calibration) -> None:
+    table = grid_table(found, 8)
+    shown = {
+        (row[0], t): cell
+        for row in table.rows
+        for t, cell in zip(table.header[1:], row[1:], strict=True)
+        if cell
+    }
+    assert shown == {
+        (f"{row['n_features']:,}", f"{row['n_examples']:,}"): f"{row['edge']:.4f}"
+        for row in found.rows
+        if row["round"] == 8 and row["kind"] == "grid"
+    }
+
+
+def test_the_budget_table_marks_choice_and_best(found: Calibration) -> None:
+    for choice in found.choices:
+        table = budget_table(found, choice["round"])
+        assert column(table, "").count("chosen") == 1
+        assert column(table, "").count("best") == 1
+        at = {name: row for row in table.rows if (name := row[-1])}
+        assert at["chosen"][:2] == (f"{choice['n_features']:,}", f"{choice['n_examples']:,}")
+        assert at["chosen"][2].startswith(f"{choice['edge_expected']:.4f} (")
+        assert at["best"][:2] == (f"{choice['best_features']:,}", f"{choice['best_examples']:,}")
+        for q, t, edge, _, predicted, off, mark in table.rows:
+            if mark != "best":
+                assert int(t) == min(found.n_examples, found.budget // int(q))
+            measured = float(edge.split()[0])
+            assert int(off) == pytest.approx(100 * (float(predicted) / measured - 1), abs=0.6)
+
+
+def test_a_best_cell_that_saves_looks_is_shown(found: Calibration) -> None:
+    choice = {**found.choices[0], "best_features": 1, "best_examples": 75}
+    changed = Calibration(**{**vars(found), "choices": [choice]})
+    (row,) = (row for row in budget_table(changed, 3).rows if row[-1] == "best")
+    assert row[:2] == ("1", "75")
+    figure = calibration_figure(changed)
+    ring = next(line for line in figure.axes[0].lines if line.get_label() == "best cell")
+    assert np.asarray(ring.get_xdata()).tolist() == [1]
+
+
+def test_the_summary_has_a_row_a_round(found: Calibration) -> None:
+    table = choices_table(found)
+    assert column(table, "round") == ["3", "8", "20"]
+    for choice, row in zip(found.choices, table.rows, strict=True):
+        assert row[table.header.index("predicted")] == f"{choice['edge_predicted']:.4f}"
+        assert row[table.header.index("G")] == f"{choice['edge']:.4f}"
+        assert row[table.header.index("H")] == f"{choice['edge_estimated']:.4f}"
+        assert row[table.header.index("share in %")].startswith(f"{100 * choice['share']:.1f} (")
+
+
+def test_without_a_model_no_prediction_is_shown(unmodelled: Calibration) -> None:
+    assert budget_table(unmodelled, 2).header == ("Q", "T", "E[G*]", "mean H", "")
+    assert column(choices_table(unmodelled), "predicted") == ["n/a"]
+    assert noise_table(unmodelled) is None  # one feature, on all examples
+    labels = [line.get_label() for line in calibration_figure(unmodelled).axes[0].lines]
+    assert "predicted" not in labels
+
+
+def test_the_noise_table(found: Calibration) -> None:
+    table = noise_table(found)
+    assert table is not None
+    for choice, row in zip(found.choices, table.rows, strict=True):
+        assert int(row[1]) == choice["noise_examples"] < found.n_examples
+        assert float(row[3]) == pytest.approx(choice["noise_variance"], abs=0.006)
+        assert 0 < choice["noise_variance"] < 2
+
+
+def test_rows_are_written_as_they_are(found: Calibration, tmp_path: Path) -> None:
+    path = check_file(tmp_path / "rows.csv", ".csv", "rows")
+    assert list(tmp_path.iterdir()) == []
+    write_rows(found, path)
+    with path.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert tuple(rows[0]) == CELL_COLUMNS
+    assert [float(row["edge"]) for row in rows] == [row["edge"] for row in found.rows]
+    with pytest.raises(SettingError, match=r"must be new, but '.*rows.csv' is there"):
+        check_file(path, ".csv", "rows")
+
+
+def test_rows_files_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingError, match=r"must end in .csv, got '.*rows.txt'"):
+        check_file(tmp_path / "rows.txt", ".csv", "rows")
+    with pytest.raises(DataError, match="cannot be written: No such file or directory; name"):
+        check_file(tmp_path / "no" / "rows.csv", ".csv", "rows")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    plan = Plan(strategies=(Variant("full"),), marks=(1,), repeats=1)
+    calibration = calibrate(load_dataset(DATA), plan, repeats=2)
+    with pytest.raises(DataError, match=r"rows '.*x.csv' cannot be written: No space left"):
+        write_rows(calibration, tmp_path / "x.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------------------------ pictures
+
+
+def test_panels_show_what_was_measured(found: Calibration) -> None:
+    figure = calibration_figure(found)
+    figure.draw_without_rendering()
+    panels = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.get_title() for axes in panels] == ["round 3", "round 8", "round 20"]
+    for axes, choice in zip(panels, found.choices, strict=True):
+        lines = {str(line.get_label()): line for line in axes.lines}
+        rows = {
+            row["n_features"]: row["edge"]
+            for row in found.rows
+            if (row["round"], row["kind"]) == (choice["round"], "grid")
+            and row["n_examples"] == min(found.n_examples, found.budget // row["n_features"])
+        }
+        np.testing.assert_array_equal(lines["measured"].get_xdata(), sorted(rows))
+        np.testing.assert_array_equal(
+            lines["measured"].get_ydata(), [rows[q] for q in sorted(rows)]
+        )
+        curve = plan_curve(found.models[choice["round"]], 12, found.n_examples, found.budget)
+        np.testing.assert_array_equal(lines["predicted"].get_ydata(), curve.edges)
+        (bar,) = axes.containers
+        assert list(bar[0].get_xydata()[0]) == [choice["n_features"], choice["edge_expected"]]
+
+
+def test_figure_2_is_the_closed_form() -> None:
+    panels = figure_2().axes
+    surfaces = [axes for axes in panels if axes.get_title().startswith("E[G*], ")]
+    for axes, variance in zip(surfaces, FIGURE_2_VARIANCES, strict=True):
+        drawn: Any = next(each for each in axes.collections if isinstance(each, QuadContourSet))
+        highest = gaussian_expected_edge(10_000, 100_000, variance)
+        assert drawn.zmin == pytest.approx(0.0, abs=1e-12)
+        assert drawn.zmax == pytest.approx(highest)
+    rights = [axes for axes in panels if "fixed costs" in axes.get_title()]
+    assert len(rights) == len(FIGURE_2_VARIANCES)
+    for axes, variance in zip(rights, FIGURE_2_VARIANCES, strict=True):
+        curves = [line for line in axes.lines if str(line.get_label()).startswith("T Q")]
+        for line, cost in zip(curves, FIGURE_2_COSTS, strict=True):
+            assert line.get_label() == f"T Q = {cost:,}"
+            points = dict(np.asarray(line.get_xydata()).tolist())
+            for q in MAXIMA.keys() & points:  # [DF11] eq. 17 for N(0, 1), rescaled
+                sigma = math.sqrt(q / cost / variance)
+                expected = math.sqrt(variance) * MAXIMA[q] / math.sqrt(sigma**2 + 1)
+                assert points[q] == pytest.approx(expected, rel=1e-5)
+            assert {2, 5, 10} <= set(points)
+            assert max(points) == min(cost, 10_000)
+
+
+@pytest.mark.parametrize("variance", FIGURE_2_VARIANCES)
+@pytest.mark.parametrize("cost", [1, 2, 7, 200, 1_000])
+def test_the_optimum_is_the_best_of_all(variance: float, cost: int) -> None:
+    edges = [gaussian_expected_edge(q, cost / q, variance) for q in range(1, cost + 1)]
+    best, edge = gaussian_optimum(variance, cost)
+    assert (best, edge) == (int(np.argmax(edges)) + 1, max(edges))
+
+
+def test_the_best_q_is_greater_for_the_larger_variance() -> None:
+    table = figure_2_table()
+    wide, narrow = np.split(np.array([int(q) for q in column(table, "Q")]), 2)
+    assert np.all(wide > narrow)
+    assert np.all(np.diff(wide) > 0)
+
+
+# ------------------------------------------------------------------------------------- command
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_command_prints_and_writes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*QUICK, "--plot", "c.svg", "--csv", "c.csv"]) == 0
+    captured = capsys.readouterr()
+    assert "boostsample: measuring round 6" in captured.err
+    for text in (
+        ": 90 training examples, 4 features (columns 4), uniform initial weights; 3 searches a",
+        "round 2, E[G*] within the budget",
+        "round 6, along the budget of 180 looks",
+        "mas-naive: what it chose in this run",
+        "share of the best cell, mean over rounds: ",
+        "rows: c.csv\nplot: c.svg\n",
+    ):
+        assert text in captured.out
+    text = "".join(ET.fromstring(Path("c.svg").read_bytes()).itertext())
+    for word in ("round 2", "round 6", "measured", "best cell", "mas-naive"):
+        assert word in text
+    assert Path("c.csv").read_text().count("\n") > 10
+    assert main([*QUICK, "--plot", "d.svg", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    assert Path("d.svg").read_bytes() == Path("c.svg").read_bytes()
+
+
+@pytest.mark.usefixtures("folder")
+def test_figure_2_runs_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibration_module, "calibrate", lambda *_, **__: pytest.fail("it ran"))
+    assert main(["calibrate", "--figure2", "f.svg"]) == 0
+    assert "plot: f.svg" in capsys.readouterr().out
+    text = "".join(ET.fromstring(Path("f.svg").read_bytes()).itertext())
+    for word in ("G ~ N(0, 10⁻²)", "G ~ N(0, 10⁻⁴)", "T Q = 100,000", "Δ ~ N(0, 1/T)"):
+        assert word in text
+    assert main(["calibrate", "--figure2", "g.svg", "--data", "digits", "--budget", "3N"]) == 2
+    message = "--figure2 is drawn from a formula and runs nothing, but --data, --budget is for"
+    assert message in capsys.readouterr().err
+    assert not Path("g.svg").exists()
+
+
+USAGE = {
+    "strategy": (["--strategy", "mas"], "unknown strategy 'mas'"),
+    "strategies": (["--strategy", "mas-naive,ucb"], "needs exactly one strategy, got mas-naive"),
+    "setting": (["--strategy", "mas-naive:noise=none"], "noise"),
+    "alternatives": (["--strategy", "mas-naive:noise=paper|deconvolved"], "alternatives"),
+    "repeats": (["--repeats", "1"], "repeats must be a whole number of at least 2, got 1"),
+    "rounds": (["--rounds", "0"], "each of the rounds must be"),
+    "scheme": (["--scheme", "even"], "unknown scheme 'even'"),
+    "data": (["--data", "digit"], "unknown data set 'digit'"),
+    "bank": (["--bank", "tape"], "unknown bank 'tape'"),
+    "weights": (["--weights", "even"], "known: uniform, balanced"),
+    "budget": (["--budget", "0"], "budget must be"),
+    "plot": (["--plot", "x.gif"], "must end in one of .svg, .png, .pdf, got 'x.gif'"),
+    "csv": (["--csv", "x.txt"], "must end in .csv, got 'x.txt'"),
+    "figure2": (["--figure2", "x.gif"], "must end in one of .svg"),
+}
+
+
+@pytest.mark.parametrize("case", USAGE)
+def test_bad_usage_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], folder: Path, case: str
+) -> None:
+    args, message = USAGE[case]
+    assert main(["calibrate", *args]) == 2
+    captured = capsys.readouterr()
+    (line,) = [
+        line
+        for line in captured.err.splitlines()
+        if not re.match(r"boostsample: (starting|features|boosting)", line)
+    ]
+    assert line.startswith("boostsample: error: ")
+    assert message in line
+    assert captured.out == ""
+    assert list(folder.iterdir()) == []

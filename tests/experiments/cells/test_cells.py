@@ -1,0 +1,239 @@
+"""A cell's file gives back every bit, tells damage, and is small."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.experiments.cells.cell import (
+    FORMAT,
+    LOOKS,
+    Cell,
+    DamagedCell,
+    compact,
+    search_arrays,
+)
+from boostsample.experiments.cells.keys import key_of
+from boostsample.experiments.cells.tasks import searches_of
+from boostsample.experiments.cells.training import Ground, Order, Split, Watch, train, warm_up
+from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.plan.plan import Plan, parse_names, prepare
+from boostsample.loop.booster import Booster
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(160, 5)).astype(np.float32)
+    y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]).astype(np.int64)
+    return Dataset("thirds", X, y, ("a", "b", "c"), n_train=120)
+
+
+def trained(data: Dataset, strategy: str = "mas-naive", **settings: Any) -> tuple[Split, Cell]:
+    usual: dict[str, Any] = {"marks": (3, 20), "repeats": 1, "history": True}
+    plan = Plan(strategies=parse_names(strategy), **{**usual, **settings})
+    prepared = prepare(data, plan)
+    (search,) = searches_of(prepared)
+    split = Split(Ground.of(prepared), 0)
+    order = Order(search.tasks[0], tuple(search.points(plan.marks)), plan.marks, plan.history)
+    return split, train(split, order, Watch())
+
+
+@pytest.fixture(scope="module")
+def cell(data: Dataset) -> Cell:
+    return trained(data)[1]
+
+
+def test_what_is_read_is_what_was_written(cell: Cell) -> None:
+    found = Cell.from_bytes(cell.to_bytes())
+    assert (found.facts, found.about, found.history) == (cell.facts, cell.about, cell.history)
+    assert found.arrays.keys() == cell.arrays.keys()
+    for name, array in cell.arrays.items():
+        assert found.arrays[name].dtype == array.dtype
+        np.testing.assert_array_equal(found.arrays[name], array)
+    assert found.to_bytes() == cell.to_bytes()
+    assert found.key == cell.key == key_of(cell.facts)
+
+
+def test_it_holds_what_the_rounds_told(data: Dataset, cell: Cell) -> None:
+    rows = cell.history
+    assert rows is not None
+    assert cell.n_rounds == len(rows) == 20
+    assert cell.loss.tolist() == [row["log10_loss"] for row in rows]
+    assert cell.loss_at == {at: cell.loss[at - 1] for at in cell.loss_at}
+    for name in ("feature", "n_features", "n_examples", "edge"):
+        assert cell.arrays[name].tolist() == [row[name] for row in rows], name
+    assert cell.round.tolist() == [row["round"] for row in rows]
+    thresholds = np.array([row["threshold"] for row in rows], np.float32)
+    np.testing.assert_array_equal(cell.arrays["threshold"], thresholds)
+    estimated = np.array([row["edge_estimated"] for row in rows])
+    np.testing.assert_allclose(cell.edge_estimated, estimated, atol=5e-4)
+    seconds = np.cumsum([row["seconds"] for row in rows])
+    np.testing.assert_allclose(cell.seconds, seconds, atol=20e-6)
+    for purpose in LOOKS:
+        spent = np.cumsum([row[f"looks_{purpose}"] for row in rows])
+        assert cell.looks(purpose).tolist() == spent.tolist()
+    assert cell.alpha.tolist() == [row["alpha"] for row in rows]
+    assert "alpha" not in cell.arrays
+    assert "log10_loss" not in cell.arrays
+    expected_edges = [row.get("expected_edge") for row in rows]
+    assert expected_edges[0] is None
+    assert np.isnan(cell.arrays["expected_edge"][0])
+    assert cell.arrays["expected_edge"][-1] == np.float16(expected_edges[-1])
+
+
+def test_it_says_where_it_comes_from(cell: Cell) -> None:
+    assert cell.facts.keys() >= {
+        "data",
+        "split",
+        "families",
+        "strategy",
+        "budget",
+        "seed",
+        "stream",
+    }
+    assert cell.about.keys() >= {"numerics", "versions", "machine", "started", "wall", "stopped"}
+    assert cell.about["data"] == {"shape": [160, 5], "classes": 3, "families": [["columns", 5]]}
+    assert cell.about["versions"].keys() >= {"boostsample", "python", "numpy", "numba"}
+    assert cell.about["machine"].keys() == {"platform", "processor", "cores"}
+
+
+def test_losses_and_alphas_that_do_not_follow_from_the_edges_are_stored(cell: Cell) -> None:
+    rows = [dict(row) for row in cell.history or ()]
+    rows[4]["log10_loss"] += 1e-9
+    terms = rounds_of(rows)
+    terms[2].alpha = 0.25
+    arrays = search_arrays(rows, terms, ["columns"])
+    other = Cell(cell.facts, cell.about, arrays)
+    assert other.loss[4] == rows[4]["log10_loss"]
+    assert other.alpha[2] == 0.25
+
+
+class _Term:
+    def __init__(self, row: dict[str, Any]) -> None:
+        self.value, self.alpha = row["threshold"], row["alpha"]
+        self.votes = np.array([1, -1, 1], np.int8)
+
+
+def rounds_of(rows: list[dict[str, Any]]) -> list[Any]:
+    return [_Term(row) for row in rows]
+
+
+def test_votes_are_kept_as_bits(data: Dataset, cell: Cell) -> None:
+    split, _ = trained(data)
+    booster = fresh_booster(split, data)
+    votes = [booster.next_round().terms[0].votes for _ in range(20)]
+    np.testing.assert_array_equal(cell.votes, votes)
+    assert cell.arrays["votes"].shape == (20, 1)
+
+
+def fresh_booster(split: Split, data: Dataset) -> Booster:
+    plan = split.ground.plan
+    (search,) = searches_of(prepare(data, plan))
+    task = search.tasks[0]
+    return split.booster(task, task.variant.stream(data.name, plan.seed, 0))
+
+
+@pytest.mark.parametrize("strategy", ["mas-naive", "laminating", "full"])
+def test_a_cell_can_be_scored_anew_without_training(data: Dataset, strategy: str) -> None:
+    split, cell = trained(data, strategy, history=False)
+    (search,) = searches_of(prepare(data, split.ground.plan))
+    wanted = Order(search.tasks[0], (5, 6, 11), (5, 20), known=cell.to_bytes())
+    assert not cell.has(wanted.points, wanted.marks, history=False)
+    scored = train(split, wanted, Watch())
+    assert scored.has(wanted.points, wanted.marks, history=False)
+    asked = Order(search.tasks[0], (5, 6, 11, *cell.errors), (3, 5, 20))
+    straight = train(split, asked, Watch())
+    for name in straight.arrays.keys() - {"microseconds"}:
+        np.testing.assert_array_equal(scored.arrays[name], straight.arrays[name], err_msg=name)
+    assert scored.about == cell.about
+
+
+def test_a_warm_up_changes_nothing(data: Dataset, cell: Cell) -> None:
+    split, _ = trained(data)
+    (search,) = searches_of(prepare(data, split.ground.plan))
+    warm_up(split, search.tasks[0])
+    again = train(split, Order(search.tasks[0], (), (3, 20)), Watch())
+    np.testing.assert_array_equal(again.arrays["edge"], cell.arrays["edge"])
+
+
+def test_every_flipped_byte_is_found_out_or_without_effect(cell: Cell) -> None:
+    content = cell.to_bytes()
+    rng = np.random.default_rng(0)
+    for at in [0, 10, len(content) - 1, *rng.integers(0, len(content), 120).tolist()]:
+        damaged = bytearray(content)
+        damaged[at] ^= 0x55
+        try:
+            found = Cell.from_bytes(bytes(damaged))
+        except DamagedCell:
+            continue
+        assert found.to_bytes() == content  # a byte of the archive that nobody reads
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_half_a_file_is_found_out(cell: Cell, share: float) -> None:
+    content = cell.to_bytes()
+    with pytest.raises(DamagedCell, match="damaged or half-written"):
+        Cell.from_bytes(content[: int(share * len(content))])
+
+
+def test_a_changed_entry_is_found_out(cell: Cell) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(cell.to_bytes())) as old, zipfile.ZipFile(stream, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "edge.npy":
+                content = content[:-1] + bytes([content[-1] ^ 1])
+            new.writestr(name, content)
+    with pytest.raises(DamagedCell, match="checksum does not fit"):
+        Cell.from_bytes(stream.getvalue())
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"(5912,), } 6", b"{'descr': '|u1', 'shape': (", b"{'a' 12,), } 6", b"\x00", b"[" * 300],
+)
+def test_garbage_in_a_header_is_found_out(cell: Cell, header: bytes) -> None:
+    """NumPy's parser has errors of many kinds for it."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(cell.to_bytes())) as old, zipfile.ZipFile(stream, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "edge.npy":
+                content = content[:8] + len(header).to_bytes(2, "little") + header + content[128:]
+            new.writestr(name, content)
+    with pytest.raises(DamagedCell, match="damaged or half-written"):
+        Cell.from_bytes(stream.getvalue())
+
+
+def test_pickles_are_never_loaded() -> None:
+    stream = io.BytesIO()
+    np.savez(stream, meta=np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(DamagedCell):
+        Cell.from_bytes(stream.getvalue())
+
+
+def test_another_format_is_refused(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = cell.to_bytes()
+    monkeypatch.setattr("boostsample.experiments.cells.cell.FORMAT", FORMAT + 1)
+    with pytest.raises(DamagedCell, match=f"format {FORMAT}, not {FORMAT + 1}"):
+        Cell.from_bytes(content)
+
+
+def test_the_file_stays_small() -> None:
+    _, cell = trained(load_dataset("chess(d=10,n=100)"), marks=(1000,), history=False)
+    assert len(cell.to_bytes()) < 26_000
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [([], "u1"), ([255], "u1"), ([256], "u2"), ([-1, 127], "i1"), ([2**32], "i8"), ([65536], "u4")],
+)
+def test_whole_numbers_are_kept_narrow(values: list[int], kind: str) -> None:
+    array = compact(values)
+    assert array.dtype == np.dtype(kind)
+    assert array.tolist() == values

@@ -1,0 +1,151 @@
+"""Keys: equal for equal questions, different wherever the answer could have other bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.experiments.cells.tasks import curve_points, searches_of
+from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.plan import variants as variants_module
+from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
+from boostsample.experiments.run.compare import Shard
+from boostsample.registry import make_strategy
+from boostsample.strategies import UniformNaive
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return load_dataset("chess(d=4,n=80)")
+
+
+def keys(data: Dataset, strategies: str = "laminating", **settings: Any) -> list[str]:
+    usual: dict[str, Any] = {"marks": (3, 9), "repeats": 2}
+    plan = Plan(strategies=parse_names(strategies), **{**usual, **settings})
+    return [task.key for search in searches_of(prepare(data, plan)) for task in search.tasks]
+
+
+def test_keys_differ_from_cell_to_cell(data: Dataset) -> None:
+    found = keys(
+        data, "laminating,full,laminating:n_features=2,uniform-naive:n_features=1|2|3", tune=True
+    )
+    assert len(found) == len(set(found)) == (3 + 3) * 2
+
+
+def test_a_key_does_not_depend_on_the_other_cells(data: Dataset) -> None:
+    alone = keys(data, repeats=1)
+    assert keys(data, "full,laminating", repeats=3)[3:4] == alone
+    tuned = keys(data, "uniform-naive:n_features=1|2", tune=True)
+    assert tuned[::2][:1] == keys(data, "uniform-naive:n_features=1", repeats=1)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"marks": (1, 2, 9)},
+        {"n_jobs": 2},
+        {"history": True},
+        {"bank": Variant("disk")},
+        {"budget": "10N"},
+        {"budget": 600},
+        {"tune": True},
+    ],
+)
+def test_what_changes_no_bit_changes_no_key(data: Dataset, settings: dict[str, Any]) -> None:
+    assert keys(data, **settings) == keys(data)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"marks": (3, 10)},
+        {"budget": "9N"},
+        {"weights": "balanced", "strategies": "laminating"},
+        {"seed": 1},
+        {"bank": Variant("memory", {"reference": 20})},
+        {"strategies": "laminating:scheme=iid"},
+        {"families": parse_names("columns")},
+    ],
+)
+def test_what_changes_bits_changes_the_key(data: Dataset, settings: dict[str, Any]) -> None:
+    if "families" in settings:
+        assert keys(data, **settings) == keys(data)  # the default family, by name
+    else:
+        assert not set(keys(data, **settings)) & set(keys(data))
+
+
+def test_data_change_the_key(data: Dataset) -> None:
+    X = data.X.copy()
+    X[3, 2] += 0.001
+    y = data.y.copy()
+    y[-1] = 1 - y[-1]
+    variations = [
+        Dataset(data.name, X, data.y, data.classes, data.columns),
+        Dataset(data.name, data.X, y, data.classes, data.columns),
+        Dataset("other", data.X, data.y, data.classes, data.columns),
+        Dataset(data.name, data.X, data.y, data.classes, data.columns, n_train=60),
+    ]
+    found = [keys(one)[0] for one in (data, *variations)]
+    assert len(set(found)) == len(found)
+    same = Dataset(data.name, data.X.copy(), data.y.copy(), data.classes, data.columns)
+    assert keys(same) == keys(data)
+
+
+class Foreign(UniformNaive):
+    """Another distribution's strategy."""
+
+    def __init__(self, n_features: int = 1, hidden: int = 7) -> None:
+        super().__init__(n_features)
+        self.hidden = hidden
+
+
+def test_defaults_and_foreign_code_are_part_of_the_key(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def facts(default: int) -> Any:
+        def make(name: str, **settings: Any) -> Any:
+            if name != "foreign":
+                return make_strategy(name, **settings)
+            return Foreign(**{"hidden": default, **settings})
+
+        monkeypatch.setattr(variants_module, "make_strategy", make)
+        plan = Plan(strategies=(Variant("foreign"),), marks=(3,), repeats=1)
+        return searches_of(prepare(data, plan))[0].tasks[0]
+
+    one, other = facts(7), facts(8)
+    assert one.key != other.key
+    assert one.facts["strategy"]["parameters"]["hidden"] == 7
+    assert one.facts["strategy"]["class"].endswith("test_tasks.Foreign")
+    assert len(one.facts["strategy"]["code"]) == 64
+
+
+def test_file_names_are_readable(data: Dataset) -> None:
+    plan = Plan(strategies=parse_names("laminating:scheme=distinct"), marks=(3,), repeats=1)
+    (search,) = searches_of(prepare(data, plan))
+    (task,) = search.tasks
+    stem = "chess-d=4-J=3-L=3-n=80-laminating-scheme=distinct-r0"
+    assert task.file_name == f"{stem}-{task.key}.npz"
+    assert task.name == "laminating:scheme=distinct of chess(d=4,J=3,L=3,n=80), repetition 0"
+
+
+def test_errors_are_taken_at_marks_charged_points_and_along_a_curve(data: Dataset) -> None:
+    plan = Plan(
+        strategies=parse_names("uniform-naive:n_features=1|2|3"),
+        marks=(2, 50, 100),
+        repeats=1,
+        tune=True,
+    )
+    (search,) = searches_of(prepare(data, plan))
+    assert search.points(plan.marks) == {2, 16, 33, 50, 100, *curve_points(100)}
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 30])
+def test_shards_are_a_partition_that_order_does_not_matter_to(count: int) -> None:
+    found = [f"{number:032x}" for number in np.random.default_rng(0).integers(0, 2**60, 20)]
+    shares = [Shard(index, count).mine(found) for index in range(1, count + 1)]
+    assert set().union(*shares) == set(found)
+    assert sum(map(len, shares)) == len(found)
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+    assert [Shard(index, count).mine(found[::-1]) for index in range(1, count + 1)] == shares

@@ -1,0 +1,169 @@
+"""`boostsample cache`: what it lists, removes and finds wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from boostsample.banks.cache import cached_bank
+from boostsample.banks.cache_folder import banks_dir, building
+from boostsample.experiments.commands.cli import main
+from boostsample.families import Columns
+
+QUICK = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "2", "--repeats", "1", "--quiet"]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def put(n: int, name: str = "", used: int | None = None) -> str:
+    """A bank of n examples in the cache; its key."""
+    X = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
+    folder = cached_bank([Columns([0], "left"), Columns([1], "right")], X, name=name).folder
+    if used is not None:
+        os.utime(folder / "header.json", (used, used))
+    return folder.name
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> str:
+    """What `boostsample cache` prints; its error instead where it must fail."""
+    assert main(["cache", *args]) == code
+    captured = capsys.readouterr()
+    if code:
+        (line,) = captured.err.splitlines()
+        return captured.out + line
+    assert captured.err == ""
+    return captured.out
+
+
+def test_an_empty_cache(capsys: pytest.CaptureFixture[str]) -> None:
+    expected = f"0 feature banks, 0.00 MiB, in {banks_dir()}\n"
+    assert run(capsys) == expected
+    banks_dir().mkdir(parents=True)
+    assert run(capsys) == expected
+    assert run(capsys, "verify") == ""
+    assert run(capsys, "clear", "--all") == "removed: 0 feature banks, 0.00 MiB\n"
+
+
+def test_the_list_tells_what_the_banks_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = put(40, used=10**9), put(3000, "mine", used=10**9 + 10**6)
+    header, first, second, total = run(capsys).splitlines()
+    assert header.split("  ")[0] == "key"
+    assert re.fullmatch(
+        rf"{new[:12]}  mine  2 x 3,000 +0\.01 MiB  2001-09-\d\d \d\d:\d\d  left 1, right 1", first
+    )
+    assert re.fullmatch(rf"{old[:12]}  -     2 x 40 .* 2001-09-.*  left 1, right 1", second)
+    assert total.startswith("2 feature banks, 0.01 MiB, in ")
+
+
+def test_compare_fills_and_uses_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*QUICK, "--bank", "disk", "--results", "one"]) == 0
+    first = capsys.readouterr().out
+    assert "chess(d=3,J=3,L=3,n=60)  3 x 60 " in run(capsys)
+    assert main([*QUICK, "--bank", "disk", "--results", "two"]) == 0
+    assert "1 feature bank, " in capsys.readouterr().out + run(capsys)
+    assert Path("one/results.csv").read_text()
+    tables = [re.sub(r" +\S+\n", "\n", first.partition("looks a round")[0])]
+    assert main([*QUICK, "--results", "three"]) == 0
+    tables.append(re.sub(r" +\S+\n", "\n", capsys.readouterr().out.partition("looks a round")[0]))
+    assert tables[0] == tables[1]
+
+
+def test_banks_are_removed_by_the_beginning_of_their_keys(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    keys = [put(n) for n in (10, 20, 30)]
+    unique = next(n for n in range(1, 33) if keys[1][:n] not in (keys[0][:n], keys[2][:n]))
+    out = run(capsys, "clear", keys[1][:unique].upper(), keys[1])
+    assert re.fullmatch(r"removed: 1 feature bank, 0\.0\d MiB\n", out)
+    assert {path.name for path in banks_dir().iterdir()} == {keys[0], keys[2]}
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["clear"], "name the keys of the banks to remove (boostsample cache), or --all"),
+        (["clear", "--all", "a"], "name the keys of the banks to remove"),
+        (["clear", "nothing"], "'nothing' is no cached feature bank; there are: "),
+        (["clear", ""], "'' is no cached feature bank"),
+        (["verify", "../x"], "'../x' is no cached feature bank"),
+        (["clean"], "unknown command 'clean' (did you mean 'clear'?); known: clear, verify"),
+    ],
+)
+def test_bad_usage_removes_nothing(
+    capsys: pytest.CaptureFixture[str], args: list[str], message: str
+) -> None:
+    put(10)
+    assert message in run(capsys, *args, code=2)
+    assert len(list(banks_dir().iterdir())) == 1
+
+
+def test_a_key_that_fits_several_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    keys = [put(n) for n in range(10, 27)]  # more than there are digits
+    digits = [key[0] for key in keys]
+    twice = next(digit for digit in digits if digits.count(digit) > 1)
+    message = run(capsys, "clear", twice, code=2)
+    assert f"'{twice}' is the beginning of several; there are: {twice}" in message
+    assert len(list(banks_dir().iterdir())) == 17
+
+
+def test_all_is_removed_but_what_is_being_built(
+    capsys: pytest.CaptureFixture[str], cache: Path
+) -> None:
+    put(10)
+    stale, fresh = building("aa"), building("bb")
+    for folder in (stale, fresh):
+        folder.mkdir()
+        (folder / "bins.npy").write_bytes(b"x" * 2**20)
+    for path in (stale / "bins.npy", stale):
+        os.utime(path, (1, 1))
+    (cache / "datasets").mkdir()
+    assert "2 unfinished, 2.00 MiB: being built, or left by a run that was killed" in run(capsys)
+    out = run(capsys, "clear", "--all")
+    assert re.match(r"removed: 1 feature bank, 1\.\d\d MiB\nleft, since it was written", out)
+    assert list(banks_dir().iterdir()) == [fresh]
+    assert (cache / "datasets").is_dir()
+
+
+def test_every_byte_is_verified(capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad = put(10), put(20)
+    assert sorted(run(capsys, "verify").splitlines()) == sorted(
+        [f"{good[:12]}  good", f"{bad[:12]}  good"]
+    )
+    path = banks_dir() / bad / "cuts.npy"
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+    told = run(capsys, "verify", code=1)
+    assert f"{good[:12]}  good\n" in told
+    assert f"{bad[:12]}  damaged: cuts.npy is damaged at feature 1\n" in told
+    assert "boostsample: error: 1 feature bank of 2 damaged; the next run" in told
+    assert f"clear {bad[:12]}'" in told
+    assert run(capsys, "verify", good) == f"{good[:12]}  good\n"
+    assert run(capsys).count("left 1, right 1") == 2  # the list reads headers alone
+
+
+def test_damaged_headers_are_listed_and_can_be_removed(capsys: pytest.CaptureFixture[str]) -> None:
+    key = put(10)
+    (banks_dir() / key / "header.json").write_text("{}")
+    assert f"{key[:12]}  ?     ? " in run(capsys)
+    assert "damaged: header.json is damaged" in run(capsys)
+    assert "damaged: header.json is damaged" in run(capsys, "verify", code=1)
+    assert "removed: 1 feature bank" in run(capsys, "clear", key)
+
+
+def test_long_lists_of_families_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    families = [Columns([number], f"family number {number}") for number in range(40)]
+    cached_bank(families, np.ones((3, 40), np.float32))
+    line = run(capsys).splitlines()[1]
+    assert line.endswith("...")
+    assert "family number 1 1, " in line
+    assert len(line) < 200

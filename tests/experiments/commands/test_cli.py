@@ -1,0 +1,363 @@
+"""The command line: what it prints where, its exit codes, and what it leaves behind."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import boostsample
+from boostsample import DataError, families
+from boostsample.experiments.commands.cli import main
+from boostsample.experiments.data import datasets
+from boostsample.experiments.plan import grid as grid_module
+from boostsample.experiments.plan import grid_file
+from boostsample.experiments.results.results import read_results
+from boostsample.experiments.run import compare as compare_module
+from boostsample.experiments.run import schedule as schedule_module
+from boostsample.registry import strategy_names
+from tests.paths import ROOT
+
+QUICK = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "2,4", "--repeats", "2"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+FAMILIES = [
+    inspect.signature(kind).parameters["name"].default
+    for kind in map(vars(families).get, families.__all__)
+    if inspect.isclass(kind) and not inspect.isabstract(kind)
+]
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BOOSTSAMPLE_DEBUG", raising=False)
+
+
+def error_of(capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that a failure prints, after checking that it is the only one."""
+    captured = capsys.readouterr()
+    (line,) = [
+        line
+        for line in captured.err.splitlines()
+        if not re.match(
+            r"boostsample: (starting|looking for cells|features|compiling|boosting)", line
+        )
+    ]
+    assert line.startswith("boostsample: error: ")
+    assert captured.out == ""
+    return line.removeprefix("boostsample: error: ")
+
+
+def save(path: str, X: Any, y: Any) -> None:
+    np.savez(path, X=np.asarray(X), y=np.asarray(y))
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"boostsample {boostsample.__version__}\n"
+    for args in ([], ["--help"], ["-h"]):
+        assert main(args) == 0
+        assert "compare" in capsys.readouterr().out
+    assert main(["compare", "--help"]) == 0
+    assert "--strategies" in capsys.readouterr().out
+
+
+def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    everything = capsys.readouterr().out
+    for kind, known in [
+        ("strategies", strategy_names()),
+        ("families", FAMILIES),
+        ("data", datasets.dataset_names()),
+        ("grids", grid_file.shipped_grids()),
+    ]:
+        assert main(["list", kind]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [re.split(r"[ (]", line)[0] for line in lines] == list(known)
+        assert all(re.search(r"  \w", line) for line in lines), "something has no description"
+        assert f"{kind}:" in everything
+
+
+@pytest.mark.parametrize("kind", ["strategies", "families", "data", "grids"])
+def test_lists_import_nothing_slow(kind: str) -> None:
+    code = (
+        f"import sys; from boostsample.experiments.commands.cli import main; main(['list', '{kind}'])\n"
+        "assert not {'sklearn', 'numba', 'scipy', 'matplotlib'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, check=True, capture_output=True)
+
+
+def test_the_command_line_is_light() -> None:
+    code = (
+        "import sys, boostsample.experiments.commands.cli\n"
+        "assert not {'numpy', 'sklearn', 'numba', 'rich'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, check=True)
+
+
+def test_the_main_job_without_any_option() -> None:
+    started = time.monotonic()
+    command = [sys.executable, "-m", "boostsample", "compare"]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
+    out, err = done.stdout, done.stderr
+    assert done.returncode == 0, err
+    assert time.monotonic() - started < 60
+    tables = re.split(r"\n\n", out)
+    assert re.match(r"digits: 1,347 training and 450 test examples, 10 classes", tables[0])
+    header = r"stumps +full +uniform-naive +uniform-1q +uniform-q1 +laminating\n"
+    cell = r" +-?\d+\.\d\d \(\d+\.\d\d\)"
+    for title, table in zip(("log10 loss", "test error in percent"), tables[1:3], strict=True):
+        lines = rf"{title}, mean \(std\) of 3 repetitions\n{header}[- ]+"
+        assert re.fullmatch(rf"{lines}\n( +(10|100|300)({cell}){{5}}\n?){{3}}", table), table
+    assert re.search(r"\nlaminating +13,4\d\d +13,\d\d\d +0 +1,34\d +\d+\.\d\d$", tables[3], re.M)
+    folder = tables[4].strip().removeprefix("results: ")
+    assert len(read_results(folder).rows) == 5 * 3 * 3
+    assert "boostsample: boosting" in err
+
+
+def test_results_say_what_was_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--results", "new", "--history", "--plot", "curves.svg", "--jobs", "2"]
+    assert main([*QUICK, *options, "--strategies", "uniform-naive:n_features=2,laminating"]) == 0
+    out = capsys.readouterr().out
+    assert out.endswith("results: new\nplot: curves.svg\n")
+    found = read_results("new")
+    assert found.history is not None
+    assert found.settings["command"] == [
+        "boostsample", *QUICK, *options, "--strategies", "uniform-naive:n_features=2,laminating"
+    ]  # fmt: skip
+    loss = np.mean([r["log10_loss"] for r in found.rows[:4] if r["stumps"] == 4])
+    assert f"{loss:.2f} (" in out
+    assert Path("curves.svg").stat().st_size > 1000
+
+
+def test_the_same_command_gives_the_same_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = []
+    for n_jobs in ("1", "3"):
+        assert main([*QUICK, "--seed", "7", "--jobs", n_jobs, "--results", n_jobs]) == 0
+        rows.append([{**row, "seconds": 0} for row in read_results(n_jobs).rows])
+        assert capsys.readouterr().out
+    assert rows[0] == rows[1]
+
+
+def test_the_same_command_again_computes_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main([*QUICK, "--results", "mine"]) == 0
+    before = {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()}
+    assert len(before) == 4 + 5 * 2  # rows, curves, settings, the grid; and the cells
+    table = capsys.readouterr().out
+    with monkeypatch.context() as patch:
+        patch.setattr(schedule_module.Schedule, "_submit", lambda *_: pytest.fail("it trained"))
+        assert main([*QUICK, "--results", "mine"]) == 0
+    assert capsys.readouterr().out == table
+    assert {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()} == before
+    assert [main([*QUICK, "--quiet"]) for _ in range(3)] == [0, 0, 0]
+    assert len(list(Path("results").iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--budget", "1000"], "budget was None, is 1000"),
+        (["--rounds", "2,8"], "rounds was 2,4, is 2,8"),
+        (["--rounds", "4"], "rounds was 2,4, is 4"),
+        (["--repeats", "1"], "repeats was 2, is 1"),
+        (["--seed", "1"], "seed was 0, is 1"),
+        (["--strategies", "full"], "chess(d=3,J=3,L=3,n=60) laminating 0 is not in the new one"),
+        (["--data", "chess(d=3,n=61)"], "is not in the new one"),
+    ],
+)
+def test_results_are_never_overwritten_by_those_of_another_grid(
+    capsys: pytest.CaptureFixture[str], change: list[str], message: str
+) -> None:
+    assert main([*QUICK, "--results", "mine"]) == 0
+    before = {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()}
+    capsys.readouterr()
+    args = QUICK if "--data" not in change else [QUICK[0], *QUICK[3:]]
+    assert main([*args, "--results", "mine", *change]) == 2
+    line = error_of(capsys)
+    assert "the results folder 'mine' holds another grid" in line
+    assert message in line
+    assert "name another folder" in line
+    assert {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()} == before
+
+
+def test_what_the_library_logs_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = logging.getLogger("boostsample.experiments.data.downloads")
+    load = datasets.load_dataset
+
+    def slowly(*args: Any, **settings: Any) -> datasets.Dataset:
+        log.info("downloading %s", "https://example.org/x")
+        log.debug("a detail")
+        return load(*args, **settings)
+
+    monkeypatch.setattr(grid_module, "load_dataset", slowly)
+    assert main(QUICK) == 0
+    err = capsys.readouterr().err
+    assert "boostsample: downloading https://example.org/x\n" in err
+    assert "a detail" not in err
+    assert main([*QUICK, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    assert logging.getLogger("boostsample").handlers == []
+
+
+def test_quiet_silences_progress_and_messages_only(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*QUICK, "--quiet", "--budget", "50"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert "note: full is left out" in captured.out
+    assert main([*QUICK, "--quiet", "--budget", "0"]) == 2
+    assert "budget must be" in error_of(capsys)
+
+
+def test_a_budget_leaves_full_out_with_a_message(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*QUICK, "--budget", "2N", "--results", "new"]) == 0
+    captured = capsys.readouterr()
+    message = "full is left out: its search costs F * N = 3 * 45 = 135 looks, more than the budget"
+    assert f"boostsample: {message} of 90;" in captured.err
+    assert f"note: {message} of 90;" in captured.out
+    found = read_results("new")
+    assert "full" not in {row["strategy"] for row in found.rows}
+    assert message in found.settings["data_sets"][0]["notes"][0]
+
+
+def test_laminating_has_the_lower_loss_on_mnist(
+    capsys: pytest.CaptureFixture[str], data_dir: Path
+) -> None:
+    args = ["compare", "--data", "mnist", "--data-dir", str(data_dir), "--rounds", "10,100"]
+    args += ["--repeats", "1", "--strategies", "uniform-naive,laminating", "--results", "new"]
+    assert main(args) == 0
+    assert "60,000 training and 10,000 test examples" in capsys.readouterr().out
+    loss = {(r["strategy"], r["stumps"]): r["log10_loss"] for r in read_results("new").rows}
+    for stumps in (10, 100):
+        assert loss["laminating", stumps] < loss["uniform-naive", stumps]
+
+
+USAGE = {
+    "command": (["campare"], "unknown command 'campare' (did you mean 'compare'?); known: "),
+    "list": (["list", "datas"], "unknown kind of list 'datas'"),
+    "option": (["compare", "--dat", "x"], "No such option '--dat'"),
+    "value": (["compare", "--repeats", "x"], "'x' is not a valid integer"),
+    "data": (["compare", "--data", "digit"], "unknown data set 'digit' (did you mean 'digits'?)"),
+    "strategy": (["compare", "--strategies", "ful"], "unknown strategy 'ful' (did you mean 'full'"),
+    "setting": (["compare", "--strategies", "laminating:q=3"], "'q'; known: n_features, scheme"),
+    "setting value": (["compare", "--strategies", "laminating:n_features=3"], "got 3"),
+    "family": (["compare", "--families", "haa"], "unknown family of digits 'haa'"),
+    "rounds": (["compare", "--rounds", "10;20"], "as in 10,100,300, got '10;20'"),
+    "no rounds": (["compare", "--rounds", "0"], "at least 1, got 0"),
+    "repeats": (["compare", "--repeats", "0"], "repeats must be a whole number of at least 1"),
+    "weights": (["compare", "--weights", "even"], "known: uniform, balanced"),
+    "seed": (["compare", "--seed", "-1"], "seed must be a whole number of at least 0, got -1"),
+    "jobs": (["compare", "--jobs", "0"], "jobs must be 1 or more, or -1 for all cores, got 0"),
+    "budget": (["compare", "--budget", "ten"], "as in 10N, got 'ten'"),
+    "no budget": (["compare", "--budget", "0"], "at least 1 look"),
+    "small budget": (["compare", "--budget", "1"], "laminating from 2 features costs at least 2"),
+    "only full": (["compare", "--budget", "9", "--strategies", "full"], "no strategy is left"),
+    "plot": (["compare", "--plot", "x.gif"], "must end in one of .svg, .png, .pdf, got 'x.gif'"),
+}
+
+
+@pytest.mark.parametrize("case", USAGE)
+def test_bad_usage_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], case: str
+) -> None:
+    args, message = USAGE[case]
+    assert main(args) == 2
+    assert message in error_of(capsys)
+    assert list(Path().iterdir()) == []
+
+
+X = np.random.default_rng(0).random((40, 3))
+INFINITE = np.where(np.arange(120).reshape(40, 3) == 10, np.inf, X)
+BAD_DATA = {
+    "no rows": (np.empty((0, 3)), [], "X must have rows"),
+    "constant": (np.ones((40, 3)), [0, 1] * 20, "some feature must differ between the training"),
+    "missing": (np.full((40, 3), np.nan), [0, 1] * 20, "some feature must differ"),
+    "NaN labels": (X, [0, 1, np.nan, 1] * 10, "must have a label in every row, got 'nan' in data"),
+    "one class": (X, [1] * 40, "at least two different classes, got '1'"),
+    "infinite": (INFINITE, [0, 1] * 20, "got inf in row 3, column 1; replace"),
+    "lengths": (X, [0, 1], "y must"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_bad_data_is_one_line_and_exit_code_1(
+    capsys: pytest.CaptureFixture[str], case: str
+) -> None:
+    features, labels, message = BAD_DATA[case]
+    save("bad.npz", features, labels)
+    assert main(["compare", "--data", "bad.npz"]) == 1
+    line = error_of(capsys)
+    assert message in line
+    assert line.startswith("bad")
+    assert [path.name for path in Path().iterdir()] == ["bad.npz"]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "garbage", "empty", "gone"])
+def test_a_damaged_file_is_one_line_and_exit_code_1(
+    capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    path = Path("data.npz")
+    save("data.npz", X, [0, 1] * 20)
+    content = path.read_bytes()
+    path.write_bytes({"truncated": content[:300], "garbage": b"?" * 300}.get(damage, b""))
+    if damage == "gone":
+        path.unlink()
+    assert main(["compare", "--data", "data.npz"]) == 1
+    assert "data.npz" in error_of(capsys)
+    assert [found.name for found in Path().iterdir()] == ([] if damage == "gone" else ["data.npz"])
+
+
+@pytest.mark.parametrize("damage", ["truncated", "corrupt"])
+def test_a_damaged_original_is_one_line_and_exit_code_1(
+    capsys: pytest.CaptureFixture[str], data_dir: Path, tmp_path: Path, damage: str
+) -> None:
+    name = "letter-recognition.data.gz"
+    content = bytearray((data_dir / "letter" / name).read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    (tmp_path / name).write_bytes(content if damage == "corrupt" else content[:-1000])
+    assert main(["compare", "--data", "letter", "--data-dir", "."]) == 1
+    assert name in error_of(capsys)
+    assert [path.name for path in Path().iterdir()] == [name]
+
+
+def test_negative_weights_are_bad_data() -> None:
+    model = boostsample.BoostSampleClassifier(n_rounds=2)
+    weight = np.where(np.arange(40) == 7, -1.0, 1.0)
+    with pytest.raises(DataError, match=r"not negative, got -1.0 in row 7"):
+        model.fit(X, [0, 1] * 20, weight)
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "/proc/boostsample"])
+def test_a_results_folder_that_cannot_be_written_is_found_out_before_the_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    if place.startswith("/proc") and not Path("/proc/self").is_dir():
+        pytest.skip("this system has no /proc")
+    monkeypatch.setattr(compare_module, "run_all", lambda *_: pytest.fail("it ran"))
+    Path("file").write_text("mine")
+    assert main([*QUICK, "--results", place]) == 1
+    line = error_of(capsys)
+    assert f"results cannot be written to the folder '{place}'" in line
+    assert "name another folder" in line
+    assert [path.name for path in Path().iterdir()] == ["file"]
+
+
+def test_a_plot_that_cannot_be_written_is_found_out_before_the_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare_module, "run_all", lambda *_: pytest.fail("it ran"))
+    assert main([*QUICK, "--plot", "no/such/x.svg"]) == 1
+    assert "the picture 'no/such/x.svg' cannot be written" in error_of(capsys)
+    assert list(Path().iterdir()) == []

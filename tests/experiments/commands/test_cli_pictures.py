@@ -1,0 +1,194 @@
+"""The commands that draw: plot, and list families --picture."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from boostsample.experiments.commands.cli import main
+from boostsample.experiments.plots.axes import METRICS
+from boostsample.experiments.results.levels import AXES
+
+pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
+
+QUICK = ["--rounds", "2,4", "--repeats", "2", "--quiet"]
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BOOSTSAMPLE_DEBUG", raising=False)
+
+
+def made(
+    capsys: pytest.CaptureFixture[str], name: str = "new", data: str = "chess(d=3,n=60)"
+) -> None:
+    """Write a results folder."""
+    assert main(["compare", "--data", data, *QUICK, "--results", name]) == 0
+    capsys.readouterr()
+
+
+SAYS = {
+    "curves": "test error in percent",
+    "families": "% of all features",
+    "sampling": "features searched, Q",
+    "edges": "true edge G",
+    "margins": "4 stumps, training",
+}
+
+
+@pytest.mark.parametrize("what", SAYS)
+def test_plot_draws_a_results_folder(capsys: pytest.CaptureFixture[str], what: str) -> None:
+    made(capsys)
+    assert main(["plot", "new", "--what", what, "-o", "x.svg"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "plot: x.svg\n"
+    assert captured.err == ""
+    text = Path("x.svg").read_text(encoding="utf-8")
+    assert "chess" in text
+    assert [one for one, words in SAYS.items() if words in text] == [what]
+    assert main(["plot", "new", "--what", what, "-o", "y.svg"]) == 0
+    assert Path("y.svg").read_text(encoding="utf-8") == text
+
+
+def test_the_help_names_all_metrics_and_axes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", "--help"]) == 0
+    told = capsys.readouterr().out
+    assert f"--metric {'|'.join(METRICS)} " in told
+    assert f"--against {'|'.join(AXES)} " in told
+
+
+def test_curves_have_an_axis_and_a_metric(capsys: pytest.CaptureFixture[str]) -> None:
+    made(capsys)
+    curves = ["plot", "new", "-o", "x.svg", "--against", "looks", "--metric", "error", "--charged"]
+    assert main(curves) == 0
+    text = Path("x.svg").read_text(encoding="utf-8")
+    assert "looks (search and modelling)" in text
+    assert "test error in percent" in text
+    assert "log10 of the exponential loss" not in text
+
+
+def test_pictures_of_several_folders(capsys: pytest.CaptureFixture[str]) -> None:
+    made(capsys)
+    other = "diagonal(d=4,J=4,q=0.1,n=60)"
+    made(capsys, "other", other)
+    both = ["plot", "new", "other", "-o", "x.svg"]
+    assert main([*both, "--what", "ranks"]) == 0
+    text = Path("x.svg").read_text(encoding="utf-8")
+    assert "after 4 stumps, 2 data sets" in text
+    assert main([*both, "--what", "ranks", "--stumps", "2", "--metric", "error"]) == 0
+    assert "test error in percent after 2 stumps" in Path("x.svg").read_text(encoding="utf-8")
+    for what in ("curves", "edges"):
+        assert main([*both, "--what", what, "--data", other]) == 0
+        assert "chess" not in Path("x.svg").read_text(encoding="utf-8")
+    assert main(both) == 0
+    assert f"chess(d=3,J=3,L=3,n=60), {other}:" in Path("x.svg").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main([*both, "--what", "edges"]) == 2
+    assert "of one data set, but there are chess(d=3,J=3,L=3,n=60), diag" in capsys.readouterr().err
+    for what in ("curves", "edges"):
+        assert main(["plot", "new", "new", "--what", what, "-o", "y.svg"]) == 2
+        assert (
+            "'chess(d=3,J=3,L=3,n=60)' is in two of the results folders" in capsys.readouterr().err
+        )
+    assert not Path("y.svg").exists()
+
+
+def test_folders_without_cells_still_have_curves_and_sampling(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made(capsys)
+    shutil.rmtree("new/cells")
+    assert main(["plot", "new", "-o", "x.svg"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["plot", "new", "--what", "sampling", "-o", "x.svg"]) == 0
+    assert "no cells, which this needs" in capsys.readouterr().err
+    assert "means over all searches so far" in Path("x.svg").read_text(encoding="utf-8")
+    assert main(["plot", "new", "--what", "margins", "-o", "y.svg"]) == 1
+    assert "'new' has no cells, which this needs" in capsys.readouterr().err
+    assert not Path("y.svg").exists()
+
+
+def test_incomplete_folders_are_drawn_as_far_as_they_go(capsys: pytest.CaptureFixture[str]) -> None:
+    made(capsys)
+    for name in ("settings.json", "results.csv", "curves.csv"):
+        Path("new", name).unlink()
+    sorted(Path("new/cells").iterdir())[0].unlink()
+    assert main(["plot", "new", "-o", "x.svg"]) == 0
+    assert "note: 1 runs are missing" in capsys.readouterr().err
+    assert "1 to 2 repetitions" in Path("x.svg").read_text(encoding="utf-8")
+    assert main(["plot", "new", "--what", "margins", "-o", "x.svg"]) == 0
+    assert "note: 'new' is incomplete, drawn are the runs that are" in capsys.readouterr().err
+
+
+def test_plot_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    made(capsys)
+    cases = {
+        ("new", "--what", "family", "-o", "x.svg"): (2, "unknown picture 'family' (did you mean"),
+        ("new", "--what", "ranks", "-o", "x.svg"): (2, "ranks need two data sets or more"),
+        ("new", "--metric", "los", "-o", "x.svg"): (2, "unknown metric 'los' (did you mean 'loss'"),
+        ("new", "--against", "time", "-o", "x.svg"): (2, "unknown axis 'time'; known: stumps"),
+        ("new", "--stumps", "2", "-o", "x.svg"): (2, "--stumps goes with --what ranks, got curves"),
+        ("new", "--what", "edges", "--metric", "loss", "-o", "x.svg"): (
+            2,
+            "--metric goes with --what curves or ranks, got edges",
+        ),
+        ("new", "--data", "ches", "-o", "x.svg"): (2, "unknown data set of these results 'ches'"),
+        ("new", "--what", "edges", "--data", "ches", "-o", "x.svg"): (2, "unknown data set of"),
+        ("new", "-o", "x.gif"): (2, "must end in one of .svg, .png, .pdf"),
+        ("new", "-o", "no/x.svg"): (1, "the picture 'no/x.svg' cannot be written"),
+        ("old", "-o", "x.svg"): (1, "'old' is not a folder; name one that"),
+        ("old", "--what", "edges", "-o", "x.svg"): (1, "'old' has no cells, which this needs"),
+        ("new",): (2, "Missing option '-o'"),
+        ("-o", "x.svg"): (2, "Missing argument 'RESULTS...'"),
+    }
+    for args, (code, message) in cases.items():
+        assert main(["plot", *args]) == code, args
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert message in captured.err
+        assert captured.err.count("\n") == 1
+    assert not Path("x.svg").exists()
+
+
+def test_a_picture_of_families(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["list", "families", "--picture", "x.svg", "--families", "haar,patches:n_members=9"]
+    assert main(args) == 0
+    assert capsys.readouterr().out.endswith("\npicture: x.svg\n")
+    text = Path("x.svg").read_text(encoding="utf-8")
+    assert "digits, example 0" in text
+    assert "9 features" in text
+    assert "gradient" not in text
+    before = Path("x.svg").read_bytes()
+    assert main([*args, "--example", "1", "--image-shape", "9x10"]) == 0
+    assert "example 1" in Path("x.svg").read_text(encoding="utf-8")
+    assert main([*args, "--seed", "0"]) == 0
+    assert Path("x.svg").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["families", "--data", "digits"], 2, "--data needs --picture FILE"),
+        (["--example", "0"], 2, "--example needs --picture FILE"),
+        (["data", "--picture", "x.svg"], 2, "--picture goes with list families, got list data"),
+        (["--picture", "x.svg"], 2, "--picture goes with list families, got list"),
+        (["families", "--picture", "x.gif"], 2, "must end in one of .svg, .png, .pdf"),
+        (["families", "--picture", "x.svg", "--families", "har"], 2, "(did you mean 'haar'?)"),
+        (["families", "--picture", "x.svg", "--image-shape", "28"], 2, "as in 28x28 or 32x32x3"),
+        (["families", "--picture", "x.svg", "--data", "chess"], 2, "is a table of"),
+        (["families", "--picture", "x.svg", "--example", "-1"], 2, "between 0 and 1796, got -1"),
+        (["families", "--picture", "x.svg", "--seed", "-1"], 2, "seed must be"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(
+    capsys: pytest.CaptureFixture[str], args: list[str], code: int, message: str
+) -> None:
+    assert main(["list", *args]) == code
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+    assert not Path("x.svg").exists()

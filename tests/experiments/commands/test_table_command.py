@@ -1,0 +1,140 @@
+"""The command `table`: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+
+from boostsample.experiments.commands.cli import main
+from boostsample.experiments.results.levels import AXES, MEASURES
+from boostsample.experiments.tables.formats import FORMATS
+
+ONE, TWO = "chess(d=3,J=3,L=3,n=60)", "chess(d=4,J=3,L=3,n=60)"
+QUICK = ["compare", "--rounds", "3,9", "--repeats", "3", "--quiet", "--strategies"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two results folders, `one` and `two`, of different data."""
+    folder = tmp_path_factory.mktemp("made")
+    names = "full,uniform-naive:n_features=2"
+    for name, data in (("one", ONE), ("two", TWO)):
+        assert main([*QUICK, names, "--data", data, "--results", str(folder / name)]) == 0
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _beside_copies(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(made, tmp_path / "x")
+    monkeypatch.chdir(tmp_path / "x")
+    monkeypatch.delenv("BOOSTSAMPLE_DEBUG", raising=False)
+
+
+def test_the_default_is_the_loss_at_equal_stumps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", "one"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == f"{ONE}: log10 loss, mean (std) of 3 repetitions"
+    assert lines[1].split() == ["stumps", "full", "uniform-naive:n_features=2"]
+    assert [line.split()[0] for line in lines[3:5]] == ["3", "9"]
+    assert "Nadeau and Bengio" in out
+    assert "\x1b" not in out
+    assert err == ""
+
+
+def test_the_help_names_all_metrics_axes_and_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", "--help"]) == 0
+    told = capsys.readouterr().out
+    assert f"--metric {'|'.join(MEASURES)}\n" in told
+    assert f"--at {'|'.join(AXES)}[=A,B]\n" in told
+    assert f"--format {'|'.join(FORMATS)}\n" in told
+
+
+@pytest.mark.parametrize("at", ["stumps", "looks", "seconds", "stumps=9", "looks=200,300"])
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "csv"])
+def test_every_axis_in_every_format(capsys: pytest.CaptureFixture[str], at: str, form: str) -> None:
+    args = ["table", "one", "two", "--metric", "error", "--at", at, "--format", form]
+    assert main([*args, "--charged", "--transpose"]) == 0
+    out, err = capsys.readouterr()
+    assert ONE in out
+    assert TWO in out
+    assert err == ""
+
+
+@pytest.mark.parametrize("metric", ["auc", "looks", "seconds", "features", "examples"])
+def test_other_metrics(capsys: pytest.CaptureFixture[str], metric: str) -> None:
+    assert main(["table", "one", "--metric", metric]) == 0
+    assert len(capsys.readouterr().out.splitlines()) >= 5
+
+
+def test_a_file_has_what_would_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    for form, name in (("text", "x.txt"), ("markdown", "x.md"), ("latex", "x.tex")):
+        assert main(["table", "one", "--format", form]) == 0
+        printed = capsys.readouterr().out
+        assert main(["table", "one", "-o", name]) == 0  # the format follows from the name
+        assert capsys.readouterr() == (f"tables: {name}\n", "")
+        assert Path(name).read_text(encoding="utf-8") == printed
+    assert main(["table", "two", "one", "-o", "x.CSV", "--format", "csv"]) == 0
+    with Path("x.CSV").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["data"] for row in rows] == [TWO] * 4 + [ONE] * 4
+
+
+def test_incomplete_results_go_as_far_as_they_go(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("one/settings.json").unlink()
+    for cell in Path("one/cells").glob("*full-r2-*.npz"):
+        cell.unlink()
+    assert main(["table", "one"]) == 0
+    out, err = capsys.readouterr()
+    assert "mean (std) of 2 to 3 repetitions" in out
+    assert "note: fewer than 3 repetitions: full 2\n" in out
+    assert "n_test / n_train = 0.33 (Nadeau and Bengio 2003); Holm" in out  # the split is known
+    assert err == (
+        "note: 'one' is not complete, 1 runs are missing; the tables go as far as the results\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        ([], 2, "Missing argument 'RESULTS...'"),
+        (["old"], 1, "'old' is not a folder; name one that"),
+        (["one", "one"], 2, "is in two of the results folders"),
+        (["one", "--metric", "los"], 2, "unknown metric 'los' (did you mean 'loss'?)"),
+        (["one", "--at", "look"], 2, "unknown axis 'look' (did you mean 'looks'?)"),
+        (["one", "--at", "looks=0"], 2, "levels of looks must be positive numbers"),
+        (["one", "--at", "stumps=50"], 2, "is known at 3, 9 stumps (nearest rows: 9), got 50"),
+        (["one", "--at", "looks", "--metric", "auc"], 2, "auc is known at the marks only"),
+        (["one", "--format", "markdwn"], 2, "unknown format 'markdwn' (did you mean 'markdown'?)"),
+        (["one", "-o", "x.html"], 2, "must end in one of .txt, .md, .tex, .csv, got 'x.html'"),
+        (["one", "-o", "x.md", "--format", "csv"], 2, "must end in .csv, got 'x.md'"),
+        (["one", "-o", "no/x.md"], 1, "the file of tables 'no/x.md' cannot be written"),
+        (["one", "-o", "there.md"], 2, "must be new, but 'there.md' is there"),
+    ],
+)
+def test_what_is_refused(
+    capsys: pytest.CaptureFixture[str], args: list[str], code: int, message: str
+) -> None:
+    Path("there.md").write_text("mine", encoding="utf-8")
+    assert main(["table", *args]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert err.count("\n") == 1
+    assert sorted(path.name for path in Path.cwd().iterdir()) == ["one", "there.md", "two"]
+    assert Path("there.md").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_file_that_cannot_be_finished(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    assert main(["table", "one", "-o", "x.md"]) == 1
+    assert "the file of tables 'x.md' cannot be written: No space left" in capsys.readouterr().err
+    assert not Path("x.md").exists()

@@ -1,0 +1,381 @@
+"""Original files are found, verified and downloaded; a bad download leaves nothing behind."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import sys
+import tarfile
+import threading
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.data import datasets, downloads
+from boostsample.experiments.data.downloads import DataFile, Original, Source
+from boostsample.experiments.data.originals import ORIGINALS
+
+pytest.importorskip("pooch", reason="downloads need the extra 'data'")
+
+CONTENT = bytes(range(256)) * 16
+OTHER = CONTENT[::-1]
+
+
+@dataclass
+class Answer:
+    body: bytes = b""
+    status: int = 200
+    missing_bytes: int = 0  # promised by Content-Length, never sent
+    first: Answer | None = None  # what is answered the first time
+    silent: bool = False
+
+
+class Server:
+    """An HTTP server on 127.0.0.1 with prepared answers; counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.asked: Counter[str] = Counter()
+        self.closing = threading.Event()
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                server.asked[self.path] += 1
+                answer = server.answers.get(self.path, Answer(status=404))
+                if answer.first is not None and server.asked[self.path] == 1:
+                    answer = answer.first
+                if answer.silent:
+                    server.closing.wait(10)
+                    return
+                self.send_response(answer.status)
+                self.send_header("Content-Length", str(len(answer.body) + answer.missing_bytes))
+                self.end_headers()
+                self.wfile.write(answer.body)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base's name
+                """Keep quiet."""
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
+        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True)
+        self.thread.start()
+
+    def close(self) -> None:
+        self.closing.set()
+        self.http.shutdown()
+        self.http.server_close()
+        self.thread.join(10)
+        assert not self.thread.is_alive()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(downloads, "PAUSE", 0.0)
+    running = Server()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the files of the set "toy" are cached in."""
+    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "datasets" / "toy"
+
+
+def data_file(name: str = "a.bin", content: bytes = CONTENT) -> DataFile:
+    return DataFile(name, "sha256", hashlib.sha256(content).hexdigest(), len(content))
+
+
+def toy(*sources: Source, files: tuple[DataFile, ...] | None = None) -> Original:
+    return Original("toy", files or (data_file(),), sources)
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*")) if folder.exists() else []
+
+
+def refused(original: Original, cache: Path) -> str:
+    """Return the one line with which the download is refused; nothing may be left behind."""
+    with pytest.raises(DataError) as raised:
+        downloads.locate(original)
+    assert files_in(cache) == []
+    message = str(raised.value)
+    assert "\n" not in message
+    assert message.startswith("toy: cannot download a.bin")
+    assert "data_dir" in message
+    return message
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_good_file_is_cached_and_not_fetched_twice(
+    server: Server, cache: Path, zipped: bool
+) -> None:
+    server.answers["/a.bin"] = Answer(gzip.compress(CONTENT) if zipped else CONTENT)
+    original = toy(Source(server.url + "/{name}"))
+    for _ in range(2):
+        paths = downloads.locate(original)
+        assert downloads.read_verified(paths["a.bin"], data_file()) == CONTENT
+    assert server.asked == {"/a.bin": 1}
+    assert files_in(cache) == ["a.bin.gz" if zipped else "a.bin"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "says", "asked"),
+    [
+        (Answer(CONTENT[:1000], missing_bytes=3096), "broke off", 2),
+        (Answer(CONTENT[:1000]), "must have 4096 bytes uncompressed, got 1000", 1),
+        (Answer(CONTENT + b"x"), "must have 4096 bytes uncompressed, got 4097 or more", 1),
+        (Answer(gzip.compress(CONTENT)[:-20]), "must be complete gzip data", 1),
+        (Answer(OTHER), f"got {hashlib.sha256(OTHER).hexdigest()}", 1),
+        (Answer(b"<html>log in first</html>"), "got 25", 1),
+        (Answer(status=404), "answered 404", 1),
+        (Answer(status=410), "answered 410", 1),
+        (Answer(status=500), "answered 500", 2),
+    ],
+    ids=["cut off", "short", "long", "half gzip", "hash", "page", "gone", "410", "broken"],
+)
+def test_a_bad_answer_is_one_clear_line_and_leaves_nothing(
+    server: Server, cache: Path, answer: Answer, says: str, asked: int
+) -> None:
+    server.answers["/a.bin"] = answer
+    message = refused(toy(Source(server.url + "/{name}")), cache)
+    assert says in message
+    assert f"{server.url}/a.bin" in message
+    assert server.asked["/a.bin"] == asked
+
+
+def test_a_server_that_is_down(server: Server, cache: Path) -> None:
+    server.close()
+    message = refused(toy(Source(server.url + "/{name}")), cache)
+    assert "cannot be reached" in message
+
+
+def test_a_server_that_never_answers(
+    server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "TIMEOUT", 0.1)
+    server.answers["/a.bin"] = Answer(silent=True)
+    message = refused(toy(Source(server.url + "/{name}")), cache)
+    assert "did not answer within 0.1 s" in message
+
+
+@pytest.mark.parametrize("first", [Answer(status=503), Answer(40 * OTHER, missing_bytes=1)])
+def test_a_passing_fault_is_tried_once_more(server: Server, cache: Path, first: Answer) -> None:
+    server.answers["/a.bin"] = Answer(CONTENT, first=first)
+    downloads.locate(toy(Source(server.url + "/{name}")))
+    assert server.asked["/a.bin"] == 2
+    assert (cache / "a.bin").read_bytes() == CONTENT
+
+
+def test_mirrors_are_tried_in_order_and_only_if_needed(server: Server, cache: Path) -> None:
+    server.answers["/two/a.bin"] = server.answers["/three/a.bin"] = Answer(CONTENT)
+    downloads.locate(toy(*(Source(f"{server.url}/{m}/{{name}}") for m in ("one", "two", "three"))))
+    assert list(server.asked) == ["/one/a.bin", "/two/a.bin"]
+    assert files_in(cache) == ["a.bin"]
+
+
+def test_a_second_mirror_completes_the_first(server: Server, cache: Path) -> None:
+    files = (data_file("a.bin"), data_file("b.bin", OTHER))
+    server.answers["/one/a.bin"] = Answer(CONTENT)
+    server.answers["/two/b.bin"] = Answer(OTHER)
+    sources = (Source(server.url + "/one/{name}"), Source(server.url + "/two/{name}"))
+    downloads.locate(toy(*sources, files=files))
+    assert server.asked == {"/one/a.bin": 1, "/one/b.bin": 1, "/two/b.bin": 1}
+    assert files_in(cache) == ["a.bin", "b.bin"]
+
+
+def tar_of(members: dict[str, bytes | None]) -> bytes:
+    """Return a .tar.gz; None stands for a symbolic link."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            if content is None:
+                info.type, info.linkname = tarfile.SYMTYPE, "/etc/hostname"
+            else:
+                info.size = len(content)
+            tar.addfile(info, None if content is None else io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def zip_of(members: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["tar.gz", "zip"])
+def test_only_the_wanted_members_of_an_archive_are_kept(
+    server: Server, cache: Path, kind: str
+) -> None:
+    members = {"../evil": b"!", "a.bin": OTHER, "sub/a.bin": CONTENT, "sub/b.bin": OTHER}
+    body = tar_of(dict(members)) if kind == "tar.gz" else zip_of(members)
+    server.answers[f"/all.{kind}"] = Answer(body)
+    files = (data_file("a.bin"), data_file("b.bin", OTHER))
+    paths = downloads.locate(toy(Source(f"{server.url}/all.{kind}", "sub/"), files=files))
+    assert [paths[name].read_bytes() for name in ("a.bin", "b.bin")] == [CONTENT, OTHER]
+    assert files_in(cache.parent.parent) == ["a.bin", "b.bin", "datasets", "toy"]
+    assert server.asked == {f"/all.{kind}": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "says"),
+    [
+        ("all.tar.gz", tar_of({"sub/a.bin": OTHER}), "whose sub/a.bin must have sha256"),
+        ("all.tar.gz", tar_of({"a.bin": CONTENT}), "without sub/a.bin"),
+        ("all.tar.gz", tar_of({"sub/a.bin": None}), "without sub/a.bin"),
+        ("all.tar.gz", tar_of({"sub/a.bin": CONTENT})[:60], "broken archive"),
+        ("all.tar.gz", b"no archive at all", "broken archive"),
+        ("all.zip", zip_of({"sub/a.bin": OTHER}), "whose sub/a.bin must have sha256"),
+        ("all.zip", zip_of({"sub/a.bin": CONTENT})[:-30], "broken archive"),
+    ],
+    ids=["hash", "folder", "link", "cut off", "text", "zip hash", "zip cut off"],
+)
+def test_a_bad_archive_leaves_nothing(
+    server: Server, cache: Path, name: str, body: bytes, says: str
+) -> None:
+    server.answers[f"/{name}"] = Answer(body)
+    assert says in refused(toy(Source(f"{server.url}/{name}", "sub/")), cache)
+
+
+def test_an_interrupted_download_leaves_nothing(
+    server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pooch
+
+    def interrupted(_: Any, __: str, output: io.BufferedWriter, ___: None) -> None:
+        output.write(CONTENT)
+        output.flush()
+        assert len(files_in(cache)) == 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pooch.HTTPDownloader, "__call__", interrupted)
+    original = toy(Source(server.url + "/{name}"))
+    with pytest.raises(KeyboardInterrupt):
+        downloads.locate(original)
+    assert files_in(cache) == []
+
+
+def test_without_pooch_the_message_tells_what_to_install(
+    server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    original = toy(Source(server.url + "/{name}"))
+    with pytest.raises(SettingError, match=r"pip install 'boostsample\[data\]'"):
+        downloads.locate(original)
+    assert not server.asked
+
+
+def test_a_cache_folder_that_cannot_be_written(server: Server, cache: Path) -> None:
+    cache.parent.parent.write_text("a file where the folder should be")
+    original = toy(Source(server.url + "/{name}"))
+    with pytest.raises(DataError, match=r"cannot write to the cache .*BOOSTSAMPLE_CACHE_DIR"):
+        downloads.locate(original)
+    assert not server.asked
+
+
+def test_without_download_the_message_tells_where_files_are_looked_for(
+    cache: Path, tmp_path: Path
+) -> None:
+    original = toy(Source("http://127.0.0.1:9/{name}"))
+    with pytest.raises(DataError, match=r"toy: no file a\.bin or a\.bin\.gz in .*allow the down"):
+        downloads.locate(original, tmp_path, download=False)
+    assert not cache.exists()
+
+
+def test_the_users_folder_comes_before_the_cache(cache: Path, tmp_path: Path) -> None:
+    original = toy()
+    places = [
+        tmp_path / "data" / "toy" / "a.bin",
+        tmp_path / "data" / "toy" / "a.bin.gz",
+        tmp_path / "data" / "a.bin",
+        tmp_path / "data" / "a.bin.gz",
+        cache / "a.bin",
+        cache / "a.bin.gz",
+    ]
+    for place in places:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.touch()
+    for place in places:
+        found = downloads.locate(original, tmp_path / "data", download=False)
+        assert found == {"a.bin": place}
+        place.unlink()
+
+
+def test_data_dir_must_be_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=r"data_dir must be an existing folder, got .*nowhere"):
+        downloads.locate(toy(), tmp_path / "nowhere")
+
+
+GZIPPED = gzip.compress(CONTENT, mtime=0)
+FLIPPED = GZIPPED[:200] + bytes([GZIPPED[200] ^ 255]) + GZIPPED[201:]
+
+
+@pytest.mark.parametrize(
+    ("stored", "says"),
+    [
+        (GZIPPED[:-9], "must be complete gzip data"),
+        (GZIPPED[:-1], "must be complete gzip data"),
+        (FLIPPED, "must be complete gzip data"),
+        (GZIPPED[:3] + b"garbage", "must be complete gzip data"),
+        (b"\x1f\x8c" + GZIPPED[2:], "must have 4096 bytes uncompressed"),
+        (CONTENT[:-1], "must have 4096 bytes uncompressed, got 4095;"),
+        (gzip.compress(CONTENT * 1000), "must have 4096 bytes uncompressed, got 4097 or more"),
+        (b"", "must have 4096 bytes uncompressed, got 0;"),
+        (OTHER, f"must have sha256 {data_file().digest}, got {hashlib.sha256(OTHER).hexdigest()}"),
+    ],
+    ids=["cut", "last byte", "flipped", "header", "magic", "short", "long", "empty", "other"],
+)
+def test_a_damaged_file_is_named(tmp_path: Path, stored: bytes, says: str) -> None:
+    path = tmp_path / "a.bin.gz"
+    path.write_bytes(stored)
+    with pytest.raises(DataError) as raised:
+        downloads.read_verified(path, data_file())
+    message = str(raised.value)
+    assert message.startswith(f"{path} {says}")
+    assert message.endswith("replace it by the original, or remove it to have it downloaded")
+    assert "\n" not in message
+
+
+def test_what_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=f"cannot read {tmp_path}: .*[Dd]irectory"):
+        downloads.read_verified(tmp_path, data_file())
+
+
+def test_plain_and_recompressed_copies_are_good(tmp_path: Path) -> None:
+    for number, stored in enumerate((CONTENT, GZIPPED, gzip.compress(CONTENT, 1))):
+        path = tmp_path / str(number)
+        path.write_bytes(stored)
+        assert downloads.read_verified(path, data_file()) == CONTENT
+
+
+def test_a_named_set_is_downloaded_verified_and_loaded(
+    server: Server, cache: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = (data_dir / "letter" / "letter-recognition.data.gz").read_bytes()
+    server.answers["/letter.zip"] = Answer(
+        zip_of({"letter-recognition.data": gzip.decompress(stored)})
+    )
+    sources = (Source(server.url + "/letter.zip", archive=""),)
+    monkeypatch.setitem(ORIGINALS, "letter", replace(ORIGINALS["letter"], sources=sources))
+    fetched = datasets.load_dataset("letter")
+    again = datasets.load_dataset("letter")
+    given = datasets.load_dataset("letter", data_dir=data_dir, download=False)
+    assert server.asked == {"/letter.zip": 1}
+    for data in (fetched, again):
+        assert np.array_equal(data.X, given.X)
+        assert np.array_equal(data.y, given.y)

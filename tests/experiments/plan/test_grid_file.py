@@ -1,0 +1,272 @@
+"""Grids are read from TOML, completed by options, and refused with all their errors at once."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boostsample.errors import SettingError
+from boostsample.experiments.commands.cli import main
+from boostsample.experiments.plan.grid import Grid, grid_of
+from boostsample.experiments.plan.grid_file import DataEntry, read_grid_file, shipped_grids
+from boostsample.experiments.plan.plan import Plan, Variant, parse_names
+from boostsample.experiments.plan.variants import Alternatives
+from boostsample.experiments.results.results import read_results
+
+ENTRIES = """
+title = "Two of them"
+data = ["chess(d=3,n=60)", { name = "diagonal(d=5,n=60)", families = ["columns"] }]
+strategies = [
+  "laminating",
+  { name = "uniform-naive", n_features = [1, 2] },
+  { name = "ucb", exploration = 0.5, reward_scale = 30.0, pulls = "Q.1" },
+]
+rounds = [2, 4]
+repeats = 2
+budget = "9N"
+weights = "balanced"
+learner = "stump"
+seed = 5
+bank = "memory:reference=30"
+history = true
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def read(text: str) -> Grid:
+    Path("grid.toml").write_text(text, "utf-8")
+    return grid_of(read_grid_file("grid.toml"), {})
+
+
+def test_every_entry_is_read() -> None:
+    grid = read(ENTRIES)
+    assert grid.title == "Two of them"
+    assert grid.data == (
+        DataEntry("chess(d=3,n=60)"),
+        DataEntry("diagonal(d=5,n=60)", (Variant("columns"),)),
+    )
+    two = Variant("uniform-naive", {"n_features": Alternatives((1, 2))}).tuned()
+    bandit = Variant("ucb", {"exploration": 0.5, "reward_scale": 30.0, "pulls": "Q.1"})
+    assert grid.plan == Plan(
+        strategies=(Variant("laminating"), two, bandit),
+        marks=(2, 4),
+        repeats=2,
+        budget="9N",
+        weights="balanced",
+        seed=5,
+        bank=Variant("memory", {"reference": 30}),
+        history=True,
+    )
+    assert [variant.label for variant in grid.plan.variants][1] == "uniform-naive*"
+
+
+def test_what_a_file_does_not_say_has_the_defaults_of_the_options() -> None:
+    assert read("") == Grid() == grid_of(None, {})
+
+
+@pytest.mark.parametrize(
+    ("entry", "tuned"),
+    [
+        ('"ucb"', 1),
+        ('"ucb:exploration=1|2:reward_scale=3"', 2),
+        ('{ name = "ucb", tune = true }', 24),
+        ('{ name = "ucb", tune = false }', 1),
+        ('{ name = "ucb", exploration = [1, 2] }', 12),
+        (
+            '{ name = "epsilon-greedy", initial = "none", epsilon = [0.1, 0.2], reward_scale = 1 }',
+            2,
+        ),
+    ],
+)
+def test_a_strategy_is_tuned_when_the_file_says_so(entry: str, tuned: int) -> None:
+    (variant,) = read(f"strategies = [{entry}]").plan.variants
+    assert len(variant.trained) == tuned
+
+
+def test_tune_is_for_all_that_have_a_grid() -> None:
+    plan = read('tune = true\nstrategies = ["ucb", "laminating"]').plan
+    assert [len(variant.trained) for variant in plan.variants] == [24, 1]
+
+
+WRONG = {
+    "unknown": ("budgt = 3", r"budgt: unknown entry 'budgt' \(did you mean 'budget'"),
+    "rounds": ("rounds = [10, 5]", "rounds: rounds must rise and differ, got 10, 5"),
+    "rounds of text": ('rounds = ["x"]', "rounds: each of the rounds must be a whole number"),
+    "one round": ("rounds = 10", r"rounds: rounds must be an array of whole numbers as in \[10"),
+    "repeats": ("repeats = 0", "repeats: repeats must be a whole number of at least 1, got 0"),
+    "repeats of text": ('repeats = "3"', "repeats: repeats must be a whole number .* got '3'"),
+    "seed": ("seed = 1.5", "seed: seed must be a number or text, got 1.5"),
+    "flag": ("history = 1", "history: history must be true or false, got 1"),
+    "budget": ('budget = "ten"', "budget: budget must be a whole number .* got 'ten'"),
+    "weights": ('weights = "even"', "weights: unknown initial weights 'even'"),
+    "learner": ('learner = "forest"', "learner: unknown learner 'forest'; known: stump"),
+    "bank": ('bank = "tape"', "bank: unknown bank 'tape'"),
+    "title": ("title = 3", "title: title must be text in quotes, got 3"),
+    "strategy": (
+        'strategies = ["full", "laminat"]',
+        r"strategies\[2\]: unknown strategy 'laminat'",
+    ),
+    "setting": ('strategies = [{ name = "ucb", explore = 1 }]', r"\[1\]: unknown setting of ucb"),
+    "kind of setting": (
+        'strategies = [{ name = "ucb", exploration = { a = 1 } }]',
+        r"strategies\[1\]: exploration must be a number, text, true or false, or an array",
+    ),
+    "one alternative": (
+        'strategies = [{ name = "ucb", exploration = [1] }]',
+        r"exploration must be one value, or an array of two or more alternatives, got \[1\]",
+    ),
+    "twice": ('strategies = ["full", "full"]', r"strategies\[2\]: each of the strategies .*'full'"),
+    "no name": (
+        "strategies = [{ x = 1 }]",
+        r"strategies\[1\]: an entry of strategies must be text",
+    ),
+    "none": ("strategies = []", "strategies: strategies must be an array with at least one entry"),
+    "no array": ("data = 3", "data: data must be an array with at least one entry, got 3"),
+    "data": ("data = [3]", r"data\[1\]: a data set must be text, or a table as in"),
+    "data twice": ('data = ["digits", "digits"]', r"data\[2\]: each data set must be there once"),
+    "data entry": ('data = [{ name = "a", x = 1 }]', r"data\[1\]: unknown entry of a data set 'x'"),
+    "families": ('families = ["haar", "haar"]', r"families\[2\]: each must be there once"),
+    "families of data": (
+        'data = [{ name = "digits", families = [4] }]',
+        r"data\[1\].families\[1\]: an entry of data\[1\].families must be text",
+    ),
+    "syntax": ("\nrounds == 1", r"must be TOML in UTF-8: .*line 2"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_an_error_is_told_with_its_place(case: str) -> None:
+    text, message = WRONG[case]
+    with pytest.raises(SettingError, match=message) as caught:
+        read(text)
+    assert str(caught.value).startswith("the grid 'grid.toml'")
+
+
+def test_all_errors_are_told_at_once() -> None:
+    texts = [WRONG[case][0] for case in ("unknown", "rounds", "repeats", "weights", "data twice")]
+    strategies = 'strategies = ["full", "laminat", { name = "ucb", explore = 1 }, "full"]'
+    with pytest.raises(SettingError) as caught:
+        read("\n".join([*texts, strategies]))
+    message = str(caught.value)
+    assert message.startswith("the grid 'grid.toml' has 8 errors: (1) budgt: unknown entry 'budgt'")
+    for number, place in enumerate(("budgt", "rounds", "repeats", "weights", "data[2]"), start=1):
+        assert f"({number}) {place}: " in message
+    for number in (2, 3, 4):
+        assert f"({number + 4}) strategies[{number}]: " in message
+
+
+def test_a_grid_that_there_is_not() -> None:
+    with pytest.raises(SettingError, match=r"unknown grid 'df11'; known: bk10-.*or the path of"):
+        read_grid_file("df11")
+
+
+@pytest.mark.parametrize("name", shipped_grids())
+def test_the_grids_of_the_papers_are_sound(name: str) -> None:
+    grid = grid_of(read_grid_file(name), {})
+    assert grid.plan.marks == (10, 100, 1000, 10000)
+    assert grid.title
+    if name == "df11-mnist-noise":
+        noises = [variant.strategy().noise for variant in grid.plan.variants]
+        assert noises == ["paper", "deconvolved"]
+    elif name.startswith("df11"):
+        names = [variant.label for variant in grid.plan.variants]
+        assert names == [
+            "uniform-naive", "uniform-1q", "uniform-q1", "ucb*", "exp3p*", "epsilon-greedy*",
+            "mas-naive", "mas-1q", "mas-q1", "laminating",
+        ]  # fmt: skip
+        assert {len(variant.trained) for variant in grid.plan.variants} == {1, 10}
+        assert (grid.plan.repeats, grid.plan.budget, grid.plan.weights) == (10, "10N", "uniform")
+    else:
+        prepared = grid.prepare()
+        assert [one.data.name for one in prepared] == [
+            "diagonal(d=10,J=4,q=0.1,n=1334)",
+            "chess(d=10,J=3,L=3,n=1334)",
+        ]
+        assert all(len(train) in (1000, 1001) for one in prepared for train, _ in one.splits)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--repeats", "3"], "--repeats: the grid says another repeats than this option; leave"),
+        (["--rounds", "2,4,6"], "--rounds: the grid says another rounds"),
+        (["--strategies", "full"], "--strategies: "),
+        (["--data", "digits"], "--data: "),
+        (["--repeats", "3", "--seed", "6"], "has 2 errors: (1) --repeats: .*; (2) --seed: "),
+    ],
+)
+def test_options_must_not_contradict_a_file(
+    capsys: pytest.CaptureFixture[str], args: list[str], message: str
+) -> None:
+    Path("grid.toml").write_text(ENTRIES, "utf-8")
+    assert main(["compare", "--grid", "grid.toml", *args]) == 2
+    err = capsys.readouterr().err
+    assert all(part in err for part in message.split(".*"))
+    assert [path.name for path in Path().iterdir()] == ["grid.toml"]
+
+
+def test_a_file_and_options_that_complete_it_make_a_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = ENTRIES.replace("repeats = 2\n", "").replace("history = true\n", "")
+    Path("grid.toml").write_text(text, "utf-8")
+    args = ["compare", "--grid", "grid.toml", "--repeats", "1", "--seed", "5", "--results", "new"]
+    assert main(args) == 0
+    out = capsys.readouterr().out
+    names = ["chess(d=3,J=3,L=3,n=60)", "diagonal(d=5,J=4,q=0.1,n=60)"]
+    for name in names:
+        assert f"{name}: 45 training and 15 test examples" in out
+    found = read_results("new")
+    assert [row["data"] for row in found.rows] == [name for name in names for _ in range(2 + 4 + 2)]
+    settings = json.loads(Path("new/settings.json").read_text())
+    assert settings["title"] == "Two of them"
+    assert settings["command"] == ["boostsample", *args]
+    assert [data["name"] for data in settings["data_sets"]] == names
+    assert settings["data_sets"][1]["strategies"][0]["budget"] == [405]
+
+
+def test_a_file_says_what_options_say(capsys: pytest.CaptureFixture[str]) -> None:
+    def rows(*args: str) -> list[dict[str, Any]]:
+        assert main(["compare", "--quiet", "--results", args[0][2:], *args]) == 0
+        capsys.readouterr()
+        with Path(args[0][2:], "results.csv").open(newline="") as stream:
+            return [{**row, "seconds": ""} for row in csv.DictReader(stream)]
+
+    Path("grid.toml").write_text(
+        'data = ["chess(d=3,n=60)"]\nstrategies = ["laminating", "uniform-naive"]\n'
+        'rounds = [2, 4]\nrepeats = 2\nbudget = "5N"\n',
+        "utf-8",
+    )
+    options = ["--data", "chess(d=3,n=60)", "--strategies", "laminating,uniform-naive"]
+    more = ["--rounds", "2,4", "--repeats", "2", "--budget", "5N"]
+    assert rows("--grid", "grid.toml") == rows(*options, *more)
+
+
+def test_errors_of_several_data_sets_are_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    text = 'data = ["digit", "chess(d=0)", "chess(d=3,n=60)"]\nstrategies = ["laminating"]\n'
+    Path("grid.toml").write_text(f'{text}budget = "0.01N"', "utf-8")
+    assert main(["compare", "--grid", "grid.toml"]) == 2
+    err = capsys.readouterr().err
+    assert "has 3 errors: (1) digit: unknown data set 'digit'" in err
+    assert "(2) chess(d=0): " in err
+    assert "(3) chess(d=3,n=60): budget must be at least 1 look, got 0.01N" in err
+
+
+def test_errors_of_several_strategies_are_told_at_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = "uniform-1q:n_features=x,laminating:n_features=3,uniform-naive"
+    assert main(["compare", "--data", "chess(d=3,n=60)", "--strategies", names]) == 2
+    err = capsys.readouterr().err
+    assert "2 errors: (1) " in err
+    assert "got 'x'" in err
+    assert "power of two, got 3" in err
+    assert parse_names(names)

@@ -1,0 +1,180 @@
+"""Names with settings become grids, and a grid that cannot run is refused before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boostsample.banks.bank import FeatureBank
+from boostsample.errors import SettingError
+from boostsample.experiments.commands.cli import main
+from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
+from boostsample.experiments.run import compare as compare_module
+from boostsample.experiments.run.compare import compare
+from boostsample.registry import STRATEGIES, make_strategy
+
+BANDITS = ("ucb", "ucbv", "exp3p", "epsilon-greedy", "explore-then-commit")
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return load_dataset("chess(d=4,n=80)")
+
+
+def plan_of(strategies: str, **settings: Any) -> Plan:
+    usual: dict[str, Any] = {"marks": (5,), "repeats": 1, "tune": True}
+    return Plan(strategies=parse_names(strategies), **{**usual, **settings})
+
+
+def grid_of(text: str) -> list[str]:
+    return [one.settings_text for one in Variant.parse(text).tuned().trained]
+
+
+def test_alternatives_are_read_and_written_alike() -> None:
+    variant = Variant.parse("ucb:exploration=0.1 | 1|2:arms=family")
+    assert variant.label == "ucb:arms=family:exploration=0.1|1|2"
+    assert Variant.parse(variant.label) == variant
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_bandits_have_a_grid_of_their_own_and_others_none(name: str) -> None:
+    variant = Variant(name).tuned()
+    if name not in BANDITS:
+        assert variant == Variant(name)
+        return
+    assert 15 <= len(variant.grid) <= 25
+    assert len({one.settings_text for one in variant.grid}) == len(variant.grid)
+    axes = make_strategy(name).tuning_grid()
+    assert "reward_scale" in axes
+    assert len(axes) == 2
+    for values in axes.values():
+        assert sorted(values) == list(values)
+        assert max(values) >= 10 * min(values)
+    assert variant.label == f"{name}*"
+
+
+@pytest.mark.parametrize("name", BANDITS)
+def test_every_setting_of_a_default_grid_can_start(data: Dataset, name: str) -> None:
+    assert len(prepare(data, plan_of(name)).variants[0].grid) > 1
+
+
+def test_what_the_user_gives_takes_the_place_of_the_default() -> None:
+    scales = make_strategy("ucb").tuning_grid()["reward_scale"]
+    assert grid_of("ucb:exploration=7") == [f"exploration=7:reward_scale={s}" for s in scales]
+    assert grid_of("ucb:exploration=7|8:reward_scale=5:pulls=2") == [
+        "exploration=7:pulls=2:reward_scale=5",
+        "exploration=8:pulls=2:reward_scale=5",
+    ]
+    assert grid_of("laminating:n_features=16|none") == ["n_features=16", "n_features=None"]
+
+
+def test_the_first_setting_varies_slowest() -> None:
+    assert grid_of("laminating:scheme=iid|distinct:n_features=8|4") == [
+        "n_features=8:scheme=iid",
+        "n_features=4:scheme=iid",
+        "n_features=8:scheme=distinct",
+        "n_features=4:scheme=distinct",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("ucb", "ucb*"),
+        ("ucb:arms=feature", "ucb*:arms=feature"),
+        ("ucb:arms=feature:exploration=1|2", "ucb*:arms=feature"),
+        ("ucb:exploration=2:reward_scale=9", "ucb:exploration=2:reward_scale=9"),
+        ("uniform-naive", "uniform-naive"),
+        ("uniform-naive:n_features=2", "uniform-naive:n_features=2"),
+        ("uniform-naive:n_features=2|3", "uniform-naive*"),
+    ],
+)
+def test_a_label_has_a_star_and_what_all_settings_share(text: str, label: str) -> None:
+    variant = Variant.parse(text).tuned()
+    assert variant.label == label
+    assert variant.tuned() == variant
+
+
+def test_epsilon_greedy_tunes_the_schedule_that_it_has() -> None:
+    assert all("epsilon=" in one for one in grid_of("epsilon-greedy"))
+    decreasing = grid_of("epsilon-greedy:schedule=decreasing")
+    assert all(one.startswith("c=") and "epsilon=" not in one for one in decreasing)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "message"),
+    [
+        (
+            "epsilon-greedy:epsilon=0.05|0.5|1",
+            {"tune": False},
+            "epsilon=0.05|0.5|1 are alternatives.*add --tune, or give one",
+        ),
+        ("ucb:exploration=1||2", {}, "separated by single bars as in exploration=1|10"),
+        ("ucb:exploration=|2", {}, "separated by single bars"),
+        ("ucb:exploration=1|2|1", {}, "alternatives must differ, got 1 twice in 1|2|1"),
+        ("ucb:exploration=1|1.0", {}, "alternatives must differ, got 1 twice in 1|1.0"),
+        ("ucb:explore=1|2", {}, "unknown setting of ucb 'explore'"),
+        ("ucb:exploration=1|2,ucb:exploration=3|4", {}, "'ucb*' twice; alternatives of one"),
+        ("ucb,ucb", {"tune": False}, "'ucb' twice"),
+    ],
+)
+def test_grids_that_make_no_plan(text: str, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message.replace("|", r"\|").replace("*'", r"\*'")):
+        plan_of(text, **settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ucb:exploration=1|-2", "exploration must be .*-2"),
+        ("ucb:reward=log-edge|log", "unknown reward 'log'"),
+        ("laminating:n_features=4|5", "n_features must be a power of two, got 5"),
+    ],
+)
+def test_every_setting_is_checked_before_anything_is_computed(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch, text: str, message: str
+) -> None:
+    monkeypatch.setattr(FeatureBank, "build", lambda *_, **__: pytest.fail("it was computed"))
+    with pytest.raises(SettingError, match=message):
+        compare(data, plan_of(text))
+
+
+def test_families_take_no_alternatives(data: Dataset) -> None:
+    plan = plan_of("ucb", families=parse_names("columns:seed=1|2"))
+    with pytest.raises(SettingError, match=r"seed=1\|2 are alternatives, which only strategies"):
+        prepare(data, plan)
+
+
+def test_nothing_to_tune_is_told(data: Dataset) -> None:
+    (note,) = prepare(data, plan_of("uniform-naive,full")).notes
+    assert "nothing was tuned" in note
+    assert "uniform-naive:SETTING=VALUE|VALUE" in note
+    assert prepare(data, plan_of("uniform-naive,ucb")).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--strategies", "ucb:exploration=1|2"], "add --tune, or give one value"),
+        (["--tune", "--strategies", "ucb:exploration=1|-2"], "exploration must be"),
+        (["--tune", "--families", "columns:seed=1|2"], "only strategies take"),
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    args: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(compare_module, "run_all", lambda *_: pytest.fail("it ran"))
+    assert main(["compare", "--data", "chess(d=3,n=60)", "--results", "new", "--quiet", *args]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert len(captured.err.splitlines()) == 1
+    assert captured.out == ""
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,242 @@
+"""Pictures of what members look at: changes by definition, members from all over, any family."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any, SupportsIndex
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import boostsample.families as package
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plots.members import (
+    changes,
+    choose_members,
+    example_image,
+    families_by_name,
+    members_figure,
+    parse_shape,
+)
+from boostsample.experiments.plots.pictures import save_picture
+from boostsample.families import Gradient, Haar, Identity, ImageFamily, Opponent, PatchSums
+from boostsample.family import Fill
+
+IMAGE = np.random.default_rng(0).integers(0, 17, (6, 7), dtype=np.uint8)
+
+
+class Above(ImageFamily):
+    """Whether a pixel is above 8: it jumps, and most of its members are blind."""
+
+    def __init__(self, image_shape: tuple[int, ...], name: str = "above", seeing: int = 10) -> None:
+        super().__init__(image_shape, name)
+        self.seeing = seeing
+        self.n_features = self.height * self.width
+
+    def feature_name(self, feature: SupportsIndex) -> str:
+        return f"is pixel {self.check_feature(feature)} above 8?"
+
+    def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
+        pixels, at = np.unique(features, return_inverse=True)
+        sees = (features % self.seeing == 0)[:, None]
+
+        def fill(block: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+            out[:] = (block[at] > 8) & sees
+
+        return pixels, fill
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_changes_of_linear_features_are_their_coefficients(dtype: Any) -> None:
+    family = Haar((6, 7))
+    features = np.arange(family.n_features)
+    units = np.eye(42).reshape(42, 6, 7)
+    want = 16 * family.compute(units, features).T.reshape(-1, 6, 7)
+    np.testing.assert_allclose(
+        changes(family, features, IMAGE.astype(dtype), 0, 16), want, atol=1e-4
+    )
+
+
+def test_changes_of_features_that_jump() -> None:
+    family = Above((6, 7), seeing=1)
+    found = changes(family, range(42), IMAGE)
+    np.testing.assert_array_equal(found.reshape(42, 42), np.eye(42))
+
+
+def test_changes_of_features_that_rise_both_ways() -> None:
+    """Black to white changes nothing where the pixel lies in between; either way from it does."""
+    image = np.full((2, 2), 8.0)
+    image[1, 1] = 8.5
+    family = Gradient((2, 2), ["magnitude"])
+    found = changes(family, [0], image, 0, 16)[0]
+    here = family.compute(image[None], [0])[0, 0]
+    for place in ((0, 1), (1, 0)):
+        raised = image.copy()
+        raised[place] = 16
+        assert found[place] == pytest.approx(family.compute(raised[None], [0])[0, 0] - here)
+    assert found[1, 1] == 0
+
+
+def test_the_image_is_not_modified_and_its_range_is_the_default() -> None:
+    image = IMAGE.copy()
+    found = changes(Identity((6, 7)), range(42), image)
+    np.testing.assert_array_equal(image, IMAGE)
+    np.testing.assert_array_equal(found.reshape(42, 42), np.eye(42) * np.ptp(IMAGE))
+
+
+def test_colours_that_cancel_are_changed_one_by_one() -> None:
+    image = np.random.default_rng(1).integers(0, 256, (4, 5, 3), dtype=np.uint8)
+    family = Opponent((4, 5, 3), "identity", ["red-green", "intensity"])
+    found = changes(family, [2, 3], image, 0, 255)
+    assert [np.argwhere(one).tolist() for one in found] == [[[0, 1]], [[0, 1]]]
+    assert found[:, 0, 1].tolist() == [255, 765]
+
+
+def test_large_images_are_changed_in_squares() -> None:
+    image = np.zeros((130, 70))
+    image[0, 0] = 1
+    family = PatchSums((130, 70), 5)
+    whole = changes(family, range(5), image)
+    for j in range(5):
+        inside = whole[j] != 0
+        corners = inside[::2, ::2]  # 9,100 pixels: squares of two by two
+        assert 0 < corners.sum() < corners.size
+        np.testing.assert_array_equal(inside, np.repeat(np.repeat(corners, 2, 0), 2, 1))
+
+
+@pytest.mark.parametrize("image", [np.zeros((6, 7)), np.full((6, 7), 3, np.uint8)])
+def test_images_of_one_colour_are_refused(image: NDArray[Any]) -> None:
+    with pytest.raises(DataError, match=r"darkest and a brightest .* choose another example"):
+        changes(Identity((6, 7)), [0], image)
+
+
+def test_members_come_from_all_over_the_family() -> None:
+    family = Identity((6, 7))
+    found = [choose_members(family, IMAGE, 6, seed) for seed in range(5)]
+    for features, moves in found:
+        assert (features // 7).tolist() == [0, 1, 2, 3, 4, 5]
+        np.testing.assert_array_equal(moves, changes(family, features, IMAGE))
+    assert len({tuple(features.tolist()) for features, _ in found}) > 1
+
+
+def test_members_that_see_nothing_are_passed_over() -> None:
+    family = Above((6, 7), seeing=4)
+    features, moves = choose_members(family, IMAGE, 5)
+    assert (features % 4 == 0).all()
+    assert moves.any(axis=(1, 2)).all()
+
+
+def test_small_families_are_shown_as_a_whole() -> None:
+    features, _ = choose_members(PatchSums((6, 7), 3), IMAGE, 8)
+    assert features.tolist() == [0, 1, 2]
+
+
+def test_a_figure_has_a_row_for_each_family(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
+    families = [Haar((6, 7)), PatchSums((6, 7), 3)]
+    figure = members_figure(families, IMAGE, low=0, high=16, title="two families", seed=1)
+    assert len(figure.axes) == 2 * 9
+    assert [axes.axison for axes in figure.axes] == [True] * 13 + [False] * 5
+    chosen, _ = choose_members(families[0], IMAGE, seed=1, low=0, high=16)
+    for axes, feature in zip(figure.axes[1:9], chosen, strict=True):
+        text = " ".join(axes.get_xlabel().split())
+        assert text == families[0].feature_name(feature)
+    assert figure.axes[9].get_xlabel() == "patches\n3 features"
+    save_picture(figure, tmp_path / "x.svg")
+    content = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    assert "two families" in content
+    assert "red: the value rises" in content
+
+
+def test_red_rises_and_blue_falls() -> None:
+    pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
+    image = np.array([[0.0, 1.0], [1.0, 0.0]])
+    figure = members_figure([Gradient((2, 2), ["x"])], image)
+    pixels = np.asarray(figure.axes[1].images[0].get_array())
+    assert pixels.shape == (2, 2, 3)
+    left, right = pixels[0]  # gradient x: right less left
+    assert right[0] > right[2] + 0.2
+    assert left[2] > left[0] + 0.2
+    np.testing.assert_array_equal(pixels[1, :, 0], pixels[1, :, 2])  # the other row stays grey
+
+
+def test_no_families_are_refused() -> None:
+    with pytest.raises(SettingError, match="at least one family"):
+        members_figure([], IMAGE)
+
+
+def image_kinds() -> list[type[ImageFamily]]:
+    classes = [vars(package)[name] for name in package.__all__]
+    return [
+        kind
+        for kind in classes
+        if inspect.isclass(kind) and issubclass(kind, ImageFamily) and not inspect.isabstract(kind)
+    ]
+
+
+def test_every_image_family_of_the_package_can_be_drawn() -> None:
+    """Without a line of code for any of them; opponents are made of another family."""
+    digits = load_dataset("digits")
+    image, low, high = example_image(digits, 4, (28, 28))
+    families = families_by_name((28, 28))
+    assert {type(family) for family in families} == set(image_kinds()) - {Opponent}
+    for family in families:
+        features, moves = choose_members(family, image, 2, low=low, high=high)
+        assert len(features) == 2
+        assert moves.shape == (2, 28, 28)
+        assert np.isfinite(moves).all()
+        assert moves.any(), family
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (2, 2), (8, 6, 3)])
+def test_families_that_do_not_fit_are_left_out(shape: tuple[int, ...]) -> None:
+    names = [family.name for family in families_by_name(shape)]
+    assert {"identity", "patches"} <= set(names)
+    assert len(set(names)) == len(names)
+
+
+def test_families_by_name_with_settings() -> None:
+    families = families_by_name((8, 8), {"patches": {"n_members": 7}, "haar": {}}, seed=3)
+    assert families == [PatchSums((8, 8), 7, seed=3), Haar((8, 8))]
+    with pytest.raises(SettingError, match="unknown family of images of this shape 'har'"):
+        families_by_name((8, 8), {"har": {}})
+    with pytest.raises(SettingError, match="unknown setting of family 'haar' 'n'"):
+        families_by_name((8, 8), {"haar": {"n": 1}})
+
+
+@pytest.mark.parametrize("text", ["28", "28x", "axb", "2x3x4x5", "-1x3", "28*28", ""])
+def test_bad_shapes(text: str) -> None:
+    with pytest.raises(SettingError, match="as in 28x28 or 32x32x3, got"):
+        parse_shape(text)
+
+
+def test_shapes_of_no_pixels() -> None:
+    with pytest.raises(SettingError, match="each at least 1"):
+        parse_shape("0x3")
+
+
+def test_an_example_is_stretched() -> None:
+    digits = load_dataset("digits")
+    image, low, high = example_image(digits, 3)
+    np.testing.assert_array_equal(image, digits.X[3])
+    assert (low, high) == (0, 16)
+    larger, *_ = example_image(digits, 3, (16, 24))
+    assert larger.shape == (16, 24)
+    assert larger.dtype == np.uint8
+    blocks = larger.reshape(8, 2, 8, 3).mean(axis=(1, 3))
+    assert np.corrcoef(blocks.ravel(), image.ravel())[0, 1] > 0.95
+    coloured, *_ = example_image(digits, 3, (16, 24, 3))
+    for channel in range(3):
+        np.testing.assert_array_equal(coloured[:, :, channel], larger)
+
+
+@pytest.mark.parametrize(
+    ("name", "example", "message"),
+    [("diagonal(d=4,n=20)", 0, "is a table of 4 columns"), ("digits", 1797, "between 0 and 1796")],
+)
+def test_examples_that_are_not_there(name: str, example: int, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        example_image(load_dataset(name), example)

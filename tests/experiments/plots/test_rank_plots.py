@@ -1,0 +1,122 @@
+"""Critical-difference diagrams: ranks, groups that are not told apart, what is left out."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from boostsample.errors import SettingError
+from boostsample.experiments.plots.pictures import describe
+from boostsample.experiments.plots.ranks import bars, ranking, ranks_figure
+from boostsample.experiments.results.results import Results
+from boostsample.experiments.results.significance import critical_difference
+from tests.experiments import fake_results
+
+pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
+
+
+def results(data: str, *shifts: float, **settings: float) -> Results:
+    """Strategies a, b, ... with these losses, the lowest being the best; `settings` by name."""
+    named = {**dict(zip("abcdefgh", shifts, strict=False)), **settings}
+    return fake_results.results(
+        [
+            fake_results.curve(name, repetition, shift=shift + 0.01 * repetition, data=data)
+            for name, shift in named.items()
+            for repetition in (0, 1)
+        ]
+    )
+
+
+MANY = [results(f"d{k}", 0.1, 0.2, 0.3, 0.4) for k in range(12)]
+
+
+def test_strategies_are_ranked_on_each_data_set() -> None:
+    found = ranking([results("x", 1, 2, 3), results("y", 3, 1, 2), results("z", 2, 1, 3)])
+    assert found.labels == ("b", "a", "c")
+    np.testing.assert_allclose(found.ranks, [4 / 3, 2, 8 / 3])
+    assert found.data == ("x", "y", "z")
+    assert found.stumps == {"x": 100, "y": 100, "z": 100}
+    assert found.scores.shape == (3, 3)
+    np.testing.assert_allclose(found.scores[0], [2.005 - 5, 1.005 - 5, 3.005 - 5])
+
+
+def test_the_mark_and_the_metric_may_be_chosen() -> None:
+    one, other = results("x", 1, 2), results("y", 1, 2)
+    for result in (one, other):
+        for row in result.curves:
+            if row["stumps"] == 10:
+                row["test_error"] = -row["test_error"]
+    assert ranking([one, other], "error").labels == ("a", "b")
+    assert ranking([one, other], "error", 10).labels == ("b", "a")
+    assert ranking([one, other], "loss", 10).labels == ("a", "b")
+    with pytest.raises(SettingError, match=r"known at .*10, 100 stumps"):
+        ranking([one, other], stumps=11)
+    with pytest.raises(SettingError, match="unknown metric 'auc'"):
+        ranking([one, other], "auc")
+
+
+def test_what_is_not_in_every_data_set_is_left_out_and_said() -> None:
+    first = results("x", 1, 2, 3, extra=9, **{"ucb*": 4, "ucb* charged": 0})
+    second = results("y", 1, 2, 3, **{"ucb*": 4, "ucb* charged": 0})
+    found = ranking([first, second])
+    assert found.labels == ("a", "b", "c", "ucb*")
+    assert found.left_out == ("extra",)
+    text = ranks_figure([first, second]).get_supxlabel()
+    assert "Left out, as not in every data set: extra." in text
+
+
+def test_one_data_set_or_one_strategy_cannot_be_ranked() -> None:
+    with pytest.raises(SettingError, match="need two data sets or more, got one: x"):
+        ranks_figure([results("x", 1, 2)])
+    with pytest.raises(SettingError, match=r"two strategies or more .* got a of a, b"):
+        ranks_figure([results("x", 1, 2), results("y", 1)])
+
+
+def test_bars_join_what_is_not_told_apart_and_nothing_else() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        ranks = np.sort(rng.uniform(1, 8, 8))
+        difference = rng.uniform(0.3, 4)
+        groups = bars(ranks, difference)
+        joined = {
+            pair
+            for first, last in groups
+            for pair in itertools.combinations(range(first, last + 1), 2)
+        }
+        assert joined == {
+            (i, j)
+            for i, j in itertools.combinations(range(8), 2)
+            if ranks[j] - ranks[i] < difference
+        }
+        for one, other in itertools.permutations(groups, 2):
+            assert not (other[0] <= one[0] and one[1] <= other[1])
+
+
+def test_the_diagram_shows_ranks_bars_and_the_difference() -> None:
+    figure = ranks_figure(MANY)
+    (axes,) = figure.axes
+    texts = [text.get_text() for text in axes.texts]
+    difference = critical_difference(4, 12)
+    assert f"CD = {difference:.2f}" in texts
+    assert {"a  1.00", "b  2.00", "4.00  d", "3.00  c"} <= set(texts)
+    thick = [line for line in axes.lines if line.get_linewidth() == 4]
+    assert 1 < difference < 2
+    assert len(thick) == 3  # neighbours only
+    whole = next(
+        line for line in axes.lines if np.asarray(line.get_xdata()).tolist() == [1, 1 + difference]
+    )
+    assert np.ptp(np.asarray(whole.get_ydata())) == 0
+    text = describe(figure)
+    assert "a 1.00, b 2.00, c 3.00, d 4.00" in text
+    assert "Not told apart: a to b; b to c; c to d." in text
+    assert "after 100 stumps, 12 data sets" in text
+    notes = figure.get_supxlabel()
+    assert "chi-square 36.0, p < 0.0001" in notes
+
+
+def test_two_strategies_and_no_friedman() -> None:
+    figure = ranks_figure([results("x", 1, 2), results("y", 1, 2)])
+    assert "Friedman" not in figure.get_supxlabel()
+    figure.draw_without_rendering()

@@ -1,0 +1,339 @@
+"""The report: a page that is valid, needs nothing else, and says what the results say."""
+
+from __future__ import annotations
+
+import base64
+import re
+import shutil
+import statistics
+import tomllib
+from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pytest
+
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.commands.cli import main
+from boostsample.experiments.report.items import Notes, picture, slug
+from boostsample.experiments.report.report import check_report, make_report
+from boostsample.experiments.results.results import read_results
+from tests.experiments.pages import Page
+
+pytest.importorskip("jinja2", reason="reports need the extra 'report'")
+pytest.importorskip("matplotlib", reason="reports need the extra 'report'")
+
+CHESS = "chess(d=5,J=3,L=3,n=200)"
+GRID = f"""\
+title = "Two & <more>"
+data = ["{CHESS}", "digits"]
+strategies = [
+  "uniform-naive",
+  "laminating:scheme=distinct",
+  {{ name = "ucb", exploration = [2, 0.02], reward_scale = [1, 30] }},
+  "mas-1q",
+]
+rounds = [2, 8, 20]
+repeats = 3
+"""
+IN_CELLS = ("Families that the stumps come from", "Edges: expected", "Margins")
+
+
+def train(folder: Path, text: str) -> Path:
+    grid = folder / "grid.toml"
+    grid.write_text(text, encoding="utf-8")
+    results = folder / "results"
+    assert main(["compare", "--grid", str(grid), "--results", str(results), "--quiet"]) == 0
+    return results
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train(tmp_path_factory.mktemp("two"), GRID)
+
+
+@pytest.fixture(scope="module")
+def html(folder: Path) -> str:
+    return make_report([folder])
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+def chapters(page: Page) -> list[str]:
+    return [text for level, text in page.headings if level == 2]
+
+
+def parts(page: Page) -> list[str]:
+    return [text for level, text in page.headings if level == 3]
+
+
+def test_the_page_is_valid_and_needs_nothing_else(html: str, page: Page) -> None:
+    assert page.faults == []
+    assert len(html.encode()) < 5_000_000
+    assert 'name="viewport" content="width=device-width' in html
+    assert "prefers-color-scheme: dark" in html
+    assert "@media print" in html
+
+
+def test_the_contents_lead_to_every_chapter_and_part(page: Page) -> None:
+    expected = ["Summary", "What was compared", CHESS, "digits", "To repeat it", "Notes"]
+    assert chapters(page) == expected
+    targets = [target for target, _ in page.links if re.match("#(?!note-)", target)]
+    assert len(targets) == len(expected) + len(parts(page))
+    assert len(set(targets)) == len(targets)
+
+
+def test_the_reader_of_pages_sees_faults(html: str) -> None:
+    damages = {
+        "<main>": "<main><p>",
+        'lang="en"': "",
+        'scope="col"': "",
+        "</h1>": "</h2>",
+        'href="#repeat"': 'href="#nowhere"',
+        'id="notes"': 'id="summary"',
+        "<h2 ": '<img src="https://example.org/x.png" alt="a picture of some length"><h2 ',
+        "<header>": "<header><script></script>",
+        "&amp; ": "& ",
+        'alt="': 'title="',
+        "color-scheme: light dark;": "background: url(x.png);",
+    }
+    for before, after in damages.items():
+        assert before in html
+        damaged = re.sub(f"(?<!xmlns=){re.escape(before)}", after, html, count=1)
+        assert Page(damaged).faults, before
+
+
+@pytest.mark.parametrize(
+    ("caption", "column"), [("Log10 loss", "log10_loss"), ("Test error", "test_error")]
+)
+def test_tables_have_the_means_of_the_rows(
+    page: Page, folder: Path, caption: str, column: str
+) -> None:
+    rows = [row for row in read_results(folder).rows if row["data"] == "digits"]
+    table = page.table("digits", caption)
+    for label in ("uniform-naive", "ucb*", "ucb* charged"):
+        cells = table.column(label)
+        assert list(cells) == ["2", "8", "20"]
+        values = [row[column] for row in rows if row["strategy"] == label and row["stumps"] == 20]
+        expected = f"{statistics.fmean(values):.2f} ({statistics.stdev(values):.2f})"
+        assert cells["20"][0].rstrip("=") == expected
+    means = {
+        label: statistics.fmean(
+            row[column] for row in rows if row["stumps"] == 20 and row["strategy"] == label
+        )
+        for label in ("uniform-naive", "laminating", "ucb*", "mas-1q")
+    }
+    best = min(means, key=means.__getitem__)
+    shown = {"laminating": "laminating:scheme=distinct"}.get(best, best)
+    assert table.column(shown)["20"][1] == "best"
+    summary = page.table("Summary", "The best strategies")
+    (found,) = [row for row in summary.rows if row[0][0] == "digits" and "20 stumps" in row[1][0]]
+    assert found[2 if column == "log10_loss" else 3][0].startswith(f"{shown}: {means[best]:.2f}")
+
+
+def test_each_axis_has_tables_and_curves(page: Page) -> None:
+    headings = parts(page)
+    for title in ("After equally many stumps", "At equal looks", "At equal seconds"):
+        assert headings.count(title) == 2
+    for metric in ("Log10 loss", "Test error"):
+        axes = [
+            table.rows[0][0][0]
+            for table in page.tables
+            if table.chapter == "digits" and table.caption.startswith(metric)
+        ]
+        assert axes == ["stumps", "looks", "seconds"]
+    for caption in ("Area under", "Looks so far", "Seconds of training", "Features", "Examples"):
+        page.table(CHESS, caption)
+    # Three curves, Q and T, edges, margins; families where there are several; two of ranks.
+    assert len(page.pictures) == 6 + 7 + 2
+    assert all("digits" in one["alt"] or "chess" in one["alt"] for one in page.pictures)
+
+
+def test_what_was_compared_is_told(page: Page) -> None:
+    data = page.table("What was compared", "Data sets")
+    assert data.column("training examples")["digits"][0] == "1,347 or 1,3488 x 8 pixels"
+    assert data.column("training examples")[CHESS][0] == "1505 columns"
+    assert data.column("features")[CHESS][0] == "5: columns"
+    assert data.column("budget")[CHESS][0] == "1,500 looks a search"
+    strategies = page.table("What was compared", "Strategies")
+    tuned = strategies.column("tuned over")["ucb*"][0]
+    assert tuned == "4 settings:exploration = 2, 0.02reward_scale = 1, 30"
+    assert (
+        "keep the better half" in strategies.column("what it does")["laminating:scheme=distinct"][0]
+    )
+    assert "scheme = distinct" in strategies.column("settings")["laminating:scheme=distinct"][0]
+    kept = page.table("digits", "Settings kept")
+    counts = [int(cell[0].split()[0]) for cell in (row[2] for row in kept.rows[1:])]
+    assert sum(counts) == 3
+
+
+def test_the_grid_can_be_saved_and_trains_nothing_new(
+    page: Page, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ((target, link),) = [(t, link) for t, link in page.links if "download" in link]
+    assert link["download"] == "chess-digits.toml"
+    text = unquote(target.partition(",")[2])
+    assert text in page.codes
+    assert tomllib.loads(text)["title"] == "Two & <more>"
+    grid, again = tmp_path / link["download"], tmp_path / "again"
+    grid.write_text(text, encoding="utf-8")
+    shutil.copytree(folder, again)
+    before = {path: path.read_bytes() for path in again.rglob("*") if path.is_file()}
+    times = {path: path.stat().st_mtime_ns for path in before}
+    assert main(["compare", "--grid", str(grid), "--results", str(again), "--quiet"]) == 0
+    assert "results: " in capsys.readouterr().out
+    after = {path: path.read_bytes() for path in again.rglob("*") if path.is_file()}
+    assert after == before
+    assert {path: path.stat().st_mtime_ns for path in after} == times
+
+
+def test_the_same_results_make_the_same_bytes(folder: Path, html: str, tmp_path: Path) -> None:
+    other = tmp_path / "another name"
+    shutil.copytree(folder, other)
+    assert make_report([other]) == html
+
+
+def test_a_small_folder_has_no_pictures_of_cells(folder: Path, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    for name in ("results.csv", "curves.csv", "settings.json"):
+        shutil.copy(folder / name, small)
+    page = Page(make_report([small]))
+    assert page.faults == []
+    assert "these pictures are left out" in page.text
+    assert not [text for text in parts(page) if text.startswith(IN_CELLS)]
+    assert len(page.pictures) == 2 * 4 + 2
+    assert page.table("digits", "Settings kept").rows[1:]
+    assert page.table(CHESS, "Log10 loss").column("mas-1q")["20"][0]
+
+
+def test_an_incomplete_folder_goes_as_far_as_it_can(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    part = tmp_path / "part"
+    shutil.copytree(folder, part)
+    for name in ("results.csv", "curves.csv", "settings.json"):
+        (part / name).unlink()
+    for path in (part / "cells").glob("digits-mas-1q-r[12]*"):
+        path.unlink()
+    with caplog.at_level("INFO", logger="boostsample"):
+        page = Page(make_report([part]))
+    assert [record.getMessage() for record in caplog.records if "2 runs" in record.getMessage()]
+    assert page.faults == []
+    assert "2 runs are missing" in page.text
+    assert chapters(page) == [
+        "Summary",
+        "What was compared",
+        CHESS,
+        "digits",
+        "To repeat it",
+        "Notes",
+    ]
+    data = page.table("What was compared", "Data sets")
+    assert data.column("training examples")["digits"][0] == "1,347 or 1,3488 x 8 pixels"
+    assert "(" not in page.table("digits", "Log10 loss").column("mas-1q")["20"][0]
+    assert [text for text in parts(page) if text.startswith(IN_CELLS)]
+    ((target, _),) = [(t, link) for t, link in page.links if "download" in link]
+    found = tomllib.loads(unquote(target.partition(",")[2]))
+    assert found["data"][0] == {"name": CHESS, "families": ["columns"]}
+    assert "haar-like" in found["data"][1]["families"]
+
+
+def test_names_are_text_and_never_markup(tmp_path: Path) -> None:
+    name = "a <i>b</i> & \"c\" 'd' #"
+    lines = [f"{at % 7},{at % 5},{at % 2}" for at in range(40)]
+    (tmp_path / "x.csv").write_text("\n".join(["a,b,label", *lines]) + "\n", encoding="utf-8")
+    odd = tmp_path / "odd"
+    odd.mkdir()
+    path = shutil.copy(tmp_path / "x.csv", odd / "a <i>b<.csv")
+    results = str(tmp_path / "results")
+    command = ["compare", "--data", str(path), "--strategies", "full", "--rounds", "1,2"]
+    assert main([*command, "--repeats", "1", "--quiet", "--results", results]) == 0
+    html = make_report([results], name)
+    page = Page(html)
+    assert page.faults == []
+    assert page.title == name
+    assert "<i>" not in html
+    assert "a <i>b<" in chapters(page)
+    assert "Settings that tuning kept" not in parts(page)
+    ((target, _),) = [(t, link) for t, link in page.links if "download" in link]
+    assert tomllib.loads(unquote(target.partition(",")[2]))["data"] == [str(path)]
+
+
+def test_several_folders_make_one_report(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    grid = re.sub(r"(?m)^(title|data) = .*$", "", GRID).replace("repeats = 3", "repeats = 2")
+    other = train(tmp_path_factory.mktemp("one"), f'data = ["diagonal(d=4,n=80)"]\n{grid}')
+    page = Page(make_report([folder, other], "Three"))
+    assert page.faults == []
+    assert chapters(page)[2:5] == [CHESS, "digits", "diagonal(d=4,J=4,q=0.1,n=80)"]
+    assert page.title == "Three"
+    assert "2 or 3 repetitions" in page.text
+    assert [link["download"] for _, link in page.links if "download" in link] == [
+        "chess-digits.toml",
+        "diagonal.toml",
+    ]
+    with pytest.raises(SettingError, match=r"chess.* is in two of the results folders"):
+        make_report([folder, folder])
+
+
+def test_many_strategies_are_rows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Page(make_report([folder])).table("digits", "Log10 loss")
+    monkeypatch.setattr("boostsample.experiments.report.report._MOST_COLUMNS", 3)
+    after = Page(make_report([folder])).table("digits", "Log10 loss")
+    assert [row[0][0] for row in after.rows[1:]] == [cell for cell, _ in before.rows[0][1:]]
+    assert after.column("20 stumps")["mas-1q"] == before.column("mas-1q")["20"]
+
+
+def test_no_results_no_report(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="must be a complete results folder"):
+        make_report([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [
+        (("jinja2",), "jinja2, which is"),
+        (("matplotlib",), "matplotlib, which is"),
+        (("jinja2", "matplotlib"), "jinja2 and matplotlib, which are"),
+    ],
+)
+def test_a_missing_extra_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: tuple[str, ...], told: str
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in missing else 1)
+    with pytest.raises(SettingError) as caught:
+        check_report(tmp_path / "x.html")
+    want = f"reports need {told} not installed; run pip install 'boostsample[report]'"
+    assert str(caught.value) == want
+
+
+def test_notes_are_there_once() -> None:
+    notes = Notes()
+    assert notes.numbers(["a", "b", "a"]) == (1, 2, 1)
+    assert notes.numbers(["b", "c"]) == (2, 3)
+    assert notes.notes == ["a", "b", "c"]
+
+
+def test_a_picture_is_an_address() -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2.0, 1.0))
+    figure.subplots().set_title('100 % of "a" & <b> #1 ü')
+    figure.set_label("A panel with a title.")
+    made = picture(figure, "nothing")
+    assert (made.width, made.height) == (192, 96)
+    assert made.alt == "A panel with a title."
+    content = base64.b64decode(made.source.removeprefix("data:image/svg+xml;base64,"))
+    texts = [text for text in ElementTree.fromstring(content).itertext() if "100" in text]
+    assert '100 % of "a" & <b> #1 ü' in texts
+    assert b"metadata" not in content
+    assert picture(figure, "nothing") == made
+
+
+def test_slugs() -> None:
+    assert [slug(text) for text in ("Ab c--", "ü", "x" * 99)] == ["ab-c", "data", "x" * 60]

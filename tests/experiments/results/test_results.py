@@ -1,0 +1,300 @@
+"""The results folder is complete or visibly not, and never half-written or overwritten."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plan.plan import Plan, parse_names
+from boostsample.experiments.results.folder import ResultsFolder
+from boostsample.experiments.results.record import settings_of
+from boostsample.experiments.results.results import FORMAT, atomic, read_results
+from boostsample.experiments.run.compare import RESULT_COLUMNS, Comparison, compare
+from tests.paths import ROOT
+
+TRICKY = 'a,"b"\n\u00e9\udcff'  # what a file name may hold
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    plan = Plan(
+        strategies=parse_names("uniform-naive:n_features=2,laminating"),
+        marks=(2, 4),
+        repeats=2,
+        history=True,
+    )
+    return compare(load_dataset("chess(d=3,n=60)"), plan)
+
+
+@pytest.fixture
+def written(comparison: Comparison, tmp_path: Path) -> Path:
+    folder = tmp_path / "written"
+    with ResultsFolder(folder) as claimed:
+        claimed.write(
+            comparison.rows, settings_of([comparison]), comparison.history, comparison.curves
+        )
+    return folder
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def no_space(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_what_is_read_is_what_was_written(comparison: Comparison, written: Path) -> None:
+    assert names(written) == ["curves.csv", "history.csv", "results.csv", "settings.json"]
+    found = read_results(written)
+    assert found.rows == comparison.rows  # floats to the bit
+    assert [type(value) for value in found.rows[0].values()] == [
+        type(value) for value in comparison.rows[0].values()
+    ]
+    assert repr(found.curves) == repr(comparison.curves)  # NaN is not equal to itself
+    assert found.history is not None
+    assert len(found.history) == len(comparison.history) == 2 * 2 * 4
+    for row, text in zip(comparison.history, found.history, strict=True):
+        assert {key: str(value) for key, value in row.items()} == text
+
+
+def test_the_rows_have_the_columns_of_the_design(written: Path) -> None:
+    header = (written / "results.csv").read_text("utf-8").splitlines()[0]
+    assert header.split(",") == list(RESULT_COLUMNS)
+    assert header == (
+        "data,strategy,settings,learner,repetition,stumps,log10_loss,test_error,looks,seconds"
+    )
+
+
+def test_the_settings_say_how_to_repeat_it(comparison: Comparison, written: Path) -> None:
+    settings = json.loads((written / "settings.json").read_text("ascii"))
+    assert settings["format"] == FORMAT
+    assert settings["rounds"] == [2, 4]
+    assert settings["seed"] == 0
+    assert settings["data_sets"][0]["n_train"] == [45, 45]
+    assert len(settings["data_sets"][0]["sha256"]) == 64
+    assert settings["data_sets"][0]["families"][0]["n_features"] == 3
+    assert settings["data_sets"][0]["strategies"][0]["parameters"] == {"n_features": 2}
+    assert settings["data_sets"][0]["strategies"][0]["budget"] == [450, 450]
+    assert settings["versions"].keys() >= {"boostsample", "python", "numpy", "numba"}
+    assert set(settings["files"]) == {"curves.csv", "history.csv", "results.csv"}
+
+
+def test_names_that_are_no_text_are_spelled_out(comparison: Comparison, tmp_path: Path) -> None:
+    rows = [{**row, "data": TRICKY} for row in comparison.rows]
+    with ResultsFolder.new(tmp_path, TRICKY) as folder:
+        folder.write(rows, {})
+    assert folder.path.name.startswith("a-b-\u00e9-")
+    assert read_results(folder.path).rows[0]["data"] == 'a,"b"\n\u00e9\\udcff'
+
+
+def test_a_folder_and_its_parents_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b"
+    folder = ResultsFolder(path)
+    assert names(path) == ["incomplete"]
+    folder.discard()
+    assert names(tmp_path) == []
+
+
+def test_a_run_that_fails_leaves_no_folder(tmp_path: Path) -> None:
+    def fail() -> None:
+        with ResultsFolder(tmp_path / "new"), ResultsFolder(tmp_path / "deeper" / "still"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert names(tmp_path) == []
+
+
+def test_an_empty_folder_of_the_user_survives_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    ResultsFolder(tmp_path / "mine").discard()
+    assert names(tmp_path) == ["mine"]
+
+
+def test_results_without_cells_are_never_overwritten(written: Path) -> None:
+    before = {path: path.read_bytes() for path in written.iterdir()}
+    with pytest.raises(SettingError, match=r"begun with the same settings, but .* holds curves"):
+        ResultsFolder(written)
+    assert {path: path.read_bytes() for path in written.iterdir()} == before
+
+
+def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(SettingError, match=r"holds thesis.tex; name another folder"):
+        ResultsFolder(tmp_path)
+    assert names(tmp_path) == ["thesis.tex"]
+
+
+def test_two_runs_share_a_folder_and_one_that_fails_leaves_it_to_the_other(tmp_path: Path) -> None:
+    first = ResultsFolder(tmp_path / "new")
+    second = ResultsFolder(tmp_path / "new")
+    second.discard()
+    assert names(tmp_path / "new") == ["incomplete"]
+    first.discard()
+    assert names(tmp_path) == []
+
+
+def test_names_that_are_taken_get_a_number(tmp_path: Path) -> None:
+    paths = {ResultsFolder.new(tmp_path, "chess(d=3)").path for _ in range(4)}
+    assert len(paths) == 4
+    assert all(path.name.startswith("chess-d=3-") for path in paths)
+
+
+@pytest.mark.parametrize("name", ["", "...", "///", "\udcff"])
+def test_names_that_no_folder_could_have(tmp_path: Path, name: str) -> None:
+    assert ResultsFolder.new(tmp_path, name).path.name.startswith("data-")
+
+
+@pytest.mark.parametrize("below", ["", "/b/c"])
+def test_a_file_in_place_of_the_folder(tmp_path: Path, below: str) -> None:
+    (tmp_path / "a").write_text("mine")
+    with pytest.raises(DataError, match=r"cannot be written to the folder .*'.*a' is a file; name"):
+        ResultsFolder(f"{tmp_path}/a{below}")
+    assert (tmp_path / "a").read_text() == "mine"
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="this system has no /proc")
+def test_a_place_where_nothing_can_be_written() -> None:
+    with pytest.raises(DataError, match="cannot be written to the folder '/proc/boostsample'"):
+        ResultsFolder("/proc/boostsample")
+
+
+def test_a_full_disk_is_found_out_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "open", no_space)
+    with pytest.raises(DataError, match="No space left on device"):
+        ResultsFolder(tmp_path / "new")
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_an_atomic_file_is_the_old_one_or_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def write() -> None:
+        with atomic(path) as stream:
+            stream.write(b"new" * 100_000)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, no_space)
+        with pytest.raises(OSError, match="No space left"):
+            write()
+    assert (names(tmp_path), path.read_bytes()) == (["file"], b"old")
+    write()
+    assert (names(tmp_path), path.read_bytes()) == (["file"], b"new" * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("n_good", "left", "message"),
+    [
+        (0, [], "results.csv could not be written .* No space left on device; no cell is kept"),
+        (1, ["incomplete", "results.csv"], "curves.csv could not .*; make room and run the same"),
+        (2, ["curves.csv", "incomplete", "results.csv"], "history.csv could not be written"),
+        (
+            3,
+            ["curves.csv", "history.csv", "incomplete", "results.csv"],
+            "settings.json could not be written",
+        ),
+    ],
+)
+def test_a_disk_that_fills_up_leaves_whole_files_and_a_mark(
+    comparison: Comparison,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    n_good: int,
+    left: list[str],
+    message: str,
+) -> None:
+    replace, calls = os.replace, []
+
+    def sometimes(source: Any, target: Any) -> None:
+        calls.append(target)
+        if len(calls) > n_good:
+            no_space()
+        replace(source, target)
+
+    path = tmp_path / "folder"
+    monkeypatch.setattr(os, "replace", sometimes)
+
+    def write() -> None:
+        with ResultsFolder(path) as folder:
+            folder.write(comparison.rows, settings_of([comparison]), comparison.history)
+
+    with pytest.raises(DataError, match=message):
+        write()
+    assert (names(path) if path.exists() else []) == left
+    if n_good:
+        with (path / "results.csv").open(newline="") as stream:
+            assert len(list(csv.DictReader(stream))) == len(comparison.rows)
+    with pytest.raises(DataError, match=r"settings.json is missing; run it again|is not a folder"):
+        read_results(path)
+
+
+def test_a_killed_run_leaves_no_half_written_file(tmp_path: Path) -> None:
+    code = (
+        "import os, sys, signal\n"
+        "from boostsample.experiments.results.folder import ResultsFolder\n"
+        "os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "folder = ResultsFolder(sys.argv[1])\n"
+        "folder.write([{'data': 'x' * 10000}] * 100, {})\n"
+    )
+    path = tmp_path / "folder"
+    done = subprocess.run([sys.executable, "-c", code, str(path)], cwd=ROOT)
+    assert done.returncode == -signal.SIGKILL
+    assert [name for name in names(path) if not name.startswith(".")] == ["incomplete"]
+    with pytest.raises(DataError, match=r"complete results folder, but settings\.json is missing"):
+        read_results(path)
+
+
+@pytest.mark.parametrize("name", ["results.csv", "curves.csv", "history.csv"])
+def test_damage_is_found_out(written: Path, name: str) -> None:
+    content = (written / name).read_bytes()
+    (written / name).write_bytes(content.replace(b"0", b"1", 1))
+    with pytest.raises(DataError, match=f"{name}' is damaged or was edited"):
+        read_results(written)
+    (written / name).write_bytes(content[:-20])
+    with pytest.raises(DataError, match=f"{name}' is damaged or was edited"):
+        read_results(written)
+    (written / name).unlink()
+    with pytest.raises(DataError, match=f"{name} is missing"):
+        read_results(written)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"{}", b'{"format": 1}', b"\xff"])
+def test_settings_that_cannot_be_read(written: Path, content: bytes) -> None:
+    (written / "settings.json").write_bytes(content)
+    with pytest.raises(DataError, match="cannot be read"):
+        read_results(written)
+
+
+def test_a_later_format_is_refused(written: Path) -> None:
+    record = json.loads((written / "settings.json").read_bytes())
+    (written / "settings.json").write_text(json.dumps({**record, "format": FORMAT + 1}))
+    with pytest.raises(DataError, match=f"format {FORMAT + 1}, this version .* reads format"):
+        read_results(written)
+
+
+def test_the_format_of_earlier_versions_is_read(comparison: Comparison, written: Path) -> None:
+    record = json.loads((written / "settings.json").read_bytes())
+    (data,) = record.pop("data_sets")
+    own = {key: data.pop(key) for key in ("families", "strategies", "notes")}
+    (written / "settings.json").write_text(json.dumps({**record, "format": 1, "data": data, **own}))
+    found = read_results(written)
+    assert found.rows == comparison.rows
+    assert found.settings["data_sets"] == [{**data, **own}]

@@ -1,0 +1,362 @@
+"""Tuning keeps the run that a plain loop over the grid would keep, and charges all of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.banks.bank import FeatureBank
+from boostsample.experiments.cells.cell import Cell
+from boostsample.experiments.commands.cli import main
+from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.plan import variants as variants_module
+from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
+from boostsample.experiments.plots.pictures import comparison_figure
+from boostsample.experiments.results.folder import ResultsFolder
+from boostsample.experiments.results.record import settings_of
+from boostsample.experiments.results.results import read_results
+from boostsample.experiments.results.runs import RESULT_COLUMNS, Run
+from boostsample.experiments.results.tuning import keep
+from boostsample.experiments.run.compare import Comparison, compare
+from boostsample.experiments.tables.tables import looks_table, score_table, to_text, tuning_table
+from boostsample.labels import encode, error_percent
+from boostsample.loop.booster import Booster
+from boostsample.models.model import Model
+from boostsample.registry import make_strategy
+from boostsample.step import Step
+from boostsample.strategy import Strategy, Stump
+
+GRID = "epsilon-greedy:arms=feature:n_features=2:pulls=2:epsilon=0.05|0.5|1:reward_scale=1"
+SETTINGS = [f"arms=feature:epsilon={e}:n_features=2:pulls=2:reward_scale=1" for e in (0.05, 0.5, 1)]
+LABEL = "epsilon-greedy*:arms=feature:n_features=2:pulls=2:reward_scale=1"
+MARKS = (2, 4, 12)
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(150, 7)).astype(np.float32)
+    y = np.digitize(X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=150), [-0.7, 0.7]).astype(np.int64)
+    return Dataset("thirds", X, y, ("a", "b", "c"), n_train=100)
+
+
+@pytest.fixture(scope="module")
+def comparison(data: Dataset) -> Comparison:
+    return compare(data, plan_of(f"uniform-naive:n_features=2,{GRID}", history=True))
+
+
+def plan_of(strategies: str, **settings: Any) -> Plan:
+    usual: dict[str, Any] = {"marks": MARKS, "repeats": 2, "tune": True}
+    return Plan(strategies=parse_names(strategies), **{**usual, **settings})
+
+
+def timeless(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows without their seconds, NaN as text: it is not equal to itself."""
+    return [
+        {k: str(v) if isinstance(v, float) else v for k, v in row.items() if k != "seconds"}
+        for row in rows
+    ]
+
+
+def register(monkeypatch: pytest.MonkeyPatch, name: str, kind: type[Strategy]) -> None:
+    """Have variants know one more strategy."""
+
+    def make(wanted: str, **settings: Any) -> Any:
+        return kind(**settings) if wanted == name else make_strategy(wanted, **settings)
+
+    monkeypatch.setattr(variants_module, "make_strategy", make)
+
+
+def by_hand(data: Dataset, repetition: int, seed: int) -> list[tuple[list[dict[str, Any]], Model]]:
+    """Train every setting of GRID by the loop itself: history rows and model."""
+    train, _ = data.split(repetition, seed)
+    families = prepare(data, plan_of("full")).families
+    runs = []
+    for epsilon in (0.05, 0.5, 1):
+        settings = {
+            "arms": "feature",
+            "n_features": 2,
+            "pulls": 2,
+            "epsilon": epsilon,
+            "reward_scale": 1,
+        }
+        variant = Variant("epsilon-greedy", settings)
+        booster = Booster(
+            FeatureBank.build(families, data.X, train),
+            train,
+            encode(data.y[train], 3),
+            make_strategy("epsilon-greedy", **settings),
+            n_rounds=12,
+            weights="uniform",
+            rng=np.random.default_rng(variant.stream(data.name, seed, repetition)),
+        )
+        rounds = [booster.next_round() for _ in range(12)]
+        model = Model(families, [term for one in rounds for term in one.terms], 3)
+        runs.append(([one.rows[0] for one in rounds], model))
+    return runs
+
+
+def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, comparison: Comparison) -> None:
+    for repetition in range(2):
+        _, test = data.split(repetition, 0)
+        runs = by_hand(data, repetition, 0)
+        finals = [history[-1]["log10_loss"] for history, _ in runs]
+        assert len(set(finals)) == 3
+        best = finals.index(min(finals))
+        history, model = runs[best]
+        wanted = []
+        for name, share in ((LABEL, 1), (f"{LABEL} charged", 3)):
+            for mark in MARKS:
+                n = mark // share
+                paid = [history] if share == 1 else [rows for rows, _ in runs]
+                wrong = error_percent(model.decision_function(data.X[test], n), data.y[test])
+                wanted.append(
+                    {
+                        "data": "thirds",
+                        "strategy": name,
+                        "settings": SETTINGS[best],
+                        "learner": "stump",
+                        "repetition": repetition,
+                        "stumps": mark,
+                        "log10_loss": history[n - 1]["log10_loss"] if n else math.nan,
+                        "test_error": wrong if n else math.nan,
+                        "looks": sum(row["looks_search"] for rows in paid for row in rows[:n]),
+                    }
+                )
+        mine = [
+            row
+            for row in comparison.rows
+            if "*" in row["strategy"] and row["repetition"] == repetition
+        ]
+        assert [tuple(row) for row in mine] == [RESULT_COLUMNS] * 6
+        assert timeless(mine) == timeless(wanted)
+        assert [math.isnan(row["log10_loss"]) for row in mine] == [False] * 3 + [True, False, False]
+
+
+def test_the_kept_run_is_what_its_settings_give_without_tuning(
+    data: Dataset, comparison: Comparison
+) -> None:
+    tuned = comparison.runs[-1]
+    plain = compare(data, plan_of(tuned.trained.label, tune=False)).runs[-1]
+    assert (plain.loss, plain.looks, plain.stopped) == (tuned.loss, tuned.looks, tuned.stopped)
+    assert {at: tuned.errors[at] for at in plain.errors} == plain.errors
+
+
+def test_the_charged_row_costs_what_the_row_of_a_plain_strategy_costs(
+    comparison: Comparison,
+) -> None:
+    rows = {(row["strategy"], row["repetition"], row["stumps"]): row for row in comparison.rows}
+    plain = rows["uniform-naive", 0, 12]
+    charged, tuned = rows[f"{LABEL} charged", 0, 12], rows[LABEL, 0, 12]
+    assert charged["looks"] == plain["looks"] == tuned["looks"]  # 4 stumps of 3 runs each
+    assert rows[f"{LABEL} charged", 0, 4]["looks"] == tuned["looks"] // 4  # 1 of 3
+    assert rows[f"{LABEL} charged", 0, 2]["looks"] == 0
+    assert 0 < rows[f"{LABEL} charged", 0, 4]["seconds"] < charged["seconds"]
+
+
+def test_history_is_that_of_the_kept_runs(comparison: Comparison) -> None:
+    mine = [row for row in comparison.history if row["strategy"] == LABEL]
+    assert [(row["repetition"], row["round"]) for row in mine] == [
+        (repetition, number) for repetition in range(2) for number in range(1, 13)
+    ]
+    for one in comparison.runs[2:]:
+        assert [r["log10_loss"] for r in mine if r["repetition"] == one.repetition] == one.loss
+        assert {r["settings"] for r in mine if r["repetition"] == one.repetition} == {
+            one.trained.settings_text
+        }
+
+
+@pytest.mark.parametrize("n_jobs", [2, 5])
+def test_threads_do_not_change_a_bit(data: Dataset, comparison: Comparison, n_jobs: int) -> None:
+    threaded = compare(data, plan_of(f"uniform-naive:n_features=2,{GRID}", n_jobs=n_jobs))
+    assert timeless(threaded.rows) == timeless(comparison.rows)
+    for one, other in zip(threaded.runs, comparison.runs, strict=True):
+        assert getattr(one.tuning, "losses", None) == getattr(other.tuning, "losses", None)
+
+
+def test_test_data_choose_nothing(data: Dataset, comparison: Comparison) -> None:
+    y = data.y.copy()
+    y[100:] = y[100:][::-1]
+    other = compare(Dataset(data.name, data.X, y, data.classes, n_train=100), plan_of(GRID))
+    for one, before in zip(other.runs, comparison.runs[2:], strict=True):
+        assert (one.loss, one.trained) == (before.loss, before.trained)
+    assert [r["test_error"] for r in other.rows] != [r["test_error"] for r in comparison.rows[6:]]
+
+
+class Same(Strategy):
+    """Searches the same feature whatever its settings, after a while."""
+
+    def __init__(self, x: int = 1, wait: float = 0.0) -> None:
+        self.x = x
+        self.wait = wait
+
+    def choose(self, step: Step) -> Stump:
+        time.sleep(self.wait)
+        return step.search([step.round % 3], step.draw(step.n_examples)).best()
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("same:x=5|3|4", "x=5"),
+        ("same:wait=0.01|0", "wait=0.01"),  # the second ends first
+        ("same:x=2|1:wait=0|0.01", "wait=0:x=2"),
+    ],
+)
+@pytest.mark.parametrize("n_jobs", [1, 4])
+def test_the_first_setting_wins_a_tie(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch, text: str, kept: str, n_jobs: int
+) -> None:
+    register(monkeypatch, "same", Same)
+    (one,) = compare(data, plan_of(text, repeats=1, n_jobs=n_jobs)).runs
+    assert one.tuning is not None
+    assert len(set(one.tuning.losses)) == 1
+    assert one.trained.settings_text == kept
+
+
+def test_the_best_is_kept_and_all_are_charged() -> None:
+    losses = [-1.0, -3.0, -2.0, -3.0]
+    variant = Variant.parse("uniform-naive:n_features=1|2|3|4").tuned()
+    runs = [
+        Run(variant, 0, 10 + at, one, cell_of([-0.5, losses[at]], [1, 1], [0, at]))
+        for at, one in enumerate(variant.grid)
+    ]
+    kept = keep(iter(runs), 4, (1, 8))
+    assert kept is runs[1]
+    tuning = kept.tuning
+    assert tuning is not None
+    assert tuning.losses == tuple(losses)
+    assert tuning.looks == {"search": 8, "modelling": 6, "finish": 24}
+    assert (tuning.budget, tuning.seconds) == (46, 6.0)
+    assert tuning.spent == {0: (0, 0.0), 1: (4, 3.0), 2: (14, 6.0)}
+    alone = Run(variant.grid[0], 0, 10, variant.grid[0], runs[0].cell)
+    assert keep([alone], 1, (1, 8)).tuning is None
+
+
+def cell_of(losses: list[float], search: list[int], modelling: list[int]) -> Cell:
+    """A cell of two rounds of 0.75 seconds, without a model."""
+    arrays = {
+        "searches": np.array([1, 1]),
+        "points": np.array([1, 2]),
+        "loss": np.array(losses),
+        "looks_search": np.array(search),
+        "looks_modelling": np.array(modelling),
+        "looks_finish": np.array([3, 3]),
+        "microseconds": np.array([750_000, 750_000]),
+    }
+    return Cell({"learner": "stump"}, {"n_rounds": 2, "stopped": ""}, arrays)
+
+
+def test_training_that_ends_early_charges_what_it_took() -> None:
+    X = np.arange(40, dtype=np.float32)[:, None]
+    easy = Dataset("easy", X, (X[:, 0] >= 20).astype(np.int64), ("a", "b"))
+    plan = plan_of("uniform-1q:n_features=none|1", marks=(1, 3, 30), repeats=1)
+    comparison = compare(easy, plan)
+    tuned, charged = comparison.rows[:3], comparison.rows[3:]
+    assert {row["looks"] for row in tuned} == {30}
+    assert [row["looks"] for row in charged] == [0, 60, 60]
+    assert {row["log10_loss"] for row in charged[1:]} == {tuned[0]["log10_loss"]}
+    assert "uniform-1q*: training ended early" in comparison.notes[-1]
+    comparison_figure(comparison)
+
+
+def test_progress_counts_the_rounds_of_all_settings(data: Dataset) -> None:
+    told: list[tuple[str, int, int]] = []
+    compare(data, plan_of(f"full,{GRID}"), lambda *report: told.append(report))
+    assert told[-1] == ("boosting", (1 + 3) * 2 * 12, (1 + 3) * 2 * 12)
+
+
+def test_budgets_that_differ_within_a_grid_are_summed(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Choosy(Same):
+        def default_budget(self, pool: Any) -> int:
+            return 1000 * self.x
+
+    register(monkeypatch, "choosy", Choosy)
+    comparison = compare(data, plan_of("choosy:x=1|2", repeats=1))
+    assert [row[1] for row in looks_table(comparison).rows] == ["1,000", "3,000"]
+
+
+def test_tables_have_both_columns_and_the_choice(comparison: Comparison) -> None:
+    loss = score_table(comparison.rows)
+    assert loss.header == ("stumps", "uniform-naive:n_features=2", LABEL, f"{LABEL} charged")
+    assert loss.rows[0][-1] == "-"
+    assert "-" not in [cell for row in loss.rows[1:] for cell in row]
+    looks = {row[0]: row[1:-1] for row in looks_table(comparison).rows}
+    assert looks[LABEL] == ("1,000", "200", "0", "100")
+    assert looks[f"{LABEL} charged"] == ("3,000", "600", "0", "300")
+    table = tuning_table(comparison)
+    assert table is not None
+    kept = [one.trained.settings_text for one in comparison.runs[2:]]
+    assert {row[2]: row[3] for row in table.rows} == {s: str(kept.count(s)) for s in kept}
+    assert {row[:2] for row in table.rows} == {(LABEL, "3")}
+    assert "after 12 stumps, in 2 repetitions" in to_text(table)
+    (note,) = comparison.notes
+    assert f"3 for {LABEL}" in note
+    assert "smallest training loss after 12 stumps" in note
+
+
+def test_without_tuning_there_is_no_word_of_it(data: Dataset) -> None:
+    plain = compare(data, plan_of("uniform-naive"))
+    assert tuning_table(plain) is None
+    assert "uniform-naive" in to_text(looks_table(plain))
+    assert all("*" not in note for note in plain.notes)
+
+
+def test_the_folder_records_grid_choice_and_every_final_loss(
+    comparison: Comparison, tmp_path: Path
+) -> None:
+    with ResultsFolder(tmp_path / "new") as folder:
+        folder.write(comparison.rows, settings_of([comparison]), comparison.history)
+    found = read_results(tmp_path / "new")
+    assert timeless(found.rows) == timeless(comparison.rows)
+    assert score_table(found.rows) == score_table(comparison.rows)
+    plain, tuned = found.settings["data_sets"][0]["strategies"]
+    assert "grid" not in plain
+    assert (tuned["strategy"], tuned["grid"]) == (LABEL, SETTINGS)
+    assert tuned["settings"] == "arms=feature:n_features=2:pulls=2:reward_scale=1"
+    assert tuned["parameters"]["arms"] == "feature"
+    assert "epsilon" not in tuned["parameters"]
+    assert [search["repetition"] for search in tuned["tuning"]] == [0, 1]
+    for search, one, stream in zip(
+        tuned["tuning"], comparison.runs[2:], tuned["stream"], strict=True
+    ):
+        best = search["final_log10_loss"].index(min(search["final_log10_loss"]))
+        assert search["kept"] == SETTINGS[best] == one.trained.settings_text
+        assert search["final_log10_loss"][best] == one.loss[-1]
+        assert search["looks"] == 3 * one.rows[2]["looks"]
+        assert stream == str(one.trained.stream("thirds", 0, one.repetition).entropy)
+    assert found.settings["data_sets"][0]["notes"] == list(comparison.notes)
+
+
+QUICK = ["compare", "--data", "chess(d=3,n=60)", "--repeats", "2", "--results", "new"]
+
+
+def test_the_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = "uniform-naive,ucb:exploration=0.1|1:reward_scale=3|30|300,exp3p:mixing=0.1"
+    args = [*QUICK, "--tune", "--strategies", names, "--rounds", "2,12", "--plot", "curves.svg"]
+    assert main(args) == 0
+    captured = capsys.readouterr()
+    assert "boostsample: tuning: 26 runs of 12 rounds\n" in captured.err
+    header = "stumps uniform-naive ucb* ucb* charged exp3p*:mixing=0.1 exp3p*:mixing=0.1 charged"
+    for table in captured.out.split("\n\n")[1:3]:
+        lines = table.splitlines()
+        assert lines[1].split() == header.split()
+        # Two stumps do not pay for one of each of 6 settings, twelve do for two.
+        assert [line.split().count("-") for line in lines[3:]] == [2, 0]
+    assert "settings kept by their training loss after 12 stumps" in captured.out
+    assert "note: strategies with a * were tuned" in captured.out
+    rows = read_results("new").rows
+    assert len(rows) == (1 + 2 * 2) * 2 * 2
+    command = json.loads(Path("new/settings.json").read_text())["command"]
+    assert command == ["boostsample", *args]

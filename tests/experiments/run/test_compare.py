@@ -1,0 +1,255 @@
+"""The main job gives the rows that its parts give, whatever the threads; nothing ends silently."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.banks.bank import FeatureBank
+from boostsample.errors import BudgetExceeded, StrategyError
+from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.plan import variants as variants_module
+from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
+from boostsample.experiments.run import schedule
+from boostsample.experiments.run.compare import LOOKS, RESULT_COLUMNS, compare
+from boostsample.labels import encode, error_percent
+from boostsample.loop.booster import Booster
+from boostsample.models.model import Model
+from boostsample.registry import make_strategy
+from boostsample.step import Step
+from boostsample.strategy import Strategy, Stump
+
+THREE = parse_names("full,uniform-naive:n_features=2,laminating")
+SMALL = Plan(strategies=THREE, marks=(2, 5, 12), repeats=2)
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return load_dataset("diagonal(d=6,n=120)", seed=3)
+
+
+@pytest.fixture(scope="module")
+def three_classes() -> Dataset:
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(150, 5)).astype(np.float32)
+    y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]).astype(np.int64)
+    return Dataset("thirds", X, y, ("a", "b", "c"), n_train=100)
+
+
+def timeless(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+def with_strategy(monkeypatch: pytest.MonkeyPatch, name: str, strategy: Strategy) -> None:
+    """Have a plan know one more strategy."""
+
+    def make(wanted: str, **settings: Any) -> Strategy:
+        made: Strategy = strategy if wanted == name else make_strategy(wanted, **settings)
+        return made
+
+    monkeypatch.setattr(variants_module, "make_strategy", make)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "balanced"])
+def test_rows_are_those_of_the_loop_and_the_model(three_classes: Dataset, weights: str) -> None:
+    data, variant = three_classes, THREE[1]
+    plan = Plan(strategies=(variant,), marks=(1, 4, 9), repeats=2, seed=5, weights=weights)
+    rows = compare(data, plan).rows
+    assert [tuple(row) for row in rows] == [RESULT_COLUMNS] * 6
+    train, test = data.split(1, 5)
+    prepared = prepare(data, plan)
+    booster = Booster(
+        FeatureBank.build(prepared.families, data.X, train),
+        train,
+        encode(data.y[train], 3),
+        variant.strategy(),
+        n_rounds=9,
+        weights=weights,
+        rng=np.random.default_rng(variant.stream("thirds", 5, 1)),
+    )
+    rounds = [booster.next_round() for _ in range(9)]
+    model = Model(prepared.families, [term for one in rounds for term in one.terms], 3)
+    for row, mark in zip(rows[3:], (1, 4, 9), strict=True):
+        scores = model.decision_function(data.X[test], mark)
+        history = [one.rows[0] for one in rounds[:mark]]
+        looks = sum(line["looks_search"] + line["looks_modelling"] for line in history)
+        assert row.pop("seconds") > 0
+        assert row == {
+            "data": "thirds",
+            "strategy": "uniform-naive",
+            "settings": "n_features=2",
+            "learner": "stump",
+            "repetition": 1,
+            "stumps": mark,
+            "log10_loss": history[-1]["log10_loss"],
+            "test_error": error_percent(scores, data.y[test]),
+            "looks": looks,
+        }
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5, -1])
+def test_threads_do_not_change_a_bit(data: Dataset, n_jobs: int) -> None:
+    alone = compare(data, SMALL)
+    threaded = compare(data, Plan(strategies=THREE, marks=(2, 5, 12), repeats=2, n_jobs=n_jobs))
+    assert timeless(threaded.rows) == timeless(alone.rows)
+    assert len(alone.rows) == 3 * 2 * 3
+
+
+def test_strategies_do_not_disturb_each_other(data: Dataset) -> None:
+    together = compare(data, SMALL).rows
+    alone = compare(data, Plan(strategies=THREE[2:], marks=(2, 5, 12), repeats=2)).rows
+    assert timeless(alone) == timeless(together[12:])
+
+
+def test_more_marks_change_no_row(data: Dataset) -> None:
+    rows = compare(data, SMALL).rows
+    fewer = compare(data, Plan(strategies=THREE, marks=(5, 12), repeats=2)).rows
+    assert timeless(fewer) == [row for row in timeless(rows) if row["stumps"] > 2]
+
+
+def test_repetitions_differ_where_the_split_does(data: Dataset) -> None:
+    full = [row for row in compare(data, SMALL).rows if row["strategy"] == "full"]
+    losses = {row["repetition"]: row["log10_loss"] for row in full}
+    assert losses[0] != losses[1]
+
+
+@pytest.mark.parametrize(("n_train", "n_banks"), [(None, 3), (90, 1)])
+def test_repetitions_of_one_split_share_its_bank(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch, n_train: int | None, n_banks: int
+) -> None:
+    built = []
+    build = FeatureBank.build
+
+    def count(*arguments: Any, **settings: Any) -> FeatureBank:
+        built.append(1)
+        return build(*arguments, **settings)
+
+    monkeypatch.setattr(FeatureBank, "build", count)
+    cut = Dataset(data.name, data.X, data.y, data.classes, data.columns, n_train)
+    plan = Plan(strategies=parse_names("uniform-naive:n_features=1"), marks=(3,), repeats=3)
+    losses = {row["log10_loss"] for row in compare(cut, plan).rows}
+    assert len(built) == n_banks
+    assert len(losses) == 3
+
+
+def test_training_that_ends_early_repeats_its_last_state_and_says_so() -> None:
+    X = np.arange(40, dtype=np.float32)[:, None]
+    easy = Dataset("easy", X, (X[:, 0] >= 20).astype(np.int64), ("a", "b"))
+    plan = Plan(strategies=parse_names("full"), marks=(1, 3, 7), repeats=2)
+    comparison = compare(easy, plan)
+    for repetition in range(2):
+        rows = [row for row in comparison.rows if row["repetition"] == repetition]
+        assert [row.pop("stumps") for row in rows] == [1, 3, 7]
+        assert rows[0] == rows[1] == rows[2]
+        assert rows[0]["test_error"] == 0
+    (note,) = comparison.notes
+    assert "full: training ended early" in note
+    assert "1 in repetition 0, 1 in repetition 1" in note
+    assert "later rows repeat the last state" in note
+
+
+def test_several_labels_a_row_give_the_share_of_wrong_labels(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(80, 3)).astype(np.float32)
+    y = (X + rng.normal(scale=0.3, size=X.shape) > 0).astype(np.int8)
+    plan = Plan(strategies=parse_names("full"), marks=(8,), repeats=1)
+    (row,) = compare(Dataset("labels", X, y, ("a", "b", "c")), plan).rows
+    assert 0 < row["test_error"] < 40
+    n_labels = 20 * 3
+    assert row["test_error"] * n_labels / 100 == pytest.approx(
+        round(row["test_error"] * n_labels / 100)
+    )
+
+
+def test_looks_add_up_and_history_is_kept_only_when_asked_for(data: Dataset) -> None:
+    plain = compare(data, SMALL)
+    assert plain.history == []
+    comparison = compare(data, Plan(strategies=THREE, marks=(12,), repeats=2, history=True))
+    assert len(comparison.history) == 3 * 2 * 12
+    for one in comparison.runs:
+        mine = [
+            row
+            for row in comparison.history
+            if (row["strategy"], row["repetition"]) == (one.variant.name, one.repetition)
+        ]
+        assert [row["round"] for row in mine] == list(range(1, 13))
+        assert one.looks == {p: sum(row[f"looks_{p}"] for row in mine) for p in LOOKS}
+        assert one.rows[0]["looks"] == one.looks["search"] + one.looks["modelling"]
+        assert one.rows[0]["looks"] <= 12 * one.budget
+
+
+def test_curves_have_errors_between_the_marks(data: Dataset) -> None:
+    plan = Plan(strategies=THREE[:1], marks=(7, 30), repeats=1)
+    (one,) = compare(data, plan).runs
+    assert {1, 2, 3, 7, 30} <= set(one.errors)
+    (other,) = compare(data, Plan(strategies=THREE[:1], marks=(11, 30), repeats=1)).runs
+    assert {at: other.errors[at] for at in one.errors if at in other.errors}.items() <= (
+        one.errors.items()
+    )
+
+
+def test_progress_comes_from_the_calling_thread_and_ends_complete(data: Dataset) -> None:
+    told: list[tuple[str, int, int]] = []
+
+    def progress(stage: str, done: int, total: int) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        assert 0 <= done <= total
+        told.append((stage, done, total))
+
+    compare(data, SMALL, progress)
+    assert [stage for stage, _, _ in told if stage == "compiling"]
+    assert ("features", 6, 6) in told
+    assert told[-1] == ("boosting", 3 * 2 * 12, 3 * 2 * 12)
+
+
+class Late(Strategy):
+    """Fails, or dawdles, from a round on."""
+
+    def __init__(self, error: Exception | None, at: int = 4) -> None:
+        self.error = error
+        self.at = at
+
+    def choose(self, step: Step) -> Stump:
+        if step.round >= self.at:
+            if self.error is not None:
+                raise self.error
+            time.sleep(0.02)
+        return step.search([0], step.draw(5)).best()
+
+
+def test_a_fault_in_a_strategy_is_told_with_its_place(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = set(threading.enumerate())
+    with_strategy(monkeypatch, "late", Late(IndexError("out of\nbounds")))
+    plan = Plan(strategies=(*THREE, Variant("late")), marks=(2000,), repeats=1, n_jobs=2)
+    place = "'late' failed in round 4 of repetition 0: IndexError: out of bounds"
+    with pytest.raises(StrategyError, match=place):
+        compare(data, plan)
+    assert set(threading.enumerate()) <= before
+
+
+def test_a_broken_contract_keeps_its_error(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_strategy(monkeypatch, "late", Late(BudgetExceeded("too much"), 1))
+    with pytest.raises(BudgetExceeded, match="too much"):
+        compare(data, Plan(strategies=(Variant("late"),), marks=(5,)))
+
+
+def test_an_interrupt_ends_all_runs_at_once(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = set(threading.enumerate())
+    with_strategy(monkeypatch, "late", Late(None))
+    monkeypatch.setattr(schedule, "_POLL", 0.01)
+
+    def progress(stage: str, done: int, total: int) -> None:
+        if stage == "boosting" and done > 10:
+            raise KeyboardInterrupt
+
+    plan = Plan(strategies=(Variant("late"),), marks=(100_000,), repeats=4, n_jobs=2)
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        compare(data, plan, progress)
+    assert time.monotonic() - started < 10
+    assert set(threading.enumerate()) <= before

@@ -1,0 +1,252 @@
+"""Tables of results: cells, marks and notes, from made-up curves and from a real comparison."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from boostsample.errors import SettingError
+from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.plan.plan import Plan, parse_names
+from boostsample.experiments.results.record import grid_record, settings_of
+from boostsample.experiments.results.results import Results
+from boostsample.experiments.results.significance import holm, paired_test
+from boostsample.experiments.run.compare import Comparison, compare
+from boostsample.experiments.tables.results import ScoreTable, level_text, result_table, transposed
+from boostsample.experiments.tables.tables import score_table
+from tests.experiments.fake_results import curve, results
+
+NOISE = {  # of three strategies in five repetitions
+    "good": (0.00, 0.01, -0.02, 0.01, 0.00),
+    "near": (0.03, 0.00, -0.01, 0.02, 0.01),
+    "poor": (0.51, 0.50, 0.49, 0.52, 0.50),
+}
+
+
+def noisy(**settings: Any) -> Results:
+    return results(
+        [curve(name, r, shift=s) for name, mine in NOISE.items() for r, s in enumerate(mine)],
+        **settings,
+    )
+
+
+def only(found: Results, metric: str = "loss", axis: str = "stumps", **kinds: Any) -> ScoreTable:
+    (table,) = result_table([found], metric, axis, **kinds)
+    return table
+
+
+def test_cells_marks_and_title() -> None:
+    table = only(noisy())
+    assert table.title == "made: log10 loss, mean (std) of 5 repetitions"
+    assert table.header == ("stumps", "good", "near", "poor")
+    assert table.rows == (
+        ("10", "-4.00 (0.01)", "-3.99 (0.02)", "-3.50 (0.01)"),
+        ("100", "-5.00 (0.01)", "-4.99 (0.02)", "-4.50 (0.01)"),
+    )
+    assert table.flags == (("", "best", "tied", ""),) * 2
+    assert (table.data, table.metric, table.axis) == ("made", "loss", "stumps")
+
+
+def test_scores_are_the_cells_as_numbers() -> None:
+    scores = only(noisy()).scores
+    assert [(one.level, one.strategy, one.flag) for one in scores[:3]] == [
+        (10, "good", "best"),
+        (10, "near", "tied"),
+        (10, "poor", ""),
+    ]
+    tests = [paired_test(NOISE[name], NOISE["good"]) for name in ("near", "poor")]
+    assert [one.p_value for one in scores[1:3]] == pytest.approx(holm(tests))
+    assert math.isnan(scores[0].p_value)
+    assert scores[0].mean == pytest.approx(-4)
+    assert scores[0].std == pytest.approx(math.sqrt(0.0006 / 4))
+
+
+def test_splits_that_were_drawn_tell_less() -> None:
+    drawn = {"split": "drawn", "n_train": [60, 60], "n_test": [20, 20], "notes": []}
+    fixed_p = only(noisy()).scores[1].p_value
+    table = only(noisy(facts=drawn))
+    assert table.scores[1].p_value > fixed_p
+    assert "n_test / n_train = 0.33 (Nadeau and Bengio 2003); Holm's" in table.notes[0]
+    assert "on the same split, so that" in only(noisy()).notes[0]
+    unknown = only(noisy(facts={}))
+    assert [one.p_value for one in unknown.scores] == pytest.approx(
+        [one.p_value for one in table.scores], nan_ok=True
+    )
+    assert "the results do not tell whether all have the same split" in unknown.notes[0]
+
+
+def test_higher_is_better_for_areas_and_nothing_for_numbers_of_features() -> None:
+    table = only(noisy(), "auc")
+    assert table.rows[0][1:] == ("0.9000 (0.0001)", "0.8999 (0.0002)", "0.8950 (0.0001)")
+    assert table.flags[0] == ("", "best", "tied", "")
+    for metric, cell in (("features", "20 (0)"), ("examples", "12,345 (0)")):
+        table = only(noisy(), metric)
+        assert table.rows[0][1] == cell
+        assert not table.marked
+        assert table.notes == ()
+
+
+def test_looks_and_seconds_that_were_spent() -> None:
+    found = results([curve("a", r, cost=c) for r, c in enumerate((59_000, 61_000))])
+    assert [row[1] for row in only(found, "looks").rows] == [
+        "600,000 (14,142)",
+        "6.00e+06 (141,421)",
+    ]
+    assert [row[1] for row in only(found, "seconds").rows] == ["0.0200 (0.00)", "0.200 (0.00)"]
+    assert [row[1] for row in only(found, "looks", "seconds", levels=[0.02]).rows] == [
+        "600,000 (14,142)"
+    ]
+
+
+def test_fewer_looks_are_no_merit() -> None:
+    runs = [
+        curve(label, r, cost=cost) for label, cost in (("a", 60_000), ("b", 5_000)) for r in (0, 1)
+    ]
+    assert not only(results(runs), "looks").marked
+
+
+def test_at_equal_looks() -> None:
+    found = results(
+        [curve("a", 0), curve("a", 1), curve("b", 0, cost=5000), curve("b", 1, cost=5000, ends=30)]
+    )
+    table = only(found, axis="looks")
+    assert table.rows == (
+        ("10,000", "-4.00 (0.00)", "-4.00 (0.00)"),
+        ("100,000", "-5.00 (0.00)", "-5.00 (0.00)"),
+    )
+    assert "the looks are the fewest that any run had spent at each mark" in table.notes[1]
+    table = only(found, axis="looks", levels=[3e3, 4e5])
+    # One of the two runs of b reaches 400,000: a mean of those that do would be a choice of runs.
+    assert table.rows == (("3,000", "-3.48 (0.00)", "-"), ("400,000", "-", "-"))
+    assert not table.marked
+    assert len([x for x in table.scores[3].values if not math.isnan(x)]) == 1
+    assert "fewest" not in table.notes[0]
+
+
+def test_one_repetition_is_not_tested() -> None:
+    table = only(results([curve("a", 0), curve("b", 0, shift=1.0)]))
+    assert table.title == "made: log10 loss, one repetition"
+    assert table.rows[0] == ("10", "-4.00", "-3.00")
+    assert table.flags[0] == ("", "best", "")
+    assert table.notes == ("no difference is tested, which takes at least two repetitions",)
+
+
+def test_one_strategy_has_no_best() -> None:
+    table = only(results([curve("a", 0), curve("a", 1)]))
+    assert not table.marked
+    assert table.notes == ()
+
+
+def test_incomplete_folders_say_so() -> None:
+    search = {"name": "mas-naive", "settings": {}, "grid": []}
+    tuned = {"name": "ucb", "settings": {}, "grid": [{"name": "ucb", "settings": {"a": 1}}]}
+    found = results(
+        [curve("a", 0), curve("a", 1), curve("ucb*", 1), curve("ucb* charged", 1)],
+        facts={"searches": [search, tuned]},
+        repeats=3,
+        missing=7,
+    )
+    table = only(found)
+    assert table.title.endswith("mean (std) of 1 to 2 repetitions")
+    assert table.header == ("stumps", "a", "ucb*")
+    notes = "\n".join(table.notes)
+    assert "strategies with a * were tuned" in notes
+    assert "fewer than 3 repetitions: a 2, ucb* 1\n" in notes
+    assert "without a result yet: mas-naive" in notes
+    assert "charged" not in notes
+    charged = only(found, charged=True)
+    assert charged.header[-1] == "ucb* charged"
+    assert any(note.startswith("a column 'charged' has") for note in charged.notes)
+
+
+def test_untested_beside_others_that_were() -> None:
+    table = only(results([curve(name, r) for name, r in (("a", 0), ("a", 1), ("b", 0))]))
+    assert table.notes[0] == "no difference is tested, which takes at least two repetitions"
+    pairs = (("a", 0), ("a", 1), ("b", 0), ("c", 0), ("c", 1))
+    table = only(results([curve(name, r) for name, r in pairs]))
+    assert "not tested, with fewer than two repetitions beside the best: b" in table.notes
+    assert table.flags[0] == ("", "best", "", "tied")
+
+
+def test_charged_columns_take_no_part() -> None:
+    runs = [curve("a", r, shift=0.01 * r) for r in range(3)]
+    runs += [curve("ucb*", r, shift=1 + 0.01 * r) for r in range(3)]
+    without = only(results(runs))
+    charged = [curve("ucb* charged", r, shift=-5) for r in range(3)]
+    table = only(results(runs + charged), charged=True)
+    assert table.flags == tuple((*row, "") for row in without.flags)
+    assert table.flags[0] == ("", "best", "", "")
+    assert [one.p_value for one in table.scores if "charged" not in one.strategy] == pytest.approx(
+        [one.p_value for one in without.scores], nan_ok=True
+    )
+    assert only(results(runs + charged)).rows == without.rows
+
+
+def test_several_folders_one_table_a_data_set() -> None:
+    first = results([curve("a", 0), curve("a", 0, data="other")])
+    second = results([curve("b", 0, data="third")])
+    names = [table.data for table in result_table([first, second], "loss")]
+    assert names == ["made", "other", "third"]
+    with pytest.raises(SettingError, match="the data set 'other' is in two of the results folders"):
+        result_table([first, results([curve("b", 0, data="other")])], "loss")
+
+
+def test_transposed_twice_is_the_same_cells() -> None:
+    table = only(noisy())
+    other = transposed(table)
+    assert other.header == ("strategy", "10 stumps", "100 stumps")
+    assert [row[0] for row in other.rows] == ["good", "near", "poor"]
+    assert [row[1:] for row in other.rows] == list(
+        zip(*(row[1:] for row in table.rows), strict=True)
+    )
+    assert other.flags == (("", "best", "best"), ("", "tied", "tied"), ("", "", ""))
+    assert (table.across, other.across) == ("row", "column")
+
+
+@pytest.mark.parametrize("level", [1, 10, 1e6, 5_990_000, 6e9, 6_123_456, 0.0104, 12.5, 1e15])
+def test_levels_are_shown_without_loss(level: float) -> None:
+    assert float(level_text(level).replace(",", "")) == level
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    names = "full,uniform-naive:n_features=2,ucb:n_features=2:exploration=0.1|2:reward_scale=1"
+    plan = Plan(strategies=parse_names(names), marks=(2, 9), repeats=3, tune=True)
+    return compare(load_dataset("chess(d=3,n=60)"), plan)
+
+
+def of(comparison: Comparison) -> Results:
+    return Results(comparison.rows, settings_of([comparison]), None, 0, comparison.curves)
+
+
+def test_a_real_comparison_has_the_cells_of_its_own_tables(comparison: Comparison) -> None:
+    for metric in ("loss", "error"):
+        table = only(of(comparison), metric, charged=True)
+        expected = score_table(comparison.rows, metric)
+        assert (table.header, table.rows) == (expected.header, expected.rows)
+        assert table.title == f"{comparison.prepared.data.name}: {expected.title}"
+    notes = [note for note in table.notes if "strategies with a * were tuned" in note]
+    assert len(notes) == 1
+    assert set(comparison.notes) <= set(table.notes)
+
+
+def test_a_folder_without_curves_has_its_tables(comparison: Comparison) -> None:
+    bare = replace(of(comparison), curves=[])
+    assert only(bare).rows == only(of(comparison)).rows
+
+
+@pytest.mark.parametrize(("n_train", "kind"), [(None, "drawn"), (40, "fixed")])
+def test_folders_tell_how_splits_were_made(n_train: int | None, kind: str) -> None:
+    chess = load_dataset("chess(d=3,n=60)")
+    data = Dataset("own", chess.X, chess.y, chess.classes, n_train=n_train)
+    plan = Plan(strategies=parse_names("uniform-naive,uniform-1q"), marks=(2,), repeats=2)
+    done = compare(data, plan)
+    for record in (settings_of([done]), grid_record([done.prepared])):
+        (facts,) = record["data_sets"]
+        assert facts["split"] == kind
+        assert len(facts["n_train"]) == len(facts["n_test"]) == 2
+    note = only(of(done)).notes[0]
+    assert ("Nadeau" in note) == (kind == "drawn")

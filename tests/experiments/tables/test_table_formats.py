@@ -1,0 +1,253 @@
+"""Formats: what a strict reader of each takes out of it is what was put in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from html.parser import HTMLParser
+
+import pytest
+from rich.console import Console
+
+from boostsample.experiments.tables.formats import (
+    CSV_COLUMNS,
+    FORMATS,
+    to_csv,
+    to_html,
+    to_latex,
+    to_markdown,
+    to_plain,
+    to_terminal,
+)
+from boostsample.experiments.tables.results import ScoreTable, result_table, transposed
+from tests.experiments.fake_results import curve, results
+
+NASTY = r"""<b>&amp;|a|*_x_*[y](z)`c`\d{e}$f$%g#h~i^j"k'l--m''n"""
+SHIFTS = {"full": (0.0, 0.01, 0.02), NASTY: (0.02, 0.0, 0.02), "[poor": (1.0, 1.02, 1.01)}
+
+
+@pytest.fixture
+def table() -> ScoreTable:
+    (found,) = result_table(
+        [
+            results(
+                [
+                    curve(name, r, shift=shift, data="a_b & c")
+                    for name, shifts in SHIFTS.items()
+                    for r, shift in enumerate(shifts)
+                ]
+            )
+        ],
+        "loss",
+    )
+    assert [row[1:] for row in found.flags] == [("best", "tied", "")] * 2
+    return found
+
+
+def test_plain_text(table: ScoreTable) -> None:
+    lines = to_plain(table).splitlines()
+    assert lines[0] == table.title
+    assert lines[3].split() == ["10", "-3.99", "(0.01)!", "-3.99", "(0.01)=", "-2.99", "(0.01)"]
+    assert lines[6] == "! best of its row; = not told apart from the best"
+    assert lines[7] == f"note: {table.notes[0]}"
+    assert all(line == line.rstrip() for line in lines)
+    assert to_plain(table).isascii()
+    # Marked or not, numbers stand below each other.
+    assert lines[3].index(")!") == lines[4].index(")!")
+    assert "best of its column" in to_plain(transposed(table))
+
+
+def test_tables_without_marks_have_no_legend(table: ScoreTable) -> None:
+    (bare,) = result_table([results([curve("a", 0)])], "features")
+    assert to_plain(bare).splitlines()[2:] == ["------  ---", "    10   20", "   100  110"]
+    assert "Bold" not in to_markdown(bare)
+    assert "minipage" not in to_latex(bare)
+    assert "class=" not in to_html(bare).split("<caption>")[1]
+
+
+@pytest.mark.parametrize("width", [30, 60, 200])
+def test_a_terminal_has_the_plain_text_with_the_best_in_bold(table: ScoreTable, width: int) -> None:
+    text = to_terminal(table, width)
+    assert text.plain == to_plain(table, width)
+    bold = [text.plain[s.start : s.end] for s in text.spans if s.style == "bold"]
+    assert bold == [table.title, "-3.99 (0.01)!", "-4.99 (0.01)!"]
+    stream = io.StringIO()
+    Console(file=stream, width=width, force_terminal=True, highlight=False).print(text)
+    assert "\x1b[1m-4.99 (0.01)!\x1b[0m" in stream.getvalue()
+
+
+def markdown_cells(line: str) -> list[str]:
+    """Cells of a line of a table as GitHub reads it: bars that are not escaped part them."""
+    assert line.startswith("| ")
+    assert line.endswith(" |")
+    return [cell.strip() for cell in re.split(r"(?<!\\)(?:\\\\)*\|", line)[1:-1]]
+
+
+def unescaped_markdown(text: str) -> str:
+    bare = re.sub(r"\\[!-/:-@\[-`{-~]", "", text)
+    assert not re.search(r"[\\`*_\[\]<>#|~$&]", bare), bare
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text)
+
+
+def test_markdown(table: ScoreTable) -> None:
+    lines = to_markdown(table).splitlines()
+    assert unescaped_markdown(lines[0]) == table.title
+    assert lines[1] == ""
+    head, line, *rows = lines[2:6]
+    assert tuple(map(unescaped_markdown, markdown_cells(head))) == table.header
+    assert markdown_cells(line) == ["---:"] * 4
+    assert markdown_cells(rows[1]) == ["100", "**-4.99 (0.01)**", "-4.99 (0.01)=", "-3.99 (0.01)"]
+    assert lines[7] == "- Bold: best of its row; =: not told apart from the best"
+    assert unescaped_markdown(lines[8]) == f"- {table.notes[0]}"
+    assert markdown_cells(to_markdown(transposed(table)).splitlines()[3])[0] == "---"
+
+
+LATEX_SIGNS = {
+    r"\textbackslash{}": "\\",
+    r"\textasciitilde{}": "~",
+    r"\textasciicircum{}": "^",
+    r"\textless{}": "<",
+    r"\textgreater{}": ">",
+    r"\textbar{}": "|",
+    r"\textasciigrave{}": "`",
+    "{*}": "*",
+    "{[}": "[",
+    "{]}": "]",
+    "-{}": "-",
+    "'{}": "'",
+    "$-$": "-",
+    **{f"\\{sign}": sign for sign in "&%$#_{}"},
+}
+_LATEX_SIGN = re.compile("|".join(map(re.escape, LATEX_SIGNS)))
+
+
+def unescaped_latex(text: str) -> str:
+    """What LaTeX would print; any sign with a meaning that is not accounted for is an error."""
+    found = re.fullmatch(r"\\(textbf|underline)\{(.*)\}", text)
+    if found:
+        text = found[2]
+    bare = _LATEX_SIGN.sub("", text)
+    assert not re.search(r"[\\&%$#_{}~^<>|`*\[\]]|--|''", bare), bare
+    return _LATEX_SIGN.sub(lambda match: LATEX_SIGNS[match[0]], text)
+
+
+def latex_environments(text: str) -> None:
+    """Braces and environments are balanced; fails otherwise."""
+    bare = re.sub(r"\\[{}]", "", text)
+    depth = 0
+    for sign in re.findall(r"[{}]", bare):
+        depth += 1 if sign == "{" else -1
+        assert depth >= 0
+    assert depth == 0
+    stack = []
+    for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", text):
+        if kind == "begin":
+            stack.append(name)
+        else:
+            assert stack.pop() == name
+    assert not stack
+
+
+@pytest.mark.parametrize("across", ["row", "column"])
+def test_latex(table: ScoreTable, across: str) -> None:
+    table = table if across == "row" else transposed(table)
+    text = to_latex(table)
+    latex_environments(text)
+    caption = re.search(r"^\\caption\{(.*)\}$", text, re.MULTILINE)
+    assert caption
+    assert unescaped_latex(caption[1]) == table.title
+    found = re.search(
+        r"\\begin\{tabular\}\{([lr]+)\}\n\\toprule\n(.*) \\\\\n\\midrule\n(.*)\\bottomrule\n",
+        text,
+        re.DOTALL,
+    )
+    assert found
+    assert found[1] == ("r" if across == "row" else "l") + "r" * (len(table.header) - 1)
+    assert tuple(map(unescaped_latex, re.split(r"(?<!\\) & ", found[2]))) == table.header
+    lines = found[3].splitlines()
+    assert all(line.endswith(r" \\") and line[0] not in "*[" for line in lines)
+    cells = [re.split(r"(?<!\\) & ", line.removesuffix(r" \\")) for line in lines]
+    assert tuple(tuple(map(unescaped_latex, row)) for row in cells) == table.rows
+    commands = {"": "", r"\textbf": "best", r"\underline": "tied"}
+    for row, flags in zip(cells, table.flags, strict=True):
+        starts = [re.match(r"(?:\\(?:textbf|underline))?", cell) for cell in row[1:]]
+        assert tuple(commands[start[0]] for start in starts if start) == flags[1:]
+    (note,) = re.findall(r"^(the best is compared.*)\\par$", text, re.MULTILINE)
+    assert unescaped_latex(note) == table.notes[0]
+
+
+def test_csv(table: ScoreTable) -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv([table, table]))))
+    assert tuple(rows[0]) == CSV_COLUMNS
+    assert rows[:6] == rows[6:]
+    assert len(rows) == 2 * len(table.scores)
+    for row, score in zip(rows, table.scores, strict=False):
+        assert row["data"] == "a_b & c"
+        assert (row["metric"], row["axis"]) == ("loss", "stumps")
+        assert row["level"] == str(score.level)
+        assert row["strategy"] == score.strategy
+        assert row["n"] == "3"
+        assert float(row["mean"]) == score.mean  # every digit
+        assert float(row["std"]) == score.std
+        assert row["best"] + row["tied"] == {"best": "10", "tied": "01", "": "00"}[score.flag]
+        assert (row["p_value"] == "") == math.isnan(score.p_value)
+        assert row["p_value"] == "" or float(row["p_value"]) == score.p_value
+
+
+def test_csv_counts_the_runs_that_came_so_far() -> None:
+    runs = [curve("a", 0), curve("a", 1, ends=30)]
+    (table,) = result_table([results(runs)], "loss", "looks", [5e4])
+    (row,) = csv.DictReader(io.StringIO(to_csv([table])))
+    assert (row["n"], row["mean"], row["std"], row["level"]) == ("1", "", "", "50000")
+
+
+class Reader(HTMLParser):
+    """Text of cells with their tags and attributes; unbalanced tags are an error."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.cells: list[tuple[str, dict[str, str | None], str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+        if tag in ("th", "td", "caption"):
+            self.cells.append((tag, dict(attrs), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            tag, attributes, text = self.cells[-1]
+            self.cells[-1] = (tag, attributes, text + data)
+
+
+@pytest.mark.parametrize("across", ["row", "column"])
+def test_html(table: ScoreTable, across: str) -> None:
+    table = table if across == "row" else transposed(table)
+    reader = Reader()
+    reader.feed(to_html(table))
+    reader.close()
+    assert not reader.open
+    (caption, *cells) = reader.cells
+    assert caption == ("caption", {}, table.title)
+    width = len(table.header)
+    assert cells[:width] == [("th", {"scope": "col"}, name) for name in table.header]
+    for at, (row, flags) in enumerate(zip(table.rows, table.flags, strict=True), start=1):
+        first, *others = cells[at * width : (at + 1) * width]
+        assert first == ("th", {"scope": "row"}, row[0])
+        for cell, flag, (tag, attributes, text) in zip(row[1:], flags[1:], others, strict=True):
+            assert (tag, text) == ("td", cell + ("=" if flag == "tied" else ""))
+            assert attributes == ({"class": flag} if flag else {})
+    assert to_html(table).count("<strong>") == 2
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_takes_several_tables(table: ScoreTable, name: str) -> None:
+    assert FORMATS[name].ending.startswith(".")
+    one, two = (FORMATS[name].render([table] * n) for n in (1, 2))
+    assert not one.endswith("\n")
+    assert two.count("4.9") == 2 * one.count("4.9") > 0

@@ -1,0 +1,145 @@
+"""Arrays on the stack, and which kernels count references."""
+
+from __future__ import annotations
+
+import ast
+import os
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+import pytest
+from numba.core.caching import NullCache
+from numba.core.errors import TypingError
+from numpy.typing import NDArray
+
+import boostsample.kernels
+from boostsample.jit.compiling import allocating_kernel, inner, kernel
+from boostsample.jit.stack import on_stack
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+Array = NDArray[np.float64]
+SIZE = 5
+FOLDER = Path(boostsample.kernels.__file__).parent
+
+
+def uncached(compiled: Any) -> Any:
+    """Compiled in each process: kernels are kept by the contents of their files, not of this."""
+    if COMPILED:
+        compiled._cache = NullCache()
+    return compiled
+
+
+@uncached
+@inner
+def running(values: Array, sums: Array) -> None:
+    so_far = 0.0
+    for i in range(values.size):
+        so_far += values[i]
+        sums[i] = so_far
+
+
+@uncached
+@kernel
+def reversed_sums(values: Array, out: Array) -> None:
+    """Running sums of SIZE values at a time, last to first, by way of two arrays of its own."""
+    for start in range(0, values.size, SIZE):
+        sums, whole = on_stack(SIZE, np.float64), on_stack(SIZE, np.int32)
+        running(values[start : start + SIZE], sums)
+        for i in range(SIZE):
+            whole[i] = np.int32(sums[i])
+        for i in range(SIZE):
+            out[start + i] = sums[SIZE - 1 - i] + 1000 * whole[i]
+
+
+@uncached
+@allocating_kernel
+def doubled(values: Array) -> Array:
+    result = np.empty(values.size)
+    for i in range(values.size):
+        result[i] = 2.0 * values[i]
+    return result
+
+
+def is_by_name(node: ast.AST) -> TypeGuard[Any]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+
+
+def returned(function: ast.FunctionDef) -> set[str]:
+    """The types that a function says it returns, those of a tuple one by one."""
+    assert function.returns is not None
+    text = ast.unparse(function.returns)
+    return set(text.removeprefix("tuple[").removesuffix("]").split(", "))
+
+
+def test_arrays_on_the_stack_do_not_share_their_memory() -> None:
+    values, out = np.arange(15.0) + 0.25, np.empty(15)
+    reversed_sums(values, out)
+    sums = np.cumsum(values.reshape(3, SIZE), axis=1)
+    np.testing.assert_array_equal(out, (sums[:, ::-1] + 1000 * np.floor(sums)).ravel())
+
+
+def test_a_kernel_that_allocates_returns_its_array() -> None:
+    np.testing.assert_array_equal(doubled(np.arange(4.0)), [0, 2, 4, 6])
+
+
+@compiled_only
+def test_only_kernels_that_allocate_count_references() -> None:
+    reversed_sums(np.zeros(SIZE), np.zeros(SIZE))
+    doubled(np.zeros(2))
+    counting = {
+        one.py_func.__name__: "NRT_" in "".join(one.inspect_llvm().values())
+        for one in (reversed_sums, doubled)
+    }
+    assert counting == {"reversed_sums": False, "doubled": True}
+
+
+@compiled_only
+def test_a_kernel_that_allocates_has_to_say_so() -> None:
+    @uncached
+    @kernel
+    def silent(n: int) -> float:
+        room = np.empty(n)
+        room[0] = 1.0
+        return float(room[0])
+
+    with pytest.raises(TypingError, match="empty"):
+        silent(3)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_plain_kernels_neither_call_those_that_allocate_nor_return_arrays(path: Path) -> None:
+    """numba refuses only some of that, and nobody would know when such an array can go."""
+    kinds: dict[str, str] = {}
+    functions = [
+        one for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.FunctionDef)
+    ]
+    for one in functions:
+        for decorator in map(ast.unparse, one.decorator_list):
+            if "kernel" in decorator or "inner" in decorator:
+                kinds[one.name] = "allocates" if "allocating" in decorator else "plain"
+    for one in functions:
+        if kinds.get(one.name) == "plain":
+            called = {call.func.id for call in ast.walk(one) if is_by_name(call)}
+            assert not [name for name in called if kinds.get(name) == "allocates"], one.name
+            assert returned(one) <= {"None", "Any", "int", "float", "bool", "np.float32"}, one.name
+
+
+@compiled_only
+def test_the_size_on_the_stack_is_known_when_it_is_compiled() -> None:
+    @uncached
+    @kernel
+    def unknown(n: int) -> int:
+        return int(on_stack(n, np.float64).size)
+
+    with pytest.raises(TypingError):
+        unknown(3)
+
+    @uncached
+    @kernel
+    def large() -> int:
+        return int(on_stack(1025, np.float64).size)
+
+    with pytest.raises(TypingError):
+        large()

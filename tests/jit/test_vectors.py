@@ -1,0 +1,266 @@
+"""Vectors: each operation, compiled, equals its one-line NumPy twin lane by lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.jit import vectors
+from boostsample.jit.compiling import kernel, kernel_for
+from boostsample.jit.vectors import (
+    add,
+    add_into,
+    at_least,
+    choose,
+    count_below,
+    count_up_to,
+    eight_edges,
+    fill,
+    fused,
+    is_zero,
+    load,
+    magnitude,
+    multiply,
+    paired,
+    running,
+    store,
+    total,
+    widen,
+)
+
+LANES = (1, 2, 4, 8)
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-45, 3e38, -3e38, 0.1, -0.3, 7.0]
+
+
+def numbers(lanes: int, seed: int) -> NDArray[np.float32]:
+    rng = np.random.default_rng(seed)
+    return rng.choice(np.array(SPECIAL, np.float32), lanes)
+
+
+def through(lanes: int, operation: Callable[..., Any]) -> Callable[..., NDArray[np.float32]]:
+    """Apply an operation of two vectors to lanes of two arrays."""
+
+    @kernel_for(lanes)
+    def run(a: Any, b: Any, out: Any) -> None:
+        store(out, 0, operation(load(a, 0, lanes), load(b, 0, lanes)))
+
+    def call(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
+        out = np.full(lanes, 99, np.float32)
+        run(a, b, out)
+        return out
+
+    return call
+
+
+def same_bits(got: NDArray[Any], want: NDArray[Any]) -> None:
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_arithmetic_lane_by_lane(lanes: int) -> None:
+    @kernel_for(lanes)
+    def run(a: Any, b: Any, out: Any) -> None:
+        one, two = load(a, 0, lanes), load(b, 0, lanes)
+        store(out, 0, add(one, two))
+        store(out, lanes, multiply(one, fill(two, np.float32(0.1))))
+        store(out, 2 * lanes, magnitude(one))
+        store(out, 3 * lanes, at_least(one, magnitude(two)))
+        store(out, 4 * lanes, choose(one, two, one))
+        store(out, 5 * lanes, fill(one, np.float32(-2.5)))
+
+    for seed in range(20):
+        a, b = numbers(lanes, seed), numbers(lanes, 100 + seed)
+        a[0], b[0] = 0.25, -0.5  # no overflow in the first lane, whatever the others do
+        b[np.abs(b) > 1e38] = 1.0
+        out = np.full(6 * lanes, 99, np.float32)
+        run(a, b, out)
+        got = out.reshape(6, lanes)
+        same_bits(got[0], a + b)
+        same_bits(got[1], a * np.float32(0.1))
+        same_bits(got[2], np.abs(a))
+        same_bits(got[3], np.copysign(np.maximum(np.abs(a), np.abs(b)), a))
+        same_bits(got[4], np.where(a > 0, b, a))
+        same_bits(got[5], np.full(lanes, -2.5, np.float32))
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_sums_widening_and_zero(lanes: int) -> None:
+    @kernel_for(lanes)
+    def run(a: Any, wide: Any, sums: Any) -> Any:
+        value = load(a, 0, lanes)
+        store(wide, 0, widen(value))
+        sums[0] = total(value)
+        sums[1] = total(widen(value))
+        return is_zero(value)
+
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=lanes).astype(np.float32)
+    wide, sums = np.empty(lanes), np.empty(2)
+    assert not run(a, wide, sums)
+    same_bits(wide, a.astype(np.float64))
+    assert sums[0] == naive_total(a)
+    assert sums[1] == naive_total(a.astype(np.float64))
+    signs = np.where(np.arange(lanes) % 2, -0.0, 0.0).astype(np.float32)
+    assert run(signs, wide, sums)
+    for lane in range(lanes):
+        signs[lane] = 1e-45
+        assert not run(signs, wide, sums)
+        signs[lane] = np.nan
+        assert not run(signs, wide, sums)
+        signs[lane] = 0.0
+
+
+def naive_total(a: NDArray[Any]) -> Any:
+    """Halves added to halves, in the precision of the vector."""
+    if a.size == 1:
+        return a[0]
+    half = a.size // 2
+    return naive_total(np.array([a[i] + a[half + i] for i in range(half)], a.dtype))
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_eight_vectors_become_their_totals(lanes: int) -> None:
+    @kernel_for(lanes)
+    def run(a: Any, sums: Any) -> None:
+        one, two = load(a, 0, lanes), load(a, lanes, lanes)
+        three, four = load(a, 2 * lanes, lanes), load(a, 3 * lanes, lanes)
+        five, six = load(a, 4 * lanes, lanes), load(a, 5 * lanes, lanes)
+        seven, eight = load(a, 6 * lanes, lanes), load(a, 7 * lanes, lanes)
+        left = paired(paired(one, two, 8), paired(three, four, 8), 4)
+        right = paired(paired(five, six, 8), paired(seven, eight, 8), 4)
+        store(sums, 0, paired(left, right, 2))
+
+    a = np.random.default_rng(lanes).normal(size=(8, lanes)).astype(np.float32)
+    sums = np.empty(8, np.float32)
+    run(a.ravel(), sums)
+    assert sums.tolist() == [naive_total(row) for row in a]
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_edges_at_eight_thresholds(lanes: int) -> None:
+    stride, at = 16, 5
+
+    @kernel_for(lanes)
+    def run(hist: Any, sums: Any, fresh: bool, ends: Any, edges: Any) -> None:
+        whole, below = load(ends, 0, lanes), load(ends, lanes, lanes)
+        edge, last = eight_edges(hist, sums, fresh, at, stride, whole, below)
+        store(edges, 0, edge)
+        store(ends, lanes, last)
+
+    rng = np.random.default_rng(lanes)
+    hist = rng.normal(size=at + 8 * stride).astype(np.float32)
+    sums = rng.normal(size=hist.size)
+    start = rng.normal(size=2 * lanes)
+    for fresh in (True, False):
+        ends, edges, below, want = start.copy(), np.empty(8), start[lanes:], []
+        for b in range(8):
+            mine = slice(at + b * stride, at + b * stride + lanes)
+            below = below + hist[mine].astype(np.float64)
+            if not fresh:
+                below = below + sums[mine]
+            want.append(naive_total(np.abs(start[:lanes] - 2.0 * below)))
+        run(hist, np.empty(0) if fresh else sums, fresh, ends, edges)
+        assert edges.tolist() == want
+        np.testing.assert_array_equal(ends, [*start[:lanes], *below])
+
+
+@pytest.mark.parametrize("lanes", [*LANES, 16])
+def test_running_sums_and_counts(lanes: int) -> None:
+    @kernel_for(lanes)
+    def run(a: Any, limit: float, sums: Any) -> tuple[int, int]:
+        value = running(load(a, 0, lanes))
+        store(sums, 0, value)
+        return count_up_to(value, limit), count_below(value, limit)
+
+    a = np.random.default_rng(lanes).integers(0, 9, lanes).astype(np.float32)  # sums are exact
+    want, got = np.cumsum(a), np.empty(lanes, np.float32)
+    for limit in (-1.0, 0.0, float(want[0]), float(want[lanes // 2]), float(want[-1]), np.inf):
+        counts = int(np.sum(want <= limit)), int(np.sum(want < limit))
+        assert run(a, limit, got) == counts
+        np.testing.assert_array_equal(got, want)
+    wide = np.arange(lanes, dtype=np.float64)  # numbers of 64 bits are counted as they are
+
+    @kernel_for(lanes, 64)
+    def count(a: Any, limit: float) -> int:
+        return int(count_up_to(load(a, 0, lanes), limit))
+
+    assert count(wide + 1e-12, 0.0) == 0
+    assert count(wide - 1e-12, 0.0) == 1
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_loads_and_stores_touch_their_lanes_only(lanes: int) -> None:
+    @kernel_for(lanes)
+    def move(a: Any, start: int, out: Any, at: int) -> None:
+        store(out, at, load(a, start, lanes))
+
+    a = np.arange(50, dtype=np.float32)
+    for start, at in ((0, 0), (1, 3), (33, 17)):  # aligned or not
+        out = np.full(50, -1, np.float32)
+        move(a, start, out, at)
+        want = np.full(50, -1, np.float32)
+        want[at : at + lanes] = a[start : start + lanes]
+        np.testing.assert_array_equal(out, want)
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_adding_into_an_array_touches_its_lanes_only(lanes: int) -> None:
+    @kernel_for(lanes)
+    def run(a: Any, at: int, out: Any) -> None:
+        add_into(out, at, load(a, 0, lanes))
+
+    a = np.arange(1, 9, dtype=np.float32)
+    for at in (0, 3, 17):
+        out = np.full(30, 0.5, np.float32)
+        run(a, at, out)
+        want = np.full(30, 0.5, np.float32)
+        want[at : at + lanes] += a[:lanes]
+        same_bits(out, want)
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_fused_rounds_once(lanes: int) -> None:
+    @kernel_for(lanes)
+    def run(a: Any, b: Any, out: Any) -> None:
+        one, two = load(a, 0, lanes), load(b, 0, lanes)
+        store(out, 0, fused(one, one, two))
+
+    a = np.full(lanes, 1 + 2.0**-12, np.float32)
+    b = np.full(lanes, -1 - 2.0**-11, np.float32)
+    out = np.zeros(lanes, np.float32)
+    run(a, b, out)
+    same_bits(out, np.full(lanes, 2.0**-24, np.float32))  # 0 if the product were rounded
+
+
+def test_a_loaded_vector_is_a_copy() -> None:
+    @kernel
+    def run(a: Any, out: Any) -> None:
+        value = load(a, 0, 4)
+        a[0] = 9.0
+        store(out, 0, value)
+
+    a, out = np.ones(4, np.float32), np.zeros(4, np.float32)
+    run(a, out)
+    np.testing.assert_array_equal(out, 1.0)
+
+
+def test_addition_is_not_contracted_or_reordered() -> None:
+    """(a * b) + c rounds twice: the bits would depend on the processor otherwise."""
+
+    def both(a: Any, b: Any) -> Any:
+        return add(multiply(a, b), b)
+
+    inner = kernel(both)
+    a = np.array([1 + 2.0**-12, 1 + 2.0**-23], np.float32)
+    b = np.array([1 + 2.0**-12, -1 - 2.0**-23], np.float32)
+    same_bits(through(2, inner)(a, b), a * b + b)
+
+
+def test_lanes_are_those_of_the_kernels() -> None:
+    assert max(LANES) == vectors.LANES

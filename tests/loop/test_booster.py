@@ -1,0 +1,327 @@
+"""The loop: loss, rows, ends of training, bad input."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.errors import BudgetExceeded, DataError, SettingError, StrategyError
+from boostsample.labels import encode
+from boostsample.learner import EDGE_GAP
+from boostsample.loop.booster import Booster, Round, boost
+from boostsample.loop.weights import initial_weights
+from boostsample.models.model import Model
+from boostsample.registry import make_strategy
+from boostsample.step import Step
+from boostsample.strategies import Full, Laminating, UniformNaive
+from boostsample.strategy import Outcome, Strategy, Stump
+from tests.problems import bank_of, booster_of, noisy_labels, perfect, rows_of, stumps_of, table
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+slow_without_jit = pytest.mark.skipif(
+    not COMPILED, reason="a thousand rounds on real data take hours without compilation"
+)
+
+
+def digits() -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    return data.data.astype(np.float32), encode(data.target)
+
+
+def loss_of(X: NDArray[Any], Y: NDArray[np.int8], u: NDArray[np.float64], model: Model) -> float:
+    """sum_il w_il(first round) exp(-y_il f_l(x_i))."""
+    scores = model.decision_function(X)
+    return float((u / u.sum() * np.exp(-Y * scores)).sum())
+
+
+@slow_without_jit
+@pytest.mark.parametrize("weights", ["uniform", "balanced"])
+@pytest.mark.parametrize("name", ["full", "uniform-naive", "laminating"])
+def test_the_loss_of_the_scores_is_the_product_of_the_edges(name: str, weights: str) -> None:
+    X, Y = digits()
+    bank = bank_of(X)
+    rounds = list(boost(bank, None, Y, make_strategy(name), n_rounds=1000, weights=weights, rng=0))
+    assert len(rounds) == 1000
+    model = Model(bank.families, (t for r in rounds for t in r.terms), Y.shape[1])
+    edges = np.array([row["edge"] for r in rounds for row in r.rows])
+    product = math.exp(math.fsum(0.5 * np.log1p(-(edges**2))))
+    loss = loss_of(X, Y, initial_weights(Y, weights), model)
+    assert loss == pytest.approx(product, rel=1e-4)
+    assert rounds[-1].rows[-1]["log10_loss"] == pytest.approx(math.log10(product), rel=1e-9)
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 8, 9, 16, 17, 26, 100])
+@pytest.mark.parametrize("kind", ["one", "several"])
+def test_the_loss_for_any_number_of_labels(n_labels: int, kind: str) -> None:
+    n = 40
+    X = table(n)
+    Y = noisy_labels(n, n_labels)
+    if kind == "several":
+        signs = np.random.default_rng(5).random((n, n_labels)) < 0.4
+        Y = np.where(signs, 1, -1).astype(np.int8)
+        Y[0], Y[1] = 1, -1
+    s = np.random.default_rng(6).integers(0, 4, n).astype(np.float64)
+    bank = bank_of(X, np.flatnonzero(s))
+    for weights in ("uniform", "balanced"):
+        booster = Booster(
+            bank, None, Y, UniformNaive(), weights=weights, rng=0, example_weight=s, n_rounds=12
+        )
+        rounds = []
+        while not booster.finished:
+            rounds.append(booster.next_round())
+        model = Model(bank.families, (t for r in rounds for t in r.terms), Y.shape[1])
+        u = initial_weights(Y, weights) * s[:, None]
+        want = math.log10(loss_of(X, Y, u, model))
+        assert rounds[-1].rows[0]["log10_loss"] == pytest.approx(want, abs=1e-5)
+
+
+def test_a_row() -> None:
+    booster = booster_of(Laminating(), n_rounds=3)
+    one = booster.next_round()
+    assert isinstance(one, Round)
+    (row,), (term,) = one.rows, one.terms
+    for name, value in row.items():
+        assert type(value) in (int, float, str), name
+    assert (row["round"], row["search"], row["stopped"]) == (1, 0, "")
+    assert row["family"] == f"part {row['feature'] // 4}"
+    assert row["threshold"] == term.value
+    assert row["alpha"] == pytest.approx(math.atanh(row["edge"]), rel=1e-12)
+    assert row["log10_loss"] == pytest.approx(math.log10(1 - row["edge"] ** 2) / 2, rel=1e-12)
+    assert 0 < row["looks_search"] <= 800
+    assert (row["looks_modelling"], row["looks_finish"], row["values_computed"]) == (0, 80, 0)
+    assert 0 < row["seconds"] < 60
+    assert booster.next_round().rows[0]["round"] == 2
+
+
+def test_rows_count_different_features_and_the_examples_of_the_winner() -> None:
+    def choose(step: Step) -> Stump:
+        step.search([7, 6], step.draw(3), purpose="modelling")
+        step.search([0, 1, 2], step.draw(10))
+        first = step.search([1, 1], step.draw(30)).best()
+        step.search([2], step.draw(50))
+        return first
+
+    row = booster_of(choose).next_round().rows[0]
+    assert (row["n_features"], row["n_examples"]) == (3, 30)
+    assert (row["looks_search"], row["looks_modelling"]) == (30 + 60 + 50, 6)
+
+
+def test_looks_for_modelling_are_of_no_feature_that_was_searched() -> None:
+    def modelling_only(step: Step) -> Stump:
+        return step.search([3, 5], step.draw(80), purpose="modelling").best()
+
+    row = booster_of(modelling_only).next_round().rows[0]
+    assert (row["n_features"], row["looks_search"], row["looks_modelling"]) == (0, 0, 160)
+
+
+def test_outcomes_tell_what_the_row_tells() -> None:
+    told: list[Outcome] = []
+
+    class Listens(Strategy):
+        def choose(self, step: Step) -> Stump:
+            step.search([0], step.draw(3), purpose="modelling")
+            return step.search([5], step.draw(20)).best()
+
+        def learn(self, outcome: Outcome) -> None:
+            told.append(outcome)
+
+    booster = booster_of(Listens())
+    for number in (1, 2, 3):
+        (row,) = booster.next_round().rows
+        outcome = told[-1]
+        assert len(told) == number
+        assert (outcome.round, outcome.search, outcome.feature) == (number, 0, 5)
+        assert (outcome.family, outcome.cost) == (1, 23)
+        for name in ("edge", "edge_estimated", "alpha"):
+            assert getattr(outcome, name) == row[name]
+
+
+def test_the_default_budget() -> None:
+    assert booster_of(UniformNaive()).budget == 800
+    assert booster_of(Full()).budget == 640
+    weight = np.ones(80)
+    weight[:30] = 0
+    assert booster_of(UniformNaive(), example_weight=weight).budget == 500
+
+
+def test_boost_is_the_loop_over_a_booster() -> None:
+    booster = booster_of(UniformNaive())
+    bank, Y = bank_of(table(), groups=2), noisy_labels()
+    rounds = list(boost(bank, None, Y, UniformNaive(), n_rounds=5, rng=0))
+    assert [t.feature for r in rounds for t in r.terms] == [s[0] for s in stumps_of(booster, 5)]
+    assert booster.finished
+
+
+def test_an_edge_of_one_ends_the_training() -> None:
+    X, Y = perfect()
+    booster = Booster(bank_of(X), None, Y, Full(), n_rounds=10, rng=0)
+    one = booster.next_round()
+    (row,), (term,) = one.rows, one.terms
+    assert row["edge"] == pytest.approx(1.0, abs=1e-12)
+    assert row["alpha"] == pytest.approx(math.atanh(1 - EDGE_GAP), rel=1e-9)
+    assert term.alpha == row["alpha"]
+    assert row["log10_loss"] == pytest.approx(math.log10(2e-12) / 2, abs=1e-3)
+    assert "edge 1" in row["stopped"]
+    assert one.last
+    assert booster.finished
+    with pytest.raises(StrategyError, match="training has ended in round 1: edge 1"):
+        booster.next_round()
+    assert booster.round == 1
+    assert len(list(boost(bank_of(X), None, Y, Full(), n_rounds=10))) == 1
+
+
+def test_an_edge_of_one_with_several_labels() -> None:
+    Y = noisy_labels(40, 2, seed=3)
+    X = np.argmax(Y, axis=1).astype(np.float32)[:, None]
+    booster = Booster(bank_of(X), None, Y, Full(), n_rounds=10, rng=0)
+    assert booster.next_round().last
+
+
+def test_an_edge_just_below_one_does_not_end_it() -> None:
+    X, Y = perfect()
+    Y[7] *= -1
+    s = np.ones(40)
+    s[7] = 1e-6
+    booster = Booster(bank_of(X), None, Y, Full(), n_rounds=3, rng=0, example_weight=s)
+    first = booster.next_round().rows[0]
+    assert 1 - 1e-7 < first["edge"] < 1 - 1e-9
+    assert first["stopped"] == ""
+    assert booster.next_round().rows[0]["edge"] < 0.9
+
+
+def test_an_edge_of_zero_is_a_row_with_alpha_zero() -> None:
+    X = np.ones((40, 3), np.float32)
+    Y = np.where(np.arange(40) % 2, 1, -1).astype(np.int8)[:, None]
+    booster = Booster(bank_of(X), None, Y, UniformNaive(), n_rounds=4, rng=0)
+    before = booster.state()["weights"]["values"]
+    for number in range(1, 5):
+        one = booster.next_round()
+        (row,), (term,) = one.rows, one.terms
+        assert (row["round"], row["edge"], row["alpha"], row["log10_loss"]) == (number, 0, 0, 0)
+        assert (term.alpha, one.last) == (0.0, False)
+        assert term.votes.tolist() == [1]  # a sum of 0 votes +1
+    np.testing.assert_array_equal(booster.state()["weights"]["values"], before)
+
+
+def test_more_rounds_than_planned() -> None:
+    booster = booster_of(UniformNaive(), n_rounds=2)
+    for _ in range(2):
+        booster.next_round()
+    assert booster.finished
+    assert booster.next_round().rows[0]["round"] == 3
+
+
+def test_a_round_that_fails_does_not_count() -> None:
+    calls = []
+
+    def fails_once(step: Step) -> Stump:
+        calls.append(step.round)
+        features = np.arange(8) if len(calls) == 2 else [0]
+        return step.search(features, step.draw(80)).best()
+
+    booster = booster_of(fails_once, budget=100)
+    booster.next_round()
+    state = booster.state()
+    with pytest.raises(BudgetExceeded):
+        booster.next_round()
+    assert booster.round == 1
+    np.testing.assert_array_equal(booster.state()["weights"]["values"], state["weights"]["values"])
+    assert booster.next_round().rows[0]["round"] == 2
+    assert calls == [1, 2, 2]
+
+
+NOT_A_COUNT = [0, -1, 1.5, np.nan, "5", True]
+
+
+@pytest.mark.parametrize("name", ["budget", "n_rounds"])
+@pytest.mark.parametrize("value", NOT_A_COUNT)
+def test_bad_counts(name: str, value: Any) -> None:
+    with pytest.raises(SettingError, match=f"{name} must be .*at least 1"):
+        booster_of(UniformNaive(), **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"weights": "balance"}, SettingError, "unknown weight_init 'balance'"),
+        ({"learner": "tree9"}, SettingError, "unknown learner 'tree9'"),
+        ({"example_weight": np.ones(79)}, DataError, r"must have shape \(80,\), got \(79,\)"),
+        ({"example_weight": np.ones((80, 1))}, DataError, r"must have shape \(80,\)"),
+        ({"example_weight": np.zeros(80)}, DataError, "must not all be zero"),
+        ({"example_weight": -np.ones(80)}, DataError, "not negative, got -1.0 in row 0"),
+        ({"example_weight": np.r_[np.ones(79), np.nan]}, DataError, "got nan in row 79"),
+        ({"example_weight": np.r_[np.ones(79), np.inf]}, DataError, "got inf in row 79"),
+        ({"example_weight": ["a"] * 80}, DataError, "example weights must be"),
+    ],
+)
+def test_bad_settings(settings: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        booster_of(UniformNaive(), **settings)
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e200, 1e308])
+def test_the_scale_of_example_weights_does_not_matter(scale: float) -> None:
+    booster = booster_of(UniformNaive(), example_weight=np.full(80, scale))
+    want = rows_of(booster_of(UniformNaive(), example_weight=np.ones(80)), 5)
+    for got, row in zip(rows_of(booster, 5), want, strict=True):
+        assert got["feature"] == row["feature"]
+        assert got["edge"] == pytest.approx(row["edge"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "non-empty vector"),
+        ([0.0, 1.0], "non-empty vector"),
+        ([True] * 80, "non-empty vector"),
+        ([[0, 1]], "non-empty vector"),
+        ([0, 80], "between 0 and 79, got 0 to 80"),
+        ([-1, 3], "between 0 and 79, got -1 to 3"),
+    ],
+)
+def test_bad_rows(rows: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Booster(bank_of(table()), rows, noisy_labels(len(rows) or 1), UniformNaive())
+
+
+@pytest.mark.parametrize(
+    ("Y", "message"),
+    [
+        (noisy_labels(79), r"must have shape \(80, K\)"),
+        (noisy_labels()[:, 0], r"must have shape \(80, K\)"),
+        (np.empty((80, 0)), r"must have shape \(80, K\)"),
+        (np.zeros((80, 2)), r"\+1 and -1 only"),
+        (np.full((80, 2), np.nan), r"\+1 and -1 only"),
+        (np.full((80, 2), 3), r"\+1 and -1 only"),
+        (np.full((80, 2), "a"), r"\+1 and -1 only"),
+        (np.full((80, 2), 1j), r"\+1 and -1 only"),
+    ],
+)
+def test_bad_labels(Y: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Booster(bank_of(table()), None, Y, UniformNaive())
+
+
+@pytest.mark.parametrize("strategy", ["laminating", Laminating, None])
+def test_only_strategies_are_strategies(strategy: Any) -> None:
+    with pytest.raises(SettingError, match="strategy must be a Strategy"):
+        Booster(bank_of(table()), None, noisy_labels(), strategy)
+
+
+def test_the_budget_cannot_be_changed_from_inside() -> None:
+    def raise_it(step: Step) -> Stump:
+        for thing in (step, *step.families):
+            for name in ("budget", "remaining", "spent"):
+                with pytest.raises((AttributeError, TypeError)):
+                    setattr(thing, name, 10**9)
+        return step.search(np.arange(8), step.draw(80)).best()
+
+    with pytest.raises(BudgetExceeded):
+        booster_of(raise_it, budget=100).next_round()

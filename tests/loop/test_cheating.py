@@ -1,0 +1,318 @@
+"""A strategy that tries to cheat: for more looks, for another edge, for the weights."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.errors import BoostSampleError, BudgetExceeded, StrategyError
+from boostsample.loop.searcher import Searcher
+from boostsample.step import Step
+from boostsample.strategy import Sample, Stump, Stumps
+from tests.problems import bank_of, booster_of, noisy_labels, step_of, table
+
+N, F, K = 80, 8, 3
+
+
+def step_with(budget: int = 10**9, seed: int = 0) -> Step:
+    return step_of(bank_of(table(), groups=2), noisy_labels(), budget=budget, seed=seed)
+
+
+def one_round(what: Callable[[Step], Stump], **settings: Any) -> dict[str, Any]:
+    row: dict[str, Any] = booster_of(what, **settings).next_round().rows[0]
+    return row
+
+
+def test_overspending_raises_before_the_work_and_spends_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    step = step_with(budget=100)
+    small, large = step.draw(10), step.draw(51)
+    stumps = step.search([0, 1], small)
+
+    def nothing_runs(*_: Any) -> Any:
+        raise AssertionError("looked although the budget was exceeded")
+
+    monkeypatch.setattr(Searcher, "search", nothing_runs)
+    monkeypatch.setattr(Searcher, "signed_edges", nothing_runs)
+    with pytest.raises(BudgetExceeded, match=r"102 looks, but 20 of its budget of 100"):
+        step.search([0, 1], large)
+    with pytest.raises(BudgetExceeded, match="102 looks"):
+        step.edges(stumps, large)
+    with pytest.raises(BudgetExceeded, match="102 looks"):
+        step.search([0, 1], large, purpose="modelling")
+    assert (step.spent, step.remaining) == (20, 80)
+
+
+def test_the_last_look_may_be_spent() -> None:
+    step = step_with(budget=100)
+    step.search([0, 1], step.draw(50))
+    assert step.remaining == 0
+    with pytest.raises(BudgetExceeded, match="1 looks"):
+        step.search([0], step.draw(1))
+
+
+def test_the_error_names_the_strategy() -> None:
+    with pytest.raises(
+        BudgetExceeded, match=r"'Do' asks for 640 looks, but 0 of its budget of 639"
+    ):
+        one_round(lambda step: step.search(np.arange(F), step.draw(N)).best(), budget=639)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in dir(Step) if not n.startswith("_")] + ["anything", "__dict__"]
+)
+def test_nothing_public_on_a_step_can_be_replaced(name: str) -> None:
+    step = step_with()
+    with pytest.raises(AttributeError):
+        setattr(step, name, 10**12)
+
+
+def test_a_sample_cannot_be_made_cheaper() -> None:
+    step = step_with()
+    sample = step.draw(40)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        sample.size = 1  # type: ignore[misc]  # that it is frozen is the test
+    for forged in (
+        dataclasses.replace(sample, size=1),
+        Sample(1, "iid", False),
+        Sample(40, "iid", False),
+        copy.copy(sample),
+    ):
+        with pytest.raises(StrategyError, match="not of this step"):
+            step.search([0], forged)
+    assert step.spent == 0
+
+
+class Twin:
+    """Passes for a sample by its hash, and costs nothing."""
+
+    size = 0
+    scheme = "iid"
+    exact = False
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample = sample
+
+    def __hash__(self) -> int:
+        return hash(self.sample)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self.sample
+
+
+def test_a_look_alike_of_a_sample_is_refused_or_charged() -> None:
+    step = step_with()
+    sample = step.draw(40)
+    twin: Any = Twin(sample)
+    try:
+        step.search([0], twin)
+    except BoostSampleError:
+        assert step.spent == 0
+    else:
+        assert step.spent == 40
+
+
+def test_a_sample_that_was_written_over_is_charged_in_full() -> None:
+    step = step_with()
+    sample = step.draw(40)
+    object.__setattr__(sample, "size", 0)
+    try:
+        step.search([0], sample)
+    except BoostSampleError:
+        assert step.spent == 0
+    else:
+        assert step.spent == 40
+
+
+class Growing(Stumps):
+    """Stumps that show few features when they are charged and more when they are looked at."""
+
+    __slots__ = ()
+    shown = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        value = object.__getattribute__(self, name)
+        if name == "feature":
+            Growing.shown += 1
+            if Growing.shown == 1:
+                return value[:1]
+        return value
+
+
+def test_stumps_that_change_between_charge_and_work_gain_nothing() -> None:
+    step = step_with()
+    sample = step.draw(N)
+    good = step.search([0, 1, 2], sample)
+    spent = step.spent
+    Growing.shown = 0
+    sly = Growing(good.feature, good.threshold[:1], good.votes[:1], good.edge)
+    try:
+        found = step.edges(sly, sample)
+    except BoostSampleError:
+        assert step.spent == spent
+    else:
+        assert step.spent - spent == found.size * N
+
+
+def test_features_that_change_between_charge_and_work_gain_nothing() -> None:
+    step = step_with()
+    mine = np.array([0, 1])
+    stumps = step.search(mine, step.draw(5))
+    mine[:] = 7
+    assert stumps.feature.tolist() == [0, 1]
+
+
+def test_old_steps_and_samples_are_refused() -> None:
+    kept: list[Any] = []
+
+    def keep(step: Step) -> Stump:
+        sample = step.draw(20)
+        stumps = step.search([0], sample)
+        kept.append((step, sample, stumps))
+        return stumps.best()
+
+    booster = booster_of(keep)
+    booster.next_round()
+    booster.next_round()
+    (step, sample, stumps), (newer, _, _) = kept
+    too_late: list[Callable[[], Any]] = [
+        lambda: step.draw(3),
+        lambda: step.search([0], sample),
+        lambda: step.edges(stumps, sample),
+        lambda: step.note(x=1),
+        lambda: newer.search([0], sample),
+    ]
+    for late in too_late:
+        with pytest.raises(StrategyError, match="has ended"):
+            late()
+
+    def old_sample(step: Step) -> Stump:
+        return step.search([0], sample).best()
+
+    with pytest.raises(StrategyError, match="not of this step"):
+        one_round(old_sample)
+
+
+def test_a_stump_that_was_not_searched_is_refused() -> None:
+    def other_threshold(step: Step) -> Stump:
+        best = step.search([0], step.draw(N)).best()
+        return dataclasses.replace(best, threshold=best.threshold % 3 + 1)
+
+    def other_feature(step: Step) -> Stump:
+        return dataclasses.replace(step.search([0], step.draw(N)).best(), feature=1)
+
+    def nothing_searched(step: Step) -> Stump:
+        return Stump(0, 1, np.ones(K, np.int8), 0.5)
+
+    for cheat in (other_threshold, other_feature, nothing_searched):
+        with pytest.raises(StrategyError, match="not searched in this step"):
+            one_round(cheat)
+    kept: list[Stump] = []
+
+    def from_an_earlier_round(step: Step) -> Stump:
+        fresh = step.search([step.round], step.draw(N)).best()
+        kept.append(fresh)
+        return kept[0]
+
+    booster = booster_of(from_an_earlier_round)
+    booster.next_round()
+    with pytest.raises(StrategyError, match="not searched in this step"):
+        booster.next_round()
+
+
+@pytest.mark.parametrize("returned", [None, 3, "stump", (0, 1)])
+def test_only_a_stump_may_be_returned(returned: Any) -> None:
+    with pytest.raises(StrategyError, match="must return a Stump, got"):
+        one_round(lambda step: returned)
+
+
+def test_odd_features_in_a_returned_stump() -> None:
+    """Plain Python scalars in the row, whatever number types the strategy used."""
+
+    def numpy_numbers(step: Step) -> Stump:
+        best = step.search([3], step.draw(N)).best()
+        feature: Any = np.int64(best.feature)
+        threshold: Any = np.int16(best.threshold)
+        return Stump(feature, threshold, best.votes, best.edge)
+
+    assert type(one_round(numpy_numbers)["feature"]) is int
+
+    def float_feature(step: Step) -> Stump:
+        feature: Any = 3.0
+        return dataclasses.replace(step.search([3], step.draw(N)).best(), feature=feature)
+
+    with contextlib.suppress(StrategyError):  # refusing it is as good
+        assert type(one_round(float_feature)["feature"]) is int
+
+
+def test_forged_beliefs_about_the_edge_change_nothing() -> None:
+    def honest(step: Step) -> Stump:
+        return step.search([2], step.draw(30)).best()
+
+    def forged_edge(step: Step) -> Stump:
+        return dataclasses.replace(honest(step), edge=0.99, votes=-np.ones(K, np.int8))
+
+    want, got = one_round(honest), one_round(forged_edge)
+    for name in ("feature", "threshold", "edge_estimated", "edge", "alpha", "log10_loss"):
+        assert got[name] == want[name]
+
+
+def test_arrays_of_stumps_cannot_be_written() -> None:
+    step = step_with()
+    stumps = step.search([0, 1], step.draw(N))
+    for name in ("feature", "threshold", "votes", "edge"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(stumps, name)[0] = 1
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(stumps, name, getattr(stumps, name))
+
+
+def test_arrays_made_writeable_again_do_not_reach_the_history() -> None:
+    """NumPy lets the owner of an array lift its write protection."""
+
+    def honest(step: Step) -> Stump:
+        return step.search([2, 3], step.draw(30)).best()
+
+    def forger(step: Step) -> Stump:
+        stumps = step.search([2, 3], step.draw(30))
+        best = stumps.best()
+        for array in (stumps.edge, stumps.edge.base):
+            try:
+                array.flags.writeable = True  # type: ignore[union-attr]  # tried below
+                array[...] = 0.99  # type: ignore[index]  # whatever it is
+            except (AttributeError, TypeError, ValueError):
+                continue
+        return best
+
+    assert one_round(forger)["edge_estimated"] == one_round(honest)["edge_estimated"]
+
+
+def test_a_stump_smuggled_in_by_writing_is_found_out() -> None:
+    def smuggler(step: Step) -> Stump:
+        stumps = step.search([2], step.draw(30))
+        try:
+            stumps.feature.flags.writeable = True
+            stumps.feature[0] = 5
+        except ValueError:
+            return Stump(5, int(stumps.threshold[0]), stumps.votes[0], 0.5)
+        return stumps.best()
+
+    with pytest.raises(StrategyError, match="not searched in this step"):
+        one_round(smuggler)
+
+
+def test_the_newest_search_of_a_stump_counts() -> None:
+    def twice(step: Step) -> Stump:
+        first = step.search([2], step.draw(N))
+        step.search([2], step.draw(N), purpose="modelling")
+        return first.best()
+
+    row = one_round(twice)
+    assert (row["n_examples"], row["looks_search"], row["looks_modelling"]) == (N, N, N)

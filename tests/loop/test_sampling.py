@@ -1,0 +1,283 @@
+"""Draws by weight: unbiased, and no more variable than [DF11] eq. 7 says, in any order of rows.
+
+The statistical tests are about *fixed* stumps, whose edges `Step.edges` estimates on a sample. A
+mean is refused beyond 4.5 of its standard errors (7e-6 for each comparison, about 5e-3 for all of
+them together), a mean squared deviation from G where it exceeds (1 - G^2) / T by 4.5 of its own.
+Seeds are fixed: a pass stays a pass.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.banks.bank import FeatureBank
+from boostsample.errors import SettingError
+from boostsample.kernels.draw import BLOCK, cumulate
+from boostsample.loop import sampling
+from boostsample.loop.booster import family_infos
+from boostsample.loop.ledger import Ledger
+from boostsample.loop.sampling import SCHEMES, Drawn, known_scheme, register_scheme
+from boostsample.loop.searcher import Searcher
+from boostsample.loop.weights import SignedWeights
+from boostsample.step import Step
+from boostsample.strategy import Stumps
+from tests import naive
+from tests.problems import bank_of
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+slow_without_jit = pytest.mark.skipif(
+    not COMPILED, reason="thousands of draws take minutes without compilation"
+)
+REPETITIONS = 3000
+Z = 4.5
+N = 240
+NAMES = ("iid", "stratified", "distinct")
+
+
+@dataclass
+class Case:
+    """Weights, labels and features in one order of the rows, and stumps to estimate."""
+
+    X: NDArray[np.float32]
+    Y: NDArray[np.int8]
+    u: NDArray[np.float64]
+
+    def stumps(self) -> Stumps:
+        """Every feature at bins 1 and 2, votes of the true signs and some against them."""
+        feature = np.repeat(np.arange(self.X.shape[1]), 2)
+        threshold = np.tile([1, 2], self.X.shape[1])
+        votes = np.sign(self.sums(feature, threshold)).astype(np.int8)
+        votes[votes == 0] = 1
+        votes[1::2, 0] *= -1
+        return Stumps(feature, threshold, votes, np.zeros(feature.size))
+
+    def sums(self, feature: NDArray[np.int64], threshold: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The label sums of stumps in float64: (Q, K). Features are 0 or 1, bins 1 or 2."""
+        signed = self.u / self.u.sum() * self.Y
+        bins = self.X[:, feature] + 1
+        phi = np.where(bins >= threshold, 1.0, -1.0)
+        return np.asarray(phi.T @ signed)
+
+    def edges(self) -> NDArray[np.float64]:
+        """G of the stumps."""
+        stumps = self.stumps()
+        sums = self.sums(stumps.feature, stumps.threshold)
+        return np.asarray((sums * stumps.votes).sum(axis=1))
+
+
+def cases() -> dict[str, Case]:
+    rng = np.random.default_rng(7)
+    X = rng.integers(0, 2, (N, 3)).astype(np.float32)
+    X[:, 2] = 0
+    Y = np.where(rng.random((N, 3)) < 0.4, 1, -1).astype(np.int8)
+    row = np.arange(N)
+    found = {"random": Case(X, Y, rng.random((N, 3)))}
+    # Everything in step with strata of 10 rows: half of each stratum agrees with the first stump.
+    high = (row % 10 < 5).astype(np.float32)
+    waves = np.stack([high, (row % 10 == 3), (row // 10 % 2)], axis=1).astype(np.float32)
+    ones = np.ones((N, 1))
+    found["periodic features"] = Case(waves, np.ones((N, 1), np.int8), ones)
+    found["periodic labels"] = Case(
+        waves, np.where(row % 5 < 2, 1, -1).astype(np.int8)[:, None], ones
+    )
+    found["periodic weights"] = Case(
+        waves, Y, np.where(row % 10 < 2, 9.0, 1.0)[:, None] * np.ones(3)
+    )
+    # One example in a hundred disagrees.
+    near = np.where(high > 0, 1, -1).astype(np.int8)[:, None]
+    near[[17, 130]] *= -1
+    found["edge near 1"] = Case(waves, near, rng.random((N, 1)) + 0.5)
+    found["edge of 1"] = Case(waves, np.where(high > 0, 1, -1).astype(np.int8)[:, None], ones)
+    found["skewed"] = Case(X, Y, 10.0 ** rng.uniform(-6, 0, (N, 3)))
+    heavy = np.ones((N, 3))
+    heavy[100], heavy[101] = 500.0, 40.0  # the first has more than half of all weight
+    found["heavy examples"] = Case(X, Y, heavy)
+    one_label = rng.random((N, 3))
+    one_label[:, 1:] = 1e-6
+    found["one label"] = Case(X, Y, one_label)
+    return found
+
+
+CASES = cases()
+
+
+def steps(case: Case, bank: FeatureBank, seed: int) -> Iterator[Step]:
+    """Fresh steps on the same weights, each of which releases the samples of the one before."""
+    weights = SignedWeights(case.Y, case.u, np.arange(N))
+    searcher, rng = Searcher(bank, weights), np.random.default_rng(seed)
+    while True:
+        weights.release()
+        yield Step(searcher, Ledger("test", 10**12), rng, family_infos(bank), (1, 1))
+
+
+def estimates(case: Case, scheme: str, T: int, repetitions: int, seed: int) -> NDArray[np.float64]:
+    """Edges of the stumps on many samples: (repetitions, Q)."""
+    stumps = case.stumps()
+    source = steps(case, bank_of(case.X), seed)
+    found = np.empty((repetitions, len(stumps)))
+    for r in range(repetitions):
+        step = next(source)
+        found[r] = step.edges(stumps, step.draw(T, scheme))
+    return found
+
+
+def is_unbiased(found: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.bool_]:
+    error = found.std(axis=0, ddof=1) / np.sqrt(len(found))
+    return np.asarray(np.abs(found.mean(axis=0) - G) <= Z * error + 3e-6)
+
+
+def excess(found: NDArray[np.float64], G: NDArray[np.float64], T: int) -> NDArray[np.float64]:
+    """How many standard errors the mean squared deviations from G lie above (1 - G^2) / T."""
+    squares = (found - G) ** 2
+    error = squares.std(axis=0, ddof=1) / np.sqrt(len(found))
+    return np.asarray((squares.mean(axis=0) - (1 - G**2) / T) / (error + 1e-6))
+
+
+@slow_without_jit
+@pytest.mark.parametrize("scheme", NAMES)
+@pytest.mark.parametrize("name", CASES)
+def test_edges_are_unbiased_and_their_variance_is_bounded(name: str, scheme: str) -> None:
+    case = CASES[name]
+    G = case.edges()
+    for T in (1, 24, 48, 120, N - 1):
+        found = estimates(case, scheme, T, REPETITIONS, seed=T)
+        assert is_unbiased(found, G).all(), (T, found.mean(axis=0), G)
+        assert (excess(found, G, T) <= Z).all(), (T, found.var(axis=0), (1 - G**2) / T)
+
+
+@slow_without_jit
+@pytest.mark.parametrize("T", [1, 24, 120])
+def test_iid_draws_have_exactly_the_variance_of_the_paper(T: int) -> None:
+    """[DF11] eq. 7 is an equality for K = 1: it would show draws that are not independent."""
+    for name in ("periodic features", "periodic labels", "edge near 1"):
+        case = CASES[name]
+        G = case.edges()
+        found = estimates(case, "iid", T, REPETITIONS, seed=1)
+        assert (np.abs(excess(found, G, T)) <= Z).all()
+
+
+@pytest.mark.parametrize("scheme", NAMES)
+@pytest.mark.parametrize("name", CASES)
+def test_as_many_as_there_are_is_exact(name: str, scheme: str) -> None:
+    case = CASES[name]
+    step = next(steps(case, bank_of(case.X), 0))
+    for T in (N, N + 1, 10**9):
+        sample = step.draw(T, scheme)
+        assert (sample.size, sample.exact) == (N, True)
+        np.testing.assert_allclose(step.edges(case.stumps(), sample), case.edges(), atol=3e-6)
+
+
+def one_offset(
+    weight: NDArray[np.float32], ends: NDArray[np.float64], size: int, rng: np.random.Generator
+) -> Drawn:
+    """Systematic sampling, one uniform number for all strata: periodic rows kill it."""
+    targets = (np.arange(size) + rng.random()) * (ends[-1] / size)
+    found = np.searchsorted(np.cumsum(weight.astype(np.float64)), targets, side="right")
+    examples, hits = np.unique(np.minimum(found, weight.size - 1), return_counts=True)
+    return Drawn(examples.astype(np.int32), hits / (size * weight[examples].astype(np.float64)))
+
+
+def weights_twice(
+    weight: NDArray[np.float32], ends: NDArray[np.float64], size: int, rng: np.random.Generator
+) -> Drawn:
+    """Draws by weight and sums weighted edges once more: the defect of an earlier program."""
+    drawn = sampling.iid(weight, ends, size, rng)
+    factors = drawn.factors * weight[drawn.examples] / weight.mean()
+    return Drawn(drawn.examples, factors)
+
+
+@slow_without_jit
+def test_the_tests_above_notice_bad_schemes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sampling._SCHEMES, "one offset", one_offset)
+    monkeypatch.setitem(sampling._SCHEMES, "weights twice", weights_twice)
+    case = CASES["periodic features"]
+    G = case.edges()
+    found = estimates(case, "one offset", 24, REPETITIONS, seed=0)
+    assert (excess(found, G, 24) > Z).any()
+    case = CASES["skewed"]
+    found = estimates(case, "weights twice", 24, REPETITIONS, seed=0)
+    assert not is_unbiased(found, case.edges()).all()
+
+
+def drawn_by(scheme: str, weight: NDArray[np.float32], T: int, seed: int) -> Drawn:
+    ends = np.empty(-(-weight.size // BLOCK))
+    cumulate(weight, ends)
+    return SCHEMES[scheme](weight, ends, T, np.random.default_rng(seed))
+
+
+@slow_without_jit
+@pytest.mark.parametrize("T", [1, 7, 20, 39])
+def test_distinct_draws_and_their_inclusion_probabilities(T: int) -> None:
+    rng = np.random.default_rng(3)
+    for weight in (rng.random(40), 10.0 ** rng.uniform(-3, 0, 40), np.ones(40)):
+        light = weight.astype(np.float32)
+        pi = np.array(naive.inclusion_probabilities(light.tolist(), T))
+        counts = np.zeros(40)
+        for seed in range(REPETITIONS):
+            drawn = drawn_by("distinct", light, T, seed)
+            assert drawn.examples.size == T
+            assert (np.diff(drawn.examples) > 0).all()
+            counts[drawn.examples] += 1
+            total = light.astype(np.float64).sum()
+            np.testing.assert_allclose(drawn.factors * pi[drawn.examples] * total, 1.0, rtol=1e-6)
+        spread = np.sqrt(REPETITIONS * pi * (1 - pi))
+        assert (np.abs(counts - REPETITIONS * pi) <= Z * spread + 1e-6).all()
+
+
+@slow_without_jit
+@pytest.mark.parametrize("scheme", ["iid", "stratified"])
+def test_hits_are_proportional_to_the_weights(scheme: str) -> None:
+    weight = (10.0 ** np.random.default_rng(4).uniform(-3, 0, 40)).astype(np.float32)
+    share = weight.astype(np.float64) / weight.astype(np.float64).sum()
+    T, hits = 13, np.zeros(40)
+    for seed in range(REPETITIONS):
+        drawn = drawn_by(scheme, weight, T, seed)
+        mine = drawn.factors * T * weight[drawn.examples]
+        np.testing.assert_allclose(mine, np.rint(mine), rtol=1e-6)
+        assert np.rint(mine).sum() == T
+        if scheme == "stratified":  # an example is hit once in each stratum that it fills
+            expected = T * share[drawn.examples]
+            assert (np.abs(np.rint(mine) - expected) < 2).all()
+        hits[drawn.examples] += mine
+    spread = np.sqrt(REPETITIONS * T * share * (1 - share))
+    assert (np.abs(hits - REPETITIONS * T * share) <= Z * spread + 1e-3).all()
+
+
+def test_schemes_by_name() -> None:
+    assert set(NAMES) <= set(SCHEMES)
+    for name in NAMES:
+        assert known_scheme(name) is SCHEMES[name]
+    with pytest.raises(
+        SettingError, match=r"'stratify' \(did you mean 'stratified'\?\); known: iid"
+    ):
+        known_scheme("stratify")
+    with pytest.raises(TypeError):
+        SCHEMES["mine"] = one_offset  # type: ignore[index] # read-only
+
+
+def test_another_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "_SCHEMES", dict(sampling._SCHEMES))
+    register_scheme("mine", one_offset)
+    assert known_scheme("mine") is one_offset
+    with pytest.raises(SettingError, match="'iid'"):
+        register_scheme("iid", one_offset)
+    case = CASES["random"]
+    step = next(steps(case, bank_of(case.X), 0))
+    assert step.draw(5, "mine").scheme == "mine"
+
+
+@pytest.mark.parametrize("scheme", NAMES)
+def test_weights_that_underflow_at_the_start(scheme: str) -> None:
+    """A weight too small for float32 is no reason to draw nonsense: heavy ones stay in."""
+    weight = np.array([1.0, 0.0, 0.0, 1.0], np.float32)
+    for seed in range(20):
+        drawn = drawn_by(scheme, weight, 3, seed)
+        estimate = (drawn.factors * weight[drawn.examples]).sum()
+        assert np.isfinite(drawn.factors).all()
+        assert estimate == pytest.approx(1.0, abs=1e-6)

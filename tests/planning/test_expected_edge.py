@@ -1,0 +1,286 @@
+"""e(Q,T) and its maximisers: reference values, Monte Carlo, and what [DF11] says of them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from boostsample.errors import DataError, SettingError
+from boostsample.planning.expected_edge import (
+    allocate,
+    expected_edge,
+    expected_edge_families,
+    expected_maximum,
+    gaussian_expected_edge,
+    plan,
+    plan_curve,
+    plan_family,
+    true_edge,
+)
+from boostsample.planning.mixture import Mixture, fit_gaussians, fit_mixture, sampling_variance
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+NARROW = Mixture(1.0, 0.02, 0.02**2)
+WIDE = Mixture([0.7, 0.3], [0.02, 0.08], [0.02**2, 0.03**2])
+
+
+@pytest.mark.parametrize(
+    ("n_features", "n_examples", "edge"),
+    [
+        (1, 100, 0.038000),
+        (10, 100, 0.059581),
+        (10, 1000, 0.088984),
+        (50, 300, 0.093501),
+        (100, 50, 0.064963),
+        (50, 1000, 0.114060),
+    ],
+)
+def test_reference_values(n_features: int, n_examples: int, edge: float) -> None:
+    assert expected_edge(WIDE, n_features, n_examples, unit_noise=1) == pytest.approx(
+        edge, abs=6e-7
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "n_examples", "edge"),
+    [
+        ((5, 5), 1000, 0.071929),
+        ((10, 1), 300, 0.036676),
+        ((1, 10), 300, 0.072336),
+        ((20, 30), 1000, 0.105979),
+    ],
+)
+def test_reference_values_of_families(
+    counts: tuple[int, int], n_examples: int, edge: float
+) -> None:
+    assert expected_edge_families(
+        [NARROW, WIDE], counts, n_examples, unit_noise=1
+    ) == pytest.approx(edge, abs=6e-7)
+
+
+@pytest.mark.parametrize("n_examples", [80, 2000])
+@pytest.mark.parametrize("counts", [(30, 0), (0, 30), (5, 40)])
+def test_monte_carlo(rng: np.random.Generator, counts: tuple[int, int], n_examples: int) -> None:
+    n = 40_000
+    parts = [
+        mixture.sample(n * count, rng).reshape(n, count)
+        for mixture, count in zip((NARROW, WIDE), counts, strict=True)
+    ]
+    true = np.concatenate(parts, axis=1)
+    seen = true + rng.normal(0, 1 / math.sqrt(n_examples), true.shape)
+    chosen = true[np.arange(n), seen.argmax(axis=1)]
+    e = expected_edge_families([NARROW, WIDE], counts, n_examples, unit_noise=1)
+    assert chosen.mean() == pytest.approx(e, abs=4 * chosen.std() / math.sqrt(n))
+
+
+@pytest.mark.skipif(not COMPILED, reason="millions of binomial draws")
+def test_monte_carlo_with_binomial_edges(rng: np.random.Generator) -> None:
+    """The true noise is binomial ([DF11] 3.1); eq. 7 and v = 1 - mu^2 stand in for it."""
+    n, n_features, n_examples = 20_000, 20, 400
+    mixture = Mixture([0.7, 0.3], [0.3, 0.5], [0.04**2, 0.03**2])
+    true = mixture.sample(n * n_features, rng).reshape(n, n_features)
+    hits = rng.binomial(n_examples, (1 + true) / 2) + rng.random(true.shape) * 1e-6
+    mean = true[np.arange(n), hits.argmax(axis=1)].mean()
+    assert mean == pytest.approx(expected_edge(mixture, n_features, n_examples), abs=1e-3)
+    assert mean > expected_edge(mixture, n_features, n_examples, unit_noise=1) + 1e-3
+
+
+@pytest.mark.parametrize(
+    ("n", "mean"),
+    [(1, 0.0), (2, 0.56419), (5, 1.16296), (10, 1.53875), (100, 2.50759), (1000, 3.24144)],
+)
+def test_expected_maximum(n: int, mean: float) -> None:
+    assert expected_maximum(n) == pytest.approx(mean, abs=6e-6)
+    if n == 2:
+        assert expected_maximum(n) == pytest.approx(1 / math.sqrt(math.pi), abs=1e-7)
+
+
+@pytest.mark.parametrize("variance", [1e-10, 1e-4, 1e-2, 0.1])
+def test_one_gaussian_is_equation_17(variance: float) -> None:
+    for n_features in (1, 2, 10, 1000, 100_000) if COMPILED else (1, 10):
+        for n_examples in (1, 50, 60_000, math.inf):
+            closed = gaussian_expected_edge(n_features, n_examples, variance, mean=0.1)
+            mixture = Mixture(1.0, 0.1, variance)
+            e = expected_edge(mixture, n_features, n_examples, unit_noise=1)
+            assert e == pytest.approx(closed, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("variance", "budget", "best"),
+    [
+        (1e-2, 1_000, 13),
+        (1e-2, 10_000, 51),
+        (1e-2, 100_000, 290),
+        (1e-2, 600_000, 1279),
+        (1e-4, 1_000, 5),
+        (1e-4, 10_000, 6),
+        (1e-4, 100_000, 13),
+        (1e-4, 600_000, 37),
+    ],
+)
+def test_optima_of_figure_2(variance: float, budget: int, best: int) -> None:
+    """Among all Q, and on the grid of `plan`, which gives away next to nothing."""
+    found = plan(Mixture(1.0, 0.0, variance), 10**6, 10**9, budget, unit_noise=1)
+    assert found.n_examples == budget // found.n_features
+    assert found.n_features == pytest.approx(best, rel=0.15)
+
+    def closed(q: int) -> float:
+        return gaussian_expected_edge(q, budget / q, variance)
+
+    top = closed(best)
+    assert found.edge >= 0.997 * top
+    if COMPILED:
+        near = range(max(1, best // 2), 2 * best, max(1, best // 100))
+        assert max(closed(q) for q in near) == pytest.approx(top, rel=1e-4)
+        assert max(near, key=closed) == pytest.approx(best, rel=0.04)
+
+
+def test_noise_taken_for_spread_costs_a_third() -> None:
+    """Var(G) = 1e-4 seen on 500 examples: Q = 355 instead of 38, at two thirds of the edge."""
+    true = Mixture(1.0, 0.0, 1e-4)
+    seen = Mixture(1.0, 0.0, 1e-4 + 1 / 500)
+    right = plan(true, 10**6, 10**9, 600_000, unit_noise=1)
+    wrong = plan(seen, 10**6, 10**9, 600_000, unit_noise=1)
+    assert right.n_features == pytest.approx(38, rel=0.15)
+    assert wrong.n_features == pytest.approx(355, rel=0.15)
+    got = expected_edge(true, wrong.n_features, wrong.n_examples, unit_noise=1)
+    assert got == pytest.approx(0.7 * right.edge, rel=0.05)
+
+
+@pytest.mark.skipif(not COMPILED, reason="hundreds of edges")
+def test_from_noisy_edges_to_a_plan(rng: np.random.Generator) -> None:
+    true = Mixture(1.0, 0.03, 1e-4)
+    right = plan(true, 17_000, 60_000, 600_000).n_features
+    h = true.sample(2000, rng) + rng.normal(0, 500**-0.5, 2000)
+    as_they_are = fit_mixture(h, 1)
+    assert plan(as_they_are, 17_000, 60_000, 600_000).n_features > 5 * right
+    clean = fit_mixture(h, 1, noise_variance=sampling_variance(h, 500))
+    assert right / 2 < plan(clean, 17_000, 60_000, 600_000).n_features < 2 * right
+
+
+def test_q_falls_and_t_rises_as_edges_concentrate() -> None:
+    """[DF11] sec. 1 and 5.3."""
+    plans = [plan(Mixture(1.0, 0.05, v), 17_000, 60_000, 600_000) for v in (1e-2, 1e-3, 1e-4)]
+    assert plans[0].n_features > plans[1].n_features > plans[2].n_features
+    assert plans[0].n_examples < plans[1].n_examples < plans[2].n_examples
+    degenerate = plan(Mixture(1.0, 0.8, 1e-6), 17_000, 60_000, 600_000)
+    assert (degenerate.n_features, degenerate.n_examples) == (10, 60_000)
+
+
+@pytest.mark.parametrize("budget", [1, 7, 99, 100, 250, 10**5])
+@pytest.mark.parametrize("n_features", [1, 3, 40])
+def test_plans_keep_to_the_rules(n_features: int, budget: int) -> None:
+    n_examples = 100
+    found = plan(WIDE, n_features, n_examples, budget)
+    assert 1 <= found.n_features <= n_features
+    assert found.n_features * found.n_examples <= budget
+    assert found.n_examples == min(n_examples, budget // found.n_features)
+    inverse = math.inf if found.n_examples == n_examples else found.n_examples
+    assert found.edge == expected_edge(WIDE, found.n_features, inverse)
+    shared = allocate([WIDE, NARROW], [n_features, 2], n_examples, budget)
+    total = int(shared.counts.sum())
+    assert 1 <= total <= budget
+    assert (shared.counts <= [n_features, 2]).all()
+    assert shared.n_examples == min(n_examples, budget // total)
+
+
+def test_curve(rng: np.random.Generator) -> None:
+    size = 16_451 if COMPILED else 50
+    curve = plan_curve(WIDE, size, 60_000, 600_000)
+    found = plan(WIDE, size, 60_000, 600_000)
+    assert (np.diff(curve.n_features) > 0).all()
+    assert curve.n_features[0] == 1
+    assert curve.n_features[-1] == size
+    assert 40 <= curve.n_features.size <= 62 or not COMPILED
+    at = int(curve.edges.argmax())
+    assert (curve.n_features[at], curve.n_examples[at]) == (found.n_features, found.n_examples)
+    assert curve.edges[at] == found.edge
+    assert curve.n_examples[curve.n_features == 10] == 60_000
+
+
+def test_the_best_family_wins() -> None:
+    found = plan_family([NARROW, WIDE, NARROW], [500, 400, 300], 1000, 10_000)
+    alone = plan(WIDE, 400, 1000, 10_000)
+    assert found.family == 1
+    assert (found.n_features, found.n_examples, found.edge) == tuple(alone)
+    assert found.edges[0] == found.edges[2] == plan(NARROW, 500, 1000, 10_000).edge
+    assert plan_family([WIDE, WIDE], [9, 9], 100, 1000).family == 0
+
+
+def test_a_small_family_is_shared_with_others() -> None:
+    """Two features are of the best family, and the search goes on in the next best."""
+    shared = allocate([NARROW, WIDE, NARROW], [500, 2, 500], 1000, 10_000)
+    assert shared.counts[1] == 2
+    assert shared.counts[0] + shared.counts[2] >= 5
+    alone = plan_family([NARROW, WIDE, NARROW], [500, 2, 500], 1000, 10_000)
+    assert shared.edge > alone.edge
+
+
+def test_true_edge(rng: np.random.Generator) -> None:
+    """E[G | H] on draws, and its mean is that of G."""
+    n = 400_000
+    g = WIDE.sample(n, rng)
+    h = g + rng.normal(0, 0.05, n)
+    shrunk = true_edge(WIDE, h, 400, unit_noise=1)
+    assert shrunk.mean() == pytest.approx(WIDE.mean, abs=3e-4)
+    for low, high in ((-0.05, -0.04), (0.02, 0.03), (0.12, 0.13)):
+        inside = (h > low) & (h < high)
+        assert shrunk[inside].mean() == pytest.approx(g[inside].mean(), abs=1.5e-3)
+    np.testing.assert_allclose(true_edge(WIDE, [0.1, 0.2], math.inf), [0.1, 0.2])
+    np.testing.assert_allclose(true_edge(Mixture(1.0, 0.3, 0.0), [0.1], 10), [0.3])
+
+
+def test_mixtures_of_different_sizes() -> None:
+    three = Mixture([1, 0, 0], [0.02, 0.5, 0.9], [0.02**2, 1, 1])
+    one = expected_edge_families([NARROW, WIDE], [3, 4], 100)
+    assert expected_edge_families([three, WIDE], [3, 4], 100) == pytest.approx(one, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: expected_edge(WIDE, 0, 10), "n_features must be at least 1, got 0"),
+        (lambda: expected_edge(WIDE, 1, 0.5), "n_examples must be at least 1, got 0.5"),
+        (lambda: expected_edge(WIDE, 1, math.nan), "n_examples must be at least 1, got nan"),
+        (lambda: expected_edge(WIDE, 1, 9, unit_noise=-1), "unit_noise must be at least 0"),
+        (lambda: expected_edge_families([], [], 9), "mixtures must hold at least 1"),
+        (lambda: expected_edge_families([WIDE], [1, 2], 9), "a number for each of 1 mixtures"),
+        (lambda: expected_edge_families([WIDE], [0], 9), "not all 0"),
+        (lambda: plan(WIDE, 0, 10, 10), "sizes must be at least 1, got 0"),
+        (lambda: plan(WIDE, 10, 0, 10), "n_examples must be at least 1, got 0"),
+        (lambda: plan(WIDE, 10, 10, 0), "budget must be at least 1, got 0"),
+        (lambda: plan_curve(WIDE, 10, 10, 0), "budget must be at least 1, got 0"),
+        (lambda: plan_family([WIDE], [1, 2], 10, 10), "sizes must have 1 entries, got 2"),
+        (lambda: allocate([WIDE], [1, 2], 10, 10), "sizes must have 1 entries, got 2"),
+        (lambda: allocate([WIDE], [1], 10, 0), "budget must be at least 1, got 0"),
+        (lambda: gaussian_expected_edge(1, 10, 0.0), "variance must be above 0"),
+        (lambda: gaussian_expected_edge(1, 10, 1.0, unit_noise=-1), "unit_noise must be"),
+    ],
+)
+def test_bad_settings(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        call()
+
+
+def test_bad_edges() -> None:
+    with pytest.raises(DataError, match="edges must be finite"):
+        true_edge(WIDE, [np.nan], 10)
+
+
+def test_mixtures_in_one_array_are_planned_for_like_a_list(rng: np.random.Generator) -> None:
+    together = fit_gaussians(rng.normal(0.05, 0.02, (3, 16)))
+    one_by_one = [Mixture(*each.parameters) for each in together]
+    how = [30, 400, 9], 5_000, 50_000
+    for unit_noise in (None, 1.0):
+        mine = plan_family(together, *how, unit_noise=unit_noise)
+        other = plan_family(one_by_one, *how, unit_noise=unit_noise)
+        assert mine[:4] == other[:4]
+        np.testing.assert_array_equal(mine.edges, other.edges)
+        counts, n_examples, edge = allocate(together, *how, unit_noise=unit_noise)
+        want = allocate(one_by_one, *how, unit_noise=unit_noise)
+        assert (counts.tolist(), n_examples, edge) == (want[0].tolist(), *want[1:])

@@ -1,0 +1,270 @@
+"""Each public check of strategies finds the strategy that breaks its rule."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample import testing
+from boostsample.errors import SettingError
+from boostsample.step import Step
+from boostsample.strategy import Outcome, Pool, Strategy, Stump
+from boostsample.testing import FAMILY_CHECKS, STRATEGY_CHECKS, check_strategy
+from boostsample.testing import families as _check_families
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+slow_without_jit = pytest.mark.skipif(not COMPILED, reason="many runs; compiled code runs them")
+
+
+class Good(Strategy):
+    """Three features on as many examples as the budget pays; below, one way each to be wrong."""
+
+    def __init__(self, n_features: int = 3) -> None:
+        self.n_features = n_features
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        if budget < self.n_features:
+            raise SettingError(
+                f"n_features = {self.n_features} needs a larger budget than {budget}"
+            )
+        self.seen_ = np.zeros(pool.n_features)
+
+    def choose(self, step: Step) -> Stump:
+        q = min(self.n_features, step.n_features)
+        features = self.rng(step).choice(step.n_features, q, replace=False)
+        self.seen_[features] += 1
+        return step.search(features, step.draw(step.budget // q)).best()
+
+    def rng(self, step: Step) -> Any:
+        return step.rng
+
+    def learn(self, outcome: Outcome) -> None:
+        self.last_ = {"edge": outcome.edge, "family": outcome.family}
+
+
+KEPT: list[Any] = []
+
+
+class NumpyGlobal(Good):
+    def rng(self, step: Step) -> Any:
+        return np.random  # the broken rule
+
+
+class PythonGlobal(Good):
+    def choose(self, step: Step) -> Stump:
+        first = random.randrange(step.n_features)
+        return step.search([first], step.draw(step.budget)).best()
+
+
+class MovesGlobal(Good):
+    def learn(self, outcome: Outcome) -> None:
+        np.random.random()  # noqa: NPY002 - the broken rule
+
+
+class ClockSeed(Good):
+    def rng(self, step: Step) -> Any:
+        return np.random.default_rng()
+
+
+class PrivateState(Good):
+    """Half of what it learned is where state() does not look."""
+
+    def learn(self, outcome: Outcome) -> None:
+        self._n = getattr(self, "_n", 0) + 1
+
+    def choose(self, step: Step) -> Stump:
+        feature = getattr(self, "_n", 0) % step.n_features
+        return step.search([feature], step.draw(step.n_examples)).best()
+
+
+class ChangesSetting(Good):
+    def learn(self, outcome: Outcome) -> None:
+        self.n_features = 1 + outcome.round % 2
+
+
+class ObjectState(Good):
+    def learn(self, outcome: Outcome) -> None:
+        self.last_ = outcome  # type: ignore[assignment] # the broken rule
+
+
+class TupleState(Good):
+    def learn(self, outcome: Outcome) -> None:
+        self.plan_ = [(1, 2)]
+
+
+class KeyState(Good):
+    def learn(self, outcome: Outcome) -> None:
+        self.counts_ = {outcome.feature: 1}
+
+
+class KeepsStep(Good):
+    def choose(self, step: Step) -> Stump:
+        KEPT.append(step)
+        return super().choose(step)
+
+
+class KeepsSample(Good):
+    def choose(self, step: Step) -> Stump:
+        KEPT.append(step.draw(3))
+        return super().choose(step)
+
+
+class Overspends(Good):
+    def choose(self, step: Step) -> Stump:
+        return step.search(np.arange(step.n_features), step.draw(step.n_examples)).best()
+
+
+class LateRefusal(Good):
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        pass
+
+    def choose(self, step: Step) -> Stump:
+        if step.budget < 100:
+            raise SettingError(f"the budget must be at least 100, got {step.budget}")
+        return step.search([0], step.draw(step.n_examples)).best()
+
+
+class SilentRefusal(Good):
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        if budget < 100:
+            raise SettingError("too small")
+        super().start(pool, budget, n_rounds, rng)
+
+
+class RefusesAll(Good):
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        if budget > 10 * pool.n_examples:
+            raise SettingError(f"the budget must be at most 10 N, got {budget}")
+        super().start(pool, budget, n_rounds, rng)
+
+
+class ChecksInInit(Good):
+    def __init__(self, n_features: int = 3) -> None:
+        self.n_features = int(n_features)
+
+
+class NeedsThree(Good):
+    def choose(self, step: Step) -> Stump:
+        return step.search([0, 1, 2], step.draw(step.budget // 3)).best()
+
+
+class NeedsFamilies(Good):
+    def choose(self, step: Step) -> Stump:
+        features = step.families[2].sample(3, step.rng)
+        return step.search(features, step.draw(step.budget // 3)).best()
+
+
+class NeedsAnEdge(Good):
+    def learn(self, outcome: Outcome) -> None:
+        if outcome.edge == 0:
+            raise ZeroDivisionError("log of zero")
+
+
+class StopsAtThePlan(Good):
+    def choose(self, step: Step) -> Stump:
+        if step.round > step.n_rounds:
+            raise IndexError("no more rounds")
+        return super().choose(step)
+
+
+class Remembers(Good):
+    """Goes on from an earlier run: start() forgets nothing."""
+
+    earlier = 0
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        super().start(pool, budget, n_rounds, rng)
+        Remembers.earlier += 1
+
+    def choose(self, step: Step) -> Stump:
+        feature = Remembers.earlier % step.n_features
+        return step.search([feature], step.draw(step.n_examples)).best()
+
+
+BROKEN: list[tuple[type[Strategy], str, str]] = [
+    (ClockSeed, "same_seed", "seed 0 made two different models"),
+    (NumpyGlobal, "global_random_state", "global random state"),
+    (PythonGlobal, "global_random_state", "global random state"),
+    (MovesGlobal, "global_random_state", "drew from a global random state"),
+    (PrivateState, "resume", "resumed after round 1"),
+    (PrivateState, "state", "learned '_n'"),
+    (ChangesSetting, "state", "changed its setting 'n_features'"),
+    (ObjectState, "state", "last_ holds a Outcome"),
+    (TupleState, "state", r"plan_\[0\] holds a tuple"),
+    (KeyState, "state", "counts_ has the key"),
+    (KeepsStep, "keeps_nothing", "keeps a Step"),
+    (KeepsSample, "keeps_nothing", "keeps a Sample"),
+    (Overspends, "spending", "looks"),
+    (LateRefusal, "budgets", "instead of in start"),
+    (SilentRefusal, "budgets", "does not name it"),
+    (RefusesAll, "budgets", "all looks"),
+    (ChecksInInit, "settings", "int"),
+    (NeedsThree, "one_feature", "features must be between"),
+    (NeedsFamilies, "one_family", "index out of range"),
+    (NeedsAnEdge, "constant_features", "log of zero"),
+    (StopsAtThePlan, "beyond_the_plan", "no more rounds"),
+    (Remembers, "instance_untouched", "start\\(\\) must forget"),
+]
+
+
+@slow_without_jit
+@pytest.mark.global_random
+@pytest.mark.parametrize(
+    ("kind", "rule", "message"), BROKEN, ids=lambda x: getattr(x, "__name__", x)
+)
+def test_broken_strategies_are_found(kind: type[Any], rule: str, message: str) -> None:
+    check: Callable[[Any], None] = getattr(testing, f"check_strategy_{rule}")
+    check(Good)
+    with pytest.raises(Exception, match=message) as caught:
+        check(kind)
+    KEPT.clear()
+    if isinstance(caught.value, AssertionError):
+        assert re.match(f"strategy {kind.__name__}: ", str(caught.value))
+
+
+@slow_without_jit
+def test_a_good_strategy_passes_everything() -> None:
+    check_strategy(Good)
+    check_strategy(lambda: Good(n_features=1))
+
+
+@slow_without_jit
+def test_a_wrong_alpha_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("boostsample.loop.booster.alpha_of", lambda edge: 0.5 * edge)
+    with pytest.raises(AssertionError, match="alpha is"):
+        testing.check_strategy_spending(Good)
+
+
+@slow_without_jit
+def test_wrong_edges_and_losses_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from boostsample.loop.weights import SignedWeights
+
+    sums, update = SignedWeights.label_sums, SignedWeights.update
+
+    def larger(self: Any, *args: Any) -> Any:
+        return sums(self, *args) * 1.001
+
+    def weaker(self: Any, column: Any, threshold: int, votes: Any, edge: float) -> None:
+        update(self, column, threshold, votes, edge * 0.99)
+
+    monkeypatch.setattr(SignedWeights, "label_sums", larger)
+    with pytest.raises(AssertionError, match="edge is"):
+        testing.check_strategy_spending(Good)
+    monkeypatch.setattr(SignedWeights, "label_sums", sums)
+    monkeypatch.setattr(SignedWeights, "update", weaker)
+    with pytest.raises(AssertionError, match=r"edge is|loss is"):
+        testing.check_strategy_spending(Good)
+
+
+def test_the_lists_are_complete() -> None:
+    names = {name for name in vars(testing) if name.startswith("check_strategy_")}
+    assert names == {check.__name__ for check in STRATEGY_CHECKS}
+    assert names | {"check_strategy", "check_family"} <= set(testing.__all__)
+    assert all(check.__doc__ for check in (*STRATEGY_CHECKS, *FAMILY_CHECKS))
+    assert set(_check_families.__all__) <= set(testing.__all__)

@@ -1,0 +1,134 @@
+"""Kernels in another thread: the arguments that they get, and that they need no GIL for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.jit.compiling import entry, kernel
+from boostsample.threads import mailbox
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="NUMBA_DISABLE_JIT=1: nothing is compiled")
+
+
+@kernel
+def gather(
+    matrix: Any, rows: Any, small: Any, whole: int, part: float, yes: bool, found: Any
+) -> None:
+    """What depends on each argument; takes views, whose owners it must not count."""
+    for i in range(rows.size):
+        row = matrix[rows[i]]
+        half = row[: row.size // 2]
+        found[i] = half.sum() * part + whole - small if yes else -1.0
+
+
+@kernel
+def twice(whole: int) -> int:
+    return 2 * whole
+
+
+@pytest.fixture
+def box() -> Iterator[Any]:
+    """A mailbox that another thread serves."""
+    box = np.zeros(mailbox.SIZE, np.int64)
+    thread = threading.Thread(target=lambda: mailbox.serve(box, 10**12))
+    thread.start()
+    yield box
+    mailbox.call_back(box)
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+def work(rows: Any, yes: bool = True) -> tuple[Any, ...]:
+    matrix = np.arange(60, dtype=np.float32).reshape(6, 10)
+    return matrix, rows, np.int16(-3), 2**40, 0.1, yes, np.full(rows.size, np.nan)
+
+
+def run(box: Any, arguments: tuple[Any, ...]) -> Any:
+    mailbox.put(box, entry(gather, arguments), arguments)
+    assert mailbox.finished(box, 10**12)
+    return arguments[-1]
+
+
+@pytest.mark.parametrize("yes", [True, False])
+@pytest.mark.parametrize("step", [1, 2])  # contiguous or not: types of their own
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_kernel_gets_its_arguments(box: Any, yes: bool, step: int, frozen: bool) -> None:
+    rows = np.array([5, 0, 3, 1, 4, 2, 0, 5], np.int64)[::step]
+    rows.flags.writeable = not frozen
+    alone = work(rows, yes)
+    gather(*alone)
+    assert np.isfinite(alone[-1]).all()
+    assert np.array_equal(run(box, work(rows, yes)), alone[-1])
+
+
+def test_many_pieces_of_work_in_turn(box: Any) -> None:
+    rng = np.random.default_rng(0)
+    for n in rng.integers(0, 50, 500):
+        rows = rng.integers(0, 6, n)
+        alone = work(rows)
+        gather(*alone)
+        assert np.array_equal(run(box, work(rows)), alone[-1])
+
+
+def test_the_other_thread_needs_no_gil(box: Any) -> None:
+    arguments = work(np.arange(6))
+    run(box, arguments)[:] = np.nan  # compiled
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # nobody is asked to give up the GIL
+    try:
+        mailbox.put(box, entry(gather, arguments), arguments)
+        until = time.monotonic() + 30
+        while np.isnan(arguments[-1]).any() and time.monotonic() < until:
+            pass
+    finally:
+        sys.setswitchinterval(before)
+    assert time.monotonic() < until
+
+
+def test_nothing_comes() -> None:
+    assert not mailbox.serve(np.zeros(mailbox.SIZE, np.int64), 1000)
+
+
+def test_what_is_not_done_is_not_finished() -> None:
+    box = np.zeros(mailbox.SIZE, np.int64)
+    assert mailbox.finished(box, 1)
+    assert mailbox.is_idle(box)
+    mailbox.call_back(box)
+    assert not mailbox.finished(box, 1000)
+    assert not mailbox.is_idle(box)
+    mailbox.done(box)
+    assert mailbox.finished(box, 1)
+
+
+def test_arguments_that_do_not_fit_are_refused() -> None:
+    box, many = np.zeros(mailbox.SIZE, np.int64), tuple(np.zeros(1) for _ in range(40))
+    with pytest.raises(Exception, match="40 arguments do not fit into a mailbox"):
+        mailbox.put(box, 1, many)
+    assert not box.any()
+
+
+def test_arguments_whose_owners_would_be_lost_are_refused() -> None:
+    box = np.zeros(mailbox.SIZE, np.int64)
+    for kind, one in (("Tuple", (np.zeros(1), 1)), ("unicode", "text")):
+        with pytest.raises(Exception, match=f"{kind}.* cannot be put into a mailbox"):
+            mailbox.put(box, 1, (one,))
+    assert not box.any()
+
+
+def test_what_has_an_entry() -> None:
+    assert entry(lambda: None, ()) == 0
+    arguments = work(np.arange(3))
+    assert entry(gather, arguments) == entry(gather, work(np.arange(5))) > 0
+    assert entry(gather, work(np.arange(6)[::2])) != entry(gather, arguments)
+    with pytest.raises(TypeError, match="twice must return None"):
+        entry(twice, (1,))

@@ -1,0 +1,284 @@
+"""Threads share work without leaving a trace of themselves in the results."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import boostsample.threads.threads as threads_module
+from boostsample.errors import SettingError
+from boostsample.jit.compiling import kernel
+from boostsample.loop.booster import Booster
+from boostsample.registry import make_strategy
+from boostsample.threads.threads import Threads, n_threads
+from tests.paths import ROOT
+from tests.problems import bank_of
+
+
+def stretch(first: int, end: int) -> tuple[int, int]:
+    return first, end
+
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+compiled = pytest.mark.skipif(not COMPILED, reason="NUMBA_DISABLE_JIT=1: there are no kernels")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8])
+@pytest.mark.parametrize("cuts", [[0, 1], [0, 5, 10], [0, 5, 10, 12, 13], list(range(16)), [3, 9]])
+def test_stretches_cover_the_work_once_and_end_at_cuts(n: int, cuts: list[int]) -> None:
+    seen: list[tuple[int, int]] = []
+    Threads(n).share(lambda first, end: seen.append((first, end)), stretch, cuts)
+    seen.sort()
+    assert len(seen) <= n
+    assert [first for first, _ in seen] == [cuts[0], *(end for _, end in seen[:-1])]
+    assert seen[-1][1] == cuts[-1]
+    assert {end for _, end in seen} <= set(cuts)
+
+
+def test_stretches_are_as_even_as_the_cuts_allow() -> None:
+    seen: list[int] = []
+    Threads(2).share(lambda first, end: seen.append(end - first), stretch, range(0, 101, 5))
+    assert sorted(seen) == [50, 50]
+
+
+def test_threads_work_at_the_same_time() -> None:
+    both = threading.Barrier(2, timeout=30)
+
+    def work(first: int, end: int) -> None:
+        both.wait()
+
+    Threads(2).share(work, stretch, [0, 1, 2])
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_an_error_is_raised_when_all_have_ended(wrong: int) -> None:
+    ended: list[int] = []
+
+    def work(first: int, end: int) -> None:
+        if first == wrong:
+            raise ValueError(f"stretch {first}")
+        time.sleep(0.05)
+        ended.append(first)
+
+    with pytest.raises(ValueError, match=f"stretch {wrong}"):
+        Threads(2).share(work, stretch, [0, 1, 2])
+    assert ended == [1 - wrong]
+
+
+def test_what_comes_after_an_interrupt_is_not_taken_for_later_work() -> None:
+    threads, seen, go_on = Threads(2), list[int](), threading.Event()
+
+    def interrupted(first: int, end: int) -> None:
+        if first == 0:
+            raise KeyboardInterrupt
+        go_on.wait(30)
+
+    class Impatient(type(threads._others[0])):  # type: ignore[misc]  # a class of its own kind
+        def result(self) -> None:
+            raise KeyboardInterrupt
+
+    (other,) = threads._others
+    other.__class__ = Impatient
+    with pytest.raises(KeyboardInterrupt):
+        threads.share(interrupted, stretch, [0, 1, 2])
+    threads.share(lambda first, end: seen.append(first), stretch, [0, 1, 2])
+    go_on.set()
+    assert sorted(seen) == [0, 1]
+
+
+@kernel
+def count(counts: Any, first: int, end: int, seconds: float) -> None:
+    """Count calls of each cell; slow, by sums that cannot be left out."""
+    so_far = 0.0
+    for k in range(int(seconds * 1e9)):
+        so_far += 1.0 / (k + 1.0)
+    for i in range(first, end):
+        counts[i] += 1 if so_far >= 0.0 else 2
+
+
+@kernel
+def stumble(first: int) -> None:
+    if first == 1:
+        raise ValueError("the second stretch")
+
+
+def test_an_error_of_a_kernel_in_another_thread_is_told() -> None:
+    threads = Threads(2)
+    message = "the second stretch|stumble failed in another thread; n_jobs=1 tells more"
+    for _ in range(3):
+        with pytest.raises((ValueError, RuntimeError), match=message):
+            threads.share(stumble, lambda first, end: (first,), [0, 1, 2])
+    threads.share(stumble, lambda first, end: (0,), [0, 1, 2])
+
+
+@compiled
+@pytest.mark.parametrize("asleep", [False, True])
+def test_work_after_an_interrupt_anywhere_is_done_once(asleep: bool) -> None:
+    """Interrupted before each line of the module in turn, up to one that is never come to."""
+    counts = np.zeros(4)
+
+    def share(threads: Threads) -> None:
+        threads.share(count, lambda first, end: (counts, first, end, 1e-5), [0, 2, 4])
+
+    share(Threads(2))  # compiled
+    line = 0
+    for line in itertools.count(1):
+        threads, left = Threads(2), [line]
+        share(threads)
+        threads._alone = 0
+        if asleep:
+            until = time.monotonic() + 30
+            while not threads._others[0]._asleep:
+                assert time.monotonic() < until
+                time.sleep(1e-3)
+
+        def trace(frame: Any, event: str, _: Any, left: list[int] = left) -> Any:
+            if frame.f_code.co_filename != threads_module.__file__:
+                return None
+            left[0] -= event == "line"
+            if event == "line" and left[0] == 0:
+                raise KeyboardInterrupt
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            share(threads)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        threads._free()  # as the next work does: between two lines a kernel may be left running
+        after = counts.copy()
+        for _ in range(3):
+            share(threads)
+        done = counts - after
+        assert np.array_equal(done, np.full(4, 3.0)) or left[0] > 0, (line, done)
+        if left[0] > 0:
+            break
+    assert line > 40
+
+
+@compiled
+def test_an_interrupt_leaves_no_kernel_running() -> None:
+    threads, counts = Threads(2), np.zeros(2)
+
+    def arguments(first: int, end: int) -> tuple[Any, ...]:
+        return counts, first, end, 0.2 * first
+
+    class Impatient(type(threads._others[0])):  # type: ignore[misc]  # a class of its own kind
+        def result(self) -> None:
+            raise KeyboardInterrupt
+
+    threads._others[0].__class__ = Impatient
+    with pytest.raises(KeyboardInterrupt):
+        threads.share(count, arguments, [0, 1, 2])
+    assert counts.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    code = (
+        "import os, signal, warnings\n"
+        "from boostsample.threads.threads import Threads\n"
+        "warnings.simplefilter('ignore')\n"
+        "threads, seen = Threads(2), []\n"
+        "def share():\n"
+        "    work = lambda a, b: seen.extend(range(a, b))\n"
+        "    threads.share(work, lambda a, b: (a, b), [0, 1, 2])\n"
+        "share()\n"
+        "threads._alone = 0\n"
+        "if os.fork():\n"
+        "    share()\n"
+        "    _, status = os.wait()\n"
+        "    assert status == 0 and len(seen) == 4\n"
+        "else:\n"
+        "    signal.alarm(60)\n"
+        "    share()\n"
+        "    os._exit(len(seen) != 4)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120, cwd=ROOT)
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.002, 0.05])  # seconds; threads wait busily, then asleep
+def test_no_work_is_lost_whoever_is_slow(pause: float) -> None:
+    threads, rng = Threads(3), np.random.default_rng(0)
+    for _ in range(20 if pause else 300):
+        slow, seen = int(rng.integers(-1, 3)), list[int]()
+
+        def work(first: int, end: int, slow: int = slow, seen: list[int] = seen) -> None:
+            if first == slow:
+                time.sleep(pause)
+            seen.extend(range(first, end))
+
+        threads.share(work, stretch, [0, 1, 2, 3])
+        assert sorted(seen) == [0, 1, 2]
+        if slow < 0:
+            time.sleep(pause)
+
+
+def test_work_is_not_shared_for_a_while_where_others_are_late() -> None:
+    threads, seen = Threads(2), list[tuple[int, int]]()
+    for pause in (8, 16, 32):
+        threads._learn(0.001, 0.0015)  # seconds: alone it would have been done in two milliseconds
+        seen.clear()
+        for _ in range(pause):
+            threads.share(lambda first, end: seen.append((first, end)), stretch, [0, 1, 2])
+        assert seen[: pause - 1] == [(0, 2)] * (pause - 1)
+        assert sorted(seen[pause - 1 :]) == [(0, 1), (1, 2)]
+        threads._alone, threads._pause = 0, 2 * pause
+
+
+def test_work_is_shared_again_when_nobody_is_late() -> None:
+    threads = Threads(2)
+    threads._pause = 512
+    for pause in (256, 128, 64, 32, 16, 8, 8):
+        threads._learn(0.001, 0.0011)
+        assert (threads._alone, threads._pause) == (0, pause)
+
+
+def test_threads_end_with_their_object() -> None:
+    others = set(threading.enumerate())  # those of other tests may be ending just now
+    threads = Threads(3)
+    threads.share(lambda first, end: None, stretch, [0, 1, 2, 3])
+    mine = [thread for thread in threading.enumerate() if thread not in others]
+    assert [thread.name for thread in mine] == ["boostsample-1", "boostsample-2"]
+    del threads
+    for thread in mine:
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_n_jobs_is_read_as_joblib_reads_it() -> None:
+    assert n_threads(3) == 3
+    assert n_threads(-1) >= 1
+    with pytest.raises(SettingError, match="n_jobs must be 1 or more, or -1"):
+        n_threads(0)
+
+
+@pytest.mark.parametrize("name", ["uniform-naive", "laminating", "mas-q1", "full"])
+@pytest.mark.parametrize("n_labels", [1, 3, 10])
+def test_bits_do_not_depend_on_the_threads(name: str, n_labels: int) -> None:
+    """Examples in several parts, features in several groups, rows in an order of their own."""
+    n, n_features, n_rounds = (9_001, 33, 12) if COMPILED else (60, 7, 2)
+    rng = np.random.default_rng(n_labels)
+    X = rng.normal(size=(n, n_features)).astype(np.float32)
+    Y = np.where(rng.random((n, n_labels)) < 0.3, 1, -1).astype(np.int8)
+    bank, rows = bank_of(X), rng.permutation(n)
+
+    def run(n_jobs: int) -> list[dict[str, Any]]:
+        booster = Booster(bank, rows, Y, make_strategy(name), rng=1, n_jobs=n_jobs)
+        found = [booster.next_round().rows[0] for _ in range(n_rounds)]
+        return [{k: v for k, v in row.items() if k != "seconds"} for row in found]
+
+    alone = run(1)
+    assert run(2) == alone
+    assert run(3) == alone
