@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["bench"]
 
-_PASSES = 3
-
 
 @click.command()
 @click.option("--only", metavar="A,B", help="Sections: looks, bounds, rounds, growth.")
@@ -59,8 +57,7 @@ def bench(
 ) -> None:
     """Time looks and rounds on this machine, beside their bounds.
 
-    Compares costs, as ratios of this run, with those of a reference. Strategies and sizes take
-    turns, so that other load hits all of them alike; still, run nothing else meanwhile.
+    Compares costs, as ratios of this run, with a reference. Run nothing else meanwhile.
 
     \b
     looks   nanoseconds a look, and its bounds
@@ -103,18 +100,16 @@ def bench(
                 "--fail-on-regression needs a reference, and none came with this installation; "
                 "name one by --reference, which --keep writes"
             )
-        if data is not None:
-            problem = loaded_problem(data, data_dir)
-        else:
-            display("making data", 0, 0)
-            problem = made_problem(sizes.examples, sizes.features, sizes.classes)
+        display("making data", 0, 0)
+        made = sizes.examples, sizes.features, sizes.classes
+        problem = made_problem(*made) if data is None else loaded_problem(data, data_dir)
         found: dict[str, Section] = {}
         stack.callback(_print_sections, facts, found)  # also if a later section fails
         stack.callback(display.close)
         for name in sections:
             found[name] = timing.SECTIONS[name](problem, sizes, display)
         passes = [found]
-        for _ in range(0 if kept is None else _PASSES - 1):
+        for _ in range(0 if kept is None else 2):  # three passes in all
             passes.append({name: timing.SECTIONS[name](problem, sizes, display) for name in found})
     changes = [] if earlier is None else _print_changes(found, earlier, processor)
     if target is not None:
@@ -124,9 +119,7 @@ def bench(
     if kept is not None:
         kept_ratios.write(kept_ratios.record_of(passes, facts), kept)
         say(f"reference: {kept}")
-    if picture is not None:
-        draw = found["growth"].draw
-        assert draw is not None
+    if picture is not None and (draw := found["growth"].draw) is not None:
         save_picture(draw(), picture)
         say(f"plot: {picture}")
     worse = [f"{one.section}: {one.name}" for one in changes if one.verdict == "worse"]
@@ -155,8 +148,6 @@ def _strategies(given: str | None) -> tuple[str, ...]:
 
 
 def _print_sections(facts: Mapping[str, Any], found: Mapping[str, Section]) -> None:
-    if not found:
-        return
     machine, versions = facts["machine"], facts["versions"]
     say(
         f"{machine['processor']}, {machine['cores']} cores, python {versions['python']}, numba "
@@ -182,11 +173,8 @@ def _print_changes(
             f"{n_worse or 'no'} ratio{'' if n_worse == 1 else 's'} of {len(changes)} worse than "
             f"the reference of {reference.created[:10]} ({theirs})\n"
         )
-    if changes and theirs != processor:
-        say(
-            "note: the reference is of another processor, whose stores, caches and memory differ; "
-            "--keep writes one of this machine\n"
-        )
+        if theirs != processor:
+            notes.insert(0, "the reference is of another processor; --keep writes one of this one")
     for note in notes:
         say(f"note: {note}\n")
     return changes
