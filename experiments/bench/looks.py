@@ -232,7 +232,7 @@ def gathers_table(
     ]
     return Table(
         "laminating: least and median milliseconds to read the bins of its stages and do nothing "
-        "with them, and of its own rounds in turns with that",
+        "with them, and of its rounds in turns with that",
         ("", "features", "examples", "least", "median"),
         tuple(
             (*names, f"{1e3 * np.min(seconds):.2f}", f"{1e3 * np.median(seconds):.2f}")

@@ -32,7 +32,7 @@ class Sizes:
     classes: int = 10  # K
     strategies: tuple[str, ...] = ()  # timed beside `uniform-naive`
     rounds: int = 200  # of each strategy,
-    turn: int = 20  # so many in a turn
+    turn: int = 20  # rounds before the next strategy
     threads: int = max(2, os.cpu_count() or 1)
     look_classes: tuple[int, ...] = (2, 10, 26, 100)
     look_features: tuple[int, int] = (10, 250)  # on all examples, on a sample

@@ -148,7 +148,7 @@ def _time_pausing(run: Run, method: Method, job: Job, rules: Rules) -> None:
 
 
 def _time_whole(run: Run, method: Method, job: Job, rules: Rules) -> None:
-    """Fit with more and more iterations, at last with just as many as the error needs.
+    """Fit with more and more iterations, then once more with those that the error needs.
 
     The curve has the end of each fit with its own time. No fit begins that would exceed the limit
     if time grew with iterations.
