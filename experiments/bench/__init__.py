@@ -1,1 +1,1 @@
-"""Benchmarks of looks, rounds and their growth."""
+"""Benchmarks of looks, rounds and their growth, and the check against kept ratios."""

@@ -1,59 +1,52 @@
 """How the cost grows with N, Q, T and K, each alone, as slopes in log-log.
 
-The sizes take turns, sweep after sweep, so that whatever else the machine does hits all of them
-alike. In each turn the work is done twice and timed the second time: a run finds in the caches
-what its own last round has left there, not what another size has.
+All sizes take turns, sweep after sweep, so that the load of the machine hits all of them alike. In
+each turn a size does its work twice and the second time counts, so that it finds its own data in
+the caches.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.bench.bounds import bytes_of_row, last_cache
-from boostsample.experiments.bench.looks import seconds_of
 from boostsample.experiments.bench.problem import (
     Problem,
-    Progress,
+    last_cache,
     made_problem,
     relabelled,
     weights_of,
 )
-from boostsample.experiments.bench.ratios import Ratio, Section, Slope, fit_slope, slope_ratio
-from boostsample.experiments.bench.rounds import BASELINE, RoundTimes, Timed
+from boostsample.experiments.bench.rounds import BASELINE, Timed
+from boostsample.experiments.bench.sections import Progress, Section, Sizes, fit_slope, seconds_of
+from boostsample.experiments.plots.pictures import STYLE
 from boostsample.experiments.tables.tables import Table
-from boostsample.loop.sampling import SCHEMES
 from boostsample.loop.searcher import Searcher
-from boostsample.registry import make_strategy
 
-__all__ = [
-    "FITTED_FROM",
-    "Growth",
-    "growth_of_examples",
-    "growth_of_searches",
-    "growth_section",
-    "growth_table",
-    "slopes_table",
-    "sweep",
-]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-FITTED_FROM = 100_000
-"""Slopes of N are fitted from here on: below, costs that do not grow count, and the caches near the
-processor hold most weights."""
+__all__ = ["Growth", "growth_of_examples", "growth_of_searches", "growth_section", "sweep"]
+
+_FITTED_FROM = 100_000
+"""Slopes of N are fitted from here on: below, constant costs count, and the nearest caches hold
+most weights."""
 _Q = 10
 _CLASSES = 10
+_ROW_BYTES = 40  # float32 weights of ten classes
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Seconds of the same work at several sizes: (sweeps, sizes).
+    """Seconds of the same work at several sizes: float64 (sweeps, sizes).
 
-    `what` grows: N, Q, T or K; `work` says what was timed, `looks` (sizes,) its looks. The slope is
-    fitted to sizes of at least `fitted_from`.
+    `what` grows: N, Q, T or K; `work` names what was timed, `looks` (sizes,) are its looks. The
+    slope is fitted to sizes of at least `fitted_from`.
     """
 
     what: str
@@ -65,88 +58,73 @@ class Growth:
 
     @property
     def fitted_sizes(self) -> tuple[int, ...]:
-        """Those from `fitted_from` on, all of them if that would leave fewer than two."""
+        """Sizes from `fitted_from` on; all of them if there are fewer than two."""
         large = tuple(size for size in self.sizes if size >= self.fitted_from)
         return large if len(large) > 1 else self.sizes
 
-    def slope(self, of: Callable[..., Any] = np.median) -> Slope:
-        """Of the medians, or of what `of` makes of the sweeps of each size."""
-        return fit_slope(self.fitted_sizes, of(self._fitted_seconds, axis=0))
-
-    def slope_with_spread(self) -> Ratio:
-        """The slope of the medians, and how it scatters."""
-        return slope_ratio(self.fitted_sizes, self._fitted_seconds)
-
     @property
-    def _fitted_seconds(self) -> NDArray[np.float64]:
-        return self.seconds[:, [size in self.fitted_sizes for size in self.sizes]]
+    def slope(self) -> tuple[float, float]:
+        """Power and factor of the medians of the sweeps."""
+        fitted = [size in self.fitted_sizes for size in self.sizes]
+        return fit_slope(self.fitted_sizes, np.median(self.seconds[:, fitted], axis=0))
+
+    def numbers(self) -> dict[str, Any]:
+        """Sizes, looks, milliseconds and slopes, as JSON takes them."""
+        return {
+            "what": self.what,
+            "work": self.work,
+            "sizes": list(self.sizes),
+            "looks": list(self.looks),
+            "least_ms": (1e3 * self.seconds.min(axis=0)).tolist(),
+            "median_ms": (1e3 * np.median(self.seconds, axis=0)).tolist(),
+            "fitted_from": self.fitted_from,
+            "slope": self.slope[0],
+        }
 
 
 def sweep(
-    works: Sequence[Callable[[], float]],
-    n_sweeps: int,
-    progress: Callable[[int, int], None] | None = None,
+    works: Sequence[Callable[[], float]], n_sweeps: int, stage: str, progress: Progress
 ) -> NDArray[np.float64]:
-    """Seconds of each work in each sweep, (sweeps, works), as it tells them.
-
-    In each turn a work is done twice, and the second time counts.
-    """
+    """Seconds that each work returns in each sweep: float64 (sweeps, works); see the module."""
     seconds = np.empty((n_sweeps, len(works)))
     for number in range(n_sweeps):
-        if progress is not None:
-            progress(number, n_sweeps)
+        progress(stage, number, n_sweeps)
         for at, work in enumerate(works):
             work()
             seconds[number, at] = work()
     return seconds
 
 
-def growth_of_examples(
-    sizes: Sequence[int], n_sweeps: int, progress: Progress | None = None
-) -> Growth:
-    """Whole rounds of the baseline on N made examples: Q = 10 features, T = N."""
+def growth_of_examples(sizes: Sequence[int], n_sweeps: int, progress: Progress) -> Growth:
+    """Rounds of the baseline on N made examples: Q = 10 features, T = N."""
     works = []
     for number, n in enumerate(sizes):
-        if progress is not None:
-            progress("growth: data", number, len(sizes))
-        problem = made_problem(n, 2 * _Q, _CLASSES)
-        run = Timed(problem, make_strategy(BASELINE), 2 * n_sweeps + 1)
-        times = RoundTimes(BASELINE)
-        run.run(1, times)
-        works.append(_round(run, times))
-    seconds = sweep(works, n_sweeps, _stage(progress, "growth of N"))
+        progress("growth: data", number, len(sizes))
+        run = Timed(made_problem(n, 2 * _Q, _CLASSES), BASELINE, 2 * n_sweeps + 1)
+        run.run(1)  # compiles
+        works.append(functools.partial(run.run, 1))
+    seconds = sweep(works, n_sweeps, "growth of N", progress)
     looks = tuple(_Q * n for n in sizes)
-    return Growth("N", "a round", tuple(sizes), looks, seconds, FITTED_FROM)
-
-
-def _round(run: Timed, times: RoundTimes) -> Callable[[], float]:
-    def work() -> float:
-        run.run(1, times)
-        return times.seconds[-1]
-
-    return work
-
-
-def _stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, total: progress(name, done, total)
+    return Growth("N", "a round", tuple(sizes), looks, seconds, _FITTED_FROM)
 
 
 def growth_of_searches(
     problem: Problem,
     what: str,
-    cells: Sequence[tuple[int, int, int]],
+    points: Sequence[tuple[int, int, int]],
     n_sweeps: int,
-    progress: Progress | None = None,
+    progress: Progress,
 ) -> Growth:
     """Searches of Q fresh features on T examples with K labels, for several (Q, T, K).
 
-    `what` is the one of them that grows. T = N is all examples, else each search has a new sample.
+    `what` is the one of them that grows. T = N is all examples; otherwise each search draws a new
+    sample.
     """
     rng = np.random.default_rng(3)
-    works = [_search(problem, q, t, k, rng) for q, t, k in cells]
-    seconds = sweep(works, n_sweeps, _stage(progress, f"growth of {what}"))
-    sizes = tuple(cell["QTK".index(what)] for cell in cells)
-    return Growth(what, "a search", sizes, tuple(q * t for q, t, _ in cells), seconds)
+    works = [_search(problem, q, t, k, rng) for q, t, k in points]
+    seconds = sweep(works, n_sweeps, f"growth of {what}", progress)
+    sizes = tuple(point["QTK".index(what)] for point in points)
+    return Growth(what, "a search", sizes, tuple(q * t for q, t, _ in points), seconds)
 
 
 def _search(
@@ -154,12 +132,11 @@ def _search(
 ) -> Callable[[], float]:
     weights = weights_of(relabelled(problem, k))
     searcher = Searcher(problem.bank, weights)
-    exact = t >= len(problem.rows)
 
     def work() -> float:
         features = rng.choice(problem.bank.n_features, q, replace=False)
-        rows = weights.exact() if exact else weights.draw(t, SCHEMES["iid"], rng)
-        seconds = seconds_of(lambda: searcher.search(features, rows, exact))
+        rows = searcher.draw(t, "iid", rng)
+        seconds = seconds_of(lambda: searcher.search(features, rows, t == len(problem.rows)))
         weights.release()
         return seconds
 
@@ -171,128 +148,68 @@ def growth_table(growth: Growth) -> Table:
     medians = np.median(growth.seconds, axis=0)
     rows = []
     for at, (size, looks) in enumerate(zip(growth.sizes, growth.looks, strict=True)):
-        step = ""
-        if at:
-            before = slice(at - 1, at + 1)
-            step = f"{fit_slope(growth.sizes[before], medians[before]).power:.2f}"
-        rows.append(
-            (
-                f"{size:,}",
-                f"{1e3 * growth.seconds[:, at].min():.3f}",
-                f"{1e3 * medians[at]:.3f}",
-                f"{1e9 * medians[at] / looks:.2f}",
-                step,
-            )
-        )
+        pair = slice(at - 1, at + 1)
+        slope = f"{fit_slope(growth.sizes[pair], medians[pair])[0]:z.2f}" if at else ""
+        least, median = 1e3 * growth.seconds[:, at].min(), 1e3 * medians[at]
+        ns = f"{1e9 * medians[at] / looks:.2f}"
+        rows.append((f"{size:,}", f"{least:.3f}", f"{median:.3f}", ns, slope))
     first = growth.fitted_sizes[0]
     fitted = f" (fitted from {first:,} on)" if first > growth.sizes[0] else ""
     return Table(
         f"{growth.work} as {growth.what} grows: least and median milliseconds, nanoseconds a look, "
-        f"slope since the line above; slope of all {growth.slope().power:.2f}{fitted}",
+        f"slope since the line above; slope of all {growth.slope[0]:.2f}{fitted}",
         (growth.what, "least", "median", "ns", "slope"),
         tuple(rows),
     )
 
 
-def slopes_table(growths: Sequence[Growth]) -> Table:
-    """The fitted slopes."""
-    return Table(
-        f"slopes in log-log of the median and of the least times, 1 is linear; of N from "
-        f"{FITTED_FROM:,} on, and from where no cache holds the weights, as far as the machine "
-        "tells, else over the last two doublings",
-        ("", "of", "from", "to", "median", "least"),
-        tuple(
-            (
-                one.what,
-                one.work,
-                f"{one.fitted_sizes[0]:,}",
-                f"{one.sizes[-1]:,}",
-                f"{one.slope().power:.3f}",
-                f"{one.slope(np.min).power:.3f}",
-            )
-            for one in growths
-        ),
-    )
+def growth_figure(growth: Growth) -> Figure:
+    """Milliseconds a round against N, with the fitted slope."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(STYLE):
+        figure = Figure(layout="constrained")
+        axes = figure.subplots()
+        axes.loglog(growth.sizes, 1e3 * np.median(growth.seconds, axis=0), "o", label="median")
+        axes.loglog(growth.sizes, 1e3 * growth.seconds.min(axis=0), "v", label="least")
+        power, factor = growth.slope
+        fitted = np.array(growth.fitted_sizes, dtype=np.float64)
+        label = f"slope {power:.2f} from N = {fitted[0]:,.0f} on"
+        axes.loglog(fitted, 1e3 * factor * fitted**power, label=label)
+        axes.set(xlabel="examples N", ylabel=f"milliseconds {growth.work}")
+        axes.set_title(f"{growth.work} of {BASELINE}: 10 features, all N examples, 10 classes")
+        axes.legend()
+    return figure
 
 
-def _and_beyond_caches(growths: Sequence[Growth]) -> list[Growth]:
-    """The growth of N once more, fitted to the sizes whose weights exceed the last cache.
+def growth_section(problem: Problem, sizes: Sizes, progress: Progress) -> Section:
+    """Growth with N, Q, T and K; the picture shows N.
 
-    Where that would be fewer than two, to the last two doublings, see `_far_enough`.
+    N grows by two more doublings where fewer than two sizes have weights beyond the last cache:
+    rented machines report a cache that dozens of cores share. Q grows on samples of the middle one
+    of the T, T with the middle one of the Q, and K with ten features on all examples.
     """
-    sizes = growths[0].sizes
-    beyond = _beyond_caches(sizes)
-    first = beyond[0] if len(beyond) > 1 else sizes[-1] // 4
-    return [growths[0], replace(growths[0], fitted_from=first), *growths[1:]]
-
-
-def _beyond_caches(sizes: Sequence[int]) -> list[int]:
-    return [n for n in sizes if n * bytes_of_row(_CLASSES) > last_cache()]
-
-
-def _far_enough(sizes: Sequence[int]) -> tuple[int, ...]:
-    """The sizes, and two doublings more where fewer than two have weights beyond the last cache.
-
-    Rented machines tell of a cache that dozens of cores share, and have a part of it.
-    """
-    if len(_beyond_caches(sizes)) > 1:
-        return tuple(sizes)
-    return (*sizes, 2 * sizes[-1], 4 * sizes[-1])
-
-
-def growth_section(
-    problem: Problem,
-    sizes: Sequence[int],
-    n_features: Sequence[int],
-    n_sampled: Sequence[int],
-    n_classes: Sequence[int],
-    n_sweeps: int,
-    progress: Progress | None = None,
-) -> tuple[Section, Growth]:
-    """All four; the growth of N beyond the caches is given apart for the picture.
-
-    Q grows on samples of the middle one of `n_sampled`, T with the middle one of `n_features`, and
-    K with ten features on all examples.
-    """
-    n, sizes = len(problem.rows), _far_enough(sizes)
-    most = problem.bank.n_features
-    features = sorted({min(q, most) for q in n_features})
-    sampled = sorted({min(t, n) for t in n_sampled})
+    n, most, sweeps = len(problem.rows), problem.bank.n_features, sizes.sweeps
+    n_examples = sizes.growth
+    if sum(_ROW_BYTES * one > last_cache() for one in n_examples) < 2:
+        n_examples = (*n_examples, 2 * n_examples[-1], 4 * n_examples[-1])
+    features = sorted({min(q, most) for q in sizes.growth_features})
+    sampled = sorted({min(t, n) for t in sizes.growth_sampled})
     q, t, k = features[len(features) // 2], sampled[len(sampled) // 2], problem.n_classes
-    growths = [
-        growth_of_examples(sizes, n_sweeps, progress),
-        growth_of_searches(problem, "Q", [(one, t, k) for one in features], n_sweeps, progress),
-        growth_of_searches(problem, "T", [(q, one, k) for one in sampled], n_sweeps, progress),
-        growth_of_searches(
-            problem, "K", [(min(_Q, most), n, one) for one in n_classes], n_sweeps, progress
-        ),
-    ]
-    with_slopes = _and_beyond_caches(growths)
-    section = Section(
-        (*(growth_table(one) for one in growths), slopes_table(with_slopes)),
-        {
-            "growth": [
-                {
-                    "what": one.what,
-                    "work": one.work,
-                    "sizes": list(one.sizes),
-                    "looks": list(one.looks),
-                    "least_ms": [1e3 * float(s) for s in one.seconds.min(axis=0)],
-                    "median_ms": [1e3 * float(s) for s in np.median(one.seconds, axis=0)],
-                    "fitted_from": one.fitted_from,
-                    "slope": one.slope().power,
-                    "slope_of_least": one.slope(np.min).power,
-                }
-                for one in with_slopes
-            ]
-        },
-        {f"slope of {one.what}": one.slope_with_spread() for one in growths},
-        {
-            **problem.sizes(),
-            "N": list(sizes),
-            "Q": features,
-            "T": sampled,
-            "K": list(n_classes),
-        },
+    points = {
+        "Q": [(one, t, k) for one in features],
+        "T": [(q, one, k) for one in sampled],
+        "K": [(min(_Q, most), n, one) for one in sizes.growth_classes],
+    }
+    growths = [growth_of_examples(n_examples, sweeps, progress)]
+    for what, these in points.items():
+        growths.append(growth_of_searches(problem, what, these, sweeps, progress))
+    grown = {"N": list(n_examples), "Q": features, "T": sampled, "K": list(sizes.growth_classes)}
+    return Section(
+        tuple(map(growth_table, growths)),
+        {"growth": [one.numbers() for one in growths]},
+        {f"slope of {one.what}": one.slope[0] for one in growths},
+        {**problem.sizes(), **grown},
+        functools.partial(growth_figure, growths[0]),
     )
-    return section, with_slopes[1]

@@ -1,44 +1,43 @@
-"""Nanoseconds a look, beside what no search can do without: its stores, and reading its bins.
+"""Nanoseconds a look, beside its bounds: the stores of its row, and reading its bin.
 
-A look adds the vectors of a row to a histogram: each is loaded, added and stored, and processors
-store one vector a cycle or fewer. On few of many examples nearly every bin is a cache miss, and the
-bins have to be read at least once. Some searches, and then their stores and reads, take turns with
-those of other sizes.
+A look adds the vectors of a row to a histogram: each is loaded, added and stored, and a processor
+stores one vector a cycle or fewer. On few of many examples, as in the first stages of laminating,
+nearly every bin is a cache miss, and has to be read at least once. Searches of all kinds take
+turns.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.bank import Bank
-from boostsample.experiments.bench.kernels import read_bins, store_rows
-from boostsample.experiments.bench.problem import (
-    Problem,
+from boostsample.experiments.bench.kernels import store_rows, time_reads
+from boostsample.experiments.bench.problem import Problem, layout_of, relabelled, weights_of
+from boostsample.experiments.bench.rounds import RoundTimes, Timed, warm_up
+from boostsample.experiments.bench.sections import (
     Progress,
-    layout_of,
-    relabelled,
-    weights_of,
+    Section,
+    Sizes,
+    paired_ratio,
+    seconds_of,
+    table_of,
 )
-from boostsample.experiments.bench.ratios import Section, paired_ratio
 from boostsample.experiments.tables.tables import Table
-from boostsample.loop.sampling import SCHEMES
 from boostsample.loop.searcher import Searcher
 from boostsample.loop.weights import Rows
 
-__all__ = ["LookTimes", "looks_section", "looks_table", "seconds_of", "time_looks", "time_reads"]
+__all__ = ["LookTimes", "bounds_section", "looks_section", "time_gathers", "time_looks"]
 
 
 @dataclass(frozen=True)
 class LookTimes:
-    """Seconds of searches, and of as many stores and reads in the same rows, (n,) each.
+    """Seconds of searches of one kind, and of as many stores and reads, (n,) each.
 
-    `looks` (n,) are those of each search: Q times the different examples that were drawn.
+    `looks` int64 (n,) are those of each search: Q times the different examples of its sample.
     """
 
     n_labels: int
@@ -50,210 +49,211 @@ class LookTimes:
     stores: NDArray[np.float64]
     reads: NDArray[np.float64]
 
-    @property
-    def n_classes(self) -> int:
-        """Two for one label."""
-        return max(2, self.n_labels)
-
-    @property
-    def name(self) -> str:
-        """Of the search, without numbers that another run might not have."""
-        return f"{self.n_classes} classes, {'all examples' if self.exact else 'a sample'}"
-
     def nanoseconds(self, part: str) -> NDArray[np.float64]:
-        """Of `search`, `stores`, `reads` or the `bound`: nanoseconds a look, (n,)."""
+        """Nanoseconds a look of `search`, `stores`, `reads` or the larger bound, (n,)."""
         if part == "bound":
             return np.maximum(self.nanoseconds("stores"), self.nanoseconds("reads"))
         seconds: NDArray[np.float64] = getattr(self, part)
         return 1e9 * seconds / self.looks
 
+    def numbers(self) -> dict[str, Any]:
+        """Sizes, and the least and median nanoseconds of a look; `share` is that of its bound."""
+        ns = {}
+        for part in ("search", "stores", "reads", "bound"):
+            values = self.nanoseconds(part)
+            ns[f"{part}_ns"] = {"least": float(values.min()), "median": float(np.median(values))}
+        larger = max(ns["stores_ns"]["median"], ns["reads_ns"]["median"])
+        return {
+            "classes": max(2, self.n_labels),
+            "vectors": layout_of(self.n_labels),
+            "features": self.n_features,
+            "examples": self.n_examples,
+            "exact": self.exact,
+            **ns,
+            "share": larger / ns["search_ns"]["median"],
+        }
+
     @property
-    def share(self) -> float:
-        """The part of a search, of the median look, that the larger of its two bounds takes."""
-        larger = max(float(np.median(self.nanoseconds(part))) for part in ("stores", "reads"))
-        return larger / float(np.median(self.nanoseconds("search")))
+    def ratio(self) -> float:
+        """A look in units of its stores on all examples, of its reads on a sample."""
+        return paired_ratio(self.search, self.stores if self.exact else self.reads)
+
+    @property
+    def name(self) -> str:
+        """The name of the ratio; the same whatever the sizes."""
+        return f"{max(2, self.n_labels)} classes, {'all examples' if self.exact else 'a sample'}"
 
 
-def seconds_of(work: Callable[[], Any]) -> float:
-    """Seconds that a call takes."""
-    before = time.perf_counter()
-    work()
-    return time.perf_counter() - before
-
-
-def time_reads(bank: Bank, features: NDArray[np.int64], rows: Rows, n: int) -> float:
-    """Seconds to read the bins of some features of `n` rows and to do nothing with them."""
-    view = bank.view(features, rows.examples if rows.examples.size else None)
-    start, examples = (0, rows.examples[:0]) if view.compact else (rows.start, rows.examples)
-    return seconds_of(lambda: read_bins(view.bins, view.at, start, examples, n))
-
-
-class _Cell:
+class _Case:
     """Searches of one kind, and the stores and reads that bound them.
 
-    The reads are of other fresh features than the search, so that neither warms the caches for the
-    other; a bank much larger than the last cache gives both what a run has. All searches of a turn
-    come before their bounds: so many stores in a row, which no run does, slow a processor down for
-    a while, the next search by a tenth on an Intel Xeon.
+    The reads are of other features than the search, so that neither finds the bins of the other in
+    a cache. All searches of a turn come before their bounds: after so many stores, the next search
+    is slower by a tenth on an Intel Xeon.
     """
 
-    def __init__(self, problem: Problem, n_features: int, sample: int | None) -> None:
-        self._problem = problem
+    def __init__(self, problem: Problem, n_features: int, n_examples: int) -> None:
+        self._bank = problem.bank
         self._n_features = n_features
-        self._sample = len(problem.rows) if sample is None else sample
-        self._exact = self._sample >= len(problem.rows)
+        self._n_examples = n_examples
+        self._exact = n_examples == len(problem.rows)
         self._weights = weights_of(problem)
         self._searcher = Searcher(problem.bank, self._weights)
         self._store = store_rows(problem.Y.shape[1])
         self._rng = np.random.default_rng(1)
         self._timed: list[tuple[float, ...]] = []
+        self.run(1)  # compiles
+        self._timed.clear()
 
-    def run(self, searches: int, *, timed: bool = True) -> None:
-        searched = [self._search() for _ in range(searches)]
-        times = [(looks, seconds, *self._bounds(rows, looks)) for rows, looks, seconds in searched]
+    def run(self, searches: int) -> None:
+        """Time some searches, then their bounds."""
+        for rows, n, seconds in [self._search() for _ in range(searches)]:
+            looks = self._n_features * n
+            stores = seconds_of(self._store, looks)
+            reads = time_reads(self._bank, self._features(), rows, n)
+            self._timed.append((looks, seconds, stores, reads))
         self._weights.release()
-        if timed:
-            self._timed += times
 
     def _search(self) -> tuple[Rows, int, float]:
-        """The rows of a search, its looks and its seconds."""
-        if self._exact:
-            rows, n = self._weights.exact(), len(self._problem.rows)
-        else:
-            rows = self._weights.draw(self._sample, SCHEMES["iid"], self._rng)
-            n = rows.examples.size
-        features = self._features()
-        seconds = seconds_of(lambda: self._searcher.search(features, rows, self._exact))
-        return rows, self._n_features * n, seconds
-
-    def _bounds(self, rows: Rows, looks: int) -> tuple[float, float]:
-        """Seconds of as many stores, and of as many reads in the same rows."""
-        stores = seconds_of(lambda: self._store(looks))
-        n = looks // self._n_features
-        return stores, time_reads(self._problem.bank, self._features(), rows, n)
+        """The rows of a search, their number and its seconds."""
+        rows = self._searcher.draw(self._n_examples, "iid", self._rng)
+        seconds = seconds_of(self._searcher.search, self._features(), rows, self._exact)
+        return rows, self._n_examples if self._exact else rows.examples.size, seconds
 
     def _features(self) -> NDArray[np.int64]:
-        return self._rng.choice(self._problem.bank.n_features, self._n_features, replace=False)
+        return self._rng.choice(self._bank.n_features, self._n_features, replace=False)
 
     def found(self) -> LookTimes:
-        looks, search, stores, reads = np.array(self._timed).T
-        return LookTimes(
-            self._problem.Y.shape[1],
-            self._n_features,
-            min(self._sample, len(self._problem.rows)),
-            self._exact,
-            looks.astype(np.int64),
-            search,
-            stores,
-            reads,
-        )
+        looks, *seconds = np.array(self._timed).T
+        sizes = self._weights.n_labels, self._n_features, self._n_examples, self._exact
+        return LookTimes(*sizes, looks.astype(np.int64), *seconds)
 
 
 def time_looks(
-    cells: Sequence[tuple[Problem, int, int | None]],
-    searches: int = 100,
-    progress: Progress | None = None,
-    *,
-    turn: int = 10,
+    cases: Sequence[tuple[Problem, int, int]], searches: int, progress: Progress, turn: int = 10
 ) -> list[LookTimes]:
-    """Time searches of some fresh features on all examples (None), or each on a fresh sample.
+    """Time searches of fresh features, `turn` of each case in turn.
 
-    `cells` are problems with numbers of features and of examples; they take turns of some searches
-    each. Compiling is done before.
+    A case is data, Q, and T; T = N is all examples, otherwise each search draws a new sample.
     """
-    made = [_Cell(*cell) for cell in cells]
-    for number, cell in enumerate(made):
-        if progress is not None:
-            progress("compiling", number, len(made))
-        cell.run(1, timed=False)
+    made = []
+    for number, case in enumerate(cases):
+        progress("compiling", number, len(cases))
+        made.append(_Case(*case))
     for done in range(0, searches, turn):
-        if progress is not None:
-            progress("looks", done, searches)
-        for cell in made:
-            cell.run(min(turn, searches - done))
-    return [cell.found() for cell in made]
+        progress("looks", done, searches)
+        for one in made:
+            one.run(min(turn, searches - done))
+    return [one.found() for one in made]
 
 
 def looks_table(times: Sequence[LookTimes]) -> Table:
-    """Nanoseconds a look, its two bounds, and the share that the larger one is of it."""
-    return Table(
+    """Nanoseconds a look, its two bounds, and the share of the larger one."""
+    return table_of(
         "a look, threshold search included: least and median nanoseconds; the bounds: storing the "
-        "vectors of a row, reading a bin (medians); the share of the larger one in percent",
-        (
-            "classes",
-            "vectors",
-            "features",
-            "examples",
-            "least",
-            "median",
-            "stores",
-            "reads",
-            "share",
+        "vectors of a row, reading a bin (medians); the share of the larger one",
+        {
+            "classes": "{classes}",
+            "vectors": "{vectors}",
+            "features": "{features:,}",
+            "examples": "{examples:,}",
+            "least": "{search_ns[least]:.2f}",
+            "median": "{search_ns[median]:.2f}",
+            "stores": "{stores_ns[median]:.2f}",
+            "reads": "{reads_ns[median]:.2f}",
+            "share": "{share:.0%}",
+        },
+        [one.numbers() for one in times],
+    )
+
+
+def looks_section(problem: Problem, sizes: Sizes, progress: Progress) -> Section:
+    """Looks for several numbers of classes, on all examples and on a sample."""
+    on_all, on_sample = (min(q, problem.bank.n_features) for q in sizes.look_features)
+    cases, n = [], len(problem.rows)
+    for k in sizes.look_classes:
+        labelled = relabelled(problem, k)
+        cases.append((labelled, on_all, n))
+        if sizes.look_sample < n:
+            cases.append((labelled, on_sample, sizes.look_sample))
+    times = time_looks(cases, sizes.searches, progress)
+    return Section(
+        (looks_table(times),),
+        {"looks": [one.numbers() for one in times]},
+        {one.name: one.ratio for one in times},
+        {**problem.sizes(), "search": [list(sizes.look_features), sizes.look_sample]},
+    )
+
+
+def time_gathers(
+    problem: Problem, n_rounds: int, progress: Progress
+) -> tuple[list[list[int]], NDArray[np.float64], RoundTimes]:
+    """Time rounds of laminating, and after each one the bare reads of its stages.
+
+    As in a round, each stage reads half of the features of the stage before, at fresh examples; the
+    features of the first are drawn anew, so that they are as cold as in a round. Returns the
+    (features, examples) of the stages, the seconds of their reads, float64 (n_rounds, n_stages),
+    and the rounds.
+    """
+    warm_up(problem, "laminating")
+    run = Timed(problem, "laminating", n_rounds)
+    stages: list[list[int]] = vars(run.strategy)["stages_"]
+    weights = weights_of(problem)
+    searcher = Searcher(problem.bank, weights)
+    rng = np.random.default_rng(2)
+    time_reads(problem.bank, np.arange(1), weights.exact(), 1)  # compiles
+    reads = np.zeros((n_rounds, len(stages)))
+    for number in range(n_rounds):
+        progress("bounds", number, n_rounds)
+        run.run(1)
+        features = rng.choice(problem.bank.n_features, stages[0][0], replace=False)
+        for at, (n_features, n_examples) in enumerate(stages):
+            n = min(n_examples, len(problem.rows))
+            rows = searcher.draw(n, "iid", rng)
+            n_different = rows.examples.size or n
+            reads[number, at] = time_reads(problem.bank, features[:n_features], rows, n_different)
+            weights.release()
+    return stages, reads, run.times
+
+
+def gathers_table(
+    stages: Sequence[Sequence[int]], reads: NDArray[np.float64], rounds: RoundTimes
+) -> Table:
+    """Milliseconds to read the bins of each stage, and of the searches, draws and rounds."""
+    timed: list[tuple[str, str, str, Any]] = [
+        *(
+            (f"stage {at + 1}", f"{q:,}", f"{t:,}", reads[:, at])
+            for at, (q, t) in enumerate(stages)
         ),
+        ("all reads", "", "", reads.sum(axis=1)),
+        ("its searches", "", "", rounds.parts["search"]),
+        ("its draws", "", "", rounds.parts["draw"]),
+        ("its round", "", "", rounds.seconds),
+    ]
+    return Table(
+        "laminating: least and median milliseconds to read the bins of its stages and do nothing "
+        "with them, and of its rounds in turns with that",
+        ("", "features", "examples", "least", "median"),
         tuple(
-            (
-                str(one.n_classes),
-                layout_of(one.n_labels),
-                f"{one.n_features:,}",
-                f"{one.n_examples:,}",
-                f"{one.nanoseconds('search').min():.2f}",
-                *(
-                    f"{np.median(one.nanoseconds(part)):.2f}"
-                    for part in ("search", "stores", "reads")
-                ),
-                f"{100 * one.share:.0f}",
-            )
-            for one in times
+            (*names, f"{1e3 * np.min(seconds):.2f}", f"{1e3 * np.median(seconds):.2f}")
+            for *names, seconds in timed
         ),
     )
 
 
-def looks_section(
-    problem: Problem,
-    n_classes: Sequence[int],
-    n_features: tuple[int, int],
-    sample: int,
-    searches: int,
-    progress: Progress | None = None,
-) -> Section:
-    """Looks for several numbers of classes, on all examples and on a sample."""
-    most = problem.bank.n_features
-    cells: list[tuple[Problem, int, int | None]] = []
-    for k in n_classes:
-        labelled = relabelled(problem, k)
-        cells.append((labelled, min(n_features[0], most), None))
-        if sample < len(problem.rows):
-            cells.append((labelled, min(n_features[1], most), sample))
-    times = time_looks(cells, searches, progress)
+def bounds_section(problem: Problem, sizes: Sizes, progress: Progress) -> Section:
+    """The bare reads of laminating beside its searches."""
+    stages, reads, rounds = time_gathers(problem, sizes.gathers, progress)
+    searches = rounds.parts["search"]
+    laminating = {
+        "stages": stages,
+        "reads_ms": (1e3 * np.median(reads, axis=0)).tolist(),
+        "search_ms": 1e3 * float(np.median(searches)),
+        "round_ms": 1e3 * float(np.median(rounds.seconds)),
+    }
     return Section(
-        (looks_table(times),),
-        {
-            "looks": [
-                {
-                    "classes": one.n_classes,
-                    "features": one.n_features,
-                    "examples": one.n_examples,
-                    "exact": one.exact,
-                    **{
-                        f"{part}_ns": {
-                            "least": float(one.nanoseconds(part).min()),
-                            "median": float(np.median(one.nanoseconds(part))),
-                        }
-                        for part in ("search", "stores", "reads", "bound")
-                    },
-                    "share": one.share,
-                }
-                for one in times
-            ]
-        },
-        {
-            one.name: paired_ratio(
-                one.nanoseconds("search"), one.nanoseconds("stores" if one.exact else "reads")
-            )
-            for one in times
-        },
-        {
-            **problem.sizes(),
-            "search": [list(n_features), sample],
-        },
+        (gathers_table(stages, reads, rounds),),
+        {"laminating": laminating},
+        {"laminating, searches to reads": paired_ratio(searches, reads.sum(1)[: len(searches)])},
+        problem.sizes(),
     )

@@ -1,21 +1,21 @@
-"""Made data for timings: bins that lean on the class a little, of any size."""
+"""Data to time: made bins of any size, or the training rows of a data set."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, FeatureBank
-from boostsample.family import Family
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.families.columns import Columns
 from boostsample.labels import encode
 from boostsample.loop.weights import SignedWeights, aligned, initial_weights, vectors_of
+from boostsample.registry import default_families
 
-__all__ = ["Problem", "Progress", "layout_of", "made_problem", "relabelled", "weights_of"]
-
-Progress = Callable[[str, int, int], None]
+__all__ = ["Problem", "last_cache", "loaded_problem", "made_problem", "relabelled", "weights_of"]
 
 _NEIGHBOURHOOD = 7
 """Bins by which the classes of the made data shift a feature: edges of about 0.1."""
@@ -31,11 +31,11 @@ class Problem(NamedTuple):
 
     @property
     def n_classes(self) -> int:
-        """Two for one label."""
+        """Number of classes: two for one label."""
         return max(2, int(self.Y.shape[1]))
 
     def sizes(self) -> dict[str, Any]:
-        """What timings on it depend on, beside the machine."""
+        """Name and sizes of the data, as JSON takes them."""
         return {
             "data": self.name,
             "examples": len(self.rows),
@@ -44,36 +44,35 @@ class Problem(NamedTuple):
         }
 
 
-class _Filled(Family):
-    """Stands for features that are never computed: the bank is filled by hand."""
-
-    def __init__(self, name: str, n_features: int) -> None:
-        self.name = name
-        self.n_features = n_features
-
-    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
-        raise NotImplementedError("made features have bins only")
-
-    def feature_name(self, feature: Any) -> str:
-        return f"{self.name} {feature}"
-
-
-def made_problem(n_examples: int, n_features: int, n_classes: int, seed: int = 0) -> Problem:
-    """Random bins that lean on the class a little, in four families of different strength."""
-    rng = np.random.default_rng(seed)
+def made_problem(n_examples: int, n_features: int, n_classes: int) -> Problem:
+    """Random bins that depend on the class a little, in four families of different strength."""
+    rng = np.random.default_rng(0)
     classes = rng.integers(0, n_classes, n_examples)
     bins = aligned(n_features * n_examples, np.uint8).reshape(n_features, n_examples)
-    sizes = np.full(4, n_features // 4)
-    sizes[: n_features % 4] += 1
-    strength = np.repeat([0, 1, 2, 4], sizes)
+    parts = np.array_split(np.arange(n_features), 4)
+    strength = np.repeat([0, 1, 2, 4], [part.size for part in parts])
     for feature in range(n_features):
         shift = rng.integers(0, _NEIGHBOURHOOD * strength[feature] + 1, n_classes)
         noise = rng.integers(0, 200, n_examples, dtype=np.uint8)
         bins[feature] = 1 + noise + shift.astype(np.uint8)[classes]
+    families = [
+        Columns(part.tolist(), f"made-{k}", n_columns=n_features)
+        for k, part in enumerate(parts)
+        if part.size
+    ]
     cuts = np.tile(np.arange(254, dtype=np.float32), (n_features, 1))
-    families = [_Filled(f"made-{k}", int(size)) for k, size in enumerate(sizes) if size]
     bank = FeatureBank(families, bins, cuts, np.full(n_features, 256, np.int16))
     return Problem("made data", bank, np.arange(n_examples), encode(classes, n_classes))
+
+
+def loaded_problem(data: str, data_dir: str | None = None) -> Problem:
+    """The training rows of a data set with the features of its default families."""
+    loaded = load_dataset(data, data_dir=data_dir)
+    train, _ = loaded.split(0, 0)
+    families = default_families(loaded.X.shape[1:], column_names=loaded.columns)
+    bank = FeatureBank.build(families, loaded.X[train], n_jobs=-1)
+    Y = encode(loaded.y[train], loaded.n_classes)
+    return Problem(loaded.name, bank, np.arange(len(train)), Y)
 
 
 def relabelled(problem: Problem, n_classes: int) -> Problem:
@@ -98,3 +97,10 @@ def layout_of(n_labels: int) -> str:
     blocks, tail = vectors_of(n_labels)
     full = f"{blocks} x 8" if blocks > 1 else "8" * blocks
     return " + ".join(part for part in (full, str(tail) if tail else "") if part)
+
+
+def last_cache() -> int:
+    """Bytes of the largest cache that the system reports; 32 MiB if it reports none."""
+    paths = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
+    sizes = [1024 * int(path.read_text().strip().removesuffix("K")) for path in paths]
+    return max(sizes, default=32 * 2**20)

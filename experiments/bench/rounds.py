@@ -1,9 +1,7 @@
-"""Milliseconds a round and its parts for every strategy, as ratios of one run.
+"""Milliseconds a round and its parts for every strategy, in units of `uniform-naive`.
 
-Timings of shared machines wander, so strategies take turns, and everything is given beside
-`uniform-naive` of the same run. A turn has several rounds, since a run has the caches for itself.
-What a strategy does of its own (models, plans, policies) is told apart from its draws, its searches
-and the loop's finish.
+Strategies run in blocks of 20 rounds, in turns, so that each finds a warm cache and the load of the
+machine hits all of them alike.
 """
 
 from __future__ import annotations
@@ -15,33 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from boostsample.experiments.bench.problem import Problem, Progress
-from boostsample.experiments.bench.ratios import Ratio, Section, scatter
+from boostsample.experiments.bench.problem import Problem, weights_of
+from boostsample.experiments.bench.sections import Progress, Section, Sizes, table_of
 from boostsample.experiments.tables.tables import Table
 from boostsample.loop.booster import Booster
+from boostsample.loop.searcher import Searcher
 from boostsample.registry import make_strategy
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = [
-    "BASELINE",
-    "PARTS",
-    "RoundTimes",
-    "Timed",
-    "rounds_section",
-    "rounds_table",
-    "time_rounds",
-]
+__all__ = ["BASELINE", "PARTS", "RoundTimes", "Timed", "rounds_section", "time_rounds", "warm_up"]
 
 BASELINE = "uniform-naive"
 PARTS = ("own", "draw", "search", "modelling", "finish")
-"""Of a round: the strategy's own work, its draws, its searches for each purpose, and the rest."""
-
-_WARM_UP = 3
+"""The parts of a round: the strategy's own work, its draws, its searches for each purpose, and the
+loop's finish on all examples."""
 
 
 class _Clock(Strategy):
-    """A strategy whose draws and searches are timed; everything else is its own."""
+    """A strategy with its draws and searches timed; the wrapped one makes all choices."""
 
     def __init__(self, strategy: Strategy) -> None:
         self.strategy = strategy
@@ -50,7 +40,6 @@ class _Clock(Strategy):
         return self.strategy.default_budget(pool)
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        self.seconds_ = dict.fromkeys(PARTS, 0.0)
         self.strategy.start(pool, budget, n_rounds, rng)
 
     def choose(self, step: Step) -> Stump:
@@ -68,7 +57,7 @@ class _Clock(Strategy):
 
 
 class _TimedStep:
-    """A step that remembers how long its methods took."""
+    """A step that adds up the seconds of its methods."""
 
     def __init__(self, step: Step, seconds: dict[str, float]) -> None:
         self._step = step
@@ -95,173 +84,117 @@ class _TimedStep:
 
 @dataclass
 class RoundTimes:
-    """Seconds of each round, and of its parts, of one strategy, and the looks that it took."""
+    """Seconds of each round and of its parts, and the looks of each round, for one strategy."""
 
     strategy: str
     seconds: list[float] = field(default_factory=list)
     looks: list[int] = field(default_factory=list)
     parts: dict[str, list[float]] = field(default_factory=lambda: {part: [] for part in PARTS})
 
-    def share(self, part: str) -> float:
-        """Share of all the time that went into a part."""
-        return sum(self.parts[part]) / sum(self.seconds)
-
-    def ratio(self, base: RoundTimes) -> float:
-        """Of the mean times of the rounds that both have done."""
+    def ratio(self, base: RoundTimes, middle: Callable[..., Any] = np.mean) -> float:
+        """The mean (or median) round in units of another's, over the rounds that both have."""
         n = min(len(self.seconds), len(base.seconds))
-        return sum(self.seconds[:n]) / sum(base.seconds[:n])
+        return float(middle(self.seconds[:n]) / middle(base.seconds[:n]))
 
-    def ratio_of_medians(self, base: RoundTimes, turn: int) -> Ratio:
-        """The same of the median times, and how those of single turns scatter."""
-        n = min(len(self.seconds), len(base.seconds))
-        mine, other = np.array(self.seconds[:n]), np.array(base.seconds[:n])
-        return Ratio(
-            float(np.median(mine) / np.median(other)),
-            scatter(
-                [
-                    np.median(mine[first : first + turn]) / np.median(other[first : first + turn])
-                    for first in range(0, n, turn)
-                ]
-            ),
-        )
+    def numbers(self, base: RoundTimes) -> dict[str, Any]:
+        """Looks, milliseconds, ratios to the base, and the share of each part in all seconds."""
+        ms = 1e3 * np.array(self.seconds)
+        return {
+            "strategy": self.strategy,
+            "rounds": ms.size,
+            "looks": float(np.mean(self.looks)),
+            "least_ms": float(ms.min()),
+            "median_ms": float(np.median(ms)),
+            "mean_ms": float(ms.mean()),
+            "ratio": self.ratio(base),
+            "ratio_of_medians": self.ratio(base, np.median),
+            "shares": {part: sum(self.parts[part]) / sum(self.seconds) for part in PARTS},
+        }
 
 
 class Timed:
-    """A run whose rounds are timed, in parts."""
+    """A run of a `strategy` whose rounds are timed, in parts, into `times`."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        strategy: Strategy,
-        n_rounds: int,
-        weights: str = "uniform",
-        *,
-        n_jobs: int = 1,
-    ) -> None:
-        self._booster = Booster(
-            problem.bank,
-            problem.rows,
-            problem.Y,
-            _Clock(strategy),
-            n_rounds=n_rounds,
-            weights=weights,
-            rng=0,
-            n_jobs=n_jobs,
-        )
+    def __init__(self, problem: Problem, strategy: str, n_rounds: int, n_jobs: int = 1) -> None:
+        self.times = RoundTimes(strategy)
+        clock = _Clock(make_strategy(strategy))
+        data = problem.bank, problem.rows, problem.Y
+        named: dict[str, Any] = {"n_rounds": n_rounds, "weights": "uniform", "n_jobs": n_jobs}
+        self._booster = Booster(*data, clock, rng=0, **named)
+        self._clock: Any = self._booster.strategy
+        self.strategy: Strategy = self._clock.strategy
 
-    @property
-    def strategy(self) -> Strategy:
-        """The strategy itself, as far as it has learned."""
-        return self._clock.strategy
-
-    @property
-    def _clock(self) -> _Clock:
-        clock = self._booster.strategy
-        assert isinstance(clock, _Clock)
-        return clock
-
-    def run(self, n_rounds: int, times: RoundTimes) -> None:
-        """Do some rounds, or fewer if training ends, and add what they took to `times`."""
+    def run(self, n_rounds: int) -> float:
+        """Time some rounds, or fewer if training ends; the seconds of the last one."""
         for _ in range(n_rounds):
             if self._booster.finished:
-                return
+                break
             before = time.perf_counter()
-            done = self._booster.next_round()
+            rows = self._booster.next_round().rows
             seconds = time.perf_counter() - before
             parts = self._clock.seconds_
-            parts["finish"] = seconds - sum(parts[part] for part in PARTS if part != "finish")
-            times.seconds.append(seconds)
-            times.looks.append(sum(r["looks_search"] + r["looks_modelling"] for r in done.rows))
+            parts["finish"] = seconds - sum(parts.values())
+            self.times.seconds.append(seconds)
+            self.times.looks.append(sum(r["looks_search"] + r["looks_modelling"] for r in rows))
             for part in PARTS:
-                times.parts[part].append(parts[part])
+                self.times.parts[part].append(parts[part])
+        return self.times.seconds[-1]
 
 
-def time_rounds(
-    problem: Problem,
-    strategies: Sequence[str],
-    n_rounds: int,
-    progress: Progress | None = None,
-    weights: str = "uniform",
-    *,
-    turn: int = 20,
-) -> list[RoundTimes]:
-    """Train all strategies at once, some rounds of each in turn; the baseline is among them.
+def warm_up(problem: Problem, strategy: str, n_jobs: int = 1) -> None:
+    """Compile what rounds of a strategy need, and the edges by which ties are settled."""
+    Timed(problem, strategy, 3, n_jobs).run(3)
+    weights = weights_of(problem)
+    searcher, rows = Searcher(problem.bank, weights), weights.exact()
+    searcher.signed_edges(searcher.search(np.arange(1), rows, True), rows)
 
-    Compiling is done before; the first rounds of every strategy are timed like all others.
+
+def time_rounds(problem: Problem, sizes: Sizes, progress: Progress) -> list[RoundTimes]:
+    """Train several strategies at once, `sizes.turn` rounds of each in turn.
+
+    `BASELINE` comes first; last comes the baseline with several threads, to the same bits.
     """
-    names = list(dict.fromkeys([BASELINE, *strategies]))
-    for number, name in enumerate(names):
-        if progress is not None:
-            progress("compiling", number, len(names))
-        Timed(problem, make_strategy(name), n_rounds, weights).run(
-            min(_WARM_UP, n_rounds), RoundTimes(name)
-        )
-    runs = [
-        (RoundTimes(name), Timed(problem, make_strategy(name), n_rounds, weights)) for name in names
-    ]
-    for done in range(0, n_rounds, turn):
-        if progress is not None:
-            progress("rounds", done, n_rounds)
-        for times, one in runs:
-            one.run(min(turn, n_rounds - done), times)
-    return [times for times, _ in runs]
+    names = list(dict.fromkeys([BASELINE, *sizes.strategies]))
+    made = [(name, 1) for name in names] + [(BASELINE, sizes.threads)]
+    for number, (name, n_jobs) in enumerate(made):
+        progress("compiling", number, len(made))
+        warm_up(problem, name, n_jobs)
+    runs = [Timed(problem, name, sizes.rounds, n_jobs) for name, n_jobs in made]
+    runs[-1].times.strategy += f", {sizes.threads} threads"
+    for done in range(0, sizes.rounds, sizes.turn):
+        progress("rounds", done, sizes.rounds)
+        for run in runs:
+            run.run(min(sizes.turn, sizes.rounds - done))
+    return [run.times for run in runs]
 
 
 def rounds_table(times: Sequence[RoundTimes]) -> Table:
-    """Milliseconds a round, ratios to the baseline, looks, and the share of each part."""
+    """Milliseconds a round, ratios to the first strategy, looks, and the share of each part."""
     base = times[0]
-    rows = []
-    for one in times:
-        ms = np.array(one.seconds) * 1e3
-        rows.append(
-            (
-                one.strategy,
-                f"{np.mean(one.looks):,.0f}",
-                f"{ms.min():.2f}",
-                f"{np.median(ms):.2f}",
-                f"{ms.mean():.2f}",
-                f"{one.ratio(base):.2f}",
-                f"{one.ratio_of_medians(base, len(ms)).value:.2f}",
-                *(f"{100 * one.share(part):.1f}" for part in PARTS),
-            )
-        )
-    return Table(
+    return table_of(
         f"a round: mean looks; least, median and mean milliseconds of {len(base.seconds):,} rounds;"
-        f" ratios of means and medians to {base.strategy}; the parts in percent",
-        ("strategy", "looks", "least", "median", "mean", "ratio", "of medians", *PARTS),
-        tuple(rows),
+        f" ratios of means and medians to {base.strategy}; the share of each part",
+        {
+            "strategy": "{strategy}",
+            "looks": "{looks:,.0f}",
+            "least": "{least_ms:.2f}",
+            "median": "{median_ms:.2f}",
+            "mean": "{mean_ms:.2f}",
+            "ratio": "{ratio:.2f}",
+            "of medians": "{ratio_of_medians:.2f}",
+            **{part: f"{{shares[{part}]:.1%}}" for part in PARTS},
+        },
+        [one.numbers(base) for one in times],
     )
 
 
-def rounds_section(
-    problem: Problem,
-    strategies: Sequence[str],
-    n_rounds: int,
-    progress: Progress | None = None,
-    *,
-    turn: int = 20,
-) -> Section:
-    """Rounds of several strategies."""
-    times = time_rounds(problem, strategies, n_rounds, progress, turn=turn)
+def rounds_section(problem: Problem, sizes: Sizes, progress: Progress) -> Section:
+    """Rounds of several strategies, and of the baseline with several threads."""
+    times = time_rounds(problem, sizes, progress)
     base = times[0]
     return Section(
         (rounds_table(times),),
-        {
-            "rounds": [
-                {
-                    "strategy": one.strategy,
-                    "rounds": len(one.seconds),
-                    "looks": float(np.mean(one.looks)),
-                    "least_ms": 1e3 * min(one.seconds),
-                    "median_ms": 1e3 * float(np.median(one.seconds)),
-                    "mean_ms": 1e3 * float(np.mean(one.seconds)),
-                    "ratio": one.ratio(base),
-                    "ratio_of_medians": one.ratio_of_medians(base, turn).value,
-                    "shares": {part: one.share(part) for part in PARTS},
-                }
-                for one in times
-            ]
-        },
-        {one.strategy: one.ratio_of_medians(base, turn) for one in times[1:]},
-        {**problem.sizes(), "rounds": n_rounds},
+        {"rounds": [one.numbers(base) for one in times]},
+        {one.strategy: one.ratio(base, np.median) for one in times[1:-1]},
+        {**problem.sizes(), "rounds": sizes.rounds},
     )

@@ -1,4 +1,4 @@
-"""`boostsample bench`: what looks, rounds and banks cost on this machine."""
+"""`boostsample bench`: the cost of looks and rounds on this machine."""
 
 from __future__ import annotations
 
@@ -14,47 +14,28 @@ from boostsample.errors import BoostSampleError, SettingError
 from boostsample.experiments.commands.output import print_table, say
 
 if TYPE_CHECKING:
-    from boostsample.experiments.bench.ratios import Section
-    from boostsample.experiments.bench.regression import Comparison, Reference
+    from boostsample.experiments.bench.reference import Change, Reference
+    from boostsample.experiments.bench.sections import Section
 
 __all__ = ["bench"]
 
 
 @click.command()
+@click.option("--only", metavar="A,B", help="Sections: looks, bounds, rounds, growth.")
 @click.option(
-    "--only",
-    metavar="A,B",
-    help="Sections: looks, bounds, finish, rounds, growth, threads, bank, start.  [default: all "
-    "but start]",
-)
-@click.option("--all", "everything", is_flag=True, help="All sections; start takes a minute.")
-@click.option(
-    "--data",
-    metavar="NAME|PATH",
-    help="A data set with its families for looks, bounds, finish and rounds.  [default: made "
-    "data, 60,000 examples, 10 classes, 2,000 features]",
+    "--data", metavar="NAME|PATH", help="A data set.  [default: made data, 60,000 x 2,000]"
 )
 @click.option("--data-dir", metavar="DIR", help="Folder of original data files.")
-@click.option(
-    "--strategies",
-    metavar="A,B",
-    help="Strategies of rounds, separated by commas.  [default: all but full]",
-)
+@click.option("--strategies", metavar="A,B", help="Strategies of rounds.  [default: all but full]")
 @click.option("--rounds", type=int, metavar="N", help="Rounds of each strategy.  [default: 200]")
-@click.option(
-    "--jobs", type=int, metavar="N", help="Threads of the section threads.  [default: all cores]"
-)
+@click.option("--jobs", type=int, metavar="N", help="Threads beside one.  [default: all cores]")
 @click.option("--plot", metavar="FILE", help="Draw growth into an .svg, .png or .pdf file.")
 @click.option("--json", metavar="FILE", help="Write all numbers into a new .json file.")
 @click.option(
-    "--reference",
-    metavar="FILE",
-    help="Compare with the ratios of this file.  [default: those that ship with boostsample]",
+    "--reference", metavar="FILE", help="Ratios to compare with.  [default: shipped ones]"
 )
 @click.option(
-    "--keep",
-    metavar="FILE",
-    help="Time everything three times, and write the ratios into a .json file as a reference.",
+    "--keep", metavar="FILE", help="Time three times; write a reference into a .json file."
 )
 @click.option("--fail-on-regression", is_flag=True, help="Exit with code 1 if a ratio is worse.")
 @click.option("--quiet", is_flag=True, help="No progress and no messages but errors.")
@@ -62,7 +43,6 @@ __all__ = ["bench"]
 def bench(
     context: click.Context,
     only: str | None,
-    everything: bool,
     data: str | None,
     data_dir: str | None,
     strategies: str | None,
@@ -75,58 +55,44 @@ def bench(
     fail_on_regression: bool,
     quiet: bool,
 ) -> None:
-    """Time looks, rounds and banks on this machine, beside the bounds that it sets.
+    """Time looks and rounds on this machine, beside their bounds.
 
-    Costs are compared, as ratios of this run, with those of a reference. Strategies and sizes take
-    turns, since other work on the machine must hit all of them alike; leave it alone meanwhile.
+    Compares costs, as ratios of this run, with a reference. Run nothing else meanwhile.
 
     \b
-    looks   nanoseconds a look, and the share of its bound
-    bounds  vector stores, memory, and the reads of laminating
-    finish  nanoseconds an example of the passes over all weights
-    rounds  milliseconds a round of every strategy, and its parts
+    looks   nanoseconds a look, and its bounds
+    bounds  the bare reads of laminating beside its searches
+    rounds  milliseconds a round of every strategy, its parts, and two threads
     growth  cost as N, Q, T and K grow, with slopes
-    threads what several threads gain over one
-    bank    building a feature bank, and opening it
-    start   imports, and first fits with an empty cache
-    """  # noqa: D301 - click takes the character itself for "leave these lines as they are"
+    """  # noqa: D301 - click reads the character itself as "leave these lines as they are"
     from boostsample.experiments.common.progress import Display
 
     if rounds is not None and rounds < 1:
         raise SettingError(f"rounds must be at least 1, got {rounds}")
     if jobs is not None and jobs < 2:
-        raise SettingError(f"jobs must be at least 2, since one thread stands beside, got {jobs}")
+        raise SettingError(f"jobs must be at least 2, to be compared with one thread, got {jobs}")
     with ExitStack() as stack:
         display = stack.enter_context(Display(quiet))
         display("starting", 0, 0)
         from boostsample.experiments.bench import bench as timing
-        from boostsample.experiments.bench import record as bench_record
-        from boostsample.experiments.bench.regression import reference_of
+        from boostsample.experiments.bench import reference as kept_ratios
+        from boostsample.experiments.bench.problem import loaded_problem, made_problem
         from boostsample.experiments.common.files import check_file
         from boostsample.experiments.plots.pictures import check_picture, save_picture
 
-        sections = timing.chosen_sections(only, everything)
+        sections = timing.chosen_sections(only)
         if plot is not None and "growth" not in sections:
             raise SettingError(
                 f"--plot draws the section growth, but only {', '.join(sections)} would run; add "
                 "it to --only, or leave the plot out"
             )
-        if keep is not None and not any(timing.SECTIONS[name].ratios for name in sections):
-            known = ", ".join(name for name, kind in timing.SECTIONS.items() if kind.ratios)
-            raise SettingError(
-                f"--keep needs a section with ratios, got {', '.join(sections)}; those with ratios "
-                f"are {known}"
-            )
-        names = _strategies(strategies)
+        sizes = replace(timing.STANDARD, strategies=_strategies(strategies))
+        sizes = sizes if rounds is None else replace(sizes, rounds=rounds)
+        sizes = sizes if jobs is None else replace(sizes, threads=jobs)
         picture = None if plot is None else check_picture(plot)
         target = None if json is None else check_file(json, ".json", "results")
         kept = None if keep is None else check_file(keep, ".json", "results", new=False)
-        sizes = timing.STANDARD
-        if rounds is not None:
-            sizes = replace(sizes, rounds=rounds)
-        if jobs is not None:
-            sizes = replace(sizes, threads=jobs)
-        facts = bench_record.facts()
+        facts = kept_ratios.facts()
         processor = facts["machine"]["processor"]
         earlier = _reference(reference, processor)
         if earlier is None and fail_on_regression:
@@ -134,89 +100,81 @@ def bench(
                 "--fail-on-regression needs a reference, and none came with this installation; "
                 "name one by --reference, which --keep writes"
             )
-        problem = None if data is None else timing.problem_of(data, data_dir)
-        one = timing.Bench(sizes, names, problem, display)
+        display("making data", 0, 0)
+        made = sizes.examples, sizes.features, sizes.classes
+        problem = made_problem(*made) if data is None else loaded_problem(data, data_dir)
         found: dict[str, Section] = {}
-        stack.callback(_print_sections, facts, found)  # what was timed, even if the rest fails
+        stack.callback(_print_sections, facts, found)  # also if a later section fails
         stack.callback(display.close)
         for name in sections:
-            found[name] = one.run(name)
-        again = {} if kept is None else one.run_again(found, timing.PASSES)
-    comparison = _compared(found, earlier, processor)
+            found[name] = timing.SECTIONS[name](problem, sizes, display)
+        passes = [found]
+        for _ in range(0 if kept is None else 2):  # three passes in all
+            passes.append({name: timing.SECTIONS[name](problem, sizes, display) for name in found})
+    changes = [] if earlier is None else _print_changes(found, earlier, processor)
     if target is not None:
-        record = bench_record.record_of(found, facts)
-        bench_record.write({"command": ["boostsample", *context.obj], **record}, target)
+        record = kept_ratios.record_of(passes[:1], facts)
+        kept_ratios.write({"command": ["boostsample", *context.obj], **record}, target)
         say(f"numbers: {target}")
     if kept is not None:
-        bench_record.write(reference_of(again, facts), kept)
+        kept_ratios.write(kept_ratios.record_of(passes, facts), kept)
         say(f"reference: {kept}")
-    if picture is not None:
-        draw = found["growth"].draw
-        assert draw is not None
+    if picture is not None and (draw := found["growth"].draw) is not None:
         save_picture(draw(), picture)
         say(f"plot: {picture}")
-    if fail_on_regression and comparison is not None and comparison.worse:
+    worse = [f"{one.section}: {one.name}" for one in changes if one.verdict == "worse"]
+    if fail_on_regression and worse:
         raise BoostSampleError(
-            f"{len(comparison.worse)} of {len(comparison.changes)} ratios are worse than the "
-            f"reference by more than their tolerance: "
-            f"{', '.join(f'{change.section}: {change.name}' for change in comparison.worse)}"
+            f"{len(worse)} of {len(changes)} ratios are worse than the reference by more than "
+            f"their tolerance: {', '.join(worse)}"
         )
 
 
-def _strategies(given: str | None) -> list[str]:
+def _reference(path: str | None, processor: str) -> Reference | None:
+    from boostsample.experiments.bench.reference import read_reference, shipped_reference
+
+    return shipped_reference(processor) if path is None else read_reference(Path(path))
+
+
+def _strategies(given: str | None) -> tuple[str, ...]:
     from boostsample.registry import make_strategy, strategy_names
 
     if given is None:
-        return [name for name in strategy_names() if name != "full"]
-    names = [name.strip() for name in given.split(",") if name.strip()]
+        return tuple(name for name in strategy_names() if name != "full")
+    names = tuple(name.strip() for name in given.split(",") if name.strip())
     for name in names:
         make_strategy(name)
     return names
 
 
-def _reference(path: str | None, processor: str) -> Reference | None:
-    """The reference that was named, or the one of the package for this processor or another."""
-    from boostsample.experiments.bench.regression import read_reference, shipped_reference
-
-    return shipped_reference(processor) if path is None else read_reference(Path(path))
-
-
 def _print_sections(facts: Mapping[str, Any], found: Mapping[str, Section]) -> None:
-    if not found:
-        return
     machine, versions = facts["machine"], facts["versions"]
     say(
         f"{machine['processor']}, {machine['cores']} cores, python {versions['python']}, numba "
-        f"{versions['numba']}, boostsample {versions['boostsample']}; one thread unless said "
-        "otherwise\n"
+        f"{versions['numba']}, boostsample {versions['boostsample']}; one thread unless noted\n"
     )
     for section in found.values():
         for table in section.tables:
             print_table(table)
 
 
-def _compared(
-    found: Mapping[str, Section], reference: Reference | None, processor: str
-) -> Comparison | None:
+def _print_changes(
+    found: Mapping[str, Section], reference: Reference, processor: str
+) -> list[Change]:
     """Print how the ratios have changed."""
-    from boostsample.experiments.bench.regression import changes_table, compare
+    from boostsample.experiments.bench.reference import changes_table, compare
 
-    if reference is None:
-        return None
-    comparison = compare(found, reference)
-    if comparison.changes:
-        print_table(changes_table(comparison))
-        n_worse = len(comparison.worse)
-        theirs = reference.machine.get("processor", "unknown processor")
+    changes, notes = compare(found, reference)
+    n_worse = sum(change.verdict == "worse" for change in changes)
+    theirs = reference.machine.get("processor", "unknown processor")
+    if changes:
+        print_table(changes_table(changes))
         say(
-            f"{n_worse or 'no'} ratio{'' if n_worse == 1 else 's'} of {len(comparison.changes)} "
-            f"worse than the reference of {reference.created[:10]} ({theirs})\n"
+            f"{n_worse or 'no'} ratio{'' if n_worse == 1 else 's'} of {len(changes)} worse than "
+            f"the reference of {reference.created[:10]} ({theirs})\n"
         )
         if theirs != processor:
-            say(
-                "note: the reference is of another processor, where stores, caches and memory "
-                "differ; --keep writes one of this machine\n"
-            )
-    for note in comparison.notes:
+            notes.insert(0, "the reference is of another processor; --keep writes one of this one")
+    for note in notes:
         say(f"note: {note}\n")
-    return comparison
+    return changes

@@ -1,102 +1,48 @@
-"""The work that all methods of a race get: the same columns of the same rows, computed beforehand.
-
-Columns are drawn uniformly from all features of the data set's default families and computed once,
-outside of every clock, as one row-major float32 matrix: what scikit-learn's users hold in their
-hands.
-"""
+"""The data of a race: the same columns of the same rows for every method, computed beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.build import turned
-from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.content import check_count
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.families import Columns
 from boostsample.registry import default_families
 
-__all__ = ["USUAL_COLUMNS", "Job", "make_job", "warm_up_job"]
+__all__ = ["Job", "make_job", "warm_up_job"]
 
-USUAL_COLUMNS = 2000
-"""Columns drawn if the user does not say how many; all of them where there are fewer."""
-
-_BLOCK = 64
+_USUAL_COLUMNS = 2000
 _WARM_UP_ROWS = 500
-_SPARE = 1 << 62  # bytes of the copy of X in the families' order: any, it is gone before the race
 
 
-@dataclass(frozen=True, eq=False)
-class Job:
-    """A matrix to learn from, another one to be tested on.
-
-    Attributes
-    ----------
-    name : str
-        Of the data set.
-    X_train, X_test : ndarray of float32, shape (n, F), C-contiguous
-        Values of the columns; NaN is missing.
-    y_train, y_test : ndarray of int64, shape (n,)
-        Class codes.
-    n_classes : int
-        K.
-    families : tuple of Columns
-        The columns by the family that they were drawn from, as boostsample's strategies see them.
-    n_jobs : int
-        Threads that every method may use.
-    n_rounds : int
-        Iterations at most.
-    """
+class Job(NamedTuple):
+    """Columns to learn from and to test on: X float32 (n, F), NaN is missing; y int64 codes."""
 
     name: str
     X_train: NDArray[np.float32]
-    X_test: NDArray[np.float32]
     y_train: NDArray[np.int64]
+    X_test: NDArray[np.float32]
     y_test: NDArray[np.int64]
     n_classes: int
-    families: tuple[Columns, ...]
-    n_jobs: int = 1
-    n_rounds: int = 10_000
-
-    @property
-    def n_columns(self) -> int:
-        """F."""
-        return int(self.X_train.shape[1])
+    families: tuple[Columns, ...]  # the columns of each, as boostsample's strategies see them
+    n_jobs: int = 1  # threads of every method
+    n_rounds: int = 10_000  # iterations at most
 
 
-def make_job(
-    data: Dataset,
-    n_columns: int | None = None,
-    *,
-    seed: int = 0,
-    n_jobs: int = 1,
-    n_rounds: int = 10_000,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> Job:
-    """Draw columns and compute them.
+def make_job(data: Dataset, n_columns: int | None = None, seed: int = 0) -> Job:
+    """Draw columns uniformly from the default families of a data set and compute them.
 
-    Parameters
-    ----------
-    data : Dataset
-        With one class a row; its first split is used.
-    n_columns : int, optional
-        F, at most the features of all default families. Default: 2,000, or all if there are fewer.
-    seed : int
-        Of the columns, the families and the split.
-    n_jobs, n_rounds : int
-        As attributes of `Job`.
-    progress : callable, optional
-        Called as progress("columns", done, F).
+    `n_columns` None is 2,000, or all features if there are fewer. `seed` is that of the columns,
+    the families and the split, the data set's first.
 
     Raises
     ------
     SettingError
-        There are not so many columns.
+        There are fewer features than columns.
     DataError
         Rows have several labels.
     """
@@ -105,60 +51,34 @@ def make_job(
             f"{data.name}: a race needs one class a row, got {data.n_classes} labels a row; "
             "the peers have no multi-label learner"
         )
-    check_count("seed", seed, 0)
     families = default_families(data.X.shape[1:], seed=seed, column_names=data.columns)
     first = np.cumsum([0, *(family.n_features for family in families)])
     total = int(first[-1])
-    if n_columns is None:
-        n_columns = min(USUAL_COLUMNS, total)
-    check_count("columns", n_columns, 1)
-    if n_columns > total:
+    n = check_count("columns", min(_USUAL_COLUMNS, total) if n_columns is None else n_columns, 1)
+    if n > total:
         raise SettingError(
             f"columns must be at most the {total:,} features of the families of {data.name}, got "
-            f"{n_columns:,}"
+            f"{n:,}"
         )
-    drawn = np.sort(np.random.default_rng(seed).choice(total, n_columns, replace=False))
+    drawn = np.sort(np.random.default_rng(seed).choice(total, n, replace=False))
     train, test = data.split(0, seed)
     rows = np.concatenate([train, test])
-    X = turned(data.X[rows], _SPARE)
-    matrix = np.empty((rows.size, n_columns), np.float32)
+    X, y = data.X[rows], data.y[rows].astype(np.int64)
+    matrix = np.empty((rows.size, n), np.float32)
     groups = []
     for number, family in enumerate(families):
         low, high = (int(at) for at in np.searchsorted(drawn, first[number : number + 2]))
-        if low == high:
-            continue
-        for start in range(low, high, _BLOCK):
-            part = slice(start, min(start + _BLOCK, high))
-            matrix[:, part] = family.compute(X, drawn[part] - first[number])
-            if progress is not None:
-                progress("columns", part.stop, n_columns)
-        groups.append(Columns(range(low, high), family.name, n_columns=n_columns))
-    return Job(
-        data.name,
-        matrix[: train.size],
-        matrix[train.size :],
-        data.y[train].astype(np.int64),
-        data.y[test].astype(np.int64),
-        data.n_classes,
-        tuple(groups),
-        check_integer("n_jobs", n_jobs, 1),
-        check_integer("n_rounds", n_rounds, 1),
-    )
+        if low < high:
+            matrix[:, low:high] = family.compute(X, drawn[low:high] - first[number])
+            groups.append(Columns(range(low, high), family.name, n_columns=n))
+    (X, X_test), (y, y_test) = np.split(matrix, [train.size]), np.split(y, [train.size])
+    return Job(data.name, X, y, X_test, y_test, data.n_classes, tuple(groups))
 
 
 def warm_up_job(job: Job) -> Job:
-    """The same job on a few hundred rows of all classes, to compile and to check settings with."""
+    """Two iterations on a few hundred rows of all classes."""
     _, first = np.unique(job.y_train, return_index=True)
     spread = np.linspace(0, job.y_train.size - 1, _WARM_UP_ROWS).astype(np.int64)
-    rows = np.unique(np.concatenate([first, spread]))
-    return Job(
-        job.name,
-        job.X_train[rows],
-        job.X_test[:_WARM_UP_ROWS],
-        job.y_train[rows],
-        job.y_test[:_WARM_UP_ROWS],
-        job.n_classes,
-        job.families,
-        job.n_jobs,
-        2,
-    )
+    rows, some = np.unique(np.concatenate([first, spread])), slice(_WARM_UP_ROWS)
+    small = job._replace(X_train=job.X_train[rows], y_train=job.y_train[rows], n_rounds=2)
+    return small._replace(X_test=job.X_test[some], y_test=job.y_test[some])

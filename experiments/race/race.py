@@ -1,293 +1,226 @@
-"""Time to a given test error: a clock that runs in training alone, and who is timed when.
+"""Seconds to a given test error: a clock that runs in training only, a table and a JSON file.
 
 Test errors are taken after each of the first hundred iterations, then whenever these have grown by
-2 %; what counts is the clock at the first of these points at which the error is low enough. The
-clock stands still meanwhile. First each method's grid of settings is tried, methods taking turns;
-then the best settings of each run again, some times over, taking turns too, and the median of these
-is the method's time.
+2 %. The time of a run is the clock at the first of these points with an error low enough.
 """
 
 from __future__ import annotations
 
 import gc
-import math
+import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from boostsample.checks import check_number
 from boostsample.errors import BoostSampleError, SettingError
-from boostsample.experiments.common.files import one_line
-from boostsample.experiments.plan.variants import Variant
-from boostsample.experiments.race.clock import Clock, Neighbours, Now
+from boostsample.experiments.cells.training import machine, version_of, versions
+from boostsample.experiments.common.files import atomic, one_line, unwritable
+from boostsample.experiments.data.content import check_count
 from boostsample.experiments.race.job import Job, warm_up_job
-from boostsample.experiments.race.methods import Codes, Paused, Whole
-from boostsample.experiments.race.peers import Method
-from boostsample.experiments.race.runs import Race, Rules, Run
-from boostsample.experiments.run.compare import Progress
+from boostsample.experiments.race.methods import Method
+from boostsample.experiments.tables.tables import Table
+from boostsample.labels import classify
 
-__all__ = ["race", "time_run"]
+__all__ = ["Clock", "Rules", "Run", "race", "result_table", "time_run", "write_race"]
 
-_STEP = 1.02
-"""Iterations at one point over those at the point before it."""
-_GROWTH = 3
-"""Iterations of a whole fit over those of the fit before it, where the limit allows."""
-_WORTH_IT = 1.5
-"""A whole fit has at least so many times the iterations of the last one."""
+FORMAT = 2
+_STEP = 1.02  # iterations at a point over those at the point before
+_GROWTH = 3  # iterations of a whole fit over those of the fit before
+
+
+class Clock:
+    """Adds up the seconds of the calls made through it."""
+
+    seconds = 0.0
+
+    def __call__(self, work: Callable[..., Any], *args: Any) -> Any:
+        """Call work(*args) with the clock running."""
+        before = time.perf_counter()
+        try:
+            return work(*args)
+        finally:
+            self.seconds += time.perf_counter() - before
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The test error to reach in percent, seconds of a run at most, runs of each method."""
+
+    error: float = 1.5
+    limit: float = 120.0
+    repeats: int = 3  # with the seeds seed, seed + 1, ...
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("error", self.error, 0, 100)
+        check_number("limit", self.limit, 0, above=True)
+        check_count("repeats", self.repeats, 1)
+        check_count("seed", self.seed, 0)
+
+
+@dataclass
+class Run:
+    """One run of a method; `curve` has iterations, seconds and test error of each point."""
+
+    method: str
+    settings: str
+    seed: int
+    ended: str = ""  # "reached" the error, "limit" of seconds, "rounds" or "nothing left" to learn
+    prepared: float | None = None  # seconds for bins or data set; None for whole fits
+    seconds: float = 0.0
+    iterations: int = 0
+    error: float = 100.0
+    curve: list[tuple[int, float, float]] = field(default_factory=list)
+
+    def add(self, iterations: int, seconds: float, error: float) -> None:
+        """Add a point of the curve."""
+        self.iterations, self.seconds, self.error = iterations, seconds, error
+        self.curve.append((iterations, seconds, error))
 
 
 def race(
-    job: Job,
-    methods: Sequence[Method],
-    rules: Rules | None = None,
-    progress: Progress | None = None,
-    now: Now = time.perf_counter,
-) -> Race:
-    """Time all methods on one job.
-
-    Parameters
-    ----------
-    job : Job
-    methods : sequence of Method
-    rules : Rules, optional
-    progress : callable, optional
-        Called as progress(what runs, seconds on its clock, limit).
-    now : callable, optional
-        The time in seconds.
+    job: Job, methods: Sequence[Method], rules: Rules, progress: Callable[[str, int, int], None]
+) -> list[Run]:
+    """Time all methods, which take turns; one that misses the error does not run again.
 
     Raises
     ------
     SettingError
-        A method does not run at all with some of its settings, found before anything is timed.
+        A method fails with its settings, before anything is timed.
     """
-    rules = Rules() if rules is None else rules
-    report = progress or (lambda stage, done, total: None)
-    _check_methods(methods)
-    _warm_up(job, methods, rules.seed, report)
-    runs: list[Run] = []
-    best: dict[str, Run] = {}
-
-    def add(method: Method, settings: Variant, repeat: int | None) -> Run:
-        stop = best[method.name].seconds if repeat is None and method.name in best else math.inf
-        seed = rules.seed + (repeat or 0)
-        run = time_run(job, method, settings, rules, repeat is not None, seed, stop, report, now)
-        runs.append(run)
-        return run
-
-    for turn in zip_longest(*(m.grid if len(m.grid) > 1 else () for m in methods)):
-        for method, settings in zip(methods, turn, strict=True):
-            if settings is None:
-                continue
-            run = add(method, settings, None)
-            before = best.get(method.name)
-            if run.reached and (before is None or run.seconds < before.seconds):
-                best[method.name] = run
-    for repeat in range(rules.repeats):
-        for method in methods:
-            chosen = _chosen(method, best)
-            if chosen is None or (repeat and not _may_reach(runs, method)):
-                continue
-            add(method, chosen, repeat)
-    return Race(rules, tuple(method.name for method in methods), tuple(runs))
-
-
-def _chosen(method: Method, best: dict[str, Run]) -> Variant | None:
-    """The settings of the final runs; None if no settings have reached the error."""
-    if len(method.grid) == 1:
-        return method.grid[0]
-    if method.name not in best:
-        return None
-    return next(v for v in method.grid if v.settings_text == best[method.name].settings)
-
-
-def _may_reach(runs: Sequence[Run], method: Method) -> bool:
-    """Whether a final run of the method has reached the error: others need not be tried."""
-    return any(run.reached for run in runs if run.final and run.method == method.name)
-
-
-def _check_methods(methods: Sequence[Method]) -> None:
-    if not methods:
-        raise SettingError("a race needs at least one method, got none; name a strategy or a peer")
-    names = [method.name for method in methods]
-    for name in names:
-        if names.count(name) > 1:
-            raise SettingError(f"each method must be there once, got {name!r} twice")
-
-
-def _warm_up(job: Job, methods: Sequence[Method], seed: int, report: Progress) -> None:
-    """Two iterations of everything on a few rows: compiles, loads libraries, checks settings."""
-    small = warm_up_job(job)
-    everything = [(method, settings) for method in methods for settings in method.grid]
-    for number, (method, settings) in enumerate(everything):
-        report("warming up", number, len(everything))
+    small = warm_up_job(job)  # compiles kernels, loads libraries, checks settings
+    for number, method in enumerate(methods):
+        progress("warming up", number, len(methods))
         try:
-            one = method.make(small, settings, seed)
-            if isinstance(one, Whole):
-                one.fit(2)
-                next(one.staged())
-            else:
-                one.prepare()
-                more = one.advance()
-                one.predict()
-                if more:
-                    one.advance()
+            time_run(small, method, Rules(error=0.0), rules.seed)
         except (BoostSampleError, MemoryError):
             raise
         except Exception as error:
             raise SettingError(
-                f"{settings.label} does not run: {type(error).__name__}: {one_line(error)}"
+                f"{method.name} does not run: {type(error).__name__}: {one_line(error)}"
             ) from error
+    runs: list[Run] = []
+    for repeat in range(rules.repeats):
+        for method in methods:
+            if all(run.ended == "reached" for run in runs if run.method == method.name):
+                progress(method.name, repeat, rules.repeats)
+                runs.append(time_run(job, method, rules, rules.seed + repeat))
+    return runs
 
 
-def time_run(
-    job: Job,
-    method: Method,
-    settings: Variant,
-    rules: Rules,
-    final: bool = True,
-    seed: int = 0,
-    stop: float = math.inf,
-    report: Progress | None = None,
-    now: Now = time.perf_counter,
-) -> Run:
-    """Time one method with one choice of settings.
-
-    Parameters
-    ----------
-    stop : float
-        Seconds of the method's best so far, beyond which this run does not matter.
-    """
-    gc.collect()  # what other runs have left behind is not swept on this one's clock
-    one = method.make(job, settings, seed)
-    name = settings.label
-    end = min(rules.limit, stop)
-
-    def told(seconds: float) -> None:
-        if report is not None:
-            report(name, int(seconds), math.ceil(end))
-
-    told(0.0)
-    neighbours = Neighbours()
-    if isinstance(one, Whole):
-        prepared, curve, ended = _time_whole(one, job, rules, end, told, now)
-    else:
-        prepared, curve, ended = _time_paused(one, job, rules, end, told, now)
-    if ended == "limit" and stop < rules.limit:
-        ended = "best"
-    iterations, seconds, _ = curve[-1]
-    return Run(
-        method.name,
-        settings.settings_text,
-        final,
-        seed,
-        ended,
-        prepared,
-        seconds,
-        iterations,
-        tuple(curve),
-        neighbours.share(),
-    )
+def time_run(job: Job, method: Method, rules: Rules, seed: int) -> Run:
+    """Time one run of a method."""
+    gc.collect()  # so that this run does not pay for earlier ones
+    run = Run(method.name, method.settings, seed)
+    (_time_whole if method.whole else _time_pausing)(run, method, job, rules)
+    return run
 
 
-_Timed = tuple[float, list[tuple[int, float, float]], str]
-
-
-def _error(predicted: Codes, job: Job) -> float:
+def _error(predicted: Any, job: Job) -> float:
     """Test error in percent."""
     return 100.0 * int(np.count_nonzero(predicted != job.y_test)) / job.y_test.size
 
 
-def _time_paused(
-    one: Paused, job: Job, rules: Rules, end: float, told: Callable[[float], None], now: Now
-) -> _Timed:
+def _time_pausing(run: Run, method: Method, job: Job, rules: Rules) -> None:
     """Go on until something ends the run."""
-    clock = Clock(now)
-    with clock:
-        one.prepare()
-    prepared = clock.seconds
-    curve = []
-    done, due = 0, _next(0)
-    while True:
-        with clock:
-            more = one.advance()
-        done += 1
-        ended = ""
-        if not more:
-            ended = "nothing left"
-        elif clock.seconds >= end:
-            ended = "limit"
-        elif done >= job.n_rounds:
-            ended = "rounds"
-        if done < due and not ended:
+    clock, iterations = Clock(), method.start(job, run.seed)
+    scores_of = clock(next, iterations)
+    run.prepared, scores = clock.seconds, 0.0
+    done = due = 0
+    while not run.ended:
+        if not clock(next, iterations, False):
+            run.ended = "nothing left"
+        elif clock.seconds >= rules.limit:
+            run.ended, done = "limit", done + 1
+        else:
+            run.ended, done = "rounds" if done + 1 == job.n_rounds else "", done + 1
+        if done > run.iterations and (done >= due or run.ended):
+            scores = scores + scores_of(run.iterations, done)
+            run.add(done, clock.seconds, _error(classify(scores), job))
+            run.ended = "reached" if run.error <= rules.error else run.ended
+            due = max(done + 1, int(done * _STEP))
+
+
+def _time_whole(run: Run, method: Method, job: Job, rules: Rules) -> None:
+    """Fit with more and more iterations, then once more with those that the error needs.
+
+    The curve has the end of each fit with its own time. No fit begins that would exceed the limit
+    if time grew with iterations.
+    """
+    n = min(2, job.n_rounds)
+    while not run.ended:
+        clock = Clock()
+        fitted = clock(method.start, job, run.seed, n)
+        errors = [_error(codes, job) for codes in fitted.staged_predict(job.X_test)]
+        found = next((m for m, error in enumerate(errors, 1) if error <= rules.error), 0)
+        if 0 < found < len(errors):
+            n = found
             continue
-        error = _error(one.predict(), job)
-        curve.append((done, clock.seconds, error))
-        told(clock.seconds)
-        if error <= rules.error:
-            ended = "reached"
-        if ended:
-            return prepared, curve, ended
-        due = _next(done)
+        run.add(len(errors), clock.seconds, errors[-1])
+        if found:
+            run.ended = "reached" if clock.seconds <= rules.limit else "limit"
+        elif len(errors) < n:
+            run.ended = "nothing left"
+        elif n >= job.n_rounds:
+            run.ended = "rounds"
+        elif _GROWTH * clock.seconds > rules.limit:
+            run.ended = "limit"
+        n = min(_GROWTH * n, job.n_rounds)
 
 
-def _next(point: int) -> int:
-    """The point after a point at which the error is taken.
+def result_table(runs: Sequence[Run], rules: Rules) -> Table:
+    """The median run of each method by seconds, runs that missed the error last."""
+    by_method: dict[str, list[Run]] = {}
+    for run in sorted(runs, key=lambda run: (run.ended != "reached", run.seconds)):
+        by_method.setdefault(run.method, []).append(run)
+    medians = {name: mine[(len(mine) - 1) // 2] for name, mine in by_method.items()}
+    base = medians[runs[0].method]
+    rows = []
+    for name in dict.fromkeys(run.method for run in runs):
+        run = medians[name]
+        above, why = ("", "") if run.ended == "reached" else ("> ", f" ({run.ended})")
+        rows.append(
+            (
+                name,
+                "-" if run.prepared is None else f"{run.prepared:.2f}",
+                f"{above}{run.seconds:.2f}{why}",
+                str(len(by_method[name])),
+                f"{run.iterations:,}",
+                f"{min((error for *_, error in run.curve), default=100.0):.2f}",
+                f"{above}{run.seconds / base.seconds:.2f}" if base.ended == "reached" else "-",
+            )
+        )
+    return Table(
+        f"seconds to a test error of {rules.error:g} %, bins or data set included; the ratio is to "
+        f"{base.method}",
+        ("method", "bins", "seconds", "runs", "iterations", "error", "ratio"),
+        tuple(rows),
+    )
 
-    >>> _next(0), _next(99), _next(100), _next(1000)
-    (1, 100, 102, 1020)
+
+def write_race(runs: Sequence[Run], rules: Rules, path: Path, **settings: Any) -> None:
+    """Write all runs into a JSON file, with `settings`, machine and versions.
+
+    Raises
+    ------
+    DataError
+        The file cannot be written.
     """
-    return max(point + 1, int(point * _STEP))
-
-
-def _points(n: int) -> Iterator[int]:
-    """All points up to n, and n."""
-    point = _next(0)
-    while point < n:
-        yield point
-        point = _next(point)
-    yield n
-
-
-def _time_whole(
-    one: Whole, job: Job, rules: Rules, end: float, told: Callable[[float], None], now: Now
-) -> _Timed:
-    """Fit with more and more iterations; at last with just as many as the error needs.
-
-    The curve has the end of each fit with its own time. No fit is begun that would go beyond the
-    end by the time that iterations took in the last one.
-    """
-    curve: list[tuple[int, float, float]] = []
-    n = 2 if job.n_rounds > 1 else 1
-    while True:
-        clock = Clock(now)
-        with clock:
-            one.fit(n)
-        errors = [_error(codes, job) for codes in one.staged()]
-        done = len(errors)
-        curve.append((done, clock.seconds, errors[-1]))
-        told(clock.seconds)
-        found = next((m for m in _points(done) if errors[m - 1] <= rules.error), None)
-        if found is not None:
-            break
-        if done < n or done >= job.n_rounds:
-            return math.nan, curve, "nothing left" if done < n else "rounds"
-        n = min(_GROWTH * done, _affordable(curve, end), job.n_rounds)
-        if n < min(_WORTH_IT * done, job.n_rounds):
-            return math.nan, curve, "limit"
-    if found < done:
-        clock = Clock(now)
-        with clock:
-            one.fit(found)
-        curve[-1] = (found, clock.seconds, errors[found - 1])
-    return math.nan, curve, "reached" if clock.seconds <= end else "limit"
-
-
-def _affordable(curve: list[tuple[int, float, float]], end: float) -> int:
-    """Iterations of a fit that ends in time: on the line through the last two, or through zero."""
-    done, seconds, _ = curve[-1]
-    before, earlier, _ = curve[-2] if len(curve) > 1 else (0, 0.0, 0.0)
-    pace = (seconds - earlier) / (done - before)
-    if pace <= 0.0:  # a disturbed fit tells nothing about iterations
-        pace = seconds / done
-    return done + int((end - seconds) / pace)
+    peers = {name: version_of(name) for name in ("lightgbm", "xgboost", "xgboost-cpu")}
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    facts: dict[str, Any] = {"format": FORMAT, "created": created, "settings": settings}
+    facts |= {"rules": asdict(rules), "machine": machine()}
+    facts["versions"] = versions() | {name: found for name, found in peers.items() if found}
+    facts["methods"] = list(dict.fromkeys(run.method for run in runs))
+    facts["runs"] = [asdict(run) for run in runs]
+    try:
+        with atomic(path) as stream:
+            stream.write((json.dumps(facts, indent=1, allow_nan=False) + "\n").encode())
+    except OSError as error:
+        raise unwritable(path, "runs", error) from error

@@ -1,14 +1,14 @@
 """Training under a limit of memory: a bank on disk larger than it, a lazy bank of many features.
 
-The tests run this in a process of its own at a small scale. At full size, a bank three times the
+The tests run this in a separate process at a small scale. At full size, a bank three times the
 memory that the process may allocate, and a million features of 60,000 images within 4 GiB:
 
     python -m tests.benchmarks.memory_limits disk --limit 1024 --bank 3072
     python -m tests.benchmarks.memory_limits lazy --limit 4096 --examples 60000
 
-The limit is the system's (RLIMIT_DATA): every private page that may be written counts, touched or
-not, those of Python, NumPy and compiled code included (some 300 MiB); what is mapped from files for
-reading does not. Prints one line of JSON. The same bank in memory is tried, too, and must fail.
+The system enforces the limit (RLIMIT_DATA): it counts every private writable page, used or not,
+including those of Python, NumPy and compiled code (some 300 MiB), but no file mapped for reading.
+Prints one line of JSON. The same bank in memory is tried as well and must fail.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ N_LABELS = 10
 
 
 class Tilted(Family):
-    """Cheap features without end: one column plus a multiple of another."""
+    """Any number of cheap features: one column plus a multiple of another."""
 
     def __init__(self, n_features: int, n_columns: int = 8) -> None:
         self.name = "tilted"
@@ -63,7 +63,7 @@ class Tilted(Family):
 
 
 def status(name: str) -> int:
-    """Bytes, from the system's account of this process."""
+    """Bytes that the system reports for this process."""
     lines = Path("/proc/self/status").read_text("ascii").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
 
@@ -92,7 +92,7 @@ def train(bank: Bank, n_rounds: int) -> dict[str, Any]:
 
 
 def limited(limit: int | None, left: int | None, problem: Callable[[int], Any]) -> int:
-    """Set the limit in MiB, after everything was compiled on a tiny problem; bytes."""
+    """Compile everything on a tiny problem, then set the limit in MiB; returns it in bytes."""
     Xs = np.random.default_rng(0).random((200, 8), np.float32)
     for form in ("lazy", "disk"):
         train(make_bank(form, [Tilted(300)], Xs), 2)
@@ -132,7 +132,7 @@ def run_disk(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_lazy(args: argparse.Namespace) -> dict[str, Any]:
-    """Many features, computed when they are looked at."""
+    """Many features, computed when they are first read."""
     shape = (28, 28)
     rng = np.random.default_rng(0)
     families: list[Family]
@@ -164,7 +164,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Train under a limit of memory.")
     parser.add_argument("form", choices=("disk", "lazy"))
     parser.add_argument("--limit", type=int, help="MiB that the process may allocate")
-    parser.add_argument("--left", type=int, help="or MiB beyond what it has when it begins")
+    parser.add_argument("--left", type=int, help="or MiB beyond its memory at the start")
     parser.add_argument("--bank", type=int, default=3072, help="MiB of the bank on disk")
     parser.add_argument("--cache", type=int, default=256, help="MiB that the lazy bank keeps")
     parser.add_argument("--cheap", action="store_true", help="a million features of eight columns")

@@ -1,4 +1,4 @@
-"""Benchmarks of whole rounds: `pytest tests/benchmarks --benchmark-enable`; else each runs once.
+"""Benchmarks of whole rounds; each runs once unless pytest gets `--benchmark-enable`.
 
 N = 60,000 examples, K = 10 labels, one thread, 600,000 looks a round, bins filled at random.
 """
@@ -22,7 +22,7 @@ N_LABELS = 10
 
 
 class Uniform(Family):
-    """Stands for features that are never computed: the bank below is filled by hand."""
+    """Features whose bins are given and never computed."""
 
     name = "uniform"
     n_features = N_FEATURES

@@ -16,7 +16,7 @@ from boostsample.experiments.bench.rounds import (
     rounds_table,
     time_rounds,
 )
-from boostsample.experiments.bench.threads import Stores, ThreadTimes, threads_table, time_threads
+from boostsample.experiments.bench.sections import Sizes
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from boostsample.strategy import Strategy
@@ -59,8 +59,11 @@ def test_layouts(n_labels: int, text: str) -> None:
 
 
 def test_parts_add_up_to_the_rounds(problem: Problem) -> None:
-    times = time_rounds(problem, STRATEGIES, 6, turn=4)
-    assert [one.strategy for one in times] == [BASELINE, *STRATEGIES]
+    sizes = Sizes(strategies=STRATEGIES, rounds=6, turn=4, threads=2)
+    times = time_rounds(problem, sizes, lambda *_: None)
+    threads = f"{BASELINE}, 2 threads"
+    assert [one.strategy for one in times] == [BASELINE, *STRATEGIES, threads]
+    assert times[-1].looks == times[0].looks
     for one in times:
         assert len(one.seconds) == len(one.looks) == 6
         assert all(0 < looks <= 4000 for looks in one.looks)
@@ -68,7 +71,7 @@ def test_parts_add_up_to_the_rounds(problem: Problem) -> None:
             parts = {part: one.parts[part][number] for part in PARTS}
             assert sum(parts.values()) == pytest.approx(seconds)
             assert all(spent >= 0 for spent in parts.values())
-        assert sum(one.share(part) for part in PARTS) == pytest.approx(1.0)
+        assert sum(one.numbers(times[0])["shares"].values()) == pytest.approx(1.0)
         modelled = sum(one.parts["modelling"]) > 0
         assert modelled == (one.strategy == "mas-q1")
 
@@ -87,9 +90,9 @@ def test_the_clock_changes_nothing(problem: Problem, name: str) -> None:
 def test_a_run_that_ends_early_is_timed_as_far_as_it_goes(problem: Problem) -> None:
     column = problem.bank.take(np.array([0]), problem.rows)[0]
     Y = np.where(column > np.median(column), 1, -1).astype(np.int8)[:, None]
-    times = RoundTimes("full")
-    Timed(problem._replace(Y=Y), make_strategy("full"), 9).run(9, times)
-    assert len(times.seconds) == 1
+    run = Timed(problem._replace(Y=Y), "full", 9)
+    assert run.run(9) == run.times.seconds[0]
+    assert len(run.times.seconds) == 1
 
 
 def made_times(name: str, seconds: list[float]) -> RoundTimes:
@@ -102,13 +105,10 @@ def made_times(name: str, seconds: list[float]) -> RoundTimes:
 def test_ratios_are_those_of_rounds_that_both_have_done() -> None:
     base = made_times(BASELINE, [1.0, 1.0, 1.0, 1.0, 2.0])
     assert base.ratio(base) == 1.0
-    assert base.ratio_of_medians(base, 2) == (1.0, 0.0)
+    assert base.ratio(base, np.median) == 1.0
     shorter = made_times("ucb", [2.0, 2.0, 4.0, 5.0])
     assert shorter.ratio(base) == pytest.approx(13 / 4)
-    assert shorter.ratio_of_medians(base, 4) == (3.0, 0.0)
-    # Turns of two rounds have the ratios 2 and 4.5: their middle is 3.25, each is 1.25 away.
-    spread = 1.4826 * 1.25 / 3.25 / 2**0.5
-    assert shorter.ratio_of_medians(base, 2) == pytest.approx((3.0, spread))
+    assert shorter.ratio(base, np.median) == 3.0
 
 
 def test_the_table_has_means_medians_and_parts() -> None:
@@ -117,47 +117,17 @@ def test_the_table_has_means_medians_and_parts() -> None:
     first, second = rounds_table([base, other]).rows
     assert first[:7] == (BASELINE, "100", "1.00", "1.00", "2.00", "1.00", "1.00")
     assert second[:7] == ("ucb", "100", "2.00", "3.00", "3.00", "1.50", "3.00")
-    assert second[7:] == ("0.0", "0.0", "75.0", "0.0", "25.0")
-
-
-def test_threads_gain_what_their_median_rounds_do() -> None:
-    one = made_times("ucb", [4.0, 4.0, 6.0, 6.0])
-    many = made_times("ucb", [2.0, 2.0, 2.0, 3.0])
-    stores = Stores(3, 2)
-    stores.one, stores.many = [4.0, 6.0, 9.0], [5.0, 3.0, 4.0]
-    times = ThreadTimes(2, one, many, stores)
-    assert times.gain() == pytest.approx(2.5)
-    assert times.gain("search") == pytest.approx(2.5)
-    assert times.cost(4) == (0.4, 0.0)
-    assert threads_table([times]).rows == (
-        ("ucb", "2", "5000.00", "2000.00", "2.50", "2.50", "2.50", "1.50"),
-    )
-
-
-def test_bare_stores_are_shared() -> None:
-    stores = Stores(10, 2)
-    stores.run(3)
-    assert len(stores.one) == len(stores.many) == 3
-    done = sum(float(planes.sum()) for _, _, planes in stores._pieces)
-    assert done == pytest.approx(2 * (1 + 3) * 2 * 500_000 * 10 * 1e-3, rel=0.01)
-
-
-def test_rounds_with_threads_take_turns(problem: Problem) -> None:
-    times = time_threads(problem, "laminating", 2, 5, turn=2)
-    assert len(times.one.seconds) == len(times.many.seconds) == 5
-    assert times.one.looks == times.many.looks
+    assert second[7:] == ("0.0%", "0.0%", "75.0%", "0.0%", "25.0%")
 
 
 def test_the_section_keeps_a_ratio_for_each_strategy(problem: Problem) -> None:
     stages: list[tuple[str, int, int]] = []
-    found = rounds_section(problem, ["ucb"], 4, lambda *told: stages.append(told), turn=2)
+    sizes = Sizes(strategies=("ucb",), rounds=4, turn=2, threads=2)
+    found = rounds_section(problem, sizes, lambda *told: stages.append(told))
     assert set(found.ratios) == {"ucb"}
     assert found.conditions == {**problem.sizes(), "rounds": 4}
-    assert [one["strategy"] for one in found.numbers["rounds"]] == [BASELINE, "ucb"]
+    names = [BASELINE, "ucb", f"{BASELINE}, 2 threads"]
+    assert [one["strategy"] for one in found.numbers["rounds"]] == names
     assert found.numbers["rounds"][0]["ratio"] == 1.0
-    assert stages == [
-        ("compiling", 0, 2),
-        ("compiling", 1, 2),
-        ("rounds", 0, 4),
-        ("rounds", 2, 4),
-    ]
+    compiling = [("compiling", number, 3) for number in range(3)]
+    assert stages == [*compiling, ("rounds", 0, 4), ("rounds", 2, 4)]

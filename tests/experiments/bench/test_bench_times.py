@@ -1,63 +1,49 @@
-"""Looks, bounds, growth and starts: what is computed from timings, and what the bounds work on."""
+"""Looks, bounds and growth: what is computed from timings, and what the bounds work on."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from boostsample.banks.lazy import LazyBank
-from boostsample.errors import DataError
-from boostsample.experiments.bench import bounds as bench_bounds
-from boostsample.experiments.bench import start as bench_start
-from boostsample.experiments.bench.banks import bank_section, made_images
-from boostsample.experiments.bench.bounds import (
-    GatherTimes,
-    bounds_section,
-    bounds_table,
-    bytes_a_look,
-    gathers_table,
-    time_gathers,
-)
 from boostsample.experiments.bench.growth import (
     Growth,
     growth_of_searches,
     growth_section,
     growth_table,
-    slopes_table,
     sweep,
 )
 from boostsample.experiments.bench.kernels import (
     N_BINS,
-    _store_kernel,
     read_bins,
-    read_words,
+    store_kernel,
     store_rows,
+    time_reads,
 )
 from boostsample.experiments.bench.looks import (
     LookTimes,
+    bounds_section,
+    gathers_table,
     looks_section,
     looks_table,
+    time_gathers,
     time_looks,
-    time_reads,
 )
-from boostsample.experiments.bench.problem import Problem, made_problem, weights_of
-from boostsample.experiments.bench.ratios import (
-    Ratio,
-    fit_slope,
-    over_passes,
-    paired_ratio,
-    scatter,
-    slope_ratio,
-)
+from boostsample.experiments.bench.problem import Problem, last_cache, made_problem, weights_of
 from boostsample.experiments.bench.rounds import PARTS, RoundTimes
+from boostsample.experiments.bench.sections import Sizes, fit_slope, paired_ratio
 from boostsample.families.columns import Columns
 from boostsample.loop.sampling import SCHEMES
 from boostsample.loop.weights import aligned, vectors_of
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """No progress."""
 
 
 @pytest.fixture(scope="module")
@@ -70,37 +56,15 @@ def problem() -> Problem:
 
 def test_the_slope_of_a_power() -> None:
     sizes = [10, 30, 100, 1000]
-    slope = fit_slope(sizes, [0.5 * n**1.25 for n in sizes])
-    assert slope.power == pytest.approx(1.25)
-    assert slope.factor == pytest.approx(0.5)
-    assert fit_slope([1, 2, 4], [3.0, 3.0, 3.0]).power == pytest.approx(0.0)
+    assert fit_slope(sizes, [0.5 * n**1.25 for n in sizes]) == pytest.approx((1.25, 0.5))
+    assert fit_slope([1, 2, 4], [3.0, 3.0, 3.0])[0] == pytest.approx(0.0)
     with pytest.raises(ValueError, match="two sizes or more, got 1"):
         fit_slope([5, 5], [1.0, 2.0])
 
 
-def test_slopes_of_medians_forgive_a_slow_sweep() -> None:
-    costs = np.array([[1.0, 10.0, 100.0]] * 4 + [[50.0, 10.0, 100.0]])
-    assert slope_ratio([1, 10, 100], costs) == pytest.approx((1.0, 0.0))
-
-
-def test_ratios_of_passes_scatter_as_passes_do() -> None:
-    assert over_passes([Ratio(2.0, 0.3)]) == (2.0, 0.3)
-    value, spread = over_passes([Ratio(1.0, 0.01), Ratio(2.0, 0.02), Ratio(3.0, 0.01)])
-    assert (value, spread) == pytest.approx((2.0, 0.5))
-    assert over_passes([Ratio(2.0, 0.1), Ratio(2.0, 0.2)]) == (2.0, 0.2)
-
-
-def test_the_scatter_of_parts() -> None:
-    assert scatter([3.0, 3.0, 3.0]) == 0.0
-    # Deviations 0.2, 0.1, 0, 0.1, 7: their median is 0.1.
-    assert scatter([1.8, 1.9, 2.0, 2.1, 9.0]) == pytest.approx(1.4826 * 0.1 / 2.0 / 5**0.5)
-
-
 def test_paired_ratios_forgive_a_machine_that_slows_down() -> None:
     units = np.array([1.0, 1.0, 2.0, 2.0, 40.0, 40.0])
-    ratio = paired_ratio(3.0 * units, units)
-    assert ratio.value == pytest.approx(3.0)
-    assert ratio.spread == pytest.approx(0.0)
+    assert paired_ratio(3.0 * units, units) == pytest.approx(3.0)
 
 
 def made_looks(search: list[float], stores: float, reads: float) -> LookTimes:
@@ -121,29 +85,18 @@ def made_looks(search: list[float], stores: float, reads: float) -> LookTimes:
 def test_the_share_is_that_of_the_larger_bound() -> None:
     one = made_looks([1.0, 2.0, 4.0], stores=0.5, reads=0.25)
     assert one.nanoseconds("search") == pytest.approx([1.0, 2.0, 4.0])
-    assert one.share == pytest.approx(0.25)
-    assert made_looks([1.0, 2.0, 4.0], stores=0.5, reads=1.0).share == pytest.approx(0.5)
+    assert one.numbers()["share"] == pytest.approx(0.25)
+    other = made_looks([1.0, 2.0, 4.0], stores=0.5, reads=1.0)
+    assert other.numbers()["share"] == pytest.approx(0.5)
     (row,) = looks_table([one]).rows
-    assert row == ("10", "8 + 2", "10", "100,000", "1.00", "2.00", "0.50", "0.25", "25")
-
-
-def test_bytes_of_a_look() -> None:
-    # A bin, and a fifth of the float32 weights of a row with its padding.
-    assert bytes_a_look(1) == pytest.approx(1 + 4 / 5)
-    assert bytes_a_look(26) == pytest.approx(1 + 26 * 4 / 5)
-    assert bytes_a_look(100) == pytest.approx(1 + 100 * 4 / 5)
-    table = bounds_table([2, 10], [[1e-9, 2e-9, 3e-9], [4e-9]], [18e9])
-    assert table.rows == (
-        ("2", "1", "2.00", "1.8", "0.10"),
-        ("10", "8 + 2", "4.00", "9.0", "0.50"),
-    )
+    assert row == ("10", "8 + 2", "10", "100,000", "1.00", "2.00", "0.50", "0.25", "25%")
 
 
 def test_reads_of_all_stages_stand_beside_the_rounds() -> None:
     parts = {part: [0.0] * 2 for part in PARTS}
     rounds = RoundTimes("laminating", [0.004, 0.006], [], {**parts, "search": [0.002, 0.004]})
     reads = np.array([[1e-3, 2e-3], [3e-3, 4e-3]])
-    table = gathers_table(GatherTimes([[4, 100], [2, 200]], reads, rounds))
+    table = gathers_table([[4, 100], [2, 200]], reads, rounds)
     assert table.rows == (
         ("stage 1", "4", "100", "1.00", "2.00"),
         ("stage 2", "2", "200", "2.00", "3.00"),
@@ -152,6 +105,11 @@ def test_reads_of_all_stages_stand_beside_the_rounds() -> None:
         ("its draws", "", "", "0.00", "0.00"),
         ("its round", "", "", "4.00", "5.00"),
     )
+
+
+def test_slopes_of_medians_forgive_a_slow_sweep() -> None:
+    costs = np.array([[1.0, 10.0, 100.0]] * 4 + [[50.0, 10.0, 100.0]])
+    assert Growth("N", "a round", (1, 10, 100), (1,) * 3, costs).slope[0] == pytest.approx(1.0)
 
 
 def growth(fitted_from: int) -> Growth:
@@ -163,17 +121,14 @@ def growth(fitted_from: int) -> Growth:
 
 
 def test_slopes_are_fitted_where_they_should_be() -> None:
-    assert growth(100).slope().power == pytest.approx(1.0)
-    assert growth(0).slope().power < 0.8
+    assert growth(100).slope[0] == pytest.approx(1.0)
+    assert growth(0).slope[0] < 0.8
     # Too few sizes are left: all of them count, and the table says so.
-    assert growth(10_000).slope() == growth(0).slope()
+    assert growth(10_000).slope == growth(0).slope
     table = growth_table(growth(100))
     assert "slope of all 1.00 (fitted from 100 on)" in table.title
     assert [row[-1] for row in table.rows] == ["", "0.00", "1.00", "1.00"]
     assert table.rows[-1][1:4] == ("100.000", "100.000", "100.00")
-    (row, _) = slopes_table([growth(100), growth(10_000)]).rows
-    assert row == ("N", "a round", "100", "10,000", "1.000", "1.000")
-    assert slopes_table([growth(10_000)]).rows[0][2] == "10"
 
 
 def test_sizes_take_turns_and_every_second_time_counts() -> None:
@@ -183,7 +138,7 @@ def test_sizes_take_turns_and_every_second_time_counts() -> None:
         done.append(name)
         return float(len(done))
 
-    seconds = sweep([lambda: work("a"), lambda: work("b")], 2)
+    seconds = sweep([lambda: work("a"), lambda: work("b")], 2, "", silent)
     assert "".join(done) == "aabbaabb"
     assert seconds.tolist() == [[2.0, 4.0], [6.0, 8.0]]
 
@@ -197,7 +152,7 @@ def test_stores_touch_each_bin_once_in_turn(n_labels: int) -> None:
     row = aligned(8 * (blocks + 1), np.float32)
     row[: 8 * blocks + tail] = np.arange(1, 8 * blocks + tail + 1)
     planes = aligned((blocks + 1) * N_BINS * 8, np.float32)
-    _store_kernel(blocks, tail)(row, planes, 3 * N_BINS)
+    store_kernel(blocks, tail)(row, planes, 3 * N_BINS)
     for k in range(blocks):
         plane = planes[k * N_BINS * 8 : (k + 1) * N_BINS * 8].reshape(N_BINS, 8)
         assert (plane == 3 * row[8 * k : 8 * k + 8]).all()
@@ -217,7 +172,6 @@ def test_reads_read_every_bin(problem: Problem, n_features: int, n_examples: int
     nothing = np.empty(0, np.int32)
     assert read_bins(bins, features, 0, examples, 4) == bins[features][:, examples].sum(dtype=int)
     assert read_bins(bins, features, 2, nothing, 9) == bins[features, 2:11].sum(dtype=int)
-    assert read_words(np.array([1, 2, 2**40], np.uint64)) == 3 + 2**40
 
 
 def test_reads_of_a_bank_that_shows_only_what_is_asked_for() -> None:
@@ -234,7 +188,7 @@ def test_reads_of_a_bank_that_shows_only_what_is_asked_for() -> None:
 
 
 def test_looks_count_the_rows_that_are_read(problem: Problem) -> None:
-    exact, sampled = time_looks([(problem, 4, None), (problem, 4, 50)], 3, turn=2)
+    exact, sampled = time_looks([(problem, 4, 500), (problem, 4, 50)], 3, silent, turn=2)
     assert (exact.n_labels, exact.n_features, exact.n_examples) == (3, 4, 500)
     assert exact.exact
     assert exact.looks.tolist() == [2000, 2000, 2000]
@@ -246,7 +200,8 @@ def test_looks_count_the_rows_that_are_read(problem: Problem) -> None:
 
 
 def test_the_section_of_looks(problem: Problem) -> None:
-    found = looks_section(problem, (2, 3), (4, 100), 50, 2)
+    sizes = Sizes(look_classes=(2, 3), look_features=(4, 100), look_sample=50, searches=2)
+    found = looks_section(problem, sizes, silent)
     assert [row[:4] for row in found.tables[0].rows] == [
         ("2", "1", "4", "500"),
         ("2", "1", "24", "50"),
@@ -261,96 +216,61 @@ def test_the_section_of_looks(problem: Problem) -> None:
     ]
     json.dumps([found.numbers, found.conditions])
     # There is no sample of as many examples as there are.
-    assert len(looks_section(problem, (3,), (4, 4), 500, 2).tables[0].rows) == 1
+    whole = replace(sizes, look_classes=(3,), look_sample=500)
+    assert len(looks_section(problem, whole, silent).tables[0].rows) == 1
 
 
 def test_gathers_follow_the_stages_of_laminating(problem: Problem) -> None:
-    times = time_gathers(problem, 3)
-    assert times.stages[0][0] == 2 * times.stages[1][0]
-    assert times.reads.shape == (3, len(times.stages))
-    assert (times.reads > 0).all()
-    assert len(times.rounds.seconds) == 3
+    stages, reads, rounds = time_gathers(problem, 3, silent)
+    assert stages[0][0] == 2 * stages[1][0]
+    assert reads.shape == (3, len(stages))
+    assert (reads > 0).all()
+    assert len(rounds.seconds) == 3
 
 
 def test_the_section_of_bounds(problem: Problem) -> None:
-    found = bounds_section(problem, (2, 3), 2**16, 2)
-    assert [row[0] for row in found.tables[0].rows] == ["2", "3"]
-    assert found.tables[1].rows[-1][0] == "its round"
-    assert found.numbers["last_cache_bytes"] == bench_bounds.last_cache() > 0
+    found = bounds_section(problem, Sizes(gathers=2), silent)
+    assert found.tables[0].rows[-1][0] == "its round"
+    assert list(found.ratios) == ["laminating, searches to reads"]
     json.dumps([found.numbers, found.conditions])
 
 
 def test_searches_of_any_size_can_be_swept(problem: Problem) -> None:
-    cells = [(3, 100, 3), (3, 500, 3)]
-    grown = growth_of_searches(problem, "T", cells, 2)
+    points = [(3, 100, 3), (3, 500, 3)]
+    grown = growth_of_searches(problem, "T", points, 2, silent)
     assert grown.sizes == (100, 500)
     assert grown.looks == (300, 1500)
     assert grown.seconds.shape == (2, 2)
 
 
-# ----------------------------------------------------------------------------- banks and processes
-
-
-def test_made_images_are_bright_on_black() -> None:
-    images = made_images(30, 10)
-    assert images.shape == (30, 10, 10)
-    assert images.dtype == np.uint8
-    assert 0.3 < (images == 0).mean() < 0.7
-    assert len(np.unique(images)) > 100
-
-
-def test_the_bank_is_built_in_a_folder_that_is_removed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "mine"))
-    families = [Columns(range(9), n_columns=9)]
-
-    def flat(n: int, side: int) -> NDArray[Any]:
-        return made_images(n, side).reshape(n, -1)
-
-    monkeypatch.setattr("boostsample.experiments.bench.banks.made_images", flat)
-    found = bank_section(100, 3, [1, 2], families=families)
-    assert [row[0] for row in found.tables[0].rows] == [
-        "in memory, one thread",
-        "in memory, 2 threads",
-        "on disk, 2 threads",
-        "opened from disk",
-    ]
-    assert found.numbers["bank"]["features"] == 9
-    assert not found.ratios
-    import os
-
-    assert os.environ["BOOSTSAMPLE_CACHE_DIR"] == str(tmp_path / "mine")
-    assert not list(tmp_path.iterdir())
-
-
-def test_processes_find_this_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(bench_start.time_process(["-c", "import boostsample"], 2)) == 2
-    with pytest.raises(DataError, match=r"process that was to be timed failed: .*'nothing_such'"):
-        bench_start.time_process(["-c", "import nothing_such"], 1)
-    # The second one finds what the first one has left in the cache.
-    fit = (
-        "import os, sys; path = os.path.join(os.environ['NUMBA_CACHE_DIR'], sys.argv[1]);"
-        "print(0.25 if os.path.exists(path) else 4.5); open(path, 'a').close()"
-    )
-    monkeypatch.setattr(bench_start, "_FIT", fit)
-    assert bench_start.time_first_fit("ucb", 2) == (4.5, [0.25, 0.25])
-    monkeypatch.setattr(bench_start, "time_process", lambda arguments, repeats: [0.5, 0.25])
-    found = bench_start.start_section(["ucb"], 2)
-    assert found.tables[0].rows[-1] == ("first fit, ucb", "4.50", "0.25")
-    assert found.tables[0].rows[1] == ("import boostsample", "", "0.25")
-
-
 @pytest.mark.parametrize(
-    ("cache", "sizes", "fitted_from"),
-    [(40_000, (500, 2_000, 4_000), 2_000), (100_000, (500, 2_000, 4_000, 8_000, 16_000), 4_000)],
+    ("cache", "n_examples"),
+    [(40_000, (500, 2_000, 4_000)), (100_000, (500, 2_000, 4_000, 8_000, 16_000))],
 )
 def test_n_grows_until_no_cache_holds_the_weights(
-    monkeypatch: pytest.MonkeyPatch, cache: int, sizes: tuple[int, ...], fitted_from: int
+    monkeypatch: pytest.MonkeyPatch, cache: int, n_examples: tuple[int, ...]
 ) -> None:
     monkeypatch.setattr("boostsample.experiments.bench.growth.last_cache", lambda: cache)
-    problem = made_problem(100, 4, 2)
-    found, grown = growth_section(problem, (500, 2_000, 4_000), (2, 4), (20, 40), (2, 3), 1)
-    assert grown.sizes == sizes
-    assert [row[2] for row in found.tables[-1].rows[:2]] == ["500", f"{fitted_from:,}"]
-    assert grown.fitted_from == fitted_from
+    sizes = Sizes(
+        growth=(500, 2_000, 4_000),
+        growth_features=(2, 4),
+        growth_sampled=(20, 40),
+        growth_classes=(2, 3),
+        sweeps=1,
+    )
+    found = growth_section(made_problem(100, 4, 2), sizes, silent)
+    assert found.conditions["N"] == list(n_examples)
+    assert [row[0] for row in found.tables[0].rows] == [f"{n:,}" for n in n_examples]
+    assert list(found.ratios) == [f"slope of {what}" for what in "NQTK"]
+
+
+def test_the_last_cache_is_known_or_guessed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert last_cache() > 0
+    monkeypatch.setattr("boostsample.experiments.bench.problem.Path", lambda _: tmp_path)
+    assert last_cache() == 2**25
+    for number, size in enumerate(("48K", "491520K", "2048K")):
+        (tmp_path / f"index{number}").mkdir()
+        (tmp_path / f"index{number}" / "size").write_text(f"{size}\n")
+    assert last_cache() == 480 * 2**20

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import math
+import functools
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.experiments.plan.plan import parse_names
-from boostsample.experiments.plan.variants import Variant
-from boostsample.experiments.race import peers
 from boostsample.experiments.race import race as peer_race
-from boostsample.experiments.race import tables as peer_tables
-from boostsample.experiments.race.clock import Clock, Neighbours
 from boostsample.experiments.race.job import Job
-from boostsample.experiments.race.methods import Codes, Paused, Whole
-from boostsample.experiments.race.peers import Method, peer
-from boostsample.experiments.race.race import race, time_run
-from boostsample.experiments.race.runs import Rules, Run
+from boostsample.experiments.race.methods import Method
+from boostsample.experiments.race.race import Clock, Rules, Run, race, result_table, time_run
 from boostsample.families import Columns
 
 
@@ -32,47 +25,10 @@ class Time:
 
     def __init__(self) -> None:
         self.seconds = 1000.0
+        self.fits: list[int] = []
 
-    def __call__(self) -> float:
+    def perf_counter(self) -> float:
         return self.seconds
-
-
-class Stepper(Paused):
-    """Takes 10 s to prepare, `pace` an iteration, 99 to predict; errors fall by 1 % from 30 %."""
-
-    time: Time
-    predicted: list[int]
-
-    def prepare(self) -> None:
-        self.time.seconds += 10.0
-        self.done = 0
-
-    def advance(self) -> bool:
-        self.time.seconds += float(self.settings.settings["pace"])
-        self.done += 1
-        return self.done < int(self.settings.settings.get("most", 10**9))
-
-    def predict(self) -> Codes:
-        self.time.seconds += 99.0
-        self.predicted.append(self.done)
-        return falling(self.job, self.done)
-
-
-class Fitter(Whole):
-    """Takes 10 s and `pace` an iteration in each fit; the same errors."""
-
-    time: Time
-    fits: list[int]
-
-    def fit(self, n_iterations: int) -> None:
-        self.fits.append(n_iterations)
-        self.n = min(n_iterations, int(self.settings.settings.get("most", 10**9)))
-        self.time.seconds += 10.0 + float(self.settings.settings["pace"]) * n_iterations
-
-    def staged(self) -> Iterator[Codes]:
-        for done in range(1, self.n + 1):
-            self.time.seconds += 99.0
-            yield falling(self.job, done)
 
 
 def falling(job: Job, done: int) -> NDArray[np.int64]:
@@ -82,16 +38,49 @@ def falling(job: Job, done: int) -> NDArray[np.int64]:
     return codes
 
 
+def stepper(time: Time, pace: float, most: int, wrong: bool, job: Job, seed: int) -> Iterator[Any]:
+    """Takes 10 s to prepare, `pace` an iteration, 99 to score; errors fall by 1 % from 30 %."""
+    before = np.zeros((job.y_test.size, 2))
+
+    def scores(first: int, end: int) -> NDArray[np.float64]:
+        time.seconds += 99.0
+        total = np.eye(2)[job.y_test ^ 1 if wrong else falling(job, end)]
+        new: NDArray[np.float64] = total - before
+        before[:] = total
+        return new
+
+    time.seconds += 10.0
+    yield scores
+    for _ in range(most):
+        time.seconds += pace
+        yield True
+
+
+def fitter(time: Time, pace: float, most: int, wrong: bool, job: Job, seed: int, n: int) -> Any:
+    """Takes 10 s and `pace` an iteration in each fit; the same errors."""
+    time.fits.append(n)
+    time.seconds += 10.0 + pace * n
+
+    def staged(X: Any) -> Iterator[NDArray[np.int64]]:
+        for done in range(1, min(n, most) + 1):
+            time.seconds += 99.0
+            yield falling(job, done)
+
+    return SimpleNamespace(staged_predict=staged)
+
+
+def method(
+    kind: str, time: Time, pace: float = 1.0, most: int = 10**9, wrong: bool = False
+) -> Method:
+    work: Any = {"stepper": stepper, "fitter": fitter}[kind]
+    start = functools.partial(work, time, pace, most, wrong)
+    return Method(f"{kind} {pace:g}", "", start, whole=kind == "fitter")
+
+
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     made = Time()
-    monkeypatch.setattr(Stepper, "time", made, raising=False)
-    monkeypatch.setattr(Stepper, "predicted", [], raising=False)
-    monkeypatch.setattr(Fitter, "time", made, raising=False)
-    monkeypatch.setattr(Fitter, "fits", [], raising=False)
-    for name, kind in (("stepper", Stepper), ("fitter", Fitter)):
-        known = peers.Peer("numpy", kind, {"pace": (1, 2)}, ("most",))
-        monkeypatch.setitem(peers.PEERS, name, known)
+    monkeypatch.setattr(peer_race, "time", made)
     return made
 
 
@@ -101,151 +90,124 @@ def job(rng: np.random.Generator) -> Job:
     X = rng.normal(size=(400, 7)).astype(np.float32)
     y = (X[:, 1] + 0.1 * X[:, 2] > 0).astype(np.int64)
     families = (Columns(range(3), "left", n_columns=7), Columns(range(3, 7), "right", n_columns=7))
-    return Job("made", X[:300], X[300:], y[:300], y[300:], 2, families, n_rounds=1000)
+    return Job("made", X[:300], y[:300], X[300:], y[300:], 2, families, n_rounds=1000)
 
 
-def run_one(job: Job, text: str, time: Time, **named: Any) -> Run:
-    method = peer(Variant.parse(text))
-    (settings,) = method.grid
-    stop = named.pop("stop", math.inf)
-    return time_run(job, method, settings, Rules(**named), stop=stop, now=time)
+def run_one(job: Job, one: Method, **rules: Any) -> Run:
+    return time_run(job, one, Rules(**rules), 0)
 
 
 # ------------------------------------------------------------------------------------- the clock
 
 
-def test_the_clock_runs_inside_its_blocks_only(time: Time) -> None:
-    clock = Clock(time)
+def test_the_clock_runs_inside_its_calls_only(time: Time) -> None:
+    clock = Clock()
+
+    def work(seconds: float) -> float:
+        time.seconds += seconds
+        return seconds
+
     for seconds in (2.0, 3.0):
-        with clock:
-            time.seconds += seconds
+        assert clock(work, seconds) == seconds
         time.seconds += 100.0
     assert clock.seconds == 5.0
 
 
-def test_the_clock_counts_a_block_that_fails(time: Time) -> None:
-    clock = Clock(time)
-    with suppress(KeyError), clock:
+def test_the_clock_counts_a_call_that_fails(time: Time) -> None:
+    clock = Clock()
+
+    def fail() -> None:
         time.seconds += 2.0
         raise KeyError
+
+    with suppress(KeyError):
+        clock(fail)
     assert clock.seconds == 2.0
-
-
-def test_neighbours_take_a_share() -> None:
-    share = Neighbours().share()
-    assert math.isnan(share) or 0.0 <= share <= 1.0
-
-
-def test_neighbours_of_an_unknown_system_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(*_: Any, **__: Any) -> str:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(Path, "read_text", missing)
-    assert math.isnan(Neighbours().share())
 
 
 # ----------------------------------------------------------------------------------------- a run
 
 
 def test_preparing_and_iterations_count_predictions_do_not(job: Job, time: Time) -> None:
-    run = run_one(job, "stepper:pace=2", time, error=20.0)
+    run = run_one(job, method("stepper", time, 2.0), error=20.0)
     assert (run.prepared, run.iterations, run.seconds) == (10.0, 10, 30.0)
-    assert run.reached
-    assert run.curve[:2] == ((1, 12.0, 29.0), (2, 14.0, 28.0))
-    assert run.lowest == 20.0
+    assert run.ended == "reached"
+    assert run.curve[:2] == [(1, 12.0, 29.0), (2, 14.0, 28.0)]
+    assert run.error == 20.0
 
 
-def test_errors_are_taken_within_two_percent(
-    job: Job, time: Time, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Stepper, "predict", lambda one: one.job.y_test ^ 1)
-    run = run_one(job, "stepper:pace=1:most=900", time, error=0.0, limit=1e9)
+def test_errors_are_taken_within_two_percent(job: Job, time: Time) -> None:
+    run = run_one(job, method("stepper", time, most=900, wrong=True), error=0.0, limit=1e9)
     assert run.ended == "nothing left"
     points = [done for done, _, _ in run.curve]
     assert points[:101] == [*range(1, 101), 102]
     assert points[-1] == 900
     assert all(b <= max(a + 1, 1.02 * a) for a, b in pairwise(points))
-    assert list(peer_race._points(900)) == points
 
 
 @pytest.mark.parametrize(
-    ("text", "rules", "ended", "iterations"),
+    ("kind", "settings", "rules", "ended", "iterations"),
     [
-        ("stepper:pace=1", {"error": 0.0, "limit": 25.0}, "limit", 15),
-        ("stepper:pace=1", {"error": 0.0, "limit": 99.0, "stop": 25.0}, "best", 15),
-        ("stepper:pace=1", {"error": 0.0, "limit": 25.0, "stop": 99.0}, "limit", 15),
-        ("stepper:pace=1:most=7", {"error": 0.0}, "nothing left", 7),
-        ("stepper:pace=1:most=7", {"error": 23.0}, "reached", 7),
-        ("stepper:pace=50", {"error": 29.0, "limit": 5.0}, "reached", 1),
-        ("fitter:pace=1", {"error": 0.0, "limit": 25.0}, "limit", 12),
-        ("fitter:pace=1", {"error": 0.0, "limit": 99.0, "stop": 25.0}, "best", 12),
-        ("fitter:pace=1:most=7", {"error": 0.0}, "nothing left", 7),
-        ("fitter:pace=1", {"error": 24.0}, "reached", 6),
+        ("stepper", {}, {"error": 0.0, "limit": 25.0}, "limit", 15),
+        ("stepper", {"most": 7}, {"error": 0.0}, "nothing left", 7),
+        ("stepper", {"most": 7}, {"error": 23.0}, "reached", 7),
+        ("stepper", {"pace": 50}, {"error": 29.0, "limit": 5.0}, "reached", 1),
+        ("fitter", {}, {"error": 0.0, "limit": 25.0}, "limit", 2),
+        ("fitter", {}, {"error": 0.0, "limit": 40.0}, "limit", 6),
+        ("fitter", {"most": 7}, {"error": 0.0}, "nothing left", 7),
+        ("fitter", {}, {"error": 24.0}, "reached", 6),
+        ("fitter", {"pace": 50}, {"error": 28.0, "limit": 5.0}, "limit", 2),
     ],
 )
 def test_runs_end(
-    job: Job, time: Time, text: str, rules: dict[str, float], ended: str, iterations: int
+    job: Job,
+    time: Time,
+    kind: str,
+    settings: dict[str, Any],
+    rules: dict[str, float],
+    ended: str,
+    iterations: int,
 ) -> None:
-    run = run_one(job, text, time, **rules)
+    run = run_one(job, method(kind, time, **settings), **rules)
     assert (run.ended, run.iterations) == (ended, iterations)
 
 
 @pytest.mark.parametrize("kind", ["stepper", "fitter"])
 def test_a_run_has_a_most_of_iterations(job: Job, time: Time, kind: str) -> None:
-    short = Job(**{**vars(job), "n_rounds": 5})
-    run = run_one(short, f"{kind}:pace=1", time, error=0.0)
+    run = run_one(job._replace(n_rounds=5), method(kind, time), error=0.0)
     assert (run.ended, run.iterations) == ("rounds", 5)
 
 
 def test_whole_fits_grow_until_one_is_just_enough(job: Job, time: Time) -> None:
-    run = run_one(job, "fitter:pace=1", time, error=20.0)
-    assert Fitter.fits == [2, 6, 18, 10]
+    run = run_one(job, method("fitter", time), error=20.0)
+    assert time.fits == [2, 6, 18, 10]
     assert (run.iterations, run.seconds) == (10, 20.0)
-    assert run.curve == ((2, 12.0, 28.0), (6, 16.0, 24.0), (10, 20.0, 20.0))
-    assert math.isnan(run.prepared)
+    assert run.curve == [(2, 12.0, 28.0), (6, 16.0, 24.0), (10, 20.0, 20.0)]
+    assert run.prepared is None
 
 
 # ---------------------------------------------------------------------------------------- a race
 
 
-def methods_of(text: str) -> list[Method]:
-    return [peer(variant) for variant in parse_names(text)]
-
-
-def test_the_grid_is_tried_before_the_best_settings_run_again(job: Job, time: Time) -> None:
+def test_methods_take_turns_with_other_seeds(job: Job, time: Time) -> None:
     stages: list[str] = []
-    found = race(
-        job,
-        methods_of("stepper:pace=3|1|2,fitter:pace=1"),
-        Rules(error=20.0, repeats=2),
-        lambda stage, done, total: stages.append(stage),
-        time,
-    )
-    stepper, fitter = found.methods
-    tries = found.of(stepper, final=False)
-    assert [(run.settings, run.ended) for run in tries] == [
-        ("pace=3", "reached"),
-        ("pace=1", "reached"),
-        ("pace=2", "best"),
+    methods = [method("stepper", time), method("fitter", time)]
+    rules = Rules(error=20.0, repeats=2, seed=4)
+    runs = race(job, methods, rules, lambda stage, done, total: stages.append(stage))
+    assert [(run.method, run.seed) for run in runs] == [
+        ("stepper 1", 4),
+        ("fitter 1", 4),
+        ("stepper 1", 5),
+        ("fitter 1", 5),
     ]
-    assert [(r.method, r.settings, r.seed) for r in found.runs[3:]] == [
-        (stepper, "pace=1", 0),
-        (fitter, "pace=1", 0),
-        (stepper, "pace=1", 1),
-        (fitter, "pace=1", 1),
-    ]
-    assert found.of(fitter, final=False) == []
-    assert {"warming up", "stepper:pace=2", "fitter:pace=1"} <= set(stages)
+    assert {"warming up", "stepper 1", "fitter 1"} == set(stages)
 
 
-def test_who_never_reaches_the_error_runs_once(job: Job, time: Time) -> None:
-    found = race(
-        job,
-        methods_of("stepper:pace=1,fitter:pace=8|9"),
-        Rules(error=0.0, limit=30.0, repeats=3),
-        now=time,
-    )
-    assert [run.ended for run in found.runs] == ["limit", "limit", "limit"]
-    rows = peer_tables.result_table(found).rows
-    assert rows[0] == ("stepper:pace=1", "10.00", "> 30.00 (limit)", "1", "20", "10.00", "-")
-    assert rows[1][:4] == ("fitter:pace=8|9", "-", "> 26.00 (limit)", "0")
+def test_who_misses_the_error_runs_once(job: Job, time: Time) -> None:
+    methods = [method("stepper", time), method("fitter", time, 8.0)]
+    rules = Rules(error=0.0, limit=30.0, repeats=3)
+    runs = race(job, methods, rules, lambda *_: None)
+    assert [run.ended for run in runs] == ["limit", "limit"]
+    first, second = result_table(runs, rules).rows
+    assert first == ("stepper 1", "10.00", "> 30.00 (limit)", "1", "20", "10.00", "-")
+    assert second == ("fitter 8", "-", "> 26.00 (limit)", "1", "2", "28.00", "-")

@@ -11,17 +11,20 @@ from typing import Any
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.bench import record as bench_record
-from boostsample.experiments.bench.ratios import Ratio, Section
-from boostsample.experiments.bench.regression import (
+from boostsample.experiments.bench.reference import (
+    FORMAT,
     REFERENCES,
     changes_table,
     compare,
+    digest,
+    facts,
+    kept_ratio,
     read_reference,
-    reference_of,
+    record_of,
     shipped_reference,
-    tolerance_of,
+    write,
 )
+from boostsample.experiments.bench.sections import Section
 from boostsample.experiments.common.files import check_file
 
 FACTS: dict[str, Any] = {
@@ -31,12 +34,12 @@ FACTS: dict[str, Any] = {
 }
 
 
-def section(ratios: dict[str, float], spread: float = 0.0, **conditions: Any) -> Section:
-    return Section((), {}, {name: Ratio(one, spread) for name, one in ratios.items()}, conditions)
+def section(ratios: dict[str, float], **conditions: Any) -> Section:
+    return Section((), {}, ratios, conditions)
 
 
 def kept_as(path: Path, **sections: Section) -> Path:
-    bench_record.write(reference_of(sections, FACTS), path)
+    write(record_of([sections], FACTS), path)
     return path
 
 
@@ -44,47 +47,48 @@ def test_each_ratio_is_worse_better_the_same_new_or_missing(tmp_path: Path) -> N
     kept = section({"grown": 2.0, "shrunk": 2.0, "near": 2.0, "gone": 2.0}, examples=10)
     reference = read_reference(kept_as(tmp_path / "kept.json", rounds=kept))
     now = section({"near": 2.2, "grown": 2.5, "shrunk": 1.5, "fresh": 1.0}, examples=10)
-    comparison = compare({"rounds": now}, reference)
-    assert {one.name: one.verdict for one in comparison.changes} == {
+    changes, notes = compare({"rounds": now}, reference)
+    assert {one.name: one.verdict for one in changes} == {
         "grown": "worse",
         "shrunk": "better",
         "near": "same",
         "gone": "missing",
         "fresh": "new",
     }
-    assert [one.name for one in comparison.worse] == ["grown"]
-    assert not comparison.notes
-    assert changes_table(comparison).rows == (
-        ("rounds: grown", "2.50", "2.00", "+25", "15", "worse"),
-        ("rounds: shrunk", "1.50", "2.00", "-25", "15", "better"),
-        ("rounds: near", "2.20", "2.00", "+10", "15", ""),
-        ("rounds: gone", "", "2.00", "", "15", "missing"),
+    assert not notes
+    assert changes_table(changes).rows == (
+        ("rounds: grown", "2.50", "2.00", "+25%", "15%", "worse"),
+        ("rounds: shrunk", "1.50", "2.00", "-25%", "15%", "better"),
+        ("rounds: near", "2.20", "2.00", "+10%", "15%", ""),
+        ("rounds: gone", "", "2.00", "", "15%", "missing"),
         ("rounds: fresh", "1.00", "", "", "", "new"),
     )
 
 
 def test_ratios_that_scatter_are_allowed_more(tmp_path: Path) -> None:
-    assert tolerance_of(Ratio(3.0, 0.0)) == 0.15
-    assert tolerance_of(Ratio(3.0, 0.1)) == pytest.approx(0.4)
-    reference = read_reference(kept_as(tmp_path / "kept.json", rounds=section({"ucb": 2.0}, 0.1)))
+    assert kept_ratio([3.0]) == kept_ratio([3.0, 3.0]) == (3.0, 0.15)
+    assert tuple(kept_ratio([1.8, 2.2, 2.0])) == (2.0, 0.4)
+    passes = [{"rounds": section({"ucb": value})} for value in (1.8, 2.2, 2.0)]
+    write(record_of(passes, FACTS), tmp_path / "kept.json")
+    reference = read_reference(tmp_path / "kept.json")
     assert reference.ratios["rounds"]["ucb"] == (2.0, 0.4)
     for value, verdict in ((2.7, "same"), (2.9, "worse"), (1.3, "same"), (1.1, "better")):
-        (change,) = compare({"rounds": section({"ucb": value})}, reference).changes
+        ((change,), _) = compare({"rounds": section({"ucb": value})}, reference)
         assert change.verdict == verdict
 
 
 def test_only_equal_conditions_are_compared(tmp_path: Path) -> None:
     path = kept_as(tmp_path / "kept.json", rounds=section({"ucb": 2.0}, examples=10, sizes=(1, 2)))
     reference = read_reference(path)
-    same = compare({"rounds": section({"ucb": 2.0}, examples=10, sizes=[1, 2])}, reference)
-    assert len(same.changes) == 1
-    other = compare({"rounds": section({"ucb": 9.0}, examples=20, sizes=[1, 2])}, reference)
-    assert not other.changes
-    assert other.notes == ("rounds: not compared, examples is 20 here and 10 in the reference",)
-    strange = compare({"looks": section({"10 classes": 2.0})}, reference)
-    assert strange.notes == ("looks: the reference has nothing of it",)
-    # Sections without ratios, and those that did not run, are not missed.
-    assert compare({"bank": Section((), {})}, reference) == compare({}, reference)
+    same, _ = compare({"rounds": section({"ucb": 2.0}, examples=10, sizes=[1, 2])}, reference)
+    assert len(same) == 1
+    other, notes = compare({"rounds": section({"ucb": 9.0}, examples=20, sizes=[1, 2])}, reference)
+    assert not other
+    assert notes == ["rounds: not compared, examples is 20 here and 10 in the reference"]
+    _, notes = compare({"looks": section({"10 classes": 2.0})}, reference)
+    assert notes == ["looks: the reference has no such section"]
+    # Sections that did not run are not missed.
+    assert compare({}, reference) == ([], [])
 
 
 def test_a_reference_is_written_and_read_again(tmp_path: Path) -> None:
@@ -102,7 +106,7 @@ def test_a_reference_is_written_and_read_again(tmp_path: Path) -> None:
 
 def without_sections(record: dict[str, Any]) -> dict[str, Any]:
     rest = {key: value for key, value in record.items() if key not in ("sections", "sha256")}
-    return {**rest, "sha256": bench_record.digest(rest)}
+    return {**rest, "sha256": digest(rest)}
 
 
 @pytest.mark.parametrize(
@@ -110,8 +114,8 @@ def without_sections(record: dict[str, Any]) -> dict[str, Any]:
     [
         (lambda record: {**record, "created": "today"}, "is damaged or was edited"),
         (lambda record: {**record, "format": 2}, "has format 2, .* reads format 1"),
-        (lambda record: [record], "is not one that --keep has written"),
-        (without_sections, r"is not one that --keep has written .*sections"),
+        (lambda record: [record], "was not written by --keep"),
+        (without_sections, r"was not written by --keep .*sections"),
     ],
 )
 def test_damaged_references_are_refused(
@@ -144,21 +148,21 @@ def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
 
 
 def test_records_have_everything_with_versions_and_a_checksum(tmp_path: Path) -> None:
-    found = Section((), {"looks": [1]}, {"a": Ratio(2.0, 0.1)}, {"examples": 10})
+    found = Section((), {"looks": [1]}, {"a": 2.0}, {"examples": 10})
     path = tmp_path / "record.json"
-    bench_record.write(bench_record.record_of({"looks": found}, bench_record.facts()), path)
+    write(record_of([{"looks": found}], facts()), path)
     record = json.loads(path.read_text())
     assert record["sections"] == {
         "looks": {
             "conditions": {"examples": 10},
             "found": {"looks": [1]},
-            "ratios": {"a": {"value": 2.0, "spread": 0.1}},
+            "ratios": {"a": {"value": 2.0, "tolerance": 0.15}},
         }
     }
-    assert record["format"] == bench_record.FORMAT
+    assert record["format"] == FORMAT
     assert record["machine"]["processor"]
     assert {"boostsample", "python", "numba"} <= set(record["versions"])
-    assert record.pop("sha256") == bench_record.digest(record)
+    assert record.pop("sha256") == digest(record)
 
 
 @pytest.mark.parametrize("path", sorted(REFERENCES.glob("*.json")), ids=lambda path: path.stem)
@@ -175,9 +179,9 @@ def test_the_references_of_the_package_can_be_read(path: Path) -> None:
 def test_a_processor_has_its_own_reference_or_the_newest(tmp_path: Path) -> None:
     assert shipped_reference("An abacus", tmp_path) is None
     for year, processor in ((1642, "Pascaline"), (1837, "Analytical Engine"), (1617, "Bones")):
-        facts = {**FACTS, "created": f"{year}-01-01", "machine": {"processor": processor}}
-        kept = reference_of({"rounds": section({"ucb": 1.0})}, facts)
-        bench_record.write(kept, tmp_path / f"{processor}.json")
+        made = {**FACTS, "created": f"{year}-01-01", "machine": {"processor": processor}}
+        kept = record_of([{"rounds": section({"ucb": 1.0})}], made)
+        write(kept, tmp_path / f"{processor}.json")
     for processor, year in (("Pascaline", 1642), ("Bones", 1617), ("An abacus", 1837)):
         found = shipped_reference(processor, tmp_path)
         assert found is not None
