@@ -156,7 +156,8 @@ class Family(abc.ABC):
 
     def __repr__(self) -> str:
         brief = reprlib.Repr()
-        values = ", ".join(f"{p}={brief.repr(getattr(self, p))}" for p in self.settings())
+        given = {p: getattr(self, p, value) for p, value in self.settings().items()}
+        values = ", ".join(f"{p}={brief.repr(value)}" for p, value in given.items())
         return f"{type(self).__name__}({values})"
 
     def __eq__(self, other: object) -> bool:

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
+from boostsample.family import ImageFamily
 
 __all__ = [
     "Corners",
     "Members",
-    "Rectangles",
+    "RectangleFamily",
     "corners_of",
     "cumulate",
     "distinct",
@@ -46,10 +47,10 @@ class Corners(NamedTuple):
     minus: tuple[NDArray[np.intp], NDArray[np.intp]]  # upper right, lower left
 
 
-class Rectangles:
-    """Distinct members, each a rectangle, channel and kind: all of them, or a random sample.
+class RectangleFamily(ImageFamily):
+    """Base class of families whose members are a rectangle, channel and kind each.
 
-    The sample is uniform without replacement, see `draw_members`.
+    Members are distinct: all of them, or a sample, uniform without replacement (`draw_members`).
 
     Parameters
     ----------
@@ -60,17 +61,11 @@ class Rectangles:
         At least 0.
     min_side, max_side : int or None
         Shortest and longest side in pixels. None: 2 (1 in images of one row or column), no limit.
-    n_kinds : int, default 1
-        Kinds of each rectangle.
+    name : str
     what : str
         Word for the members in messages, like "patches".
-
-    Attributes
-    ----------
-    n_members, seed, min_side, max_side
-        As above, checked; a `min_side` of None is replaced.
-    n_features : int
-        Number of members.
+    n_kinds : int, default 1
+        Kinds of each rectangle.
     """
 
     def __init__(
@@ -80,12 +75,13 @@ class Rectangles:
         seed: int,
         min_side: int | None,
         max_side: int | None,
+        name: str,
         *,
-        n_kinds: int = 1,
         what: str,
+        n_kinds: int = 1,
     ) -> None:
-        height, width = image_shape[:2]
-        shorter, longer = sorted((height, width))
+        super().__init__(image_shape, name)
+        shorter, longer = sorted((self.height, self.width))
         self.seed = check_integer("seed", seed, 0)
         self.min_side = (
             min(2, shorter) if min_side is None else check_integer("min_side", min_side, 1, shorter)
@@ -93,13 +89,12 @@ class Rectangles:
         self.max_side = (
             None if max_side is None else check_integer("max_side", max_side, self.min_side, longer)
         )
-        self._n_channels = image_shape[2] if len(image_shape) == 3 else 1
         self._n_kinds = n_kinds
-        self._rows = intervals(height, self.min_side, self.max_side or longer)
-        self._columns = intervals(width, self.min_side, self.max_side or longer)
-        total = len(self._rows) * len(self._columns) * self._n_channels * n_kinds
+        self._rows = intervals(self.height, self.min_side, self.max_side or longer)
+        self._columns = intervals(self.width, self.min_side, self.max_side or longer)
+        total = len(self._rows) * len(self._columns) * self.n_channels * n_kinds
         what = f"{what} with sides of {self.min_side} to {self.max_side or longer}"
-        self._codes = draw_members(n_members, total, self.seed, what, image_shape)
+        self._codes = draw_members(n_members, total, self.seed, what, self.image_shape)
         self.n_features = total if self._codes is None else len(self._codes)
         self.n_members = None if self._codes is None else self.n_features
 
@@ -107,7 +102,7 @@ class Rectangles:
         """Rectangle, channel and kind of features, given as valid indices intp (q,)."""
         codes = features if self._codes is None else self._codes[features]
         codes, kind = np.divmod(codes, self._n_kinds)
-        codes, channel = np.divmod(codes, self._n_channels)
+        codes, channel = np.divmod(codes, self.n_channels)
         rows, columns = np.divmod(codes, len(self._columns))
         top, bottom = self._rows[rows].T
         left, right = self._columns[columns].T

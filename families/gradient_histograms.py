@@ -41,8 +41,8 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
-from boostsample.families._rectangles import Rectangles, corners_of
-from boostsample.family import Fill, ImageFamily
+from boostsample.families._rectangles import RectangleFamily, corners_of
+from boostsample.family import Fill, check_image_shape
 
 __all__ = ["GradientHistograms"]
 
@@ -51,7 +51,7 @@ _UNIT = 1024
 are exact and 0 in a rectangle without gradients."""
 
 
-class GradientHistograms(ImageFamily):
+class GradientHistograms(RectangleFamily):
     """Bins of histograms of gradient orientations over 180 degrees, per channel.
 
     A member is a rectangle, a channel and an orientation. Gradients are central differences,
@@ -108,11 +108,10 @@ class GradientHistograms(ImageFamily):
         max_side: int | None = None,
         name: str = "gradient-histograms",
     ) -> None:
-        super().__init__(image_shape, name)
-        if max(self.image_shape[:2]) < 3:
+        if max(check_image_shape(image_shape)[:2]) < 3:
             raise SettingError(
                 "gradient histograms need images that are at least 3 pixels high or wide, "
-                f"got image_shape {self.image_shape}; leave the family out"
+                f"got image_shape {image_shape}; leave the family out"
             )
         # Votes for directions more than 90 degrees apart do not overlap.
         self.n_orientations = check_integer(
@@ -121,25 +120,21 @@ class GradientHistograms(ImageFamily):
         if not isinstance(normalise, bool):
             raise SettingError(f"normalise must be True or False, got {normalise!r}")
         self.normalise = normalise
-        self._rectangles = Rectangles(
-            self.image_shape,
+        super().__init__(
+            image_shape,
             n_members,
             seed,
             min_side,
             max_side,
-            n_kinds=self.n_orientations,
+            name,
             what="histogram bins of rectangles",
+            n_kinds=self.n_orientations,
         )
-        self.n_members = self._rectangles.n_members
-        self.seed = self._rectangles.seed
-        self.min_side = self._rectangles.min_side
-        self.max_side = self._rectangles.max_side
-        self.n_features = self._rectangles.n_features
         self._edges = _sectors(self.n_orientations, self.degrees)
 
     def feature_name(self, feature: SupportsIndex) -> str:
         """Like "gradients along 90 degrees in rows 4-11, columns 6-13"."""
-        place, channel, orientation = self._rectangles.member(self.check_feature(feature))
+        place, channel, orientation = self.member(self.check_feature(feature))
         angle = self.degrees * orientation / self.n_orientations
         towards = "along" if self.degrees == 180 else "towards"
         return f"gradients {towards} {angle:g} degrees in {place}{self.in_channel(channel)}"
@@ -149,7 +144,7 @@ class GradientHistograms(ImageFamily):
         # Imported here, because the kernels import numba.
         from boostsample.kernels.gradients import orientation_sums
 
-        members = self._rectangles.members(features)
+        members = self.members(features)
         height, width = int(members.bottom.max()), int(members.right.max())
         n_rows, n_columns = min(height + 1, self.height), min(width + 1, self.width)
         channels, plane = np.unique(members.channel, return_inverse=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
@@ -129,11 +128,6 @@ class Opponent(ImageFamily):
             inner_fill(seen, out)
 
         return pixels, fill
-
-    def __repr__(self) -> str:
-        brief = reprlib.Repr()
-        values = ", ".join(f"{p}={brief.repr(value)}" for p, value in self.settings().items())
-        return f"{type(self).__name__}({values})"
 
 
 def _families() -> dict[str, Callable[..., ImageFamily]]:

@@ -13,13 +13,13 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.families._rectangles import Rectangles, corners_of, cumulate, sums
-from boostsample.family import Fill, ImageFamily
+from boostsample.families._rectangles import RectangleFamily, corners_of, cumulate, sums
+from boostsample.family import Fill
 
 __all__ = ["PatchSums"]
 
 
-class PatchSums(ImageFamily):
+class PatchSums(RectangleFamily):
     """Sum of x[r, c] over a rectangle of rows and columns, in one channel.
 
     The members are drawn uniformly, without replacement, from all rectangles with sides within
@@ -60,24 +60,16 @@ class PatchSums(ImageFamily):
         max_side: int | None = None,
         name: str = "patches",
     ) -> None:
-        super().__init__(image_shape, name)
-        self._rectangles = Rectangles(
-            self.image_shape, n_members, seed, min_side, max_side, what="patches"
-        )
-        self.n_members = self._rectangles.n_members
-        self.seed = self._rectangles.seed
-        self.min_side = self._rectangles.min_side
-        self.max_side = self._rectangles.max_side
-        self.n_features = self._rectangles.n_features
+        super().__init__(image_shape, n_members, seed, min_side, max_side, name, what="patches")
 
     def feature_name(self, feature: SupportsIndex) -> str:
         """Like "patch sum of rows 4-11, columns 6-13"."""
-        place, channel, _ = self._rectangles.member(self.check_feature(feature))
+        place, channel, _ = self.member(self.check_feature(feature))
         return f"patch sum of {place}{self.in_channel(channel)}"
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """Reads all pixels above and left of the last corners; sums from summed-area tables."""
-        members = self._rectangles.members(features)
+        members = self.members(features)
         height, width = int(members.bottom.max()), int(members.right.max())
         channels, plane = np.unique(members.channel, return_inverse=True)
         rows, columns = np.arange(height)[:, None], np.arange(width)

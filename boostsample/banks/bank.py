@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -338,17 +339,17 @@ class FeatureBank(Bank):
         cuts = np.empty((n_features, MAX_CUTS), np.float32)
         n_bins = np.empty(n_features, np.int16)
 
-        def fill(number: int, start: int, stop: int) -> None:
+        def fill(number: int, start: int, stop: int) -> int:
             local = np.arange(start, stop, dtype=np.int64)
             block = slice(int(first[number]) + start, int(first[number]) + stop)
             cuts[block], n_bins[block] = bin_block(families[number], X, local, rows, bins[block])
-
-        def done(number: int, start: int, stop: int, nothing: None) -> None:
-            if progress is not None:
-                progress(int(first[number]) + stop, n_features)
+            return block.stop
 
         size = block_size(n_features, n, threads)
-        run_blocks(fill, done, blocks(families, size), threads)
+        with closing(run_blocks(fill, blocks(families, size), threads)) as finished:
+            for stop in finished:
+                if progress is not None:
+                    progress(stop, n_features)
         return cls(families, bins, cuts, n_bins)
 
     @property

@@ -25,6 +25,7 @@ import io
 import os
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -245,32 +246,30 @@ def write_bank(
     n_bins = np.empty(n_features, np.int16)
     sums = np.empty((n_features, 2), np.uint32)
 
-    def work(number: int, start: int, stop: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    def work(
+        number: int, start: int, stop: int
+    ) -> tuple[int, NDArray[np.uint8], NDArray[np.float32]]:
         local = np.arange(start, stop, dtype=np.int64)
         block = slice(int(first[number]) + start, int(first[number]) + stop)
         bins = np.empty((stop - start, n), np.uint8)
         cuts, n_bins[block] = bin_block(families[number], X, local, rows, bins)
         sums[block] = [_checksums(b, c) for b, c in zip(bins, cuts, strict=True)]
-        return bins, cuts
+        return block.stop, bins, cuts
 
     files = {}
-    with (folder / _BINS).open("xb") as bins_file, (folder / _CUTS).open("xb") as cuts_file:
+    size = block_size(n_features, n, threads, _MOST_BLOCK)
+    with (
+        (folder / _BINS).open("xb") as bins_file,
+        (folder / _CUTS).open("xb") as cuts_file,
+        closing(run_blocks(work, blocks(families, size), threads)) as finished,
+    ):
         bins_file.write(_npy_header((n_features, n), np.uint8))
         cuts_file.write(_npy_header((n_features, MAX_CUTS), np.float32))
-
-        def done(
-            number: int,
-            start: int,
-            stop: int,
-            made: tuple[NDArray[np.uint8], NDArray[np.float32]],
-        ) -> None:
-            bins_file.write(made[0].data)
-            cuts_file.write(made[1].data)
+        for stop, bins, cuts in finished:
+            bins_file.write(bins.data)
+            cuts_file.write(cuts.data)
             if progress is not None:
-                progress(int(first[number]) + stop, n_features)
-
-        size = block_size(n_features, n, threads, _MOST_BLOCK)
-        run_blocks(work, done, blocks(families, size), threads)
+                progress(stop, n_features)
         files[_BINS], files[_CUTS] = _flushed(bins_file), _flushed(cuts_file)
     for name, array in ((_N_BINS, n_bins), (_SUMS, sums)):
         content = io.BytesIO()

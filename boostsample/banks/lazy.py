@@ -27,7 +27,6 @@ from boostsample.banks.build import (
     cut_features,
     reference_rows,
     turned,
-    turned_rows,
 )
 from boostsample.banks.slots import SlotCache
 from boostsample.checks import check_integer
@@ -272,7 +271,7 @@ class LazyBank(Bank):
         The last sample is kept, since every family reads it in every search on it.
         """
         if self._sample is None or self._sample[0] is not rows:
-            self._sample = (rows, turned_rows(self._source.X, rows, self._cache_bytes))
+            self._sample = (rows, turned(self._source.X, self._cache_bytes, rows))
         return self._sample[1]
 
     def _work_space(self, n_features: int, n_rows: int) -> NDArray[np.uint8]:
