@@ -28,7 +28,7 @@ __all__ = [
     "blocks",
     "check_families",
     "compute_columns",
-    "cut_features",
+    "declared_cuts",
     "reference_rows",
     "run_blocks",
     "turned",
@@ -127,19 +127,13 @@ def compute_columns(
     return columns
 
 
-def cut_features(
-    family: Family,
-    local: NDArray[np.int64],
-    reference: Callable[[], tuple[NDArray[np.float32], NDArray[np.int64] | None]],
-) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
-    """Cuts of some features: from the range that the family declares, else from reference values.
-
-    `reference()` returns feature-major values and the rows to use (None: all); it is not called for
-    a declared range.
-    """
+def declared_cuts(
+    family: Family, local: NDArray[np.int64]
+) -> tuple[NDArray[np.float32], NDArray[np.int16]] | None:
+    """Cuts and n_bins of some features from the range that the family declares, or None."""
     declared = family.value_range(local)
     if declared is None:
-        return find_cuts(*reference())
+        return None
     try:
         return uniform_cuts(*declared)
     except DataError as error:
@@ -158,7 +152,7 @@ def bin_block(
     `rows` are the reference rows; `out` is uint8 (features, rows of X).
     """
     columns = compute_columns(family, X, local)
-    cuts, n_bins = cut_features(family, local, lambda: (columns, rows))
+    cuts, n_bins = declared_cuts(family, local) or find_cuts(columns, rows)
     assign_bins(columns, cuts, n_bins, out=out)
     return cuts, n_bins
 

@@ -14,17 +14,16 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, View
-from boostsample.banks.binning import MAX_CUTS, assign_bins, check_rows
+from boostsample.banks.binning import MAX_CUTS, assign_bins, check_rows, find_cuts
 from boostsample.banks.build import (
     compute_columns,
-    cut_features,
+    declared_cuts,
     reference_rows,
     turned,
 )
@@ -198,19 +197,15 @@ class LazyBank(Bank):
         at = self._cuts.find(features)
         new = np.flatnonzero(at < 0)
         for family, local, part in self._blocks(features[new], self._source.reference_rows.size):
-            values = partial(self._reference_values, family, local)
-            cuts, self.n_bins[features[new[part]]] = cut_features(family, local, values)
+            found = declared_cuts(family, local)
+            if found is None:
+                source = self._source
+                columns = compute_columns(family, source.reference, local, source.reference_rows)
+                self.values_computed += columns.size
+                found = find_cuts(columns)
             at[new[part]] = claimed = self._cuts.claim(features[new[part]])
-            self._cuts.rows[claimed] = cuts
+            self._cuts.rows[claimed], self.n_bins[features[new[part]]] = found
         return at
-
-    def _reference_values(
-        self, family: Family, local: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float32], None]:
-        source = self._source
-        columns = compute_columns(family, source.reference, local, source.reference_rows)
-        self.values_computed += columns.size
-        return columns, None
 
     def _whole_columns(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of features, ascending, in the cache of columns; adds the missing ones."""
@@ -247,11 +242,8 @@ class LazyBank(Bank):
         cuts = self._find_cuts(features)
         for family, local, part in self._blocks(features, rows.size):
             columns = compute_columns(family, X, local, rows)
-            found, n_bins = self._cuts.rows[cuts[part]], self.n_bins[features[part]]
-            if out.flags.c_contiguous:
-                assign_bins(columns, found, n_bins, out=out[part])
-            else:
-                out[part] = assign_bins(columns, found, n_bins)
+            found = self._cuts.rows[cuts[part]], self.n_bins[features[part]]
+            out[part] = assign_bins(columns, *found)
             self.values_computed += columns.size
 
     def _blocks(
