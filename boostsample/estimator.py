@@ -114,16 +114,27 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             Class labels, or an indicator matrix of 0 and 1 (multi-label).
         sample_weight : array, shape (n,), optional
             Example weights of at least 0; rows of weight 0 are dropped first.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If X, y or weights cannot be learned from.
+        SettingError
+            If a setting is out of range or unknown.
         """
-        examples, y = read_training(self, X, y, numbers=read_numbers(self.families))
-        check_classification_targets(y)
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
+        examples, targets = read_training(self, X, y, numbers=read_numbers(self.families))
+        check_classification_targets(targets)
+        if targets.ndim == 2 and targets.shape[1] == 1:
+            targets = column_or_1d(targets, warn=True)
         names = getattr(self, "feature_names_in_", None)
         families = families_of(self.families, X, examples, names)
         weight = check_example_weight(sample_weight, examples.shape[0])
         kept = np.flatnonzero(weight > 0)
-        labels = self._labels(y, kept)
+        labels = self._labels(targets, kept)
         strategy = self.strategy
         if isinstance(strategy, str):
             strategy = make_strategy(strategy)

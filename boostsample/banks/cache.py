@@ -106,7 +106,10 @@ def cached_bank(
         raise _unwritable(error) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return DiskBank(folder, families, X.shape[0])
+    try:
+        return DiskBank(folder, families, X.shape[0])
+    except DamagedBank as error:  # of another process, or removed by it
+        raise DataError(f"feature bank {key[:12]} cannot be used: {error}; run again") from error
 
 
 def _check_space(n_features: int, n: int) -> None:

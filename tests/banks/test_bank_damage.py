@@ -190,6 +190,21 @@ def test_builders_at_once_do_not_hurt_each_other(X: NDArray[np.float32], before:
     assert [path.name for path in banks_dir().iterdir()] == [banks[0].folder.name]
 
 
+def test_a_damaged_bank_that_came_meanwhile_is_an_error(X: NDArray[np.float32]) -> None:
+    folder = cached_bank(powers(), X).folder
+    kept = folder.with_name("kept")
+    folder.rename(kept)
+
+    def spoil(done: int, total: int) -> None:
+        if not folder.exists():
+            shutil.copytree(kept, folder)
+            damaged("truncated bins.npy", folder)
+
+    with pytest.raises(DataError, match=r"cannot be used: bins.npy has .* bytes, not .*; run again"):
+        cached_bank(powers(), X, progress=spoil)
+    assert same(cached_bank(powers(), X), FeatureBank.build(powers(), X))
+
+
 def test_processes_at_once_do_not_hurt_each_other(X: NDArray[np.float32], cache: Path) -> None:
     code = (
         "import numpy as np\n"
