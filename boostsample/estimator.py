@@ -1,4 +1,4 @@
-"""The scikit-learn classifier on the boosting loop."""
+"""The scikit-learn classifier."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from boostsample.banks.bank import Bank
 from boostsample.banks.forms import make_bank
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.inputs import families_of, read_examples, read_numbers, read_training
 from boostsample.labels import classify, encode
 from boostsample.learner import Learner
-from boostsample.loop.booster import Booster, Round, check_example_weight
+from boostsample.loop.booster import Booster, check_example_weight
 from boostsample.models.model import Model
 from boostsample.registry import make_strategy
 from boostsample.strategy import Strategy
@@ -28,48 +27,47 @@ __all__ = ["BoostSampleClassifier"]
 
 
 class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
-    """AdaBoost.MH whose search for weak learners is held to a budget of looks.
+    """AdaBoost.MH with a budget of looks for each search of a weak learner.
 
     Parameters
     ----------
     strategy : str or Strategy, default "laminating"
-        What each search looks at; a registered name or an instance.
+        Chooses the features and examples of each search; a registered name or an instance.
     learner : str or Learner, default "stump"
-        What one round adds.
+        The weak learner of each round.
     n_rounds : int, default 500
-        Boosting rounds; fewer when the edge reaches 1.
+        Boosting rounds; fewer if an edge reaches 1.
     budget : int or None, default None
-        Looks a search; None is the strategy's default, 10 N.
+        Looks per search; None is the strategy's default, usually 10 N.
     weight_init : {"balanced", "uniform"}, default "balanced"
         Initial label weights, [BK10] eq. 2 or 1/K.
     families : sequence of Family, mapping of str to columns, {"dtype", "prefix"} or None
-        Feature families. None, the default, takes the columns of a table (n, d) as one family, and
-        the default image families for images (n, h, w) or (n, h, w, channels). A mapping names
-        groups of columns, ``{"size": ["height", "width"], "sensors": "3-17"}``; "dtype" and
-        "prefix" group those of a data frame by type or name; see
-        `boostsample.families.column_groups`.
+        Feature families. None, the default: one family of the columns of a table (n, d), or the
+        default image families for images (n, h, w) or (n, h, w, channels). A mapping names groups
+        of columns, ``{"size": ["height", "width"], "sensors": "3-17"}``; "dtype" and "prefix" group
+        the columns of a data frame by type or name; see `boostsample.families.column_groups`.
     random_state : int, RandomState instance or None, default None
-        Seed of the strategy's stream.
+        Seed of the strategy's random stream.
     n_jobs : int, default 1
-        Threads that compute and bin the features, and share each search and each pass over all
-        examples; -1 is all cores. The result does not depend on it, to the bit.
+        Threads for features, searches and passes over all examples; -1 is all cores. Results do not
+        depend on it, to the bit.
     bank : {"memory", "disk", "lazy"}, default "memory"
-        Where the features are: in memory; in files that are mapped into it and kept for the next
-        fit of the same families on the same data (``boostsample cache``); or computed when they are
-        looked at, with bin edges from 2,048 examples.
+        Storage of the features: in memory; in memory-mapped files that later fits of the same
+        families on the same data reuse (``boostsample cache``); or computed on first use, with bin
+        edges from 2,048 examples.
 
     Attributes
     ----------
     classes_ : ndarray
         Class labels; column numbers for a multi-label y.
     model_ : Model
-        Stumps as arrays.
+        The stumps.
     history_ : list of dict
-        One flat record a search, which `pandas.DataFrame` takes; see DESIGN's history row.
+        One flat record per search, for `pandas.DataFrame`.
     n_features_in_ : int
-        Columns of X (of its second axis); not there for documents.
+        Columns of X (its second axis); absent for documents.
     feature_names_in_ : ndarray of str
-        Names of the columns, if X is a data frame that has some.
+        Names of the columns, if X is a data frame with names.
 
     Examples
     --------
@@ -110,35 +108,38 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Parameters
         ----------
         X : array, shape (n, d), (n, h, w) or (n, h, w, channels)
-            Or a sparse matrix or data frame (n, d); or a sequence of n documents, if that is what
-            the families read. NaN is a missing value; infinite values are refused.
+            Or a sparse matrix or data frame (n, d); or a sequence of n documents, if the families
+            read documents. NaN means missing; infinite values are errors.
         y : array, shape (n,) or (n, K)
             Class labels, or an indicator matrix of 0 and 1 (multi-label).
         sample_weight : array, shape (n,), optional
-            Example weights of at least 0; rows of weight 0 are dropped before anything else.
+            Example weights of at least 0; rows of weight 0 are dropped first.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If X, y or weights cannot be learned from.
+        SettingError
+            If a setting is out of range or unknown.
         """
-        examples, y = self._validated(X, y)
+        examples, targets = read_training(self, X, y, numbers=read_numbers(self.families))
+        check_classification_targets(targets)
+        if targets.ndim == 2 and targets.shape[1] == 1:
+            targets = column_or_1d(targets, warn=True)
         names = getattr(self, "feature_names_in_", None)
         families = families_of(self.families, X, examples, names)
         weight = check_example_weight(sample_weight, examples.shape[0])
         kept = np.flatnonzero(weight > 0)
-        labels = self._labels(y, kept)
+        labels = self._labels(targets, kept)
         strategy = self.strategy
         if isinstance(strategy, str):
             strategy = make_strategy(strategy)
-        bank = make_bank(self.bank, families, examples[kept], n_jobs=self.n_jobs)
-        rounds = self._boost(bank, labels, strategy, weight[kept])
-        terms = (term for one in rounds for term in one.terms)
-        self.model_ = Model(families, terms, labels.shape[1])
-        self.history_ = [row for one in rounds for row in one.rows]
-        return self
-
-    def _boost(
-        self, bank: Bank, labels: NDArray[np.int8], strategy: Strategy, weight: NDArray[np.float64]
-    ) -> list[Round]:
-        seed = check_random_state(self.random_state).randint(2**31, size=4)
         booster = Booster(
-            bank,
+            make_bank(self.bank, families, examples[kept], n_jobs=self.n_jobs),
             None,
             labels,
             strategy,
@@ -146,14 +147,17 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             n_rounds=self.n_rounds,
             budget=self.budget,
             weights=self.weight_init,
-            rng=np.random.default_rng(seed),
+            rng=np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4)),
             n_jobs=self.n_jobs,
-            example_weight=weight,
+            example_weight=weight[kept],
         )
         rounds = []
         while not booster.finished:
             rounds.append(booster.next_round())
-        return rounds
+        terms = (term for one in rounds for term in one.terms)
+        self.model_ = Model(families, terms, labels.shape[1])
+        self.history_ = [row for one in rounds for row in one.rows]
+        return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores f_l(x): float64 (n, K), or (n,) with two classes, positive for `classes_[1]`."""
@@ -163,17 +167,10 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Class labels (n,): of the largest score, the first one of a tie; or 0/1 (n, K)."""
+        """Class labels (n,) of the largest scores, the first of a tie; or 0/1 (n, K)."""
         scores = self.decision_function(X)
         codes = classify(scores.reshape(scores.shape[0], -1), self._multi_label)
         return codes if self._multi_label else np.asarray(self.classes_[codes])
-
-    def _validated(self, X: Any, y: ArrayLike) -> tuple[Any, NDArray[Any]]:
-        examples, labels = read_training(self, X, y, numbers=read_numbers(self.families))
-        check_classification_targets(labels)
-        if labels.ndim == 2 and labels.shape[1] == 1:
-            labels = column_or_1d(labels, warn=True)
-        return examples, labels
 
     def _labels(self, y: NDArray[Any], kept: NDArray[np.int64]) -> NDArray[np.int8]:
         """Labels of the kept rows, +1 or -1; sets `classes_`."""
@@ -182,16 +179,13 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             if type_of_target(y) != "multilabel-indicator":
                 raise DataError(
                     "y with several columns must be a multi-label indicator of 0 and 1, got "
-                    f"{type_of_target(y)}; fit one classifier a column instead"
+                    f"{type_of_target(y)}; fit one classifier per column instead"
                 )
             self.classes_ = np.arange(y.shape[1])
             return encode(y[kept])
         self.classes_, codes = np.unique(y[kept], return_inverse=True)
         if self.classes_.size < 2:
-            raise DataError(
-                f"y must have at least 2 classes, got 1 class ({self.classes_[0]!r}); "
-                "there is nothing to tell apart"
-            )
+            raise DataError(f"y must have at least 2 classes, got 1 class ({self.classes_[0]!r})")
         return encode(codes, self.classes_.size)
 
     def __sklearn_tags__(self) -> Any:

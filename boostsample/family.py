@@ -1,10 +1,9 @@
-"""Feature families: named groups of features made by one extractor, computed on demand.
+"""Base classes of feature families: named groups of features that are computed on demand.
 
-Naming a feature is cheap and computing it is not, so a family knows how many members it has and
-what each of them is called, and computes any of them, on whatever rows it is given, without
-computing the rest. A family is what a strategy adapts to and what a bank is built from; families
-themselves stand in `boostsample.families`. A family of your own fits on one screen: subclass
-`Family`, or `ImageFamily` for images, and try it with `boostsample.testing.check_family`.
+A family has a number of features and a name for each, and computes any subset of them on any rows
+without computing the rest. Strategies adapt to families, and banks are built from them. The
+families of this package are in `boostsample.families`. To write one, subclass `Family`, or
+`ImageFamily` for images, and run `boostsample.testing.check_family` on it.
 """
 
 from __future__ import annotations
@@ -14,19 +13,20 @@ import inspect
 import json
 import operator
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError, SettingError, unknown
 
 __all__ = [
     "PIXEL_LIMIT",
     "Family",
     "Fill",
     "ImageFamily",
+    "check_choices",
     "check_examples",
     "check_image_shape",
     "check_name",
@@ -34,38 +34,37 @@ __all__ = [
 ]
 
 PIXEL_LIMIT = 1e15
-"""Largest absolute value of a pixel: sums, squares and sums of squares then stay within float32."""
+"""Largest absolute value of a pixel, so that sums of squares stay within float32."""
 
 _BLOCK_VALUES = 800_000
-"""Values (read and written) that one pass over a block of examples handles; half and twice as many
-were measured within 10 % in time. The results do not depend on it."""
+"""Values read and written for one block of examples. Half and double were within 10 % in time; the
+results do not depend on it."""
 
 Fill: TypeAlias = Callable[[NDArray[Any], NDArray[np.float32]], None]
-"""`fill(block, out)`: reads block (n_pixels, m), writes all of out, float32 (n_features, m)."""
+"""`fill(block, out)` reads block (n_pixels, m) and writes out, float32 (n_features, m)."""
 
 
 class Family(abc.ABC):
     """A named group of features.
 
     A subclass stores each argument of its `__init__` in an attribute of the same name, sets `name`
-    and `n_features` there, and writes `compute` and `feature_name`. Everything follows from the
-    settings: two families with equal settings are equal and compute the same bits. Nothing is
-    learned from data.
+    and `n_features` there, and implements `compute` and `feature_name`. Two families with equal
+    settings are equal and compute the same bits. Nothing is learned from data.
 
     Attributes
     ----------
     name : str
-        What strategies, histories and tables call the family.
+        Name of the family in histories and tables.
     n_features : int
-        Number of features; they are numbered 0 .. n_features-1.
+        Number of features; indices are 0 .. n_features-1.
     """
 
     name: str
     n_features: int
 
     reads_numbers: ClassVar[bool] = True
-    """Whether examples are arrays of numbers. Where they are not, as with documents, the classifier
-    hands them on as they are: a one-dimensional array of objects."""
+    """Whether examples are arrays of numbers. If not, as for documents, the classifier passes them
+    on unchanged, as a one-dimensional array of objects."""
 
     @abc.abstractmethod
     def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
@@ -74,41 +73,38 @@ class Family(abc.ABC):
         Parameters
         ----------
         X : array, shape (n, d) for tables, (n, h, w) or (n, h, w, c) for images
-            Any number of examples, 0 included; not modified. Any memory order; the image families
-            are fastest on what `pixel_major` returns.
+            Any number of examples, also 0, in any memory order; not modified. The image families
+            are fastest on the result of `pixel_major`.
         features : sequence of int, shape (q,)
-            Which features, in any order, repeats and none at all included.
+            Feature indices in any order; may be empty or hold repeats.
 
         Returns
         -------
         values : float32, shape (n, q)
-            `values[i, k]` belongs to example i and feature `features[k]`, and depends on nothing
-            else: the same bits whatever else is asked for. NaN stands for a missing value; never
-            infinite. The families of this package return feature-major memory (`values.T` is
-            C-contiguous).
+            `values[i, k]` depends on example i and feature `features[k]` only, to the bit. NaN
+            means missing; infinite values are not allowed. The families of this package return
+            feature-major memory (`values.T` is C-contiguous).
 
         Raises
         ------
         SettingError
-            A feature that the family does not have.
+            If a feature is out of range.
         DataError
-            Examples of another shape, of values that are no real numbers, or too large.
+            If examples have a wrong shape, or values that are not real numbers or are too large.
         """
 
     @abc.abstractmethod
     def feature_name(self, feature: SupportsIndex) -> str:
-        """What a feature is, for humans: "patch sum of rows 4-11, columns 6-13".
+        """Readable name of a feature, unique in its family: "patch sum of rows 4-11, columns 6-13".
 
-        Rows, columns and channels count from 0, ranges include both ends. Different features have
-        different names.
+        Rows, columns and channels count from 0; ranges include both ends.
         """
 
     def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike] | None:
-        """Least and greatest value that features can have, if the family wants bins of equal width.
+        """Smallest and largest value of features, for bins of equal width; optional.
 
-        An optional hook. Where it gives numbers, a bank divides each range into 255 equal bins and
-        computes no values to find the bin edges; where it gives None, the default, edges are
-        quantiles of the values in training (or reference) rows.
+        A bank divides each range into 255 equal bins without computing values. With None, the
+        default, bin edges are quantiles of the values in training (or reference) rows.
 
         Parameters
         ----------
@@ -118,12 +114,12 @@ class Family(abc.ABC):
         Returns
         -------
         lows, highs : arrays of float, shape (q,), or None
-            Finite; each low at most its high. Values beyond them fall into the outer bins.
+            Finite; each low at most its high. Values outside fall into the outer bins.
         """
         return None
 
     def settings(self) -> dict[str, Any]:
-        """The arguments that make an equal family, as JSON can hold them (tuples become lists)."""
+        """Arguments of `__init__` for an equal family, as JSON values (tuples become lists)."""
         parameters = list(inspect.signature(type(self)).parameters)
         missing = [p for p in parameters if not hasattr(self, p)]
         if missing:
@@ -134,7 +130,7 @@ class Family(abc.ABC):
         return {p: _jsonable(getattr(self, p), f"{type(self).__name__}.{p}") for p in parameters}
 
     def check_features(self, features: ArrayLike) -> NDArray[np.intp]:
-        """Feature indices as intp (q,), or a SettingError that names the family and the range."""
+        """Feature indices as intp (q,); SettingError if one is out of range."""
         wanted = np.asarray(features)
         if wanted.shape == (0,):
             return np.empty(0, np.intp)
@@ -148,7 +144,7 @@ class Family(abc.ABC):
         return wanted.astype(np.intp, copy=False)
 
     def check_feature(self, feature: SupportsIndex) -> int:
-        """One feature index as int, or a SettingError that names the family and the range."""
+        """One feature index as int; SettingError if it is out of range."""
         rule = f"features of family {self.name!r} are the integers 0 to {self.n_features - 1}"
         try:
             index = operator.index(feature)
@@ -160,7 +156,8 @@ class Family(abc.ABC):
 
     def __repr__(self) -> str:
         brief = reprlib.Repr()
-        values = ", ".join(f"{p}={brief.repr(getattr(self, p))}" for p in self.settings())
+        given = {p: getattr(self, p, value) for p, value in self.settings().items()}
+        values = ", ".join(f"{p}={brief.repr(value)}" for p, value in given.items())
         return f"{type(self).__name__}({values})"
 
     def __eq__(self, other: object) -> bool:
@@ -174,13 +171,12 @@ class Family(abc.ABC):
 
 
 class ImageFamily(Family):
-    """Base of the families whose features read some pixels of an image.
+    """Base class of families whose features read some pixels of an image.
 
-    A subclass writes `plan` and `feature_name`. `compute` then goes through the examples in blocks
-    that fit the cache, reads just the pixels that the features need, turned so that each pixel's
-    values over the examples lie side by side, and checks that they are finite. All arithmetic is
-    thus done by a few vector operations on long rows, and no example's value depends on its
-    neighbours.
+    A subclass implements `plan` and `feature_name`. `compute` processes the examples in blocks that
+    fit the cache: it reads only the pixels that the features need, transposed so that a pixel's
+    values over the examples are contiguous, checks that they are finite, and calls `fill`. All
+    arithmetic is then a few vector operations on long rows.
 
     Images are (n, h, w) or (n, h, w, c) arrays of real numbers, or (n, h*w*c) with the same order
     of values. Features read float32; uint8 and float32 images of equal values give equal features.
@@ -192,7 +188,7 @@ class ImageFamily(Family):
     """
 
     reads_bytes: ClassVar[bool] = False
-    """Whether `fill` wants the pixels of uint8 images as uint8, not as float32."""
+    """Whether `fill` takes the pixels of uint8 images as uint8 instead of float32."""
 
     def __init__(self, image_shape: tuple[int, ...], name: str) -> None:
         self.image_shape = check_image_shape(image_shape)
@@ -215,7 +211,7 @@ class ImageFamily(Family):
 
     @abc.abstractmethod
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
-        """What to read and what to do with it, worked out once for all blocks of examples.
+        """Pixels to read and the function that computes features from them, for all blocks.
 
         Parameters
         ----------
@@ -225,12 +221,11 @@ class ImageFamily(Family):
         Returns
         -------
         pixels : intp, shape (p,), p >= 1
-            Different pixels, as indices into the flat image: (row * width + column) * channels +
-            channel.
+            Distinct indices into the flat image: (row * width + column) * channels + channel.
         fill : function
             `fill(block, out)` with block: float32 (p, m), C-contiguous, read; out: float32 (q, m),
-            rows contiguous, written. Each column must be computed from the same column of block
-            alone, in an order of operations that does not depend on `features`.
+            rows contiguous, written. Each column of out depends on the same column of block only,
+            with an order of operations that does not depend on `features`.
         """
 
     def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
@@ -248,11 +243,11 @@ class ImageFamily(Family):
         return out.T
 
     def place(self, row: int, column: int, channel: int = 0) -> str:
-        """A pixel's place in words; the channel only for images that have channels."""
+        """A pixel's position in words, with the channel if images have channels."""
         return f"row {row}, column {column}{self.in_channel(channel)}"
 
     def in_channel(self, channel: int) -> str:
-        """End of a feature's name: ", channel 2" for images that have channels, else nothing."""
+        """Suffix of a feature's name: ", channel 2" if images have channels, else empty."""
         return f", channel {channel}" if len(self.image_shape) == 3 else ""
 
     def _read(
@@ -263,12 +258,12 @@ class ImageFamily(Family):
         part: NDArray[Any]
         if rows.strides[0] > rows.strides[1] and 4 * len(pixels) < rows.shape[1]:
             part = rows.take(pixels, axis=1).T
-        else:  # turning the whole block first costs less than picking many single values from it
+        else:  # transposing the whole block costs less than reading many scattered values
             part = np.ascontiguousarray(rows.T) if rows.strides[0] > rows.strides[1] else rows.T
             part = part[pixels]
         if part.dtype == np.uint8:
             return np.ascontiguousarray(part, np.uint8 if self.reads_bytes else np.float32)
-        with np.errstate(over="ignore"):  # a float64 that becomes infinite is refused below
+        with np.errstate(over="ignore"):  # a float64 that becomes infinite raises below
             block = np.ascontiguousarray(part, np.float32)
         if not (block.min() >= -PIXEL_LIMIT and block.max() <= PIXEL_LIMIT):  # also when NaN
             pixel, image = np.argwhere(~(np.abs(block) <= PIXEL_LIMIT))[0]
@@ -277,16 +272,15 @@ class ImageFamily(Family):
             raise DataError(
                 f"family {self.name!r}: pixels must be finite and at most {PIXEL_LIMIT:g} in "
                 f"absolute value, but example {start + image} has {part[pixel, image]} at {place}; "
-                "mend, rescale or drop such images"
+                "repair, rescale or drop such images"
             )
         return block
 
 
 def pixel_major(X: ArrayLike) -> NDArray[Any]:
-    """The same array, laid out so that a pixel's (or column's) values lie side by side.
+    """X with the same shape, dtype and values, but each pixel (or column) contiguous in memory.
 
-    Shape, dtype and values are those of X; X itself when it lies so already. Worth its copy when
-    one X is handed to `Family.compute` many times.
+    No copy if X has this layout. Worth the copy if X is passed to `Family.compute` many times.
 
     >>> X = pixel_major(np.zeros((5, 4, 3)))
     >>> X.shape, X.strides[0] == X.itemsize
@@ -302,12 +296,12 @@ def pixel_major(X: ArrayLike) -> NDArray[Any]:
 
 
 def check_examples(X: Any, shape: tuple[int, ...], name: str) -> NDArray[Any]:
-    """X as an array of real numbers, shape (n, *shape), or (n, product of shape) reshaped to that.
+    """X as an array of real numbers, shape (n, *shape); (n, product of shape) is reshaped.
 
     Raises
     ------
     DataError
-        Another shape or dtype; the message names the family, what it takes and what it got.
+        Wrong shape or dtype; `name` is that of the family.
     """
     array = np.asarray(X)
     flat = (int(np.prod(shape)),)
@@ -326,7 +320,7 @@ def check_examples(X: Any, shape: tuple[int, ...], name: str) -> NDArray[Any]:
 
 
 def check_image_shape(image_shape: Any) -> tuple[int, ...]:
-    """(h, w) or (h, w, c) as a tuple of positive ints, or a SettingError."""
+    """(h, w) or (h, w, c) as a tuple of positive ints; SettingError if it is not."""
     try:
         shape = tuple(operator.index(side) for side in image_shape)
     except TypeError:
@@ -339,15 +333,33 @@ def check_image_shape(image_shape: Any) -> tuple[int, ...]:
     return shape
 
 
+def check_choices(
+    name: str, kind: str, values: Sequence[str] | str, known: Collection[str]
+) -> tuple[str, ...]:
+    """A setting `name` that selects distinct ones of the known values, or a SettingError.
+
+    `kind` names one value in the message for an unknown one.
+    """
+    chosen = (values,) if isinstance(values, str) else tuple(values)
+    for value in chosen:
+        if value not in known:
+            raise unknown(kind, value, known)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise SettingError(
+            f"{name} must be one or more different ones of {', '.join(known)}, got {chosen!r}"
+        )
+    return chosen
+
+
 def check_name(name: Any) -> str:
-    """A family's name: text that is not blank, or a SettingError."""
+    """A family's name; SettingError if it is not text or blank."""
     if not isinstance(name, str) or not name.strip():
         raise SettingError(f"the name of a family must be text that is not blank, got {name!r}")
     return name
 
 
 def _jsonable(value: Any, name: str) -> Any:
-    """Tuples and arrays as lists, NumPy's numbers as plain ones; a SettingError for the rest."""
+    """Convert tuples and arrays to lists, and NumPy's numbers to Python's; or SettingError."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic | np.ndarray):

@@ -1,7 +1,7 @@
-"""What the classifier is given, made into what families read, and families made of its words.
+"""Validation of the classifier's input: examples X, and the setting `families`.
 
-Tables, images, sparse matrices and data frames are checked by scikit-learn. Examples of families
-that read no numbers, such as documents, are handed on as they are.
+scikit-learn checks tables, images, sparse matrices and data frames. Examples that are not numbers,
+such as documents, are passed on unchanged.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _RULES: dict[str, Any] = {
 
 
 def read_numbers(families: Any) -> bool:
-    """Whether the families that a user gave read numbers.
+    """Whether the user's families read numbers; the default families and groups of columns do.
 
     Raises
     ------
     SettingError
-        One of them is no family, or some read numbers and others do not.
+        If an item is not a family, or some families read numbers and others do not.
     """
     if families is None or isinstance(families, Mapping | str):
         return True
@@ -51,32 +51,31 @@ def read_numbers(families: Any) -> bool:
     if with_numbers and without:
         raise SettingError(
             f"families must all read the same X, but {with_numbers[0]!r} reads numbers and "
-            f"{without[0]!r} does not; make columns of the documents, by scikit-learn's "
-            "CountVectorizer(binary=True) in a column transformer for instance, and families of "
-            "columns"
+            f"{without[0]!r} does not; convert documents to columns, for example by scikit-learn's "
+            "CountVectorizer(binary=True) in a column transformer, and use families of columns"
         )
     return not without
 
 
 def read_training(estimator: Any, X: Any, y: Any, *, numbers: bool) -> tuple[Any, NDArray[Any]]:
-    """Training examples as families read them, and their labels as an array.
+    """Validated training examples and labels.
 
     Parameters
     ----------
     estimator : BoostSampleClassifier
-        Is given scikit-learn's `n_features_in_` and `feature_names_in_`, if X is numbers.
+        Gets scikit-learn's `n_features_in_` and `feature_names_in_`, if X is numbers.
     numbers : bool
         Whether the families read numbers.
 
     Returns
     -------
-    X : ndarray (n, ...) or sparse matrix in CSC format (n, d); array of anything (n, ...)
+    X : ndarray (n, ...) or sparse matrix in CSC format (n, d); array of objects (n, ...)
     y : ndarray
 
     Raises
     ------
     ValueError
-        scikit-learn's; or a DataError with the way out for text where numbers should be.
+        From scikit-learn's checks; a DataError if X holds text instead of numbers.
     """
     if numbers:
         with _explained(X):
@@ -90,7 +89,7 @@ def read_training(estimator: Any, X: Any, y: Any, *, numbers: bool) -> tuple[Any
 
 
 def read_examples(estimator: Any, X: Any, *, numbers: bool) -> Any:
-    """X after `read_training`, which has seen examples of the same kind."""
+    """Validated examples for prediction, as after `read_training`."""
     if not numbers:
         return _objects(X)
     with _explained(X):
@@ -98,15 +97,15 @@ def read_examples(estimator: Any, X: Any, *, numbers: bool) -> Any:
 
 
 def families_of(families: Any, X: Any, examples: Any, names: Any) -> list[Family]:
-    """The families that a user means, for these examples.
+    """The families of the classifier's setting `families`.
 
     Parameters
     ----------
     families : sequence of Family, mapping of str to columns, "dtype", "prefix" or None
     X : array, sparse matrix or data frame
-        As the user gave it.
+        The user's examples.
     examples : array or sparse matrix
-        X after `read_examples`.
+        The same after `read_training`.
     names : sequence of str or None
         Names of columns.
     """
@@ -119,7 +118,7 @@ def families_of(families: Any, X: Any, examples: Any, names: Any) -> list[Family
 
 
 def _objects(X: Any) -> NDArray[Any]:
-    """Examples as the first axis of an array, whatever they are."""
+    """Examples as an array of objects."""
     if isinstance(X, str | bytes) or not hasattr(X, "__len__"):
         raise DataError(f"X must be a sequence of examples, got {X!r:.60}; put it into a list")
     if hasattr(X, "__array__"):
@@ -128,13 +127,13 @@ def _objects(X: Any) -> NDArray[Any]:
 
 
 def _as_numbers(checked: Any) -> Any:
-    """Examples as numbers: scikit-learn leaves data frames with categories as objects."""
+    """Convert objects to numbers: scikit-learn returns data frames with categories as objects."""
     return checked.astype(np.float64) if checked.dtype.kind == "O" else checked
 
 
 @contextmanager
 def _explained(X: Any) -> Iterator[None]:
-    """Errors with the way out, where X holds text instead of numbers."""
+    """Raise a DataError with the way out if X holds text instead of numbers."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -142,13 +141,12 @@ def _explained(X: Any) -> Iterator[None]:
             if getattr(dtype, "kind", "f") not in "biuf":
                 raise DataError(
                     f"column {name!r} ({dtype}) must hold numbers ({error}); encode such columns, "
-                    f"for instance by make_column_transformer((OneHotEncoder(), [{name!r}]), "
-                    "remainder='passthrough') in front of the classifier, or drop them"
+                    f"for example by make_column_transformer((OneHotEncoder(), [{name!r}]), "
+                    "remainder='passthrough') before the classifier, or drop them"
                 ) from error
         if isinstance(X, list | tuple | np.ndarray) and len(X) and isinstance(X[0], str):
             raise DataError(
-                "X is documents, but these families read numbers; give for instance "
-                "families=[boostsample.families.text_family(documents)], made from training "
-                "documents"
+                "X holds documents, but these families read numbers; pass for example "
+                "families=[boostsample.families.text_family(documents)] of the training documents"
             ) from error
         raise

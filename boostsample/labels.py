@@ -1,4 +1,4 @@
-"""Labels as AdaBoost.MH wants them: a matrix of +1 and -1."""
+"""Conversion between class labels and the label matrix of AdaBoost.MH, and the error rate."""
 
 from __future__ import annotations
 
@@ -16,10 +16,15 @@ def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
     Parameters
     ----------
     y : array of int
-        Class codes (n,) from 0 on: one +1 a row; with two classes K = 1 and class 1 is +1. Or an
+        Class codes (n,) from 0: one +1 per row; with two classes K = 1 and class 1 is +1. Or an
         indicator matrix (n, K) of 0 and 1 (multi-label): 1 is +1.
     n_classes : int, optional
-        Number of classes of class codes, the largest code plus one if not given.
+        Number of classes; default: the largest code plus one.
+
+    Raises
+    ------
+    DataError
+        If y has another form, is empty, has fewer than two classes, or a code is out of range.
 
     Examples
     --------
@@ -31,7 +36,7 @@ def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
     codes = np.asarray(y)
     if codes.ndim == 2:
         if not np.all((codes == 0) | (codes == 1)):
-            raise DataError("a multi-label y must hold 0 and 1 only; one column a label")
+            raise DataError("a multi-label y must hold 0 and 1 only, in one column per label")
         return np.where(codes == 1, 1, -1).astype(np.int8)
     if codes.ndim != 1 or codes.dtype.kind not in "iu":
         raise DataError(
@@ -42,7 +47,7 @@ def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
         raise DataError("y must hold at least one label, got none")
     k = int(codes.max()) + 1 if n_classes is None else n_classes
     if k < 2:
-        raise DataError(f"y must have at least 2 classes, got {k}; there is nothing to tell apart")
+        raise DataError(f"y must have at least 2 classes, got {k}")
     if codes.min() < 0 or codes.max() >= k:
         raise DataError(
             f"class codes must be between 0 and {k - 1}, got {codes.min()} to {codes.max()}"
@@ -55,9 +60,9 @@ def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
 
 
 def classify(scores: NDArray[np.float64], multi_label: bool = False) -> NDArray[np.int64]:
-    """Class codes (n,) from scores (n, K), or 0/1 (n, K) when multi-label; the first wins a tie.
+    """Class codes (n,) from scores (n, K); the first class wins a tie. If multi-label, 0/1 (n, K).
 
-    A score of 0 is not positive.
+    With K = 1 or multi-label, a code is 1 if the score is positive.
     """
     if multi_label:
         return (scores > 0).astype(np.int64)
@@ -67,6 +72,6 @@ def classify(scores: NDArray[np.float64], multi_label: bool = False) -> NDArray[
 
 
 def error_percent(scores: NDArray[np.float64], y: ArrayLike) -> float:
-    """Share of wrong predictions, in percent: of examples, or of labels when y is (n, K)."""
+    """Percentage of wrong predictions: of examples, or of labels if y is (n, K)."""
     truth = np.asarray(y)
     return 100.0 * float(np.mean(classify(scores, truth.ndim == 2) != truth))

@@ -1,13 +1,13 @@
-"""Feature families: one file each, imported as `boostsample.families`.
+"""Feature families, one module each; import this package as `boostsample.families`.
 
-`families_for(X.shape[1:])` gives the default families of a data set; `Family` and `ImageFamily` are
-the bases for families of your own.
+`families_for(X.shape[1:])` returns the default families of a data set. `Family`, `ImageFamily` and
+`DocumentFamily` are the base classes for new families.
 """
 
 if __name__ != "boostsample.families":
     raise ImportError(
-        f"import boostsample.families, not {__name__}: "
-        "two copies of every class would not know each other"
+        f"import boostsample.families, not {__name__}: two copies of every class would be "
+        "incompatible"
     )
 
 from boostsample.families.columns import Columns

@@ -1,4 +1,4 @@
-"""Columns of sparse matrices as dense rows, told from arrays without importing SciPy."""
+"""Columns of SciPy sparse matrices as dense rows, without importing SciPy."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ __all__ = ["is_sparse", "sparse_columns"]
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether X is one of SciPy's sparse matrices or arrays, in any format."""
+    """Whether X is a SciPy sparse matrix or array, in any format."""
     return hasattr(X, "tocsc") and hasattr(X, "nnz")
 
 
 def sparse_columns(matrix: Any, columns: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Some columns, dense: float32 (q, n), C-contiguous; overflow becomes infinite without a word.
+    """Some columns as a dense array: float32 (q, n), C-contiguous; overflow becomes infinite.
 
-    Costs a pass over the q n values of the result and over the stored values of those columns where
-    the matrix is in CSC format; in another one over all that is stored.
+    Cost: a pass over the q n values of the result and over the stored values, in CSC format only
+    those of the given columns.
 
     Parameters
     ----------
     matrix : sparse matrix or array, shape (n, d)
-        Read only. Values stored twice at one place count as their sum.
+        Duplicate entries are summed.
     columns : intp, shape (q,)
-        Repeats and any order included.
+        In any order, with repeats.
     """
     part = matrix[:, columns] if matrix.format in ("csc", "csr") else matrix.tocsc()[:, columns]
     with np.errstate(over="ignore"):

@@ -1,7 +1,7 @@
-"""Columns of a table as they are: one family of all, or one for each group that the user names.
+"""Columns of a table as features.
 
-Cost: one copy a value; of a sparse matrix in CSC format, a pass over the values that are stored in
-the wanted columns, and zeros for the rest. Values may be missing: NaN passes through.
+Cost: one copy per value; for a sparse matrix in CSC format, a pass over the stored values of the
+wanted columns, and zeros for the rest. NaN means missing.
 """
 
 from __future__ import annotations
@@ -22,30 +22,29 @@ from boostsample.family import Family, check_examples, check_name
 __all__ = ["Columns", "Selection"]
 
 Selection: TypeAlias = Iterable[int | str | range | slice] | int | str | slice
-"""Columns by index, by range, or by name, see `Columns`."""
+"""Columns by index, range or name, see `Columns`."""
 
 _BLOCK_ROWS = 1024
-"""Rows turned at a time: half the time of 4,096 for 34 columns, whose copies leave the cache."""
+"""Rows per transposed block: half the time of 4,096 for 34 columns, which exceed the cache."""
 
 
 class Columns(Family):
     """Columns of a table: feature j is column columns[j], as float32; NaN means missing.
 
-    Tables are arrays of real numbers, or SciPy's sparse matrices and arrays, best in CSC format:
-    then a column costs in proportion to the values that are stored in it.
+    Tables are arrays of real numbers or SciPy sparse matrices, preferably in CSC format, where the
+    cost of a column is proportional to its stored values.
 
     Parameters
     ----------
     columns : sequence of int, range, slice or str, or one of them
-        Different columns, also mixed: by index from 0 (``[0, 3, range(8, 12)]``, ``slice(3, 18)``,
-        or ``"3-17"`` with both ends), by name (``["age", "height"]``), or by a pattern of names
-        (``"pen_*"``, see `fnmatch`). A text that is the name of a column means that column. Kept as
-        a tuple of indices.
+        Distinct columns: by index from 0 (``[0, 3, range(8, 12)]``, ``slice(3, 18)``, or ``"3-17"``
+        with both ends), by name (``["age", "height"]``), by a pattern of names (``"pen_*"``, see
+        `fnmatch`), or mixed. A text is first taken as a name. Stored as a tuple of indices.
     name : str, default "columns"
     n_columns : int, optional
-        Width of the table. Default: the number of column names, else any table wide enough.
+        Width of the table. Default: the number of column names, else any sufficient width.
     column_names : sequence of str, optional
-        Names of all columns of the table, different from each other.
+        Distinct names of all columns of the table.
 
     Examples
     --------
@@ -79,7 +78,7 @@ class Columns(Family):
         self._columns = np.array(self.columns, np.intp)
 
     def feature_name(self, feature: SupportsIndex) -> str:
-        """The column's name, or "column 3" where the columns have none."""
+        """The column's name, or "column 3" if columns have no names."""
         return self._column_name(self.check_feature(feature))
 
     def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
@@ -94,7 +93,7 @@ class Columns(Family):
         out = np.empty((len(wanted), len(table)), np.float32)
         for start in range(0, len(table) if out.size else 0, _BLOCK_ROWS):
             part = out[:, start : start + _BLOCK_ROWS]
-            with np.errstate(over="ignore"):  # a float64 that becomes infinite is refused below
+            with np.errstate(over="ignore"):  # a float64 that becomes infinite raises below
                 part[:] = table[start : start + _BLOCK_ROWS, columns].T
             self._check_finite(part, table, wanted, start)
         return out.T
@@ -102,7 +101,7 @@ class Columns(Family):
     def _check_finite(
         self, part: NDArray[np.float32], table: Any, wanted: NDArray[np.intp], start: int
     ) -> None:
-        """Refuse values that are infinite as float32; `part` (q, m) begins at row `start`."""
+        """Raise DataError if part (q, m), which begins at row `start`, has infinite values."""
         if table.dtype.kind != "f" or not np.isinf(part).any():
             return
         which, row = np.argwhere(np.isinf(part))[0]
@@ -120,7 +119,7 @@ class Columns(Family):
         return f"column {column}" if self.column_names is None else self.column_names[column]
 
     def _table(self, X: Any) -> Any:
-        """X as an array or sparse matrix (n, d) of real numbers that has the columns."""
+        """X as an array or sparse matrix (n, d) of real numbers; DataError if columns lack."""
         table: Any = X if is_sparse(X) else np.asarray(X)
         width = table.shape[1] if table.ndim == 2 else 0
         if self.n_columns is None and width <= max(self.columns):
@@ -130,17 +129,17 @@ class Columns(Family):
                 "give it such tables or name other columns"
             )
         shape = (self.n_columns or width,)
-        if is_sparse(table):  # an array of the same shape and dtype that takes no memory
+        if is_sparse(table):  # checked by an array of the same shape and dtype without memory
             check_examples(np.broadcast_to(table.dtype.type(0), table.shape), shape, self.name)
             return table if table.format in ("csc", "csr") else table.tocsc()
         return check_examples(table, shape, self.name)
 
 
 def _check_names(names: Any) -> tuple[str, ...]:
-    """Names of all columns: different texts, at least one; or a SettingError."""
+    """Names of all columns as a tuple; SettingError unless they are distinct texts."""
     found = (names,) if isinstance(names, str) else tuple(names)
     if not found or not all(isinstance(name, str) for name in found):
-        raise SettingError(f"column_names must be one text a column, got {names!r}")
+        raise SettingError(f"column_names must be one text per column, got {names!r}")
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
         raise SettingError(f"column_names must differ from each other, got {twice!r} twice")
@@ -150,7 +149,7 @@ def _check_names(names: Any) -> tuple[str, ...]:
 def _indices(
     columns: Selection, n_columns: int | None, names: tuple[str, ...] | None, family: str
 ) -> tuple[int, ...]:
-    """A selection as a tuple of different indices, or a SettingError."""
+    """A selection as a tuple of distinct indices, or a SettingError."""
     one = isinstance(columns, int | str | slice | np.integer)
     parts: list[Any] = [columns] if one else [*columns]  # type: ignore[misc]  # mypy cannot tell
     positions = None if names is None else {name: at for at, name in enumerate(names)}
@@ -176,7 +175,7 @@ def _indices(
 
 
 def _named(text: str, positions: Mapping[str, int] | None, family: str) -> Iterable[int]:
-    """Columns by a name, else by a range of indices as in "3-17", else by a pattern of names."""
+    """Columns by a name, else by a range of indices like "3-17", else by a pattern of names."""
     known = positions or {}
     if text in known:
         return [known[text]]
@@ -204,7 +203,7 @@ def _named(text: str, positions: Mapping[str, int] | None, family: str) -> Itera
 
 
 def _sliced(part: slice, n_columns: int | None, family: str) -> range:
-    """A slice as a range, whose ends are not made to fit."""
+    """A slice as a range; unlike in NumPy, ends out of range are errors."""
     if part.stop is None and n_columns is None:
         raise SettingError(f"family {family!r}: {part} needs n_columns, or an end")
     ends = (0 if part.start is None else part.start, n_columns if part.stop is None else part.stop)

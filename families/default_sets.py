@@ -1,16 +1,15 @@
-"""The families that a data set gets when the user names none.
+"""Default families of a data set.
 
-For images those of [DF11] sec. 5.1, ten of them. The paper gives only their total for MNIST, 16,451
-features; what is drawn here makes 16,353, with more histograms of oriented gradients than patch
-sums, which tell less. On colour images the paper takes "the same image descriptors", and
-"additional versions of some of them making use of color information". Here most families see
-opponent colours instead of red, green and blue, which was better for each of seven families tried
-on CIFAR-10 (test error after 300 stumps of laminating, as many features of that family alone: Haar
-wavelets 55.0 against 58.0 %, Fourier transform 54.9 against 58.6 %, Haar-like features 55.9 against
-58.4 %, HoG 48.6 against 49.2 %). Families that draw members come in both versions, half of the
-members each: the log10 loss after 1,000 stumps of uniform-naive was -0.484, against -0.476 with
-opponents alone. Gradients, Fourier transform and local binary patterns see the intensity alone, for
-a third of the features.
+Images get the ten families of [DF11] sec. 5.1. For MNIST the paper gives only their total, 16,451
+features; these defaults have 16,353. For colour images the paper adds "additional versions of some
+of them making use of color information". Here most families read opponent colours instead of red,
+green and blue, which was better for each of seven families tried on CIFAR-10 (test error of
+laminating after 300 stumps, one family alone, equal numbers of features: Haar wavelets 55.0 against
+58.0 %, Fourier transform 54.9 against 58.6 %, Haar-like features 55.9 against 58.4 %, HoG 48.6
+against 49.2 %). Families with random members come in both versions, with half of the members each:
+log10 loss of uniform-naive after 1,000 stumps -0.484, against -0.476 with opponents alone.
+Gradients, Fourier transform and local binary patterns read the intensity only, which needs a third
+of the features.
 """
 
 from __future__ import annotations
@@ -41,23 +40,23 @@ _OPPONENTS = {
     "opponent": ("red-green", "yellow-blue", "intensity"),
     "intensity": ("intensity",),
 }
-"""What a family sees of colour images by the ending of its name; without: red, green and blue."""
+"""Channels that a family reads from colour images, by the suffix of its name."""
 
 
 class _Default(NamedTuple):
     """One family of the default sets, or one for each colour space."""
 
     family: Callable[..., ImageFamily]
-    smallest: tuple[int, int]  # shorter and longer side of the images that it is there for
-    colours: tuple[str, ...]  # its versions for images of red, green and blue
-    drawn: int = 0  # members for 28 x 28 pixels, of all versions together; 0: it draws none
+    smallest: tuple[int, int]  # smallest shorter and longer side of images
+    colours: tuple[str, ...]  # suffixes of its versions for colour images; "": red, green and blue
+    drawn: int = 0  # random members for 28 x 28 pixels, all versions together; 0: not random
 
 
 _DEFAULTS = {
     "identity": _Default(Identity, (1, 1), ("",)),
-    "gradient": _Default(Gradient, (1, 2), ("intensity",)),  # a single pixel has no neighbour
+    "gradient": _Default(Gradient, (1, 2), ("intensity",)),
     "fourier": _Default(Fourier, (1, 2), ("intensity",)),
-    "haar": _Default(Haar, (2, 2), ("opponent",)),  # in one row, two kinds are the other two
+    "haar": _Default(Haar, (2, 2), ("opponent",)),  # redundant in one row
     "lbp": _Default(LBP, (3, 3), ("intensity",)),
     "ilbp": _Default(ILBP, (3, 3), ("intensity",)),
     "patches": _Default(PatchSums, (1, 1), ("", "opponent"), 1500),
@@ -75,20 +74,20 @@ def families_for(
 ) -> list[Family]:
     """Default families of a data set, by the shape of one example.
 
-    Tables get one family of all columns. Images get ten families, without those that they are too
-    small for, channel by channel: 16,353 features for 28 x 28, 5,264 for 16 x 16. Three channels
-    are taken as red, green and blue; most families then see opponent colours or the intensity
-    instead, or come in two versions, see `Opponent`: 25,486 features for 32 x 32.
+    Tables get one family of all columns. Images get the ten families that they are large enough
+    for, per channel: 16,353 features for 28 x 28, 5,264 for 16 x 16. Three channels are taken as
+    red, green and blue; most families then read opponent colours or the intensity, or come in two
+    versions, see `Opponent`: 25,486 features for 32 x 32.
 
-    Patches, histograms and Haar-like features are drawn in proportion to the pixels (all channels
-    and versions together), but no more than there are.
+    The numbers of patches, histogram bins and Haar-like features are proportional to the pixels,
+    all channels and versions together, but at most all that exist.
 
     Parameters
     ----------
     example_shape : tuple of int
         ``X.shape[1:]``: (d,) for tables, (h, w) or (h, w, channels) for images.
     seed : int, default 0
-        For the families that draw their members.
+        Seed of families with random members.
     column_names : sequence of str, optional
         Names of a table's columns.
 
@@ -110,7 +109,7 @@ def families_for(
     if len(shape) not in (2, 3):
         raise SettingError(
             "example_shape must be (columns,), (height, width) or (height, width, channels), that "
-            f"is X.shape[1:], got {example_shape!r}; name the families yourself for other data"
+            f"is X.shape[1:], got {example_shape!r}; pass families for other data"
         )
     shape = check_image_shape(shape)
     is_colour = len(shape) == 3 and shape[2] == 3
@@ -130,7 +129,7 @@ def families_for(
 
 
 def _drawn(default: _Default, shape: tuple[int, ...], n_versions: int, seed: int) -> dict[str, Any]:
-    """Settings of each of the versions of a family that draws its members."""
+    """Settings of each version of a family with random members."""
     usual = default.drawn * shape[0] * shape[1] / _PIXELS / n_versions
     n_members = max(10, 10 * round(usual / 10))
     return {"n_members": min(n_members, default.family(shape, None).n_features), "seed": seed}

@@ -1,9 +1,9 @@
-"""Base of the families of documents: what text is, and the work on it done once.
+"""Base classes of families whose examples are documents.
 
-Cost: reading the documents, whatever the number of features; the table that comes of it is kept
-until the array of documents is gone, so that asking again costs no more than a sparse table. A lazy
-bank shows other documents each time, which are read anew: keep such banks for sparse tables that
-were made beforehand.
+Cost: one pass over the documents, whatever the number of features. The resulting sparse table is
+kept as long as the array of documents, so that further calls cost as much as a sparse table. A lazy
+bank passes other documents each time, which are processed again; use it with precomputed sparse
+tables instead.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from boostsample.family import Family, check_name
 __all__ = ["WORDS", "DocumentFamily", "PresenceFamily", "check_analysis", "check_documents"]
 
 WORDS = r"(?u)\b\w\w+\b"
-"""scikit-learn's usual words: two letters, digits or underscores, or more."""
+"""scikit-learn's default words: two or more letters, digits or underscores."""
 
 _ANALYZERS = ("word", "char", "char_wb")
 _TURNS = threading.RLock()
-"""Documents are read by one thread at a time: the others would do the same work again."""
+"""One thread at a time processes documents: the others would repeat the same work."""
 
 
 class DocumentFamily(Family):
-    """Base of the families whose examples are documents: a sequence of str, shape (n,).
+    """Base class of families whose examples are documents: a sequence of str, shape (n,).
 
-    A subclass sets `n_features` and writes `table` and `feature_name`. The settings are those of
-    scikit-learn's vectorizers, which stand in `analysis`.
+    A subclass sets `n_features` and implements `table` and `feature_name`. `analysis` holds the
+    settings as scikit-learn's vectorizers take them.
 
     Parameters
     ----------
     ngram_range : tuple of int, (shortest, longest)
-        Numbers of words in a row, or of characters, that make a term.
+        Numbers of consecutive words or characters in a term.
     analyzer : {"word", "char", "char_wb"}
-        What terms are made of: words, characters, or characters within words.
+        Whether terms consist of words, of characters, or of characters within words.
     lowercase : bool
-        Whether documents are turned into lower case first.
+        Whether documents are converted to lower case first.
     token_pattern : str
         Regular expression of a word.
     name : str
@@ -81,7 +81,7 @@ class DocumentFamily(Family):
         Returns
         -------
         values : sparse matrix or array, shape (n, n_features)
-            Each row follows from its document alone.
+            Each row depends on its document only.
         """
 
     def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
@@ -104,10 +104,9 @@ class DocumentFamily(Family):
         return check_documents(array.tolist(), f"family {self.name!r}")
 
     def _table(self, array: NDArray[Any], documents: list[str]) -> Any:
-        """The table of these documents in CSC format, the last one again if they are the same.
+        """The table of these documents in CSC format; reuses the last one for equal documents.
 
-        Texts cannot be changed, so that comparing them (mostly by identity) is safe where the array
-        is written to.
+        Texts are compared (mostly by identity), because the array itself may have been changed.
         """
         last = self.__dict__.get("_last")
         if last is not None and last[1] == documents:
@@ -128,13 +127,12 @@ class DocumentFamily(Family):
 
 
 class PresenceFamily(DocumentFamily):
-    """Base of the families of documents whose features are 0 or 1, with 0.5 between them."""
+    """Base class of families of documents whose features are 0 or 1."""
 
     def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike]:
-        """The range in which 0.5 is the only bin edge.
+        """A range with 0.5 as the only bin edge.
 
-        Thus a term that no training (or reference) row holds has a threshold as well, and none of
-        them is computed to find it.
+        Every term then has a threshold, even one that no training (or reference) row contains.
         """
         edge = np.full(len(features), 0.5, np.float32)
         return np.nextafter(edge, np.float32(0)), edge
@@ -143,13 +141,7 @@ class PresenceFamily(DocumentFamily):
 def check_analysis(
     ngram_range: Any, analyzer: str, lowercase: bool, token_pattern: str
 ) -> dict[str, Any]:
-    """Settings in range under the names that scikit-learn's vectorizers give them.
-
-    Raises
-    ------
-    SettingError
-        One is out of range.
-    """
+    """Checked settings as scikit-learn's vectorizers take them; SettingError if out of range."""
     rule = "ngram_range must be (shortest, longest), two numbers of at least 1 that do not fall"
     if not isinstance(ngram_range, Sequence) or len(ngram_range) != 2:
         raise SettingError(f"{rule}, got {ngram_range!r}")
@@ -172,13 +164,13 @@ def check_analysis(
         "analyzer": analyzer,
         "lowercase": bool(lowercase),
     }
-    if analyzer == "word":  # elsewhere it would be unused, which scikit-learn warns of
+    if analyzer == "word":  # scikit-learn warns if it is unused
         settings["token_pattern"] = token_pattern
     return settings
 
 
 def check_documents(documents: Iterable[Any], who: str) -> list[str]:
-    """Documents as a list of texts, or a DataError that names the first that is none."""
+    """Documents as a list of texts; a DataError names the first that is not text."""
     texts = list(documents)
     for row, document in enumerate(texts):
         if not isinstance(document, str):

@@ -1,16 +1,16 @@
 """Two-dimensional discrete Fourier transform: cosine and sine parts, and magnitudes.
 
-Cost: some 20 multiplications and additions a value when all features of 28x28 images are wanted,
-twice the image's pixels for one feature alone. The image is folded at its middle column and summed
-up against the cosines and sines of each wanted frequency across; the sums are folded at the middle
-row and summed up against those of each frequency down. The order is fixed, so that no value depends
-on what else is wanted. A fast transform does less arithmetic, but computes all coefficients or none
-of them; the tests compare with scipy.fft.
+Cost: about 20 multiplications and additions per value for all features of 28x28 images, twice the
+image's pixels for a single feature. The image is folded at its middle column and multiplied with
+the cosines and sines of each wanted frequency across; the result is folded at the middle row and
+multiplied with those of each frequency down. The order of operations is fixed, so that no value
+depends on the other features. A fast transform does less arithmetic, but computes all coefficients;
+the tests compare with scipy.fft.
 
-Reference: "Fourier transform" of [DF11] sec. 5.1, which leaves open which real numbers of it are
-features and how 28x28 images are brought to a power of two (here nothing is padded). Cosine and
-sine parts are linear in the image and together a basis; magnitudes add what stumps cannot form from
-them, and do not notice circular shifts. Phases are left out: where to cut a circle is arbitrary.
+Reference: "Fourier transform" of [DF11] sec. 5.1, which leaves open which real numbers are features
+and how 28x28 images are padded (here not at all). Cosine and sine parts are linear in the image and
+form a basis; magnitudes add what stumps cannot form from them, and are invariant to circular
+shifts. Phases are left out, because where to cut the circle is arbitrary.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError, unknown
-from boostsample.family import Fill, ImageFamily
+from boostsample.errors import SettingError
+from boostsample.family import Fill, ImageFamily, check_choices
 
 __all__ = ["Fourier"]
 
@@ -42,14 +42,14 @@ class _Wanted(NamedTuple):
 class _Group(NamedTuple):
     """What to compute for one frequency across in one channel."""
 
-    # Weights of the folded columns; no sines where all of them are 0.
+    # Weights of the folded columns; None if all sines are 0.
     across_cosine: NDArray[np.float32]
     across_sine: NDArray[np.float32] | None
     # Weights of the folded rows for each frequency down: (rows, waves, 1).
     down_cosine: NDArray[np.float32]
     down_sine: NDArray[np.float32]
     wanted: list[_Wanted]
-    parts: tuple[str, ...]  # what they need of the waves: "cosine", "sine" or both
+    parts: tuple[str, ...]  # parts of the waves that they need: "cosine", "sine" or both
 
 
 class Fourier(ImageFamily):
@@ -61,24 +61,22 @@ class Fourier(ImageFamily):
     - sine: scale * sum over r, c of x[r, c] sin t, minus the imaginary part;
     - magnitude: sqrt(cosine^2 + sine^2).
 
-    Waves d, a and -d, -a are the same, so that a runs from 0 to w/2, and d from -h/2 to h/2 ("2
-    cycles up" for -2) or, where a is 0 or w/2, from 0 to h/2. A wave that is its own mirror image,
-    such as the constant one, has no sine. This leaves h * w cosines and sines together, with
-    scale = sqrt(2 / (h w)), or sqrt(1 / (h w)) without a sine, an orthonormal basis: their squares
-    add up to those of the pixels. All waves but the constant one, whose cosine says the same of
-    images without negative pixels, have a magnitude. It is the same for a circularly shifted image
-    but for rounding. Images of 28 x 28 have 394 cosines, 390 sines and 393 magnitudes.
+    Waves d, a and -d, -a are equal, so that a runs from 0 to w/2, and d from -h/2 to h/2 ("2 cycles
+    up" for -2) or, if a is 0 or w/2, from 0 to h/2. A wave that is its own mirror image, such as
+    the constant one, has no sine. With scale = sqrt(2 / (h w)), or sqrt(1 / (h w)) for a wave
+    without a sine, the h * w cosines and sines form an orthonormal basis. All waves except the
+    constant one have a magnitude, which is invariant to circular shifts up to rounding. Images of
+    28 x 28 have 394 cosines, 390 sines and 393 magnitudes.
 
-    Features are numbered by channel, cycles across, cycles down and component: features side by
-    side share most of their cost. Sums are formed in float32, to a few 1e-7 of the root of the sum
-    over the squares of the pixels. Magnitudes below about 1e-19, whose squares underflow, lose
-    digits and end as 0.
+    Features are numbered by channel, cycles across, cycles down and component: neighbouring
+    features share most of their cost. Sums are float32, accurate to a few 1e-7 of the norm of the
+    pixels. The squares of magnitudes below about 1e-19 underflow.
 
     Parameters
     ----------
     image_shape : tuple of int, (h, w) or (h, w, channels)
     components : sequence of str, default ("cosine", "sine", "magnitude")
-        Which of them, in this order.
+        Components, in this order.
     name : str, default "fourier"
 
     Examples
@@ -97,15 +95,7 @@ class Fourier(ImageFamily):
         name: str = "fourier",
     ) -> None:
         super().__init__(image_shape, name)
-        self.components = (components,) if isinstance(components, str) else tuple(components)
-        for component in self.components:
-            if component not in _COMPONENTS:
-                raise unknown("Fourier component", component, _COMPONENTS)
-        if not self.components or len(set(self.components)) < len(self.components):
-            raise SettingError(
-                f"components must be one or more different ones of {', '.join(_COMPONENTS)}, "
-                f"got {self.components!r}"
-            )
+        self.components = check_choices("components", "Fourier component", components, _COMPONENTS)
         down, across = _waves(self.height, self.width)
         single = _is_single(down, self.height) & _is_single(across, self.width)
         every = np.ones(len(down), np.bool_)
@@ -117,7 +107,7 @@ class Fourier(ImageFamily):
         if self.n_features == 0:
             raise SettingError(
                 f"images of {self.height} x {self.width} pixels have no Fourier "
-                f"{' or '.join(self.components)}; take larger ones, or cosines"
+                f"{' or '.join(self.components)}; use larger images, or cosines"
             )
 
     def feature_name(self, feature: SupportsIndex) -> str:
@@ -162,7 +152,7 @@ class Fourier(ImageFamily):
         return *self._features[:, rest], channel
 
     def _group(self, across: int, downs: NDArray[np.intp], wanted: list[_Wanted]) -> _Group:
-        """The weights of waves with so many cycles across and down, scaled."""
+        """The scaled weights of waves with the given cycles across and down."""
         single = _is_single(np.array([across]), self.width)
         cosine, sine = _weights(self.width, np.array([across]))
         scale = np.sqrt(
@@ -187,7 +177,7 @@ class Fourier(ImageFamily):
 
 
 def _waves(height: int, width: int) -> NDArray[np.intp]:
-    """Cycles down and across of the different waves: (2, n)."""
+    """Cycles down and across of the distinct waves: (2, n)."""
     downs = np.concatenate([np.arange(height // 2 + 1), np.arange(-((height - 1) // 2), 0)])
     across, down = (
         grid.ravel() for grid in np.meshgrid(np.arange(width // 2 + 1), downs, indexing="ij")
@@ -204,7 +194,7 @@ def _is_single(cycles: NDArray[np.intp], length: int) -> NDArray[np.bool_]:
 def _weights(
     length: int, cycles: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Cosines at the places that `_even` returns, sines at those of `_odd`: (places, cycles).
+    """Cosines at the lines that `_even` returns, sines at those of `_odd`: (lines, cycles).
 
     Exact where they are 0, 1 or -1, and symmetric to the bit.
     """
@@ -249,7 +239,7 @@ def _fill_channel(
 
 
 def _even(lines: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Lines 0 .. n/2 of n, each with its mirror image added: what sums against cosines need."""
+    """Lines 0 .. n/2 of n plus their mirror images, for products with cosines."""
     n = len(lines)
     folded = lines[: n // 2 + 1].copy()
     paired = slice(1, (n + 1) // 2)  # lines 0 and n/2 are their own mirror images
@@ -258,7 +248,7 @@ def _even(lines: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _odd(lines: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Lines 1 .. below n/2 of n, less their mirror images: what sums against sines need."""
+    """Lines 1 .. below n/2 of n minus their mirror images, for products with sines."""
     n = len(lines)
     folded = lines[1 : (n + 1) // 2].copy()
     folded -= lines[: n // 2 : -1]
@@ -266,9 +256,9 @@ def _odd(lines: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _weighted(weights: NDArray[np.float32], lines: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Sum over i of weights[i] * lines[i], broadcast.
+    """Sum over i of weights[i] * lines[i], broadcast, in this order.
 
-    In this order: that of a matrix product would depend on the sizes.
+    The order of a matrix product would depend on the sizes.
     """
     total: NDArray[np.float32] = np.multiply(weights[0], lines[0])
     product = np.empty_like(total)
@@ -283,7 +273,7 @@ def _down(
     fold: Callable[[NDArray[np.float32]], NDArray[np.float32]],
     lines: NDArray[np.float32] | None,
 ) -> NDArray[np.float32] | None:
-    """Weighted sums over folded rows, (waves, m); None where all of them are 0."""
+    """Weighted sums over folded rows, (waves, m); None if all of them are 0."""
     return None if lines is None or not len(weights) else _weighted(weights, fold(lines))
 
 

@@ -1,8 +1,8 @@
-"""Image gradient by forward differences: horizontal, vertical, and its length.
+"""Image gradient by forward differences: horizontal, vertical, and magnitude.
 
-Cost: one subtraction a value, three more operations and a root for the length. Reference: "Gradient
-image" of [DF11] sec. 5.1, which leaves the filter open. Forward differences are the shortest one:
-they respond to single-pixel edges, where central differences skip the pixel in between.
+Cost: one subtraction per value, three more operations and a square root for the magnitude.
+Reference: "Gradient image" of [DF11] sec. 5.1, which leaves the filter open. Forward differences
+respond to single-pixel edges; central differences skip the pixel in between.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError, unknown
-from boostsample.family import Fill, ImageFamily
+from boostsample.errors import SettingError
+from boostsample.family import Fill, ImageFamily, check_choices
 
 __all__ = ["Gradient"]
 
@@ -28,14 +28,14 @@ class Gradient(ImageFamily):
     - y, at (h-1) x w places: dy[r, c] = x[r+1, c] - x[r, c];
     - magnitude, at (h-1) x (w-1) places: sqrt(dx[r, c]^2 + dy[r, c]^2).
 
-    Features are numbered by component, then row, column and channel. No pixel outside of the image
-    is made up. All components are zero on constant images and ignore a constant added to the image.
+    Features are numbered by component, then row, column and channel. There is no padding. All
+    components are invariant to a constant added to the image.
 
     Parameters
     ----------
     image_shape : tuple of int, (h, w) or (h, w, channels)
     components : sequence of str, default ("x", "y", "magnitude")
-        Which of them, in this order.
+        Components, in this order.
     name : str, default "gradient"
 
     Examples
@@ -54,16 +54,8 @@ class Gradient(ImageFamily):
         name: str = "gradient",
     ) -> None:
         super().__init__(image_shape, name)
-        self.components = (components,) if isinstance(components, str) else tuple(components)
-        for component in self.components:
-            if component not in _COMPONENTS:
-                raise unknown("gradient component", component, _COMPONENTS)
-        if not self.components or len(set(self.components)) < len(self.components):
-            raise SettingError(
-                f"components must be one or more different ones of {', '.join(_COMPONENTS)}, "
-                f"got {self.components!r}"
-            )
-        sizes = [height * width * self.n_channels for height, width in self._grids()]
+        self.components = check_choices("components", "gradient component", components, _COMPONENTS)
+        sizes = [height * width * self.n_channels for height, width in self._sides()]
         self._first = np.cumsum([0, *sizes])
         self.n_features = int(self._first[-1])
         if self.n_features == 0:
@@ -104,19 +96,19 @@ class Gradient(ImageFamily):
 
         return pixels, fill
 
-    def _grids(self) -> list[tuple[int, int]]:
-        """Height and width of the places of each component."""
-        sides = {"x": (0, 1), "y": (1, 0), "magnitude": (1, 1)}
+    def _sides(self) -> list[tuple[int, int]]:
+        """Number of rows and columns of each component."""
+        lost = {"x": (0, 1), "y": (1, 0), "magnitude": (1, 1)}
         return [
-            (self.height - sides[component][0], self.width - sides[component][1])
-            for component in self.components
+            (self.height - rows, self.width - columns)
+            for rows, columns in (lost[component] for component in self.components)
         ]
 
     def _members(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
         """Component (its position), row, column and channel of features, intp (q,) each."""
         component = np.searchsorted(self._first, features, side="right") - 1
         rest = features - self._first[component]
-        widths = np.array([width for _, width in self._grids()])[component]
+        widths = np.array([width for _, width in self._sides()])[component]
         rest, channel = np.divmod(rest, self.n_channels)
         row, column = np.divmod(rest, widths)
         return component, row, column, channel

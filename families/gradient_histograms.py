@@ -1,35 +1,34 @@
 """Histograms of gradient orientations over 180 degrees, in random rectangles.
 
 "Histograms of (oriented and non oriented) gradients at different locations" [DF11 sec. 5.1] are
-taken as orientations over 360 degrees (`OrientedGradients`) and over 180, where opposite gradients
-are alike (here). Both stand among the extractors that the first author has published, in these
-random rectangles (github.com/idiap/mash: heuristics/cdubout/hog_v7 and hog_normalized_v3). Another
-reading, histograms of the gradients' lengths, is left out because it is worth far less: the log10
-loss on MNIST of 300 stumps (`uniform-naive`, 1,000 members, uniform weights) was -1.23 for 6
-orientations over 180 degrees, -1.26 for 12 over 360, and between -0.74 and -0.78 for lengths in 4
-or 8 equal steps or 8 octaves; -0.88 for patch sums, -0.71 for pixels.
+implemented as orientations over 360 degrees (`OrientedGradients`) and over 180 degrees, where
+opposite gradients are equivalent (here). The first author has published both, in random rectangles
+(github.com/idiap/mash: heuristics/cdubout/hog_v7 and hog_normalized_v3). Histograms of gradient
+magnitudes, another reading, are worse: log10 loss on MNIST after 300 stumps (`uniform-naive`, 1,000
+members, uniform weights) -1.23 for 6 orientations over 180 degrees, -1.26 for 12 over 360, -0.74 to
+-0.78 for magnitudes in 4 or 8 equal steps or 8 octaves; -0.88 for patch sums, -0.71 for pixels.
 
 With u(a) the unit vector at angle a, orientation k of n has the angle a_k = 180 k / n degrees. Each
 gradient votes for the two orientations nearest to it with its components along them: for a_k, with
 
     vote_k(g) = max(0, min(u(a_(k-1)) x g, g x u(a_(k+1)))) / sin(180 / n degrees),
 
-or vote_k(-g) where that is larger; a x b = a_x b_y - a_y b_x. The feature is the sum of vote_k over
-a rectangle. Where Dalal and Triggs divide |g| in proportion to angles, these votes need none; they
-add up to |g|, and to 3.5 % more at most when n is 6. Votes for the nearest orientation only were
-worse by 0.05 in the same loss.
+or vote_k(-g) if that is larger; a x b = a_x b_y - a_y b_x. The feature is the sum of vote_k over a
+rectangle. Unlike the weights of Dalal and Triggs, these votes need no angles; their sum is between
+|g| and 1.035 |g| for n = 6. Votes for the nearest orientation only were worse by 0.05 in the same
+loss.
 
-Cost: four table look-ups a value, and some 15 operations a pixel for each orientation that a block
-of features has; together 17 ns a value in blocks of 200 features of 28 x 28 images, 28 ns with 12
-orientations.
+Cost: four table entries per value, and about 15 operations per pixel for each orientation in a
+block of features; together 17 ns per value in blocks of 200 features of 28 x 28 images, 28 ns with
+12 orientations.
 
 References: N. Dalal and B. Triggs, Histograms of oriented gradients for human detection, CVPR 2005;
 K. Levi and Y. Weiss, Learning object detection from a small number of examples: the importance of
 good features, CVPR 2004 (any rectangle, by a summed-area table for each orientation); S. Winder and
 M. Brown, Learning local image descriptors, CVPR 2007 (such votes, for four orientations). [DF11]
 leaves open the filter, the number of orientations, how locations are drawn and whether sums are
-normalised: shares (`normalise`) came to -1.27 over 360 degrees but -1.20 over 180, and were worse
-on CIFAR-10 by 0.01 and 0.02.
+normalised: with `normalise`, the loss is -1.27 over 360 degrees but -1.20 over 180, and worse by
+0.01 and 0.02 on CIFAR-10.
 """
 
 from __future__ import annotations
@@ -42,44 +41,44 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
-from boostsample.families._rectangles import Rectangles, corners_of
-from boostsample.family import Fill, ImageFamily
+from boostsample.families._rectangles import RectangleFamily, corners_of
+from boostsample.family import Fill, check_image_shape
 
 __all__ = ["GradientHistograms"]
 
 _UNIT = 1024
-"""Votes are formed in units of 1/1024, with directions rounded to them. Those of bytes are then
-whole numbers, whose sums are exact: a rectangle without gradients has a sum of 0, not of noise."""
+"""Votes are multiples of 1/1024, with directions rounded accordingly, so that sums over byte images
+are exact and 0 in a rectangle without gradients."""
 
 
-class GradientHistograms(ImageFamily):
-    """Bins of histograms of gradient orientations, opposite gradients being alike, per channel.
+class GradientHistograms(RectangleFamily):
+    """Bins of histograms of gradient orientations over 180 degrees, per channel.
 
     A member is a rectangle, a channel and an orientation. Gradients are central differences,
     (x[r, c+1] - x[r, c-1], x[r+1, c] - x[r-1, c]), and 0 in a direction in which a pixel is the
     first or last one. At 0 degrees the image changes along its rows, at 90 along its columns.
 
-    Members are drawn uniformly, without replacement, from all rectangles, channels and orientations
-    together. They follow from the settings alone, on any version of NumPy, and a family with more
-    members begins with those of the smaller one of the same seed.
+    Members are drawn uniformly, without replacement, from all combinations of rectangle, channel
+    and orientation. They depend on the settings only, not on the version of NumPy; a larger family
+    begins with the members of the smaller one of the same seed.
 
-    A constant added to the image changes nothing. Sums are formed in float64 and rounded once, to
-    float32; those of bytes are exact. What is below 2^-40 of the sum over all pixels above and left
-    of the rectangle's last corner is rounding noise, and counts as 0.
+    Values are invariant to a constant added to the image. Sums are float64, rounded once to
+    float32, and exact for bytes. Sums below 2^-40 of the sum over all pixels above and left of the
+    rectangle's last corner are rounding noise and set to 0.
 
     Parameters
     ----------
     image_shape : tuple of int, (h, w) or (h, w, channels)
         At least 3 pixels high or wide.
     n_members : int or None
-        How many; None: all there are, in the order of rows, columns, channels and orientations.
+        Number of members; None: all, ordered by rows, columns, channel and orientation.
     seed : int, default 0
         At least 0.
     n_orientations : int, default 6
         Bins over 180 degrees, 2 to 180.
     normalise : bool, default False
-        Whether sums are divided by that of the gradients' lengths in the rectangle (0 where that is
-        0): such shares do not change when the image is multiplied by a positive number.
+        Whether sums are divided by the sum of the gradients' magnitudes in the rectangle (0 if that
+        is 0), which makes them invariant to a positive factor.
     min_side, max_side : int, optional
         Shortest and longest side in pixels. Default: 2 (1 in images of one row or column), no
         limit.
@@ -96,7 +95,7 @@ class GradientHistograms(ImageFamily):
     """
 
     degrees: ClassVar[int] = 180
-    """What the orientations divide: 180 where opposite gradients are alike, else 360."""
+    """Range of the orientations: 180 if opposite gradients are equivalent, else 360."""
 
     def __init__(
         self,
@@ -109,48 +108,43 @@ class GradientHistograms(ImageFamily):
         max_side: int | None = None,
         name: str = "gradient-histograms",
     ) -> None:
-        super().__init__(image_shape, name)
-        if max(self.image_shape[:2]) < 3:
+        if max(check_image_shape(image_shape)[:2]) < 3:
             raise SettingError(
                 "gradient histograms need images that are at least 3 pixels high or wide, "
-                f"got image_shape {self.image_shape}; leave the family out"
+                f"got image_shape {image_shape}; leave the family out"
             )
-        # Two directions more than 90 degrees apart would not share what lies between them.
+        # Votes for directions more than 90 degrees apart do not overlap.
         self.n_orientations = check_integer(
             "n_orientations", n_orientations, self.degrees // 90, self.degrees
         )
         if not isinstance(normalise, bool):
             raise SettingError(f"normalise must be True or False, got {normalise!r}")
         self.normalise = normalise
-        self._rectangles = Rectangles(
-            self.image_shape,
+        super().__init__(
+            image_shape,
             n_members,
             seed,
             min_side,
             max_side,
-            n_kinds=self.n_orientations,
+            name,
             what="histogram bins of rectangles",
+            n_kinds=self.n_orientations,
         )
-        self.n_members = self._rectangles.n_members
-        self.seed = self._rectangles.seed
-        self.min_side = self._rectangles.min_side
-        self.max_side = self._rectangles.max_side
-        self.n_features = self._rectangles.n_features
         self._edges = _sectors(self.n_orientations, self.degrees)
 
     def feature_name(self, feature: SupportsIndex) -> str:
         """Like "gradients along 90 degrees in rows 4-11, columns 6-13"."""
-        place, channel, orientation = self._rectangles.member(self.check_feature(feature))
+        place, channel, orientation = self.member(self.check_feature(feature))
         angle = self.degrees * orientation / self.n_orientations
         towards = "along" if self.degrees == 180 else "towards"
         return f"gradients {towards} {angle:g} degrees in {place}{self.in_channel(channel)}"
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """All pixels up to the one after the rectangles' last corners; a table an orientation."""
-        # Here, so that importing families stays quick: the kernels bring numba with them.
+        # Imported here, because the kernels import numba.
         from boostsample.kernels.gradients import orientation_sums
 
-        members = self._rectangles.members(features)
+        members = self.members(features)
         height, width = int(members.bottom.max()), int(members.right.max())
         n_rows, n_columns = min(height + 1, self.height), min(width + 1, self.width)
         channels, plane = np.unique(members.channel, return_inverse=True)
@@ -177,7 +171,7 @@ class GradientHistograms(ImageFamily):
         )
 
         def fill(block: NDArray[Any], out: NDArray[np.float32]) -> None:
-            values = np.empty(out.shape, np.float32)  # C-contiguous, as the kernel is compiled for
+            values = np.empty(out.shape, np.float32)  # the kernel needs C-contiguous memory
             orientation_sums(block, *arguments, values)
             out[:] = values
 
@@ -185,10 +179,9 @@ class GradientHistograms(ImageFamily):
 
 
 def _sectors(n: int, degrees: int) -> NDArray[np.float64]:
-    """Where the votes for each orientation begin and end: (n, 4), x and y of the two directions.
+    """Directions between which gradients vote for each orientation: (n, 4), x and y of both.
 
-    Whole numbers, scaled so that a gradient's vote for its own orientation is _UNIT times its
-    length.
+    Integers, scaled so that a gradient votes _UNIT times its magnitude for its orientation.
     """
     step = math.radians(degrees / n)
     scale = _UNIT / math.sin(step)

@@ -1,7 +1,7 @@
-"""Groups of columns, each one a family: named by the user, or by prefixes of names, or by types.
+"""Families from groups of columns: given by the user, by prefixes of names, or by dtype.
 
-What a strategy can learn about a table depends on its families, so that columns of one origin
-should stand together. Tables are told by their attributes: pandas is not needed, nor imported.
+Strategies learn which families are useful, so columns of one origin should form a family. Data
+frames are recognised by their attributes; pandas is not imported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from boostsample.families.columns import Columns, Selection
 __all__ = ["column_groups"]
 
 _KINDS = {"b": "bool", "i": "integer", "u": "integer", "f": "float"}
-"""Kinds of dtypes as NumPy and pandas call them, with the names of their families."""
+"""Names of families by the kind of dtype in NumPy and pandas."""
 _WAYS = ("dtype", "prefix")
 
 
@@ -36,18 +36,17 @@ def column_groups(
     ----------
     groups : mapping of str to columns, "dtype" or "prefix"
         Family names with their columns: indices, ranges, slices, ``"3-17"``, names or patterns of
-        names, see `Columns`; a column may be in several groups. ``"dtype"``: the columns of a
-        DataFrame by type, as bool, integer and float. ``"prefix"``: columns whose names agree up to
-        the separator, numbers at the end apart, so that pen_x, pen_y and pen2 are all pen.
+        names, see `Columns`; a column may be in several groups. ``"dtype"``: columns of a DataFrame
+        by type: bool, integer and float. ``"prefix"``: columns by the part of the name before the
+        separator, without digits at its end: pen_x, pen_y and pen2 are all in pen.
     table : DataFrame, array or sparse matrix, shape (n, d), optional
-        Tells the number, names and types of columns; its values are not looked at.
+        Gives the number, names and dtypes of columns; its values are not read.
     n_columns : int, optional
-        Number of columns, where no table is given; not needed with `column_names`.
+        Number of columns, if no table is given; not needed with `column_names`.
     column_names : sequence of str, optional
-        Names of all columns, where the table has none.
+        Names of all columns, if the table has none.
     rest : str, optional
-        Name of one more family, of the columns that are in no group, if there are any. Default:
-        such columns are not used.
+        Name of one more family, of the columns in no group. Default: do not use such columns.
     separator : str, default "_"
         Ends the prefix of a name.
 
@@ -59,9 +58,9 @@ def column_groups(
     Raises
     ------
     SettingError
-        Columns that the table does not have, or nothing that tells what it has.
+        If a column does not exist, or number and names of columns are unknown.
     DataError
-        ``"dtype"``, but some columns hold no numbers.
+        If groups is ``"dtype"`` and a column does not hold numbers.
 
     Examples
     --------
@@ -93,7 +92,7 @@ def column_groups(
 def _shape(
     table: Any, n_columns: int | None, column_names: Sequence[str] | None
 ) -> tuple[int | None, Sequence[str] | None]:
-    """Number and names of columns, from the table where there is one."""
+    """Number and names of columns, from the table if there is one."""
     if table is None:
         if n_columns is None and column_names is None:
             raise SettingError(
@@ -126,15 +125,15 @@ def _by_dtype(table: Any) -> dict[str, list[int]]:
         kind = _KINDS.get(getattr(dtype, "kind", ""))
         if kind is None:
             raise DataError(
-                f"column {names[column]!r} ({dtype}) holds no numbers; encode it first, by "
-                "scikit-learn's OneHotEncoder for instance, or drop it"
+                f"column {names[column]!r} ({dtype}) does not hold numbers; encode it first, for "
+                "example by scikit-learn's OneHotEncoder, or drop it"
             )
         groups.setdefault(kind, []).append(column)
     return groups
 
 
 def _by_prefix(names: Sequence[str] | None, separator: str) -> dict[str, list[int]]:
-    """Columns by the beginnings of their names; those that are mere numbers stand together."""
+    """Columns by the prefixes of their names; names without a prefix are in "columns"."""
     if names is None:
         raise SettingError("groups by prefix need column_names, or a table that has them, got none")
     if not separator:

@@ -1,13 +1,12 @@
-"""Orthonormal two-dimensional Haar wavelet transform, any coefficients of it.
+"""Any coefficients of the orthonormal two-dimensional Haar wavelet transform.
 
 Cost: a coefficient of level l is a signed sum over a block of 2^l x 2^l pixels. Sums of aligned
-blocks are built up from level to level, only where a wanted coefficient needs them: on average some
-four additions a value when many are wanted. A library transform (PyWavelets, 13 ns a value on 28x28
-images) computes all coefficients or none; the tests compare with it.
+blocks are computed level by level, only for the wanted coefficients: about four additions per value
+if many are wanted. PyWavelets (13 ns per value on 28x28 images) computes all coefficients; the
+tests compare with it.
 
-Reference: "Haar transform" of [DF11] sec. 5.1; S. Mallat, A theory for multiresolution signal
-decomposition, IEEE PAMI 11 (1989). [DF11] does not say how 28x28 images are brought to a power of
-two.
+Reference: "Haar transform" of [DF11] sec. 5.1, which does not say how 28x28 images are padded; S.
+Mallat, A theory for multiresolution signal decomposition, IEEE PAMI 11 (1989).
 """
 
 from __future__ import annotations
@@ -28,14 +27,12 @@ _KINDS = ("approximation", "horizontal detail", "vertical detail", "diagonal det
 class _Level(NamedTuple):
     """What to compute from the block sums of the level below."""
 
-    # Where the quarters of each sum that the level above needs stand in the level below: (4, b).
+    # Quarters of each sum for the level above, as positions in the level below: (4, b).
     children: NDArray[np.intp]
     # For each kind of coefficient: its rows in the output, and their quarters, (4, rows).
     kinds: list[tuple[int, NDArray[np.intp], NDArray[np.intp]]]
     scale: np.float32  # 2^-level
-    padded: (
-        bool  # whether some quarter lies in the padding: a row of zeros at the end stands for it
-    )
+    padded: bool  # whether a quarter lies in the padding, for which a row of zeros is appended
 
 
 class Haar(ImageFamily):
@@ -49,14 +46,13 @@ class Haar(ImageFamily):
         diagonal detail    (A - B) - (C - D)
         approximation      (A + B) + (C + D), of the coarsest level only.
 
-    The image is thought of as padded with zeros, below and to the right, up to a multiple of
-    2^levels; coefficients of blocks that lie in the padding alone are always 0 and are left out.
-    These are the coefficients, in the order, of ``pywt.wavedec2(image, "haar", mode="zero",
-    level=levels)``: the coarsest first, and by row, column and channel within each kind. An image
-    of 28 x 28 has 799 of them.
+    The image is padded with zeros, below and to the right, to a multiple of 2^levels; coefficients
+    of blocks in the padding are always 0 and left out. Coefficients and order are those of
+    ``pywt.wavedec2(image, "haar", mode="zero", level=levels)``: the coarsest first, by row, column
+    and channel within each kind. An image of 28 x 28 has 799.
 
-    Sums are formed in float32: exactly for bytes (up to 2^24), else to about 1e-7 of the sum over
-    the absolute values of the block.
+    Sums are float32: exact for bytes (up to 2^24), otherwise accurate to about 1e-7 of the sum of
+    the absolute values in the block.
 
     Parameters
     ----------
@@ -87,7 +83,7 @@ class Haar(ImageFamily):
         groups = [(self.levels, 0)]
         groups += [(level, kind) for level in range(self.levels, 0, -1) for kind in (1, 2, 3)]
         self._groups = np.array(groups)
-        sizes = [int(np.prod(self._grid(level))) for level, _ in groups]
+        sizes = [int(np.prod(self._shape_of(level))) for level, _ in groups]
         self._first = np.cumsum([0, *sizes])
         self.n_features = int(self._first[-1])
 
@@ -95,7 +91,7 @@ class Haar(ImageFamily):
         """Like "Haar level 2 vertical detail of rows 4-7, columns 8-11"."""
         index = np.array([self.check_feature(feature)])
         level, kind, block = (int(part[0]) for part in self._members(index))
-        row, column, channel = np.unravel_index(block, self._grid(level))
+        row, column, channel = np.unravel_index(block, self._shape_of(level))
         side = 2**level
         bottom = min((row + 1) * side, self.height) - 1
         right = min((column + 1) * side, self.width) - 1
@@ -105,7 +101,7 @@ class Haar(ImageFamily):
         )
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
-        """The pixels below the wanted blocks; sums and coefficients from level to level."""
+        """Reads the pixels of the wanted blocks; sums and coefficients level by level."""
         level_of, kind_of, block_of = self._members(features)
         levels: list[_Level] = []
         sums = np.empty(0, np.intp)  # blocks whose sums the level above needs, sorted
@@ -141,21 +137,21 @@ class Haar(ImageFamily):
 
         return sums, fill
 
-    def _grid(self, level: int) -> tuple[int, int, int]:
-        """Blocks of a level down and across that meet the image, and channels."""
+    def _shape_of(self, level: int) -> tuple[int, int, int]:
+        """Number of blocks of a level that overlap the image, down and across, and channels."""
         side = 2**level
         return -(-self.height // side), -(-self.width // side), self.n_channels
 
     def _members(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
-        """Level, kind (index into _KINDS) and block (flat index into its grid) of features."""
+        """Level, kind (index into _KINDS) and block (flat index in its level) of features."""
         group = np.searchsorted(self._first, features, side="right") - 1
         level, kind = self._groups[group].T
         return level, kind, features - self._first[group]
 
     def _quarters(self, blocks: NDArray[np.intp], level: int) -> NDArray[np.intp]:
         """Flat indices of the quarters A, B, C, D in the level below: (4, b); -1: padding."""
-        row, column, channel = np.unravel_index(blocks, self._grid(level))
-        height, width, channels = self._grid(level - 1)
+        row, column, channel = np.unravel_index(blocks, self._shape_of(level))
+        height, width, channels = self._shape_of(level - 1)
         quarters = []
         for down, across in ((0, 0), (0, 1), (1, 0), (1, 1)):
             r, c = 2 * row + down, 2 * column + across
@@ -165,14 +161,14 @@ class Haar(ImageFamily):
 
 
 def _positions(known: NDArray[np.intp], blocks: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Where blocks stand in the sorted array `known`; len(known) for those in the padding."""
+    """Positions of blocks in the sorted array `known`; len(known) for the padding."""
     return np.where(blocks < 0, len(known), np.searchsorted(known, blocks))
 
 
 def _combine(
     sums: NDArray[np.float32], quarters: NDArray[np.intp], kind: int
 ) -> NDArray[np.float32]:
-    """The signed sums of one kind over four quarters each, float32 (b, m); in a fixed order."""
+    """The signed sums of one kind over four quarters each, float32 (b, m), in a fixed order."""
     within = np.subtract if kind in (2, 3) else np.add
     across = np.subtract if kind in (1, 3) else np.add
     upper: NDArray[np.float32] = sums[quarters[0]]

@@ -1,14 +1,13 @@
 """Haar-like features: differences of the sums over two, three or four neighbouring rectangles.
 
-Cost: six to nine table look-ups a value, and twice the image's pixels in additions for each block
-of features; the sums of bytes need only the pixels between the wanted features' first and last
-rows and columns. In blocks of 200 features of MNIST 7 to 10 ns a value, 13 to 16 for floats.
+Cost: six to nine table entries per value, and two additions per pixel for each block of features;
+sums of bytes read only the pixels between the first and last row and column of the wanted features.
+In blocks of 200 features of MNIST 7 to 10 ns per value, 13 to 16 for floats.
 
 References: "Haar-like features" of [DF11] sec. 5.1; C. Papageorgiou, M. Oren and T. Poggio, ICCV
-1998; P. Viola and M. Jones, CVPR 2001, figure 1. [DF11] says neither which kinds it takes nor how
-many it draws; here all are equally likely. Viola and Jones subtract the outer two of three
-rectangles from the one in the middle as they are; here the middle one counts twice, as in OpenCV,
-so that no feature notices a constant added to the image.
+1998; P. Viola and M. Jones, CVPR 2001, figure 1. [DF11] leaves open the kinds and their numbers;
+here all features are equally likely. The middle one of three rectangles counts twice, as in OpenCV
+but unlike Viola and Jones, so that all features are invariant to a constant added to the image.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
-from boostsample.errors import SettingError, unknown
-from boostsample.families._rectangles import cumulate, distinct
-from boostsample.family import Fill, ImageFamily
+from boostsample.errors import SettingError
+from boostsample.families._rectangles import cumulate, draw_members
+from boostsample.family import Fill, ImageFamily, check_choices
 
 __all__ = ["HaarLike"]
 
-_GRIDS = {
+_LAYOUTS = {
     "two across": (1, 2),
     "two down": (2, 1),
     "three across": (1, 3),
@@ -36,10 +35,10 @@ _GRIDS = {
 """Rectangles down and across of each kind."""
 
 _WEIGHTS = {1: (1,), 2: (1, -1), 3: (1, -2, 1)}
-"""Weights of so many rectangles side by side."""
+"""Weights of one, two or three rectangles side by side."""
 
 _CHUNK_VALUES = 1 << 16
-"""Values that are summed up at once: they and two buffers of them stay in the second cache."""
+"""Values summed at once, so that they and two buffers stay in the second-level cache."""
 
 
 class _Corners(NamedTuple):
@@ -53,31 +52,30 @@ class _Corners(NamedTuple):
 class HaarLike(ImageFamily):
     """Weighted sums over equal rectangles side by side, in one channel.
 
-    With the sums A, B, C over rectangles of one size that stand side by side or, for "down", one
-    below the other, and A, B above C, D for "four":
+    With the sums A, B, C over rectangles of one size, side by side or, for "down", one below the
+    other, and A, B above C, D for "four":
 
     - two across, two down: A - B;
     - three across, three down: A - 2 B + C;
     - four: (A - B) - (C - D).
 
     Features are numbered by kind, then rows, columns and channel; an image of 28 x 28 has 299,880
-    of them, one of 24 x 24 has the 162,336 of Viola and Jones. An image that is moved by some rows
-    and columns has, at rectangles moved likewise, the same values. A constant added to the image
-    changes nothing.
+    of them, one of 24 x 24 has the 162,336 of Viola and Jones. Values are invariant to a constant
+    added to the image, and to moving image and rectangles together.
 
-    Sums of bytes are formed in integers, others in float64; both are rounded once, to float32.
+    Sums are integers for bytes, otherwise float64, rounded once to float32.
 
     Parameters
     ----------
     image_shape : tuple of int, (h, w) or (h, w, channels)
     n_members : int or None
-        How many features, drawn uniformly without replacement from all that there are. A family
-        with more members begins with those of the smaller one of the same seed. None: all of them.
+        Number of features, drawn uniformly without replacement; a larger family begins with the
+        members of the smaller one of the same seed. None: all of them.
     seed : int, default 0
         At least 0.
     kinds : sequence of str, default ("two across", "two down", "three across", "three down", \
 "four")
-        Which of them, in this order. At least one must fit into the image.
+        Kinds, in this order. At least one must fit into the image.
     min_side : int, default 1
         Shortest side of each rectangle in pixels.
     name : str, default "haar-like"
@@ -98,28 +96,20 @@ class HaarLike(ImageFamily):
         image_shape: tuple[int, ...],
         n_members: int | None,
         seed: int = 0,
-        kinds: Sequence[str] = tuple(_GRIDS),
+        kinds: Sequence[str] = tuple(_LAYOUTS),
         min_side: int = 1,
         name: str = "haar-like",
     ) -> None:
         super().__init__(image_shape, name)
         self.seed = check_integer("seed", seed, 0)
         self.min_side = check_integer("min_side", min_side, 1)
-        self.kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
-        for kind in self.kinds:
-            if kind not in _GRIDS:
-                raise unknown("kind of Haar-like feature", kind, _GRIDS)
-        if not self.kinds or len(set(self.kinds)) < len(self.kinds):
-            raise SettingError(
-                f"kinds must be one or more different ones of {', '.join(_GRIDS)}, "
-                f"got {self.kinds!r}"
-            )
-        # Where the rectangles of 1, 2 or 3 in a row start, and their length: (any, 2) each.
+        self.kinds = check_choices("kinds", "kind of Haar-like feature", kinds, _LAYOUTS)
+        # Start and length of 1, 2 or 3 rectangles in a row: (any, 2) each.
         self._down = {k: _starts(self.height, k, self.min_side) for k in _WEIGHTS}
         self._across = {k: _starts(self.width, k, self.min_side) for k in _WEIGHTS}
         sizes = [
             len(self._down[down]) * len(self._across[across]) * self.n_channels
-            for down, across in (_GRIDS[kind] for kind in self.kinds)
+            for down, across in (_LAYOUTS[kind] for kind in self.kinds)
         ]
         self._first = np.cumsum([0, *sizes])
         total = int(self._first[-1])
@@ -129,36 +119,27 @@ class HaarLike(ImageFamily):
                 f"of at least {self.min_side} fits into images of shape {self.image_shape}; "
                 "leave the family out or lower min_side"
             )
-        self._codes: NDArray[np.intp] | None = None  # None: feature j is the j-th of all
-        if n_members is None:
-            self.n_members = None
-            self.n_features = total
-        else:
-            self.n_members = self.n_features = check_integer("n_members", n_members, 1)
-            if self.n_members > total:
-                raise SettingError(
-                    f"n_members must be at most {total}, the number of Haar-like features of these "
-                    f"kinds in images of shape {self.image_shape}, got {n_members}; "
-                    "None takes all of them"
-                )
-            self._codes = distinct(total, self.n_members, self.seed)
+        what = "Haar-like features of these kinds"
+        self._codes = draw_members(n_members, total, self.seed, what, self.image_shape)
+        self.n_features = total if self._codes is None else len(self._codes)
+        self.n_members = None if self._codes is None else self.n_features
 
     def feature_name(self, feature: SupportsIndex) -> str:
         """Like "Haar-like three down of rows 3-11, columns 6-13"."""
         codes = self._members(np.array([self.check_feature(feature)]))
         kind, top, height, left, width, channel = (int(part[0]) for part in codes)
-        down, across = _GRIDS[self.kinds[kind]]
+        down, across = _LAYOUTS[self.kinds[kind]]
         return (
             f"Haar-like {self.kinds[kind]} of rows {top}-{top + down * height - 1}, "
             f"columns {left}-{left + across * width - 1}{self.in_channel(channel)}"
         )
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
-        """All pixels above and left of the features' last corners; sums from summed-area tables."""
+        """Reads all pixels above and left of the last corners; sums from summed-area tables."""
         kind, top, height, left, width, channel = self._members(features)
-        grids = np.array([_GRIDS[name] for name in self.kinds])[kind]
-        n_rows = int((top + grids[:, 0] * height).max())
-        n_columns = int((left + grids[:, 1] * width).max())
+        layouts = np.array([_LAYOUTS[name] for name in self.kinds])[kind]
+        n_rows = int((top + layouts[:, 0] * height).max())
+        n_columns = int((left + layouts[:, 1] * width).max())
         first = int(top.min()), int(left.min())
         channels, plane = np.unique(channel, return_inverse=True)
         rows, columns = np.arange(n_rows)[:, None], np.arange(n_columns)
@@ -166,7 +147,7 @@ class HaarLike(ImageFamily):
         groups = []
         for number in np.unique(kind):
             members = np.flatnonzero(kind == number)
-            down, across = _GRIDS[self.kinds[number]]
+            down, across = _LAYOUTS[self.kinds[number]]
             places, weights = [], []
             for i, by_row in enumerate(_differences(down)):
                 for j, by_column in enumerate(_differences(across)):
@@ -191,7 +172,7 @@ class HaarLike(ImageFamily):
         codes, channel = np.divmod(codes - self._first[kind], self.n_channels)
         rows, columns = np.empty((2, len(codes), 2), np.intp)
         for number, name in enumerate(self.kinds):
-            down, across = (self._down[_GRIDS[name][0]], self._across[_GRIDS[name][1]])
+            down, across = (self._down[_LAYOUTS[name][0]], self._across[_LAYOUTS[name][1]])
             mine = kind == number
             if mine.any():
                 which = np.divmod(codes[mine], len(across))
@@ -200,10 +181,10 @@ class HaarLike(ImageFamily):
 
 
 class _Tables:
-    """Summed-area tables of blocks of images, in memory that is used again.
+    """Summed-area tables of blocks of images, in reused memory.
 
-    Entry (k, r, c) is the sum over the rows above r and the columns left of c of plane k: any sum
-    over a rectangle is that of four entries. Entries above or left of `first` are never read.
+    Entry (k, r, c) is the sum over the rows above r and the columns left of c of plane k. Entries
+    above or left of `first` are never read.
     """
 
     def __init__(self, shape: tuple[int, int, int], first: tuple[int, int]) -> None:
@@ -215,14 +196,13 @@ class _Tables:
         """Tables of a block (pixels, m): (entries, m), int32 for bytes, else float64."""
         planes, height, width = self.shape
         m = block.shape[1]
-        # Sums modulo 2^32: their differences are right again, being smaller than that. These may
-        # start at the first row and column that matter; the bits of floats would then depend on
-        # which features are asked for.
+        # Weighted int32 sums may wrap around in between; the result is exact. Only integer tables
+        # start at the first wanted row and column: the bits of floats would depend on the features.
         whole = block.dtype == np.uint8 and height * width * 255 < 2**31
         dtype = np.dtype(np.int32 if whole else np.float64)
         top, left = self.first if whole else (0, 0)
         size = planes * (height + 1) * (width + 1) * m * dtype.itemsize
-        if self.memory.size < size:  # memory that is new for each block costs twice the additions
+        if self.memory.size < size:  # new memory for each block would cost twice the additions
             self.memory = np.empty(size, np.uint8)
         tables = self.memory[:size].view(dtype).reshape(planes, height + 1, width + 1, m)
         part = tables[:, top:, left:]
@@ -241,7 +221,7 @@ def _add_up(sums: NDArray[Any], group: _Corners, out: NDArray[np.float32]) -> No
         acc, term = total[: len(rows)], entries[: len(rows)]
         acc[:] = 0
         for places, weight in zip(group.places, group.weights, strict=True):
-            # mode="clip" writes to `term` without another buffer; all places are within.
+            # mode="clip" avoids a buffer; all positions are in range.
             np.take(sums, places[start : start + step], axis=0, out=term, mode="clip")
             if weight not in (1, -1):
                 term *= abs(weight)
@@ -250,7 +230,7 @@ def _add_up(sums: NDArray[Any], group: _Corners, out: NDArray[np.float32]) -> No
 
 
 def _starts(length: int, n: int, shortest: int) -> NDArray[np.intp]:
-    """First pixel and length, at least `shortest`, of n equal intervals in a row: (any, 2)."""
+    """Start and length, at least `shortest`, of all n equal adjacent intervals: (any, 2)."""
     sides = np.maximum((length - np.arange(length)) // n - shortest + 1, 0)  # of each start
     start = np.repeat(np.arange(length), sides)
     side = shortest + np.arange(len(start)) - np.repeat(np.cumsum(sides) - sides, sides)
@@ -258,7 +238,7 @@ def _starts(length: int, n: int, shortest: int) -> NDArray[np.intp]:
 
 
 def _differences(n: int) -> list[int]:
-    """Weights of the n + 1 cumulated sums at the ends of n intervals that are weighted 1, -2, 1."""
+    """Weights of the n + 1 cumulated sums at the ends of n intervals with weights `_WEIGHTS[n]`."""
     before = (0, *_WEIGHTS[n])
     after = (*_WEIGHTS[n], 0)
     return [b - a for b, a in zip(before, after, strict=True)]

@@ -1,8 +1,8 @@
-"""Words and sequences of words in documents, by hash: nothing needs to be known beforehand.
+"""Presence of words and word n-grams in documents by hash, without a vocabulary.
 
-Cost: as `boostsample.families.text`. scikit-learn's HashingVectorizer splits the documents and
+Cost: as in `boostsample.families.text`. scikit-learn's HashingVectorizer splits the documents and
 hashes the terms (K. Weinberger et al., Feature hashing for large scale multitask learning, ICML
-2009). What a feature stands for cannot be told, and terms of the same hash are one.
+2009). The terms of a feature are unknown, and terms with the same hash share one.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["HashedText"]
 
 
 class HashedText(PresenceFamily):
-    """Whether terms of some hash occur: 1 in documents that hold one, 0 in others.
+    """Presence of terms by hash: 1 in documents that contain a term of the hash, 0 in others.
 
     Parameters
     ----------
     n_features : int, default 16384
-        Number of hashes. With more of them fewer terms share one.
+        Number of hashes; more hashes mean fewer collisions.
     ngram_range : tuple of int, (shortest, longest), default (1, 2)
     analyzer : {"word", "char", "char_wb"}, default "word"
     lowercase : bool, default True
@@ -57,7 +57,7 @@ class HashedText(PresenceFamily):
         return f"terms of hash {self.check_feature(feature)} of {self.n_features}"
 
     def table(self, documents: list[str]) -> Any:
-        """Occurrence of terms by hash, as `DocumentFamily.table`."""
+        """Presence of terms by hash, see `DocumentFamily.table`."""
         from sklearn.feature_extraction.text import HashingVectorizer
 
         vectorizer = HashingVectorizer(

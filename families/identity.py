@@ -1,7 +1,4 @@
-"""The pixels themselves: the simplest image family, and the yardstick of the others.
-
-Cost: one copy a value. Reference: "Identity" of [DF11] sec. 5.1.
-"""
+"""Pixel values as features, "Identity" of [DF11] sec. 5.1. Cost: one copy per value."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ class Identity(ImageFamily):
         return f"pixel at {self.place(row, *divmod(rest, self.n_channels))}"
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
-        """The wanted pixels, each read once; copies of them."""
+        """Reads each wanted pixel once and copies it."""
         pixels, members = np.unique(features, return_inverse=True)
 
         def fill(block: NDArray[np.float32], out: NDArray[np.float32]) -> None:

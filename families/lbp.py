@@ -1,18 +1,17 @@
 """Local binary patterns of 3x3 pixels: LBP compares with the centre pixel, iLBP with the mean.
 
-Cost: one comparison for each of the 8 or 9 pixels of a value, and for iLBP their sum; on bytes
-where the images are bytes. scikit-image's LBP takes the corners of the window from a circle, by
-interpolation, so that it is another feature; the tests compare the other four pixels with it.
+Cost: one comparison for each of the 8 or 9 pixels of a window, and for iLBP their sum; in uint8 for
+uint8 images. scikit-image's LBP interpolates the corners of the window on a circle, so that the
+tests compare with its other four pixels only.
 
 References: "Local Binary Patterns (LBP/iLBP)" of [DF11] sec. 5.1; T. Ojala, M. Pietikainen and D.
 Harwood, A comparative study of texture measures, Pattern Recognition 29 (1996); H. Jin, Q. Liu, H.
-Lu and X. Tong, Face detection using improved LBP under Bayesian framework, ICIG 2004. [DF11] counts
-them among its image transforms, which is taken at its word: a feature is the code at a pixel, as a
-number, and a threshold on it tests the highest bits first. On 12,000 MNIST images, 300 stumps of
-Uniform Naive on as many features reach a log10 loss of -0.56 (LBP) and -0.62 (iLBP) by codes, -0.42
-and -0.46 by single bits, -0.41 by histograms of LBP codes in 4x4 cells, and -0.54 by pixels. Left
-open are the border (left out here) and the order of the bits (that of Ojala et al., row by row;
-others were within 0.02).
+Lu and X. Tong, Face detection using improved LBP under Bayesian framework, ICIG 2004. [DF11] lists
+them as image transforms; accordingly a feature is the code at a pixel, as a number. On 12,000 MNIST
+images, 300 stumps of Uniform Naive on equal numbers of features reach a log10 loss of -0.56 (LBP)
+and -0.62 (iLBP) by codes, -0.42 and -0.46 by single bits, -0.41 by histograms of LBP codes in 4x4
+blocks, and -0.54 by pixels. [DF11] leaves open the border (left out here) and the order of the bits
+(as in Ojala et al., row by row; others were within 0.02).
 """
 
 from __future__ import annotations
@@ -28,29 +27,29 @@ from boostsample.family import Fill, ImageFamily
 __all__ = ["ILBP", "LBP"]
 
 _CENTRE = 4
-"""Of the 9 pixels of a window, row by row."""
+"""Position of the centre in the 9 pixels of a window, row by row."""
 
 _NEIGHBOURS = (0, 1, 2, 3, 5, 6, 7, 8)
-"""The others, in the order of their bits."""
+"""Positions of the others, in the order of their bits."""
 
 _CHUNK_VALUES = 1 << 16
-"""Values that are formed at once: their windows' pixels stay in the second cache."""
+"""Values computed at once, so that the pixels of their windows stay in the second-level cache."""
 
 
 class LBP(ImageFamily):
     """Local binary pattern codes of all 3x3 windows inside the image, per channel.
 
-    A neighbour's bit is 1 where it is at least the centre pixel. Its weight, as in Ojala et al.:
+    A neighbour's bit is 1 if it is at least the centre pixel. The weights, as in Ojala et al.:
 
           1   2   4
           8   .  16
          32  64 128
 
-    and the code, 0 .. 255, is the sum over the bits that are 1. A flat window has code 255. Codes
-    do not change when all pixels go through the same strictly increasing function.
+    The code, 0 .. 255, is the sum of the weights of the bits that are 1. A flat window has code
+    255. Codes are invariant to a strictly increasing function of all pixels.
 
-    Features are numbered by row, column and channel of the centre pixel, from row and column 1:
-    an image of 28 x 28 has 26 x 26 = 676. No pixel outside of the image is made up.
+    Features are numbered by row, column and channel of the centre pixel, from row and column 1: an
+    image of 28 x 28 has 26 x 26 = 676. There is no padding.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ class LBP(ImageFamily):
         return f"{self._word} at {self.place(row + 1, column + 1, channel)}"
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
-        """The pixels of all windows; codes of some windows after the other."""
+        """Reads the pixels of all windows; computes the codes window by window."""
         place, channel = np.divmod(features, self.n_channels)
         row, column = np.divmod(place, self.width - 2)
         down, across = np.divmod(np.arange(9)[:, None], 3)
@@ -115,15 +114,14 @@ class LBP(ImageFamily):
 class ILBP(LBP):
     """Improved local binary pattern codes of all 3x3 windows inside the image, per channel.
 
-    The bit of each of the 9 pixels is 1 where it is above the mean of all 9. Neighbours have the
+    The bit of each of the 9 pixels is 1 if it is above the mean of all 9. Neighbours have the
     weights of `LBP`, the centre pixel has 256. Not all pixels can be above their mean: there are
-    511 codes, 0 .. 510, and a flat window has code 0. Codes do not change when all pixels are
-    multiplied by the same positive number, or when the same number is added to all of them, unless
-    that rounds them.
+    511 codes, 0 .. 510, and a flat window has code 0. Codes are invariant to a positive factor and
+    to an added constant, up to rounding.
 
-    The comparison is exact for bytes, and for other pixels where those of a window are multiples of
-    one number and below 2^49 times that; else only a pixel that nearly is the mean may be taken for
-    the other side. Features are numbered as those of `LBP`.
+    The comparison is exact for bytes, and for other pixels if those of a window are multiples of
+    one number and below 2^49 times that; otherwise a pixel very close to the mean may get the wrong
+    bit. Features are numbered as in `LBP`.
 
     Parameters
     ----------

@@ -1,19 +1,18 @@
-"""Any image family on opponent colours instead of red, green and blue.
+"""Image families on opponent colours instead of red, green and blue.
 
-Cost: that of the family, and five operations for each pixel and opponent that it reads.
+Cost: that of the family, and five operations for each pixel and opponent.
 
 References: "additional versions of some of them making use of color information", [DF11] sec. 5.1,
-which names neither; K. van de Sande, T. Gevers and C. Snoek, Evaluating color descriptors for
-object and scene recognition, IEEE PAMI 32 (2010), whose O1, O2 and O3 are ours but for their
-factors 1/sqrt(2), 1/sqrt(6) and 1/sqrt(3): thresholds scale with them, and without them the
-opponents of bytes are whole numbers, whose sums stay exact and whose ties stay ties.
+without details; K. van de Sande, T. Gevers and C. Snoek, Evaluating color descriptors for object
+and scene recognition, IEEE PAMI 32 (2010): O1, O2 and O3, without the factors 1/sqrt(2), 1/sqrt(6)
+and 1/sqrt(3), which only scale the thresholds. Without them, opponents of bytes are integers, whose
+sums are exact.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, unknown
-from boostsample.family import Fill, ImageFamily
+from boostsample.family import Fill, ImageFamily, check_choices
 
 __all__ = ["Opponent"]
 
@@ -32,24 +31,24 @@ _OPPONENTS = {"red-green": (1, -1, 0), "yellow-blue": (1, 1, -2), "intensity": (
 
 
 class Opponent(ImageFamily):
-    """A family of this package whose channels are opponents of the image's colours.
+    """An image family of this package on opponent colours.
 
     With R, G and B the three channels of an image: red-green R - G, yellow-blue R + G - 2 B,
-    intensity R + G + B, in float32 in this order of operations. Shifting all three channels by one
-    constant changes neither of the first two.
+    intensity R + G + B, in float32 in this order of operations. The first two are invariant to a
+    constant added to all channels.
 
     Parameters
     ----------
     image_shape : tuple of int, (h, w, 3)
         The channels are red, green and blue.
     family : str
-        Which family, by its name: "haar", "patches", ... (``boostsample list families``).
+        Name of the family: "haar", "patches", ... (``boostsample list families``).
     opponents : sequence of str, default ("red-green", "yellow-blue", "intensity")
-        The channels that it sees, in this order.
+        The channels that the family reads, in this order.
     name : str, default "{family}-opponent"
         "{family}" stands for the name of the family.
     **settings
-        The family's own settings, by name, without image_shape and name.
+        Further settings of the family, without image_shape and name.
 
     Examples
     --------
@@ -81,15 +80,7 @@ class Opponent(ImageFamily):
                 f"family {self.name!r} takes images of red, green and blue, image_shape "
                 f"(height, width, 3), got {self.image_shape}"
             )
-        self.opponents = (opponents,) if isinstance(opponents, str) else tuple(opponents)
-        for opponent in self.opponents:
-            if opponent not in _OPPONENTS:
-                raise unknown("opponent", opponent, _OPPONENTS)
-        if not self.opponents or len(set(self.opponents)) < len(self.opponents):
-            raise SettingError(
-                f"opponents must be one or more different ones of {', '.join(_OPPONENTS)}, "
-                f"got {self.opponents!r}"
-            )
+        self.opponents = check_choices("opponents", "opponent", opponents, _OPPONENTS)
         known = [p for p in inspect.signature(kinds[family]).parameters if p not in _OWN]
         for setting in settings:
             if setting not in known:
@@ -99,7 +90,7 @@ class Opponent(ImageFamily):
         self.n_features = self._inner.n_features
 
     def settings(self) -> dict[str, Any]:
-        """The arguments that make an equal family: its own and those of the family inside."""
+        """Arguments for an equal family, including the settings of the inner family."""
         inner = self._inner.settings()
         return {
             "image_shape": list(self.image_shape),
@@ -115,7 +106,7 @@ class Opponent(ImageFamily):
         return re.sub(r"\bchannel (\d+)", lambda m: f"opponent {self.opponents[int(m[1])]}", name)
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
-        """The three colours of each pixel that the family reads; their opponents, then its own."""
+        """Reads three colours of each pixel; computes the opponents, then the inner family."""
         inner_pixels, inner_fill = self._inner.plan(features)
         place, channel = np.divmod(inner_pixels, len(self.opponents))
         places, members = np.unique(place, return_inverse=True)
@@ -138,14 +129,9 @@ class Opponent(ImageFamily):
 
         return pixels, fill
 
-    def __repr__(self) -> str:
-        brief = reprlib.Repr()
-        values = ", ".join(f"{p}={brief.repr(value)}" for p, value in self.settings().items())
-        return f"{type(self).__name__}({values})"
-
 
 def _families() -> dict[str, Callable[..., ImageFamily]]:
-    """The image families of this package that compute by plans, by their names."""
+    """The image families of this package that implement `plan`, by name."""
     from boostsample import families
 
     found: dict[str, Callable[..., ImageFamily]] = {}

@@ -1,12 +1,11 @@
 """Histograms of oriented gradients (HoG): orientations over 360 degrees, in random rectangles.
 
-Opposite gradients are different orientations here, a dark stroke's left edge and its right one; all
-else, formula, cost, references and what was measured, is as in `GradientHistograms`. Twelve
-orientations, which [DF11] sec. 5.1 leaves open, are those of the first author's published extractor
-(github.com/idiap/mash: heuristics/cdubout/hog_v7), whose sums over random rectangles these are, but
-for its gamma correction and the way in which a gradient is divided among two orientations. On MNIST
-8 to 16 did about as well (2,000 members, 300 stumps: log10 loss -1.27, -1.27 and -1.24 for 8, 12
-and 16; -1.09 for 4, -1.18 for 24).
+As `boostsample.families.gradient_histograms`, with its formula, cost and references, but opposite
+gradients are different orientations, such as the left and the right edge of a dark stroke. The
+number of orientations, which [DF11] sec. 5.1 leaves open, is that of the first author's published
+extractor (github.com/idiap/mash: heuristics/cdubout/hog_v7), which also has a gamma correction and
+divides a gradient among two orientations in another way. Log10 loss on MNIST (2,000 members, 300
+stumps): -1.09, -1.27, -1.27, -1.24 and -1.18 for 4, 8, 12, 16 and 24 orientations.
 """
 
 from __future__ import annotations
@@ -21,26 +20,16 @@ __all__ = ["OrientedGradients"]
 class OrientedGradients(GradientHistograms):
     """Bins of histograms of gradient orientations over the full circle, per channel.
 
-    As `GradientHistograms`, but opposite gradients are told apart: at 0 degrees the image becomes
-    brighter from left to right, at 90 from top to bottom, at 180 from right to left. The sum of a
-    rectangle's bins at two opposite angles is its bin at one of them over 180 degrees.
+    At 0 degrees the image becomes brighter from left to right, at 90 from top to bottom, at 180
+    from right to left. The bins of a rectangle at two opposite angles add up to its bin over 180
+    degrees.
 
     Parameters
     ----------
-    image_shape : tuple of int, (h, w) or (h, w, channels)
-        At least 3 pixels high or wide.
-    n_members : int or None
-        How many; None: all there are, in the order of rows, columns, channels and orientations.
-    seed : int, default 0
-        At least 0.
+    image_shape, n_members, seed, normalise, min_side, max_side
+        As in `GradientHistograms`.
     n_orientations : int, default 12
         Bins over 360 degrees, 4 to 360.
-    normalise : bool, default False
-        Whether sums are divided by that of the gradients' lengths in the rectangle (0 where that is
-        0): such shares do not change when the image is multiplied by a positive number.
-    min_side, max_side : int, optional
-        Shortest and longest side in pixels. Default: 2 (1 in images of one row or column), no
-        limit.
     name : str, default "hog"
 
     Examples

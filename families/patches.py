@@ -1,10 +1,9 @@
 """Sums of the intensities in random image patches.
 
-Cost: four table look-ups a value, and twice the image's pixels in additions for each block of
-features: sums over all rectangles from the upper left corner are formed first, only as far down and
-right as the wanted patches reach. References: [DF11] sec. 5.1; F. Crow, Summed-area tables for
-texture mapping, SIGGRAPH 1984; P. Viola and M. Jones, CVPR 2001. [DF11] does not say how patches
-are drawn; here all are equally likely.
+Cost: four table entries per value, and two additions per pixel for each block of features, for a
+summed-area table that extends to the last corner of the wanted patches. References: [DF11] sec.
+5.1, which does not say how patches are drawn (here uniformly); F. Crow, Summed-area tables for
+texture mapping, SIGGRAPH 1984; P. Viola and M. Jones, CVPR 2001.
 """
 
 from __future__ import annotations
@@ -14,27 +13,26 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.families._rectangles import Rectangles, corners_of, cumulate, sums
-from boostsample.family import Fill, ImageFamily
+from boostsample.families._rectangles import RectangleFamily, corners_of, cumulate, sums
+from boostsample.family import Fill
 
 __all__ = ["PatchSums"]
 
 
-class PatchSums(ImageFamily):
+class PatchSums(RectangleFamily):
     """Sum of x[r, c] over a rectangle of rows and columns, in one channel.
 
-    The members are different rectangles drawn uniformly, without replacement, from all that have
-    sides within `min_side` .. `max_side`. They follow from the settings alone, on any version of
-    NumPy, and a family with more members begins with those of the smaller one of the same seed.
+    The members are drawn uniformly, without replacement, from all rectangles with sides within
+    `min_side` .. `max_side`. They depend on the settings only, not on the version of NumPy; a
+    larger family begins with the members of the smaller one of the same seed.
 
-    Sums are formed in float64 and rounded once (uint8 images: exactly, up to the 2^24 where float32
-    ends).
+    Sums are float64, rounded once to float32; sums of bytes are exact up to 2^24.
 
     Parameters
     ----------
     image_shape : tuple of int, (h, w) or (h, w, channels)
     n_members : int or None
-        How many patches; None: all there are, in the order of rows, columns and channels.
+        Number of patches; None: all, ordered by rows, columns and channel.
     seed : int, default 0
         At least 0.
     min_side, max_side : int, optional
@@ -62,24 +60,16 @@ class PatchSums(ImageFamily):
         max_side: int | None = None,
         name: str = "patches",
     ) -> None:
-        super().__init__(image_shape, name)
-        self._rectangles = Rectangles(
-            self.image_shape, n_members, seed, min_side, max_side, what="patches"
-        )
-        self.n_members = self._rectangles.n_members
-        self.seed = self._rectangles.seed
-        self.min_side = self._rectangles.min_side
-        self.max_side = self._rectangles.max_side
-        self.n_features = self._rectangles.n_features
+        super().__init__(image_shape, n_members, seed, min_side, max_side, name, what="patches")
 
     def feature_name(self, feature: SupportsIndex) -> str:
         """Like "patch sum of rows 4-11, columns 6-13"."""
-        place, channel, _ = self._rectangles.member(self.check_feature(feature))
+        place, channel, _ = self.member(self.check_feature(feature))
         return f"patch sum of {place}{self.in_channel(channel)}"
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
-        """All pixels above and left of the patches' last corners; sums from a summed-area table."""
-        members = self._rectangles.members(features)
+        """Reads all pixels above and left of the last corners; sums from summed-area tables."""
+        members = self.members(features)
         height, width = int(members.bottom.max()), int(members.right.max())
         channels, plane = np.unique(members.channel, return_inverse=True)
         rows, columns = np.arange(height)[:, None], np.arange(width)
@@ -89,7 +79,7 @@ class PatchSums(ImageFamily):
         exact = height * width * 255 < 2**24
 
         def fill(block: NDArray[Any], out: NDArray[np.float32]) -> None:
-            # Sums of bytes that float32 holds exactly need no float64, which takes twice the time.
+            # float32 is exact for sums of bytes below 2^24 and takes half the time.
             dtype = np.float32 if block.dtype == np.uint8 and exact else np.float64
             m = block.shape[1]
             tables = np.empty((len(channels), height + 1, width + 1, m), dtype)

@@ -1,11 +1,11 @@
-"""Words and sequences of words in documents: 1 where the term occurs, else 0.
+"""Presence of words and word n-grams in documents: 1 if the term occurs, else 0.
 
-Cost: reading the documents once, then one value for each occurrence of a wanted term. Reference:
+Cost: one pass over the documents, then one value for each occurrence of a wanted term. Reference:
 R. Schapire and Y. Singer, BoosTexter: a boosting-based system for text categorization, Machine
-Learning 39, 2000, sec. 3 [SS00], whose weak hypotheses ask whether a term occurs in a document.
-scikit-learn's CountVectorizer splits the documents. [SS00] takes each sequence up to a length that
-occurs in the training documents; here rare ones are left out, and the vocabulary is a setting, for
-families learn nothing.
+Learning 39, 2000, sec. 3 [SS00], whose weak hypotheses test whether a term occurs in a document.
+[SS00] uses all n-grams up to a length in the training documents; here rare ones are left out, and
+the vocabulary is a setting, because families learn nothing from data. scikit-learn's
+CountVectorizer splits the documents.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ __all__ = ["Text", "text_family"]
 
 
 class Text(PresenceFamily):
-    """Whether terms occur: feature j is 1 in documents that hold vocabulary[j], 0 in others.
+    """Presence of terms: feature j is 1 in documents that contain vocabulary[j], 0 in others.
 
-    `text_family` finds the vocabulary in the training documents.
+    `text_family` collects the vocabulary from the training documents.
 
     Parameters
     ----------
     vocabulary : sequence of str
-        Different terms, as the settings below make them of documents: in lower case, words of two
-        characters or more with single spaces between.
+        Distinct terms, as the settings below produce them from documents: by default in lower case,
+        words of at least two characters, separated by single spaces.
     ngram_range : tuple of int, (shortest, longest), default (1, 2)
     analyzer : {"word", "char", "char_wb"}, default "word"
     lowercase : bool, default True
@@ -73,7 +73,7 @@ class Text(PresenceFamily):
         return f"term {self.vocabulary[self.check_feature(feature)]!r}"
 
     def table(self, documents: list[str]) -> Any:
-        """Occurrence of all terms, as `DocumentFamily.table`."""
+        """Presence of all terms, see `DocumentFamily.table`."""
         return self._vectorizer().transform(documents)
 
     def _vectorizer(self) -> Any:
@@ -95,11 +95,11 @@ class Text(PresenceFamily):
             if term in seen:
                 raise SettingError(f"{rule} must hold different terms, got {term!r} twice")
             seen.add(term)
-            # A word pattern of the user's may look at what stands beside the word.
+            # Not checked for a user's word pattern, which may depend on neighbouring characters.
             if terms is not None and term not in terms(term):
                 raise SettingError(
-                    f"{rule} holds {term!r}, which no document can hold for {self.analysis}; leave "
-                    "it out, write it as these settings would, or choose others"
+                    f"{rule} holds {term!r}, which no document can contain with {self.analysis}; "
+                    "remove it, write it as these settings produce it, or change the settings"
                 )
 
 
@@ -114,9 +114,9 @@ def text_family(
     token_pattern: str = WORDS,
     name: str = "text",
 ) -> Text:
-    """A `Text` family of the terms that occur in some documents.
+    """A `Text` family of the terms in the given documents.
 
-    Give it the training documents alone: what only test documents hold must not be known.
+    Pass training documents only, so that no information leaks from test documents.
 
     Parameters
     ----------
@@ -124,22 +124,21 @@ def text_family(
     ngram_range, analyzer, lowercase, token_pattern, name
         See `Text`.
     min_df : int, default 2
-        Terms that fewer documents hold are left out.
+        Least number of documents that contain a term.
     max_features : int, optional
-        At most so many terms, those that most documents hold; of equal ones the first in the order
-        of the alphabet. Default: all.
+        Most terms, those in the most documents; ties in alphabetical order. Default: all.
 
     Returns
     -------
     family : Text
-        Its vocabulary in the order of the alphabet.
+        With the vocabulary in alphabetical order.
 
     Raises
     ------
     SettingError
-        A setting out of range.
+        If a setting is out of range.
     DataError
-        No term is left, or a document is no text.
+        If no term is left, or a document is not text.
 
     Examples
     --------
@@ -158,8 +157,8 @@ def text_family(
     kept = sorted(term for term, n in counts.items() if n >= min_df)
     if not kept:
         raise DataError(
-            f"text_family found no term that at least {min_df} of {len(texts)} documents hold; "
-            "give more documents, or a smaller min_df"
+            f"text_family found no term in at least {min_df} of {len(texts)} documents; give more "
+            "documents or a smaller min_df"
         )
     if max_features is not None:
         check_integer("max_features", max_features, 1)

@@ -198,7 +198,7 @@ def test_fitting_anew_forgets_the_columns(iris: tuple[NDArray[Any], NDArray[Any]
 @pytest.mark.parametrize(
     ("X", "families", "error", "message"),
     [
-        (["few", "more"], None, DataError, r"give for instance families=\[.*text_family"),
+        (["few", "more"], None, DataError, r"pass for example families=\[.*text_family"),
         (["few", "more"], [Columns(0)], DataError, "these families read numbers"),
         (
             "few",

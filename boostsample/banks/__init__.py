@@ -1,1 +1,1 @@
-"""Feature banks: every feature of every example as one byte, in memory or on disk."""
+"""Feature banks: every feature of every example as one byte, in memory, on disk or lazily."""

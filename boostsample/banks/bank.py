@@ -1,15 +1,15 @@
 """The feature bank: every feature of every example as one byte, feature-major.
 
-`Bank` is what the engine, the model and the scores rely on, whatever the place of the bins;
-`FeatureBank` keeps them in memory, `boostsample.banks.disk` in files that are mapped into memory,
-and `boostsample.banks.lazy` computes them when they are looked at. Built from the same families,
-rows and reference, all of them hold the same bits.
+`Bank` is the interface; `FeatureBank` keeps the bins in memory, `boostsample.banks.disk` in mapped
+files, and `boostsample.banks.lazy` computes them on first use. Built from the same families, rows
+and reference, all of them hold the same bits.
 """
 
 from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -37,17 +37,17 @@ _EVERYTHING = 2**62
 
 
 class View(NamedTuple):
-    """Where kernels can read the bins of some features of some examples.
+    """The bins of some features of some examples, for kernels.
 
     Attributes
     ----------
     bins : ndarray of uint8, shape (any, any), C-contiguous
-        Not a copy: only to be read, and only until the next call.
+        Not a copy: read-only, and valid until the next call.
     at : ndarray of int64, shape (Q,)
         Row of `bins` of each feature.
     compact : bool
-        Whether column t of `bins` is the t-th of the rows that were asked for; otherwise column i
-        is example i of the bank.
+        Whether column t of `bins` is the t-th requested row; otherwise column i is example i of the
+        bank.
     """
 
     bins: NDArray[np.uint8]
@@ -56,14 +56,14 @@ class View(NamedTuple):
 
 
 class Bank(abc.ABC):
-    """Features as bins, wherever these are kept.
+    """Interface of a feature bank.
 
     Parameters
     ----------
     families : sequence of Family
-        Their features follow each other in this order. Names must differ.
+        Their features are numbered in this order. Names must differ.
     n_examples : int
-        N, rows of all kinds together.
+        N, training and test rows together.
 
     Attributes
     ----------
@@ -73,11 +73,11 @@ class Bank(abc.ABC):
     n_features, n_examples : int
         F and N.
     n_bins : ndarray of int16, shape (F,)
-        Number of cuts + 2: bin 0 and the bins of values. At least 2, so that thresholds are always
-        1 <= b < n_bins, and b = 1 (-inf) is a candidate even of a feature that is constant or
-        missing in all train rows. Of a feature that a lazy bank has not looked at yet: 0.
+        Number of cuts + 2: bin 0 and the bins of values. At least 2: thresholds are 1 <= b <
+        n_bins, and b = 1 (-inf) is a candidate even for a feature that is constant or missing in
+        all train rows. 0 for a feature that a lazy bank has not computed yet.
     values_computed : int
-        Feature values computed since the bank was made or opened: 0 for a bank in memory.
+        Feature values that a lazy bank has computed; 0 for the others.
 
     Raises
     ------
@@ -96,47 +96,47 @@ class Bank(abc.ABC):
 
     @abc.abstractmethod
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
-        """Where the bins of some features can be read, for kernels.
+        """The bins of some features, for kernels; sets `n_bins` of these features.
 
         Parameters
         ----------
         features : ndarray of int64, shape (Q,)
-            Global indices, repeats included; `n_bins` of them is known afterwards.
+            Global indices; repeats are allowed.
         rows : ndarray of int, shape (T,), optional
-            Examples that will be read. Default: all that this reader was made for.
+            Examples that will be read. Default: all examples of this reader.
         """
 
     @abc.abstractmethod
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Cuts of some features: float32 (Q, 254), ascending, filled up with +inf.
+        """Cuts of some features: float32 (Q, 254), ascending, padded with +inf.
 
-        The bin of a value is 1 + the cuts at or below it.
+        The bin of a value is 1 + the number of cuts at or below it.
         """
 
     @property
     @abc.abstractmethod
     def nbytes(self) -> int:
-        """Bytes of memory that the bank keeps; pages of files that are mapped do not count."""
+        """Bytes of memory in use, without the pages of mapped files."""
 
     def reader(self, rows: NDArray[np.int64] | None = None) -> Self:
-        """The bank as one user of it reads it, in one thread.
+        """The bank for one user in one thread.
 
         Parameters
         ----------
         rows : ndarray of int64, shape (T,), optional
-            Examples that whole columns are wanted of, all by default.
+            Examples of which whole columns are needed, all by default.
         """
         return self
 
     def most_features(self, n_rows: int | None) -> int:
-        """How many features `view` can take at once, at least those that kernels search at once.
+        """Most features that one `view` can take, at least a group of the search kernel.
 
         `n_rows` is the number of rows, None for whole columns.
         """
         return _EVERYTHING
 
     def column(self, feature: int) -> NDArray[np.uint8]:
-        """Bins of a feature: uint8 (N,), valid in the rows of this reader. Only to be read."""
+        """Bins of a feature: uint8 (N,), read-only, valid in the rows of this reader."""
         bins, at, _ = self.view(np.array([feature], np.int64))
         column: NDArray[np.uint8] = bins[at[0]]
         return column
@@ -148,23 +148,17 @@ class Bank(abc.ABC):
         return taken
 
     def family_of(self, feature: int) -> int:
-        """Position in `families` of the family that a feature belongs to.
-
-        Raises
-        ------
-        SettingError
-            If there is no such feature.
-        """
+        """Position in `families` of the family of a feature; SettingError if out of range."""
         self._check_one(feature)
         return int(self.first.searchsorted(feature, side="right")) - 1
 
     def feature_name(self, feature: int) -> str:
-        """What a feature is, in its family's words; errors as in `family_of`."""
+        """Description of a feature by its family; SettingError if out of range."""
         number = self.family_of(feature)
         return self.families[number].feature_name(feature - int(self.first[number]))
 
     def threshold(self, feature: int, b: int) -> float:
-        """Raw threshold of threshold index b: a value x has a bin >= b exactly if x >= threshold.
+        """Raw threshold of threshold index b: the bin of x is >= b if and only if x >= threshold.
 
         Parameters
         ----------
@@ -181,7 +175,7 @@ class Bank(abc.ABC):
         Raises
         ------
         SettingError
-            If there is no such feature or it has no such threshold.
+            If the feature or the threshold is out of range.
         """
         self._check_one(feature)
         cuts = self.cuts_of(np.array([feature]))[0]
@@ -200,7 +194,7 @@ class Bank(abc.ABC):
         X : ndarray, shape (n, ...)
             Rows of raw data as the families take them.
         features : array of int, shape (Q,)
-            Global indices in any order; one that is repeated is computed once.
+            Global indices in any order; repeats are computed once.
 
         Returns
         -------
@@ -209,9 +203,9 @@ class Bank(abc.ABC):
         Raises
         ------
         SettingError
-            If there is no such feature.
+            If a feature is out of range.
         DataError
-            If a feature is infinite.
+            If a value is infinite.
         """
         wanted, inverse = np.unique(self._check(features), return_inverse=True)
         out = np.empty((wanted.size, X.shape[0]), np.uint8)
@@ -223,9 +217,7 @@ class Bank(abc.ABC):
                 columns = compute_columns(family, X, wanted[part] - self.first[number])
                 cuts = self.cuts_of(wanted[part])
                 assign_bins(columns, cuts, self.n_bins[wanted[part]], out=out[part])
-        if np.array_equal(inverse, np.arange(wanted.size)):
-            return out
-        return out[inverse]
+        return out if np.array_equal(inverse, np.arange(wanted.size)) else out[inverse]
 
     def _check(self, features: ArrayLike) -> NDArray[np.int64]:
         given = np.asarray(features)
@@ -245,31 +237,25 @@ class Bank(abc.ABC):
         return given.astype(np.int64)
 
     def _check_one(self, feature: int) -> None:
-        if type(feature) is not int or not 0 <= feature < self.n_features:  # the loop's are fine
+        if type(feature) is not int or not 0 <= feature < self.n_features:  # spares most calls
             self._check([feature])
 
 
 class FeatureBank(Bank):
     """Bins of all features and examples, kept in memory.
 
-    Built by `FeatureBank.build`; the constructor only puts finished arrays together.
+    `FeatureBank.build` makes one from data; the constructor takes finished arrays.
 
     Parameters
     ----------
     families : sequence of Family
-        Their features follow each other in this order. Names must differ.
+        Their features are numbered in this order. Names must differ.
     bins : ndarray of uint8, shape (F, N), C-contiguous
-        Bin of each feature and example: 0 = missing, 1 .. n_bins - 1 rising with the value.
+        Bin of each feature and example: 0 = missing, 1 .. n_bins - 1 in the order of the values.
     cuts : ndarray of float32, shape (F, 254)
-        Raw thresholds, ascending, filled up with +inf. The bin of a value is 1 + the cuts at or
-        below it.
+        Raw thresholds, see `Bank.cuts_of`.
     n_bins : ndarray of int16, shape (F,)
         See `Bank`.
-
-    Attributes
-    ----------
-    bins, cuts, n_bins
-        As above.
 
     Raises
     ------
@@ -309,11 +295,10 @@ class FeatureBank(Bank):
     ) -> FeatureBank:
         """Compute and bin all features of all rows of X.
 
-        Blocks of features are computed for all rows, then cut and binned. The blocks in work take
-        about a 32nd of the bank, or 8 MiB a thread if that is more. A copy of X in the order that
-        families read fastest is made where it takes at most an eighth of the bank. What a family
-        needs inside `compute` comes on top. The bits depend neither on the number of threads nor on
-        the sizes of blocks.
+        Blocks of features are computed for all rows, then cut and binned. These blocks take about
+        1/32 of the bank, or 8 MiB per thread if that is more; a copy of X in the order that
+        families read fastest is made if it takes at most 1/8 of the bank. The result depends
+        neither on the number of threads nor on the block size.
 
         Parameters
         ----------
@@ -321,15 +306,15 @@ class FeatureBank(Bank):
         X : ndarray, shape (N, ...)
             Rows of raw data as the families take them; train and test rows together.
         train_rows : ndarray of int64, shape (T,), optional
-            Rows that the cuts come from, all by default. Rows of weight zero must be left out.
+            Rows that the cuts are computed from, all by default. Leave out rows of weight zero.
         progress : callable, optional
             Called as progress(features done, F) in the calling thread after each block.
         n_jobs : int, default 1
             Number of threads; -1 means all cores, -2 all but one, and so on.
         reference : int, optional
-            How many of the train rows the cuts come from, drawn without regard to the data; all by
-            default. A feature with at most 255 distinct values in them is binned exactly, as far as
-            they tell.
+            Number of train rows that the cuts are computed from, drawn independently of the data;
+            all by default. A feature with at most 255 distinct values in these rows has a bin for
+            each of them.
 
         Returns
         -------
@@ -339,7 +324,7 @@ class FeatureBank(Bank):
         Raises
         ------
         DataError
-            If X has no rows, train_rows is empty or out of range, or a feature is infinite: the
+            If X has no rows, train_rows is empty or out of range, or a value is infinite: the
             message names the first such feature and its first such row.
         SettingError
             If n_jobs is 0, `reference` is not at least 1, or for the families as in the
@@ -354,32 +339,27 @@ class FeatureBank(Bank):
         cuts = np.empty((n_features, MAX_CUTS), np.float32)
         n_bins = np.empty(n_features, np.int16)
 
-        def fill(number: int, start: int, stop: int) -> None:
+        def fill(number: int, start: int, stop: int) -> int:
             local = np.arange(start, stop, dtype=np.int64)
             block = slice(int(first[number]) + start, int(first[number]) + stop)
             cuts[block], n_bins[block] = bin_block(families[number], X, local, rows, bins[block])
-
-        def done(number: int, start: int, stop: int, nothing: None) -> None:
-            if progress is not None:
-                progress(int(first[number]) + stop, n_features)
+            return block.stop
 
         size = block_size(n_features, n, threads)
-        run_blocks(fill, done, blocks(families, size), threads)
+        with closing(run_blocks(fill, blocks(families, size), threads)) as finished:
+            for stop in finished:
+                if progress is not None:
+                    progress(stop, n_features)
         return cls(families, bins, cuts, n_bins)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the bank keeps."""
+        """Bytes of memory in use."""
         return self.bins.nbytes + self.cuts.nbytes + self.n_bins.nbytes + self.first.nbytes
 
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """The bank itself: nothing is copied."""
         return View(self.bins, features, False)
-
-    def column(self, feature: int) -> NDArray[np.uint8]:
-        """Bins of a feature: uint8 (N,). Only to be read."""
-        column: NDArray[np.uint8] = self.bins[feature]
-        return column
 
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cuts of some features: float32 (Q, 254)."""

@@ -1,10 +1,9 @@
 """Quantile binning of float32 columns: the arrays around `boostsample.kernels.binning`.
 
 A feature has at most 256 bins. Bin 0 holds missing values (NaN); a value x has bin 1 + the number
-of cuts t with x >= t. A cut between the neighbouring train values a < b is their midpoint rounded
-to float32 such that a < t <= b, so that both stay on their sides. A feature with at most 255
-distinct train values is binned exactly; others have 254 cuts at quantiles (see
-`kernels.binning.place_cuts`).
+of cuts t with x >= t. A cut between the neighbouring train values a < b is their midpoint, rounded
+to float32 such that a < t <= b. A feature with at most 255 distinct train values has one bin for
+each of them; others have 254 cuts at quantiles (see `kernels.binning.place_cuts`).
 """
 
 from __future__ import annotations
@@ -36,21 +35,20 @@ def find_cuts(
     columns : ndarray of float32, shape (F, N), C-contiguous
         Feature-major values, finite or NaN.
     rows : ndarray of int64, shape (T,), optional
-        The rows to learn from, all by default; a row named twice counts twice. Rows of weight zero
-        must be left out by the caller.
+        Rows that the cuts are computed from, all by default; repeats count. The caller leaves out
+        rows of weight zero.
 
     Returns
     -------
     cuts : ndarray of float32, shape (F, 254)
-        Ascending, filled up with +inf.
+        Ascending, padded with +inf.
     n_bins : ndarray of int16, shape (F,)
-        Number of cuts + 2, bin 0 included. Thus at least 2, even for a feature that is constant or
-        missing everywhere in `rows`: any value seen later has bin 1.
+        Number of cuts + 2, bin 0 included: 2 for a feature that is constant or missing in `rows`.
 
     Raises
     ------
     DataError
-        If an argument has another dtype, shape or layout, or a row lies outside of `columns`.
+        If an argument has a wrong dtype, shape or layout, or a row is out of range.
 
     Examples
     --------
@@ -90,10 +88,10 @@ def find_cuts(
 def uniform_cuts(
     lows: ArrayLike, highs: ArrayLike
 ) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
-    """Cuts that divide the range of each feature into 255 equal bins; no value is looked at.
+    """Cuts that divide a given range of each feature into 255 equal bins.
 
-    Fewer where float32 cannot tell so many apart, none where low = high. Values beyond the range
-    fall into the outer bins.
+    Fewer where float32 has fewer distinct values in the range, none where low = high. Values beyond
+    the range fall into the outer bins.
 
     Parameters
     ----------
@@ -103,12 +101,12 @@ def uniform_cuts(
     Returns
     -------
     cuts, n_bins
-        As those of `find_cuts`.
+        As in `find_cuts`.
 
     Raises
     ------
     DataError
-        If the ends are no finite numbers of equal shape (F,), or a low is above its high.
+        If the ends are not finite numbers of one shape (F,), or a low is above its high.
 
     Examples
     --------
@@ -130,7 +128,7 @@ def uniform_cuts(
             f"feature at position {at}"
         )
     steps = np.arange(1, MAX_CUTS + 1) / (MAX_CUTS + 1)
-    # Products and sums rise with the step whatever their rounding, and adding 0 turns -0.0 to 0.0.
+    # Products and sums are monotone in the step despite rounding; adding 0 turns -0.0 into 0.0.
     cuts = (low[:, None] + (high - low)[:, None] * steps).astype(np.float32) + np.float32(0.0)
     before = np.concatenate([low[:, None].astype(np.float32), cuts[:, :-1]], axis=1)
     keep = cuts > before
@@ -155,7 +153,7 @@ def assign_bins(
     n_bins : ndarray of int16, shape (F,)
         Both as returned by `find_cuts`.
     out : ndarray of uint8, shape (F, N), C-contiguous, optional
-        Where to write, a new array by default.
+        Array to write to; a new one by default.
 
     Returns
     -------
@@ -165,13 +163,13 @@ def assign_bins(
     Raises
     ------
     DataError
-        If an argument has another dtype, shape or layout.
+        If an argument has a wrong dtype, shape or layout.
     """
     _check_columns(columns)
     n_features = columns.shape[0]
     if out is None:
         out = np.empty(columns.shape, np.uint8)
-    # Copies where the memory is read-only, which would be another type to the compiled kernel.
+    # Read-only arrays are copied: numba would compile the kernel again for them.
     cuts = np.require(cuts, np.float32, ["C", "W"])
     n_bins = np.require(n_bins, np.int16, ["C", "W"])
     if cuts.shape != (n_features, MAX_CUTS) or n_bins.shape != (n_features,):
@@ -187,20 +185,9 @@ def assign_bins(
 
 
 def first_infinite(columns: NDArray[np.float32]) -> tuple[int, int] | None:
-    """The lowest feature with an infinite value and its first row of that kind, or None.
-
-    Parameters
-    ----------
-    columns : ndarray of float32, shape (F, N), C-contiguous
-        Feature-major values.
-
-    Returns
-    -------
-    tuple of int or None
-        Positions (feature, row) in `columns`.
-    """
+    """Position (feature, row) of the first infinite value in columns (F, N), or None."""
     _check_columns(columns)
-    highest = np.fmax.reduce(columns, axis=None, initial=0.0)  # no copy of a large block
+    highest = np.fmax.reduce(columns, axis=None, initial=0.0)  # np.isinf would allocate (F, N)
     lowest = np.fmin.reduce(columns, axis=None, initial=0.0)
     if np.isfinite(highest) and np.isfinite(lowest):
         return None
@@ -209,14 +196,12 @@ def first_infinite(columns: NDArray[np.float32]) -> tuple[int, int] | None:
 
 
 def check_rows(rows: NDArray[np.int64], n: int, name: str = "rows") -> NDArray[np.int64]:
-    """Row indices of n rows as a fresh int64 array.
-
-    A copy, because a read-only array would be another type to a compiled kernel.
+    """Row numbers as a new int64 array (writable: numba compiles again for read-only ones).
 
     Raises
     ------
     DataError
-        If they are not a vector of whole numbers, or one is negative or at least n.
+        If they are not a vector of integers, or one is negative or at least n.
     """
     given = np.asarray(rows)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):

@@ -1,15 +1,14 @@
-r"""The folder that keeps downloads and feature banks from one run to the next.
+r"""The cache folder, and the list of the feature banks in it.
 
-It is ``$BOOSTSAMPLE_CACHE_DIR`` if that is set, else the user's cache folder of the platform:
-``$XDG_CACHE_HOME/boostsample`` or ``~/.cache/boostsample`` (Linux),
-``~/Library/Caches/boostsample`` (macOS), ``%LOCALAPPDATA%\boostsample\Cache`` (Windows). Feature
-banks stand in ``banks``, a folder each, named by what they hold; see `boostsample.banks.disk` for
-the files in it.
+The folder is ``$BOOSTSAMPLE_CACHE_DIR`` if that is set, else the user's cache folder of the
+platform: ``$XDG_CACHE_HOME/boostsample`` or ``~/.cache/boostsample`` (Linux),
+``~/Library/Caches/boostsample`` (macOS), ``%LOCALAPPDATA%\boostsample\Cache`` (Windows). Each
+feature bank is a folder in ``banks``, named by a hash of its content; `boostsample.banks.disk`
+describes the files in it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.errors import DataError, SettingError
+from boostsample.hashing import sha256_of_json
 
 __all__ = [
     "HEADER",
@@ -44,11 +44,11 @@ HEADER = "header.json"
 _BUILDING = ".building-"
 _TRASH = ".trash-"
 _STALE = 3600.0
-"""Seconds without a write after which a bank that is not finished counts as given up."""
+"""Seconds without a write after which an unfinished bank counts as abandoned."""
 
 
 class DamagedBank(DataError):
-    """A cached feature bank that cannot be used; the message is a phrase that says why."""
+    """A cached feature bank that cannot be used; the message is a phrase with the reason."""
 
 
 def cache_dir() -> Path:
@@ -70,18 +70,18 @@ def banks_dir() -> Path:
 
 
 def building(key: str) -> Path:
-    """A new name, in the folder of the banks, for one that is being built."""
+    """Return a new path in the folder of the banks where a bank can be built."""
     return banks_dir() / f"{_BUILDING}{key}-{uuid.uuid4().hex}"
 
 
 @dataclass(frozen=True)
 class CachedBank:
-    """A feature bank in the cache, as its header tells.
+    """A feature bank in the cache, described by its header; the bins are not read.
 
     Attributes
     ----------
     key : str
-        Name of its folder: a hash of all that its bits depend on.
+        Name of its folder: a hash of everything that its bits depend on.
     folder : Path
     size : int
         Bytes on disk.
@@ -90,7 +90,7 @@ class CachedBank:
     header : mapping
         Empty if it cannot be read.
     problem : str
-        Why it cannot be read; empty if it can. The bins themselves are not looked at.
+        Why the header cannot be read; empty if it can.
     """
 
     key: str
@@ -102,7 +102,7 @@ class CachedBank:
 
 
 def cached_banks() -> list[CachedBank]:
-    """All feature banks in the cache, the last used one first."""
+    """All feature banks in the cache, the most recently used one first."""
     found = []
     for folder in _folders(""):
         header: Mapping[str, Any] = {}
@@ -111,19 +111,19 @@ def cached_banks() -> list[CachedBank]:
             header = read_header(folder)
         except DamagedBank as error:
             problem = str(error)
-        with suppress(OSError):  # it may be removed this very moment
+        with suppress(OSError):  # another process may be removing it
             used = (folder if problem else folder / HEADER).stat().st_mtime
             found.append(CachedBank(folder.name, folder, size_of(folder), used, header, problem))
     return sorted(found, key=lambda bank: (-bank.last_used, bank.key))
 
 
 def find_banks(keys: list[str] | tuple[str, ...]) -> list[CachedBank]:
-    """The cached banks whose keys begin like that, each once.
+    """The cached banks whose keys begin with the given texts, without repeats.
 
     Raises
     ------
     SettingError
-        One fits no bank, or several.
+        A text fits no bank, or several.
     """
     known = cached_banks()
     found = {}
@@ -138,7 +138,10 @@ def find_banks(keys: list[str] | tuple[str, ...]) -> list[CachedBank]:
 
 
 def unfinished() -> tuple[list[Path], list[Path]]:
-    """Leftovers of builds and removals that were stopped, and those that may be at work still."""
+    """Folders left by interrupted builds and removals: abandoned ones, and recently written ones.
+
+    Another process may still be working in a recently written one.
+    """
     stale: list[Path] = []
     fresh: list[Path] = []
     for folder in [*_folders(_BUILDING), *_folders(_TRASH)]:
@@ -150,7 +153,7 @@ def unfinished() -> tuple[list[Path], list[Path]]:
 
 
 def remove(folder: Path) -> None:
-    """Remove a bank; at once for whoever looks for it, and without harm to whoever reads it.
+    """Remove a bank in one step; on POSIX systems, processes that read it are not disturbed.
 
     Raises
     ------
@@ -158,13 +161,13 @@ def remove(folder: Path) -> None:
         The system does not allow it; on Windows also while a process uses the bank.
     """
     trash = folder.with_name(f"{_TRASH}{uuid.uuid4().hex}")
-    with suppress(FileNotFoundError):  # somebody else was faster
+    with suppress(FileNotFoundError):  # removed by another process
         folder.rename(trash)
         shutil.rmtree(trash)
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of the files of a folder."""
+    """Total size in bytes of the files in a folder."""
     total = 0
     with suppress(OSError):
         for path in folder.iterdir():
@@ -173,8 +176,8 @@ def size_of(folder: Path) -> int:
 
 
 def write_header(folder: Path, facts: Mapping[str, Any]) -> None:
-    """Write `header.json`, with a checksum of its own."""
-    text = json.dumps({**facts, "sha256": _digest(facts)}, indent=2)
+    """Write `header.json` with a checksum over its content."""
+    text = json.dumps({**facts, "sha256": sha256_of_json(facts)}, indent=2)
     with (folder / HEADER).open("x", encoding="ascii") as stream:
         stream.write(f"{text}\n")
         stream.flush()
@@ -187,33 +190,27 @@ def read_header(folder: Path) -> dict[str, Any]:
     Raises
     ------
     DamagedBank
-        It is missing, or not what `write_header` wrote for a bank of this name.
+        It is missing, or differs from what `write_header` wrote for a bank of this name.
     """
     try:
-        facts = json.loads((folder / HEADER).read_bytes())
-        stored = facts.pop("sha256")
-        if stored != _digest(facts):
-            raise DamagedBank(f"{HEADER} is damaged or was edited")
-        if facts["key"] != folder.name:
-            raise DamagedBank(f"it is the bank {facts['key'][:12]} under another name")
+        facts: dict[str, Any] = json.loads((folder / HEADER).read_bytes())
+        intact = facts.pop("sha256") == sha256_of_json(facts)
+        key = facts["key"]
     except FileNotFoundError:
         raise DamagedBank(f"{HEADER} is missing") from None
     except OSError as error:
         raise DamagedBank(f"{HEADER} cannot be read: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, DamagedBank):
-            raise
         raise DamagedBank(f"{HEADER} is damaged") from error
-    read: dict[str, Any] = facts
-    return read
-
-
-def _digest(facts: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    if not intact:
+        raise DamagedBank(f"{HEADER} is damaged or was edited")
+    if key != folder.name:
+        raise DamagedBank(f"it is the bank {key[:12]} under another name")
+    return facts
 
 
 def _folders(prefix: str) -> list[Path]:
-    """Folders of banks whose names begin so; with "" those of finished banks."""
+    """Folders in the folder of the banks by a prefix of their names; "" means finished banks."""
     with suppress(OSError):
         return sorted(
             path

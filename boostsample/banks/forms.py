@@ -25,16 +25,16 @@ BANKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "lazy": {"reference": REFERENCE, "cache_bytes": CACHE_BYTES},
     }
 )
-"""The forms, with their settings and the defaults of these."""
+"""The forms with their settings and defaults."""
 
 
 def bank_settings(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings of a form of bank: what was given, and defaults.
+    """All settings of a form of bank: the given ones and defaults.
 
     Raises
     ------
     SettingError
-        There is no such form or setting, or a value is out of range.
+        The form or a setting is unknown, or a value is out of range.
 
     >>> bank_settings("memory", {"reference": 500})
     {'reference': 500}
@@ -60,20 +60,19 @@ def make_bank(
     name: str = "",
     **settings: Any,
 ) -> Bank:
-    """A feature bank of one of the forms; with equal `reference`, equal results to the bit.
+    """A feature bank of one of the forms; equal `reference` gives equal results to the bit.
 
     Parameters
     ----------
     form : {"memory", "disk", "lazy"}
-        Where the bins are: in memory; in mapped files that are kept for the next run; nowhere but
-        computed when they are looked at.
+        Bins in memory; in mapped files that later runs reuse; or computed on first use.
     families, X, train_rows, progress, n_jobs
-        As in `FeatureBank.build`; a lazy bank has no use for the last two.
+        As in `FeatureBank.build`; a lazy bank ignores the last two.
     name : str
-        What the list of cached banks calls the data.
+        Name of the data in the list of cached banks.
     **settings
-        `reference`, how many training rows bin edges come from (None: all), and for a lazy bank
-        `cache_bytes`, see `LazyBank`.
+        `reference`, the number of training rows that bin edges are computed from (None: all), and
+        for a lazy bank `cache_bytes`, see `LazyBank`.
     """
     chosen = bank_settings(form, settings)
     if form == "lazy":

@@ -1,13 +1,12 @@
-"""A feature bank that computes features when a strategy first looks at them.
+"""A feature bank that computes features on first use, for pools larger than memory.
 
-For pools of features that no memory holds. A search on a sample computes just the searched features
-of the drawn examples; whole columns, of exact searches and of the stumps that are chosen, are kept
-in a cache of bounded size. The bin edges of a feature are found when it is first looked at, from
-a reference sample of the training rows, or from the range that its family declares.
+A search on a sample computes the searched features of the drawn examples only; whole columns, for
+exact searches and chosen stumps, are kept in a cache of bounded size. The bin edges of a feature
+come from a reference sample of the training rows, or from the range that its family declares.
 
-Cost of a first look at a feature: `reference` values for its bin edges, then one value a look.
-Memory: at most `cache_bytes` for bins and cuts together, 10 bytes for each feature of the pool, the
-blocks in work (some 100 MiB), and copies of X's training and reference rows.
+Cost: one value per look, and `reference` values for the bin edges at the first use of a feature.
+Memory: at most `cache_bytes` for bins and cuts together, 10 bytes for each feature of the pool, up
+to 100 MiB for blocks, and copies of the training and reference rows of X.
 """
 
 from __future__ import annotations
@@ -15,20 +14,18 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, View
-from boostsample.banks.binning import MAX_CUTS, assign_bins, check_rows
+from boostsample.banks.binning import MAX_CUTS, assign_bins, check_rows, find_cuts
 from boostsample.banks.build import (
     compute_columns,
-    cut_features,
+    declared_cuts,
     reference_rows,
     turned,
-    turned_rows,
 )
 from boostsample.banks.slots import SlotCache
 from boostsample.checks import check_integer
@@ -39,51 +36,50 @@ from boostsample.kernels.layout import GROUP
 __all__ = ["CACHE_BYTES", "REFERENCE", "LazyBank"]
 
 REFERENCE = 2048
-"""Reference rows by default."""
+"""Default number of reference rows."""
 CACHE_BYTES = 2**28
-"""Bytes of bins and cuts that are kept by default."""
+"""Default size of the cache of bins and cuts."""
 
 _BLOCK_BYTES = 2**25
-"""Bytes of float32 values, and of copied rows, that are in work at once."""
+"""Bytes of a block of float32 values, or of copied rows."""
 _VIEW_BYTES = 2**26
-"""Bytes of a view of a sample."""
+"""Largest view of a sample, in bytes."""
 _LEAST_CUTS = 1024
 
 
 class LazyBank(Bank):
-    """Features computed when they are looked at.
+    """A bank whose features are computed on first use.
 
-    Each reader (a booster is one) has a cache, work space and a counter of its own, so that its
-    history does not depend on what others look at. The bank itself is the reader of all rows.
+    Each reader, for example a booster, has a separate cache, work space and counter, so that its
+    history does not depend on other readers. The bank itself is the reader of all rows.
 
     Parameters
     ----------
     families : sequence of Family
     X : array, shape (N, ...)
-        Rows of raw data as the families take them; kept, not copied, and not to be changed.
+        Rows of raw data as the families take them; neither copied nor to be changed.
     train_rows : ndarray of int64, shape (T,), optional
         Rows that reference rows are drawn from, all by default.
     reference : int or None, default 2048
-        How many of the train rows the bin edges come from; None: all of them, as those of a bank in
-        memory do by default. With equal `reference` the bits of all banks are equal.
+        Number of train rows that the bin edges are computed from; None: all, the default of a bank
+        in memory. Equal `reference` gives equal bits in all banks.
     cache_bytes : int, default 2**28
-        Bytes that a reader keeps: three quarters for whole columns, as many as kernels search at
-        once at least, and a quarter for cuts, of at least 1,024 features. A copy of the training
-        rows in the order that families read fastest, shared by all readers, is made if it takes no
-        more than that.
+        Size of a reader's cache: three quarters for whole columns (at least a group of the search
+        kernel), one quarter for cuts (of at least 1,024 features). Readers share a copy of the
+        training rows in the order that families read fastest, if it takes at most this size.
 
     Attributes
     ----------
     values_computed : int
-        Feature values computed by this reader, those of reference rows included.
+        Feature values computed by this reader, including those of reference rows.
 
     Raises
     ------
     DataError
-        If X has no rows, or train_rows is empty or out of range. Infinite values are found when
-        they are looked at.
+        If X has no rows, or train_rows is empty or out of range. Infinite values raise when they
+        are computed.
     SettingError
-        For the families, see `Bank`, or if a setting is not at least 1.
+        For the families, see `Bank`, or if a setting is below 1.
     """
 
     def __init__(
@@ -102,7 +98,7 @@ class LazyBank(Bank):
         self._start(np.arange(self.n_examples))
 
     def _start(self, rows: NDArray[np.int64]) -> None:
-        """A reader's own state: nothing is kept, nothing was computed."""
+        """Set the state of a new reader: empty caches, counter at 0."""
         self._rows = rows
         self._raw: Any = None
         most = self._cache_bytes * 3 // 4 // self.n_examples // GROUP * GROUP
@@ -116,12 +112,12 @@ class LazyBank(Bank):
         self.values_computed = 0
 
     def reader(self, rows: NDArray[np.int64] | None = None) -> Self:
-        """A bank on the same data with a cache, work space and counter of its own.
+        """A bank on the same data with a separate cache, work space and counter.
 
         Parameters
         ----------
         rows : ndarray of int64, shape (T,), optional
-            Examples that whole columns are computed for, all by default; `view` is for these only.
+            Examples that whole columns are computed for, all by default; `view` reads these only.
         """
         other = copy.copy(self)
         every = np.arange(self.n_examples)
@@ -130,20 +126,19 @@ class LazyBank(Bank):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of bins and cuts that this reader keeps at the moment, work space included."""
+        """Current bytes of this reader: bins, cuts and work space."""
         kept = self._columns.nbytes + self._cuts.nbytes + self._space.nbytes
         return kept + self.n_bins.nbytes + self.first.nbytes
 
     def most_features(self, n_rows: int | None) -> int:
-        """How many features `view` can take at once."""
+        """Most features that one `view` can take."""
         most = self._columns.n_rows if n_rows is None else _VIEW_BYTES // max(n_rows, 1)
         return max(min(most, self._cuts.n_rows) // GROUP * GROUP, GROUP)
 
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """Bins of some features: whole columns from the cache, or a block for a sample.
 
-        Only what is not in the cache is computed. Of a sample, only the features and examples that
-        are asked for, and they are not kept.
+        Computes what is not in the cache. Blocks for a sample are not cached.
 
         Parameters
         ----------
@@ -153,10 +148,11 @@ class LazyBank(Bank):
             Some of the reader's rows; None: all of them.
         """
         wanted, inverse = np.unique(features, return_inverse=True)
-        if wanted.size > self.most_features(None if rows is None else rows.size):
+        most = self.most_features(None if rows is None else rows.size)
+        if wanted.size > most:
             raise SettingError(
-                f"at most {self.most_features(None if rows is None else rows.size)} features can "
-                f"be viewed at once, got {wanted.size}; view them in parts, or raise cache_bytes"
+                f"at most {most} features can be viewed at once, got {wanted.size}; view them in "
+                "parts, or raise cache_bytes"
             )
         if rows is None:
             at = self._whole_columns(wanted)
@@ -176,7 +172,7 @@ class LazyBank(Bank):
         return super().column(feature).copy()
 
     def take(self, features: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.uint8]:
-        """Bins of some features of any examples, computed anew: uint8 (Q, T)."""
+        """Bins of some features of any examples, computed without the cache: uint8 (Q, T)."""
         wanted, inverse = np.unique(features, return_inverse=True)
         out = np.empty((wanted.size, rows.size), np.uint8)
         X, most = _select(self._source.X, rows), self._cuts.n_rows
@@ -197,26 +193,22 @@ class LazyBank(Bank):
         return cuts
 
     def _find_cuts(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of the cache of cuts, found where they are not there; features ascending."""
+        """Rows of features, ascending, in the cache of cuts; adds the missing ones."""
         at = self._cuts.find(features)
         new = np.flatnonzero(at < 0)
         for family, local, part in self._blocks(features[new], self._source.reference_rows.size):
-            values = partial(self._reference_values, family, local)
-            cuts, self.n_bins[features[new[part]]] = cut_features(family, local, values)
+            found = declared_cuts(family, local)
+            if found is None:
+                source = self._source
+                columns = compute_columns(family, source.reference, local, source.reference_rows)
+                self.values_computed += columns.size
+                found = find_cuts(columns)
             at[new[part]] = claimed = self._cuts.claim(features[new[part]])
-            self._cuts.rows[claimed] = cuts
+            self._cuts.rows[claimed], self.n_bins[features[new[part]]] = found
         return at
 
-    def _reference_values(
-        self, family: Family, local: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float32], None]:
-        source = self._source
-        columns = compute_columns(family, source.reference, local, source.reference_rows)
-        self.values_computed += columns.size
-        return columns, None
-
     def _whole_columns(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of the cache of columns, computed where they are not there; features ascending."""
+        """Rows of features, ascending, in the cache of columns; adds the missing ones."""
         at = self._columns.find(features)
         new = np.flatnonzero(at < 0)
         step = max(_BLOCK_BYTES // max(self._rows.size, 1), 1)
@@ -231,7 +223,7 @@ class LazyBank(Bank):
         return at
 
     def _raw_rows(self) -> Iterator[tuple[slice, Any]]:
-        """The reader's raw examples with their places: all at once if they may be copied."""
+        """The reader's raw examples with their positions: in blocks if too large to be copied."""
         if self._source.too_large:
             yield from self._source.blocks(self._rows)
         else:
@@ -246,15 +238,12 @@ class LazyBank(Bank):
         rows: NDArray[Any],
         out: NDArray[np.uint8],
     ) -> None:
-        """Write the bins of different features, ascending, for examples X, the given rows."""
+        """Write the bins of distinct features, ascending, for the examples X in the given rows."""
         cuts = self._find_cuts(features)
         for family, local, part in self._blocks(features, rows.size):
             columns = compute_columns(family, X, local, rows)
-            found, n_bins = self._cuts.rows[cuts[part]], self.n_bins[features[part]]
-            if out.flags.c_contiguous:
-                assign_bins(columns, found, n_bins, out=out[part])
-            else:
-                out[part] = assign_bins(columns, found, n_bins)
+            found = self._cuts.rows[cuts[part]], self.n_bins[features[part]]
+            out[part] = assign_bins(columns, *found)
             self.values_computed += columns.size
 
     def _blocks(
@@ -271,10 +260,10 @@ class LazyBank(Bank):
     def _examples(self, rows: NDArray[Any]) -> Any:
         """Raw examples of a sample as families read them fastest.
 
-        Those of the last sample are kept: each family reads them, in each search of it.
+        The last sample is kept, since every family reads it in every search on it.
         """
         if self._sample is None or self._sample[0] is not rows:
-            self._sample = (rows, turned_rows(self._source.X, rows, self._cache_bytes))
+            self._sample = (rows, turned(self._source.X, self._cache_bytes, rows))
         return self._sample[1]
 
     def _work_space(self, n_features: int, n_rows: int) -> NDArray[np.uint8]:
@@ -288,7 +277,7 @@ class _Source:
     """The raw data and its copies, shared by all readers of a bank."""
 
     def __init__(self, X: Any, reference: NDArray[np.int64], copy_bytes: int) -> None:
-        self.X = X.tocsr() if hasattr(X, "tocsr") else X  # rows of a sparse matrix are taken
+        self.X = X.tocsr() if hasattr(X, "tocsr") else X  # CSR, to select rows
         self.reference_rows = reference
         self.reference = turned(_select(self.X, reference), copy_bytes)
         self.too_large = isinstance(X, np.ndarray) and X.nbytes > copy_bytes
@@ -297,7 +286,7 @@ class _Source:
         self._copy: tuple[NDArray[np.int64], Any] | None = None
 
     def copy(self, rows: NDArray[np.int64]) -> Any:
-        """Raw examples as families read them fastest; the last copy is kept for other readers."""
+        """Raw examples as families read them fastest; keeps the last copy for other readers."""
         with self._lock:
             if self._copy is None or not np.array_equal(self._copy[0], rows):
                 part = _select(self.X, rows)
@@ -307,7 +296,7 @@ class _Source:
             return self._copy[1]
 
     def blocks(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, Any]]:
-        """Raw examples in blocks, for data too large to be copied, with their places in `rows`."""
+        """Raw examples in blocks, with their positions in `rows`."""
         step = max(_BLOCK_BYTES * self.X.shape[0] // self.X.nbytes, 1)
         for start in range(0, rows.size, step):
             part = slice(start, start + step)
@@ -315,13 +304,13 @@ class _Source:
 
 
 def _select(X: Any, rows: NDArray[Any]) -> Any:
-    """Some rows of X, copied only if they are not a slice of it."""
+    """Some rows of X, without a copy if they are a slice."""
     place = _as_slice(rows)
     return X[rows] if place is None else X[place]
 
 
 def _as_slice(rows: NDArray[Any]) -> slice | None:
-    """Row numbers as a slice if they rise by one."""
+    """Consecutive row numbers as a slice, else None."""
     if rows.size and rows[-1] - rows[0] == rows.size - 1 and bool((np.diff(rows) == 1).all()):
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return None

@@ -1,4 +1,4 @@
-"""Rows of one array for the keys that were used last: the memory of a lazy bank."""
+"""A least-recently-used cache in the rows of one array, for lazy banks."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ _FIRST_ROWS = 64
 
 
 class SlotCache:
-    """A bounded least-recently-used cache whose entries are the rows of an array.
+    """A bounded least-recently-used cache whose values are rows of an array.
 
-    Keys are the whole numbers 0 .. n_keys - 1; each takes 4 bytes whether it is kept or not, so
-    that a million of them are nothing and every operation is one on arrays.
+    Keys are the integers 0 .. n_keys - 1. Each takes 4 bytes, cached or not, so that every
+    operation is one on arrays.
 
     Parameters
     ----------
     n_keys : int
     n_rows : int
-        Most rows that are kept.
+        Capacity in rows.
     width : int
-        Values a row.
+        Values per row.
     dtype : dtype
 
     Attributes
     ----------
     rows : ndarray, shape (any, width), C-contiguous
-        Grows with the rows in use, at most to `n_rows`; another array then.
+        Replaced by a larger array as rows are claimed, up to `n_rows`.
     n_rows : int
         As given.
     """
@@ -46,29 +46,27 @@ class SlotCache:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held."""
+        """Bytes of memory in use."""
         arrays = (self.rows, self._row_of, self._key_of, self._last_use)
         return sum(array.nbytes for array in arrays)
 
     def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The row of each key, -1 if it has none; finding is using."""
+        """The row of each key, or -1; counts as a use."""
         found = self._row_of[keys].astype(np.int64)
         self._use(found[found >= 0])
         return found
 
     def claim(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows for keys that have none; those that were not used for longest make room.
+        """Rows for new keys, to be filled by the caller; replaces the least recently used ones.
 
         Parameters
         ----------
         keys : ndarray of int64, shape (k,)
-            Different from each other. Rows found just before are safe as long as they and the
-            claimed ones are at most `n_rows`.
+            Distinct. Rows just found stay valid if they and the claimed ones are at most `n_rows`.
 
         Returns
         -------
         ndarray of int64, shape (k,)
-            To be filled by the caller.
         """
         before = self._n_used
         self._grow(min(before + keys.size, self.n_rows))

@@ -1,9 +1,9 @@
-"""From float32 columns to uint8 bins: sort, place the cuts, look up the bin of every value.
+"""Quantile binning of float32 columns into uint8: sort, place the cuts, assign the bins.
 
 A bin is 0 for a missing value (NaN) and otherwise 1 + the number of cuts t with x >= t. All arrays
-are contiguous; columns may hold NaN but nothing infinite. Work space comes from the caller, and
-float32 as the bits that it consists of: numba takes tenths of a second to compile each `np.empty`
-and each `view`, which the first bank on a machine has to wait for.
+are contiguous; columns may hold NaN but no infinite values. The caller passes work space, and
+float32 values as uint32 bits, because numba takes tenths of a second to compile each `np.empty` and
+each `view`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ MAGNITUDE = np.uint32(0x7FFFFFFF)
 INFINITE = np.uint32(0x7F800000)
 ZERO = np.uint32(0)
 ONE = np.uint32(1)
-#: A number like others: for a constant in a call numba compiles once more what is called.
+#: An int64 variable: numba would specialise the callee on a literal.
 TWO: Any = np.int64(2)
 
-# Three digits of 11 bits: three passes over the keys, with counters that stay in the first cache.
+# Three digits of 11 bits: three passes over the keys, with counters that fit the first-level cache.
 N_DIGITS = 3
 DIGIT_SIZE = 2048
 DIGIT_MASK = np.uint32(2047)
@@ -46,13 +46,14 @@ def sort_keys(
     scratch: NDArray[np.uint32],
     counts: NDArray[np.uint32],
 ) -> tuple[int, bool]:
-    """Sort the order-preserving keys of the values of a column at `rows`, but of the missing ones.
+    """Sort the order-preserving keys of a column's values at `rows`, without missing values.
 
-    A radix sort: O(T) for T rows, four to five times faster than comparing. -0.0 counts as 0.0.
+    A radix sort: O(T) for T rows, four to five times faster than a comparison sort. -0.0 counts as
+    0.0.
 
     bits: (N,) uint32, the column's float32, read. rows: (T,) int64, read. keys, scratch: (>= T,)
-    uint32 and counts: (N_DIGITS, DIGIT_SIZE) uint32, overwritten. Returns how many keys there are,
-    and whether they stand in `scratch`, not in `keys`.
+    uint32 and counts: (N_DIGITS, DIGIT_SIZE) uint32, overwritten. Returns the number of keys, and
+    whether they are in `scratch` instead of `keys`.
     """
     for digit in range(N_DIGITS):
         for d in range(DIGIT_SIZE):
@@ -78,7 +79,7 @@ def sort_keys(
         shift = np.uint32(11 * digit)
         positions = counts[digit]
         if n == 0 or positions[(source[0] >> shift) & DIGIT_MASK] == n:
-            continue  # one digit for all, as the low bits of small whole numbers
+            continue  # all keys share this digit, for example the low bits of small integers
         total = ZERO
         for d in range(DIGIT_SIZE):
             count = positions[d]
@@ -97,7 +98,7 @@ def sort_keys(
 
 @inner
 def run_starts(keys: NDArray[np.uint32], starts: NDArray[np.int64]) -> int:
-    """Where each run of equal keys starts, the end of the last one, and how many runs there are.
+    """Starts of the runs of equal keys, and the end of the last one.
 
     keys: (n,) uint32 sorted, read. starts: (>= n + 1,) int64, written: starts[k] for each of the D
     distinct keys, starts[D] = n. Returns D. O(n).
@@ -109,7 +110,7 @@ def run_starts(keys: NDArray[np.uint32], starts: NDArray[np.int64]) -> int:
     starts[0] = 0
     n_runs = 1
     for i in range(1, n):
-        starts[n_runs] = i  # kept only if a run starts here: no branch to mispredict
+        starts[n_runs] = i  # overwritten unless a run starts here: no branch to mispredict
         n_runs += keys[i] != keys[i - 1]
     starts[n_runs] = n
     return n_runs
@@ -117,7 +118,7 @@ def run_starts(keys: NDArray[np.uint32], starts: NDArray[np.int64]) -> int:
 
 @inner
 def nearest_gap(starts: NDArray[np.int64], lowest: int, highest: int, goal: int, scale: int) -> int:
-    """The k in lowest..highest whose scale * starts[k] is nearest to `goal`; the lower one of two.
+    """The k in lowest..highest whose scale * starts[k] is nearest to `goal`; the lower of a tie.
 
     starts: int64 ascending, read. O(log(highest - lowest)).
     """
@@ -136,12 +137,11 @@ def nearest_gap(starts: NDArray[np.int64], lowest: int, highest: int, goal: int,
 
 @inner
 def mark_heavy(starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_]) -> tuple[int, int]:
-    """Mark the distinct values that fill a bin alone: at least the mean count of a bin of the rest.
+    """Mark heavy values, which get a bin each: their count reaches the mean bin count of the rest.
 
-    Each marked value takes its count and one bin out of that mean, which can only fall, until
-    nothing more is heavy. starts: (D + 1,) int64, read. heavy: (>= D,) bool, D of them written.
-    Returns the count and the bins that the others share; there is at least one bin, because D >
-    255.
+    Each marked value removes its count and one bin from that mean, which can only fall; repeats
+    until no value is heavy. starts: (D + 1,) int64, read. heavy: (>= D,) bool, D of them written.
+    Returns the count and the number of bins left for the others; at least one bin, because D > 255.
     """
     n_light = starts[n_runs]
     n_bins = MAX_CUTS + 1
@@ -168,10 +168,10 @@ def mark_heavy(starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_])
 def split_fullest(
     starts: NDArray[np.int64], n_runs: int, gaps: NDArray[np.int64], n_cuts: int
 ) -> int:
-    """Spend the cuts that are left: halve the fullest bin of two or more distinct values each time.
+    """Spend the remaining cuts: halve the fullest bin of two or more distinct values each time.
 
     starts: (D + 1,) int64, read. gaps: (255,) int64, `n_cuts` of them ascending, read and written.
-    Returns 254. O(254) for each cut added; there are rarely more than a few.
+    Returns 254. O(254) for each added cut, rarely more than a few.
     """
     while n_cuts < MAX_CUTS:
         best = -1
@@ -200,17 +200,17 @@ def split_fullest(
 def place_cuts(
     starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_], gaps: NDArray[np.int64]
 ) -> int:
-    """Between which distinct values the cuts lie: all if there are at most 255, else 254 quantiles.
+    """Place cuts between distinct values: everywhere up to 255 values, else at 254 quantiles.
 
-    With more than 255, heavy values (see `mark_heavy`) stand alone. Each stretch of light ones
-    between them gets its share of the remaining bins, rounded, and is divided into equally full
-    ones, each cut at the gap nearest to the quantile of what is still undivided, so that a tie
-    shifts the cuts after it and wastes none. A stretch too small for a bin joins the heavy value
-    after it.
+    With more than 255 values, heavy ones (see `mark_heavy`) have a bin each. Each stretch of light
+    ones between them gets its rounded share of the remaining bins and is divided into equally full
+    ones. Each cut is at the gap nearest to the quantile of the part that is still undivided, so
+    that a tie shifts the later cuts instead of wasting one. A stretch too small for a bin joins the
+    heavy value after it.
 
     starts: (D + 1,) int64 of `run_starts`, read. heavy: (>= D,) bool, overwritten. gaps: (255,)
-    int64, written: ascending k, a cut between distinct values k - 1 and k; the last place is for a
-    cut that is taken back. Returns the number of cuts, min(D, 255) - 1 or 0. O(D + 254 log D).
+    int64, written: ascending k, a cut between distinct values k - 1 and k; the last entry is spare.
+    Returns the number of cuts, min(D, 255) - 1 or 0. O(D + 254 log D).
     """
     if n_runs <= MAX_CUTS + 1:
         for k in range(1, n_runs):
@@ -244,14 +244,14 @@ def place_cuts(
             gaps[n_cuts] = end
             n_cuts += 1
         elif share == 0 and end == n_runs:
-            n_cuts -= 1  # no bin is left for the last stretch: it joins the heavy value before it
+            n_cuts -= 1  # the last stretch gets no bin: it joins the heavy value before it
         k = end
     return split_fullest(starts, n_runs, gaps, n_cuts)
 
 
 @inner
 def midpoint(a: np.float32, b: np.float32) -> np.float32:
-    """The float32 nearest to the middle of a < b, but above a: a < t <= b, and never -0.0. O(1)."""
+    """The float32 nearest to the middle of a and b with a < t <= b, and never -0.0. O(1)."""
     middle = np.float32(0.5 * (np.float64(a) + np.float64(b)))
     if middle > a:
         return np.float32(0.0) + middle
@@ -299,9 +299,9 @@ def cut_block(
 
 @inner
 def bucket(x: np.float32, lowest: float, scale: float) -> int:
-    """Which of N_BUCKETS equal intervals x lies in or is nearest to; never falls as x rises. O(1).
+    """The equal interval, of N_BUCKETS, that contains x or is nearest to it; monotone in x. O(1).
 
-    In float64, where neither the difference of two float32 nor its product with `scale` overflows.
+    In float64: neither the difference of two float32 nor its product with `scale` overflows.
     """
     place = (np.float64(x) - lowest) * scale
     if not place > 0.0:  # NaN too
@@ -311,7 +311,7 @@ def bucket(x: np.float32, lowest: float, scale: float) -> int:
 
 @inner
 def fill_buckets(padded: NDArray[np.float32], n_cuts: int, table: NDArray[np.uint8]) -> float:
-    """Cuts in the buckets before each one; returns the scale, or -1 if a bucket holds two cuts.
+    """Count the cuts before each bucket; returns the scale, or -1 if a bucket holds two cuts.
 
     padded: (255,) float32, its first n_cuts >= 1 are cuts, read. table: (N_BUCKETS,) uint8,
     written. O(N_BUCKETS).
@@ -343,10 +343,9 @@ def assign_column(
 ) -> None:
     """Bins of one feature: 0 where missing, else 1 + the number of cuts t with x >= t.
 
-    Where the cuts are spread evenly enough for N_BUCKETS equal intervals to hold at most one each
-    (whole numbers in a small range always), a bin is one table look-up and one comparison, 1.4 ns;
-    otherwise eight steps of a binary search without branches, 5.7 ns (measured, 2.7 GHz;
-    `np.searchsorted`: 48). Both compare with the cuts themselves, so that the bins are the same.
+    If each of N_BUCKETS equal intervals holds at most one cut, a bin takes one table access and one
+    comparison, 1.4 ns; otherwise eight steps of a branch-free binary search, 5.7 ns (measured, 2.7
+    GHz; `np.searchsorted`: 48). Both compare with the cuts, so the bins are the same.
 
     column: (N,) float32, read. cuts: (>= n_cuts,) float32 ascending, read. padded: (255,) float32
     and table: (N_BUCKETS,) uint8, overwritten. out: (N,) uint8, written. O(N).

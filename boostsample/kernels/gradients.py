@@ -1,17 +1,17 @@
-"""Gradients and their orientations, summed over rectangles of images.
+"""Histograms of gradient orientations, summed over rectangles of images.
 
 Layouts. `block` (planes * n_rows * n_columns, m) float32, pixel-major: the upper left corner of
 each plane of m images. A summed-area table ((height + 1) * (width + 1), LANES) of one plane has a
-first row and column of zeros and, at (r, c), the sum over the `height` rows above r and `width`
-columns left of c, added up along each row first and then down. LANES images are handled at a time,
-side by side, so that the tables stay in the second cache and one vector instruction serves several
-images; no image's bits depend on its neighbours.
+first row and column of zeros and, at (r, c), the sum over the rows above r and columns left of c,
+summed along each row first, then down. LANES images are processed together, so that the tables stay
+in the second-level cache and vector instructions work on several images; no image's bits depend on
+its neighbours.
 
 Differences are central, x[r, c+1] - x[r, c-1] and x[r+1, c] - x[r-1, c], and 0 at the first and
 last pixel of a row or column of the block.
 
-Cost: for each group of features of one plane and orientation some 15 operations a pixel, then four
-look-ups a value.
+Cost: about 15 operations per pixel for each group of features of one plane and orientation, and
+four table entries per value.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.intp]
 
-#: Images that are handled at a time: the fastest of 16, 32, 48, 64, 96 and 128.
+#: Images processed together: the fastest of 16, 32, 48, 64, 96 and 128.
 LANES = 64
-#: A sum this much smaller than that of the whole table up to its last corner is rounding noise.
+#: Relative to the sum up to the last corner, smaller sums are rounding noise.
 NOISE = 2.0**-40
 
 
@@ -46,7 +46,7 @@ def differences(
             i = r * n_columns + c
             x, y = dx[i], dy[i]
             if 0 < c < n_columns - 1:
-                # Cut to size: with [start + k], which might be negative, the loop stays scalar.
+                # Slices: numba does not vectorise [start + k], which might be negative.
                 before = block[i - 1, start : start + lanes]
                 after = block[i + 1, start : start + lanes]
                 for k in range(lanes):
@@ -79,12 +79,12 @@ def sum_votes(
 ) -> None:
     """Summed-area table of the votes for one orientation.
 
-    The vote of a gradient is 0 outside of the sector between two directions, and rises linearly
-    from either to the middle: it is the smaller one of the cross products with the two.
+    The vote of a gradient is 0 outside the sector between two directions, and inside the smaller of
+    the cross products with the two.
 
-    dx, dy: (pixels, >= lanes), read. edges: (4,), read: x and y of the direction where the sector
-    begins, then of that where it ends. folded: 1 if opposite gradients vote alike, else 0. table:
-    ((height + 1) * (width + 1), LANES), written but for its first row and column, which are read.
+    dx, dy: (pixels, >= lanes), read. edges: (4,), read: x and y of the first direction of the
+    sector, then of the last. folded: 1 if opposite gradients are equivalent, else 0. table:
+    ((height + 1) * (width + 1), LANES), written except its first row and column, which are read.
     row: (LANES,), overwritten.
     """
     begin_x, begin_y, end_x, end_y = edges[0], edges[1], edges[2], edges[3]
@@ -118,7 +118,7 @@ def sum_lengths(
     table: Doubles,
     row: Doubles,
 ) -> None:
-    """Summed-area table of the lengths of the gradients; arguments as in `sum_votes`."""
+    """Summed-area table of the magnitudes of the gradients; arguments as in `sum_votes`."""
     for r in range(height):
         for k in range(lanes):
             row[k] = 0
@@ -137,7 +137,7 @@ def sum_lengths(
 def rectangle_sums(
     table: Doubles, corners: Integers, factor: float, lanes: int, sums: Doubles
 ) -> None:
-    """Sums over one rectangle times a factor; rounding noise becomes 0.
+    """Sums over one rectangle times a factor; rounding noise is set to 0.
 
     table: (entries, LANES), read. corners: (4,), read: entries of its lower right, upper right,
     lower left and upper left corner. sums: (LANES,), written.
@@ -165,13 +165,13 @@ def orientation_sums(
     rows: Integers,
     out: Floats,
 ) -> None:
-    """Votes for orientations, summed over rectangles; if wanted, divided by the sum of lengths.
+    """Votes for orientations, summed over rectangles; optionally divided by the sum of magnitudes.
 
     block: (planes * n_rows * n_columns, m), read; shape: (n_rows, n_columns). size: height and
     width of the tables, at most the shape. planes: (groups,), read, ascending. edges: (groups, 4),
-    read, as in `sum_votes`. folded: as there. factor: what sums of votes are multiplied by. first:
-    (groups + 1,), read: group g has the features first[g] .. first[g + 1] - 1 of corners, (q, 4),
-    and rows, (q,): their rows in out. out: (q, m), written.
+    read, and folded, as in `sum_votes`. factor: multiplies sums of votes. first: (groups + 1,),
+    read: group g has the features first[g] .. first[g + 1] - 1 of corners, (q, 4), and of rows,
+    (q,), their rows in out. out: (q, m), written.
     """
     n_rows, n_columns = shape
     height, width = size

@@ -1,4 +1,4 @@
-"""The boosted classifier: arrays, and the families that compute the few features it uses."""
+"""The boosted classifier: arrays of stumps, and the families that compute their features."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Model:
     Parameters
     ----------
     families : sequence of Family
-        Those of the bank that it was trained on, in order.
+        Families of the training bank, in order.
     terms : iterable of Term
         Stumps in the order of the rounds.
     n_labels : int
@@ -71,7 +71,7 @@ class Model:
         X : array, shape (n, ...)
             Raw examples as the families take them.
         n_rounds : int, optional
-            Use the first so many stumps only.
+            Use the first `n_rounds` rounds only.
         """
         used = len(self) if n_rounds is None else n_rounds
         if not 0 <= used <= len(self):

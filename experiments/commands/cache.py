@@ -1,4 +1,4 @@
-"""`boostsample cache`: the feature banks that are kept on disk."""
+"""The command `boostsample cache`: list, verify and remove feature banks on disk."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["cache"]
 
 _SHORT = 12
-"""Characters of a key that are shown; any beginning that fits one bank only will do."""
+"""Displayed characters of a key; commands take any unambiguous beginning of it."""
 
 
 @click.group(cls=Group, invoke_without_command=True)
 @click.pass_context
 def cache(context: click.Context) -> None:
-    """List, check or remove the feature banks that `--bank disk` keeps.
+    """List, check or remove the feature banks of `--bank disk`.
 
-    Without a command: lists them, the last used one first, with the data and families that each
-    holds.
+    Without a command: lists the banks with their data and families, the last used one first.
     """
     if context.invoked_subcommand is None:
         _list()
@@ -35,13 +34,15 @@ def cache(context: click.Context) -> None:
 
 @cache.command()
 @click.argument("keys", nargs=-1, metavar="[KEY]...")
-@click.option("--all", "everything", is_flag=True, help="All of them, and what was never finished.")
+@click.option("--all", "everything", is_flag=True, help="All banks, and unfinished ones.")
 def clear(keys: tuple[str, ...], everything: bool) -> None:
-    """Remove feature banks by the beginnings of their keys; runs that use them go on."""
+    """Remove feature banks by the beginnings of their keys; running programs are not disturbed."""
     from boostsample.banks.cache_folder import cached_banks, find_banks, remove, size_of, unfinished
 
     if bool(keys) == everything:
-        raise SettingError("name the keys of the banks to remove (boostsample cache), or --all")
+        raise SettingError(
+            "name the keys of the banks to remove (see 'boostsample cache'), or give --all"
+        )
     banks = cached_banks() if everything else find_banks(keys)
     stale, fresh = unfinished() if everything else ([], [])
     freed = 0
@@ -51,20 +52,20 @@ def clear(keys: tuple[str, ...], everything: bool) -> None:
             remove(folder)
         except OSError as error:
             raise DataError(
-                f"'{folder}' cannot be removed: {error.strerror or error}; {_gib(freed)} were freed"
+                f"'{folder}' cannot be removed: {error.strerror or error}; {_gib(freed)} freed"
             ) from error
         freed += size
     say(f"removed: {_number(len(banks), 'feature bank')}, {_gib(freed)}")
     for folder in fresh:
-        say(f"left, since it was written to in the last hour: {folder}")
+        say(f"kept, because it was written to in the last hour: {folder}")
 
 
 @cache.command()
 @click.argument("keys", nargs=-1, metavar="[KEY]...")
 def verify(keys: tuple[str, ...]) -> None:
-    """Read every byte of the feature banks and compare it with the checksums; default: of all.
+    """Compare every byte of the feature banks, by default all of them, with the checksums.
 
-    Runs check what they use themselves. Ends with exit code 1 if a bank is damaged.
+    Ends with exit code 1 if a bank is damaged. Training checks only the features that it reads.
     """
     from boostsample.banks.cache_folder import DamagedBank, cached_banks, find_banks
     from boostsample.banks.disk import check_files
@@ -81,8 +82,8 @@ def verify(keys: tuple[str, ...]) -> None:
             say(f"{bank.key[:_SHORT]}  good")
     if damaged:
         raise DataError(
-            f"{_number(len(damaged), 'feature bank')} of {len(banks)} damaged; the next run that "
-            f"needs one mends it, or 'boostsample cache clear {' '.join(damaged)}'"
+            f"{_number(len(damaged), 'feature bank')} of {len(banks)} damaged; remove with "
+            f"'boostsample cache clear {' '.join(damaged)}', the next run rebuilds what it needs"
         )
 
 
@@ -97,8 +98,8 @@ def _list() -> None:
     if banks:
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
         for row in rows:
-            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-            say("  ".join([*cells, row[-1]]).rstrip())
+            fields = [field.ljust(width) for field, width in zip(row, widths, strict=False)]
+            say("  ".join([*fields, row[-1]]).rstrip())
     size = sum(bank.size for bank in banks)
     say(f"{_number(len(banks), 'feature bank')}, {_gib(size)}, in {banks_dir()}")
     stale, fresh = unfinished()
@@ -106,7 +107,7 @@ def _list() -> None:
         left = sum(size_of(folder) for folder in [*stale, *fresh])
         say(
             f"{len(stale) + len(fresh)} unfinished, {_gib(left)}: being built, or left by a run "
-            "that was killed (boostsample cache clear --all)"
+            "that was killed (remove with 'boostsample cache clear --all')"
         )
 
 

@@ -233,7 +233,7 @@ def test_only_the_wanted_channels_are_read() -> None:
         ({"image_shape": (2, 2), "components": "sine"}, "2 x 2 pixels have no Fourier sine"),
         (
             {"image_shape": (1, 1, 3), "components": ["magnitude", "sine"]},
-            "1 x 1 pixels have no Fourier magnitude or sine; take larger ones, or cosines",
+            "1 x 1 pixels have no Fourier magnitude or sine; use larger images, or cosines",
         ),
         ({"image_shape": (5,)}, "image_shape must be"),
         ({"name": " "}, "not blank"),

@@ -23,7 +23,7 @@ def test_the_code_of_the_guide_runs_in_order(monkeypatch: pytest.MonkeyPatch) ->
         exec(compile(block, "adding_a_family.md", "exec"), vars(module))
     values = module.Differences(3).compute([[1, 2, 4]], [0, 1, 2])
     np.testing.assert_array_equal(values, [[1, 3, 2]])
-    assert module.Mirror((2, 4)).feature_name(3) == "row 1, column 1 less its mirror image"
+    assert module.Mirror((2, 4)).feature_name(3) == "row 1, column 1 minus its mirror image"
     assert sum(module.shares.values()) == pytest.approx(1)
     assert min(module.shares.values()) > 0
     assert len(module.figure.axes) >= 2 * 8

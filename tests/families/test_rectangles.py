@@ -3,20 +3,47 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import SupportsIndex
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
 from boostsample.families._rectangles import (
     Members,
-    Rectangles,
+    RectangleFamily,
     corners_of,
     cumulate,
     distinct,
     intervals,
     sums,
 )
+from boostsample.family import Fill
+
+
+class Rectangles(RectangleFamily):
+    """A family without values."""
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        n_members: int | None,
+        seed: int,
+        min_side: int | None,
+        max_side: int | None,
+        n_kinds: int = 1,
+        what: str = "",
+    ) -> None:
+        super().__init__(
+            shape, n_members, seed, min_side, max_side, "rectangles", what=what, n_kinds=n_kinds
+        )
+
+    def feature_name(self, feature: SupportsIndex) -> str:
+        raise NotImplementedError
+
+    def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
+        raise NotImplementedError
 
 
 @pytest.mark.parametrize(("length", "shortest", "longest"), [(5, 1, 5), (6, 2, 4), (3, 3, 9)])

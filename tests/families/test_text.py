@@ -185,7 +185,7 @@ def test_other_examples_are_refused(X: Any, message: str) -> None:
         ({"vocabulary": []}, "at least one term"),
         ({"vocabulary": ["a1", 2]}, "must hold texts, got 2"),
         ({"vocabulary": ["weak", "weak"]}, "got 'weak' twice"),
-        ({"vocabulary": ["Weak"]}, "holds 'Weak', which no document can hold"),
+        ({"vocabulary": ["Weak"]}, "holds 'Weak', which no document can contain"),
         ({"vocabulary": ["a"]}, "holds 'a', which no"),
         ({"vocabulary": ["weak  learner"]}, "holds 'weak  learner', which no"),
         ({"vocabulary": ["one two three"]}, "holds 'one two three', which no"),
@@ -210,7 +210,7 @@ def test_bad_settings(settings: dict[str, Any], message: str) -> None:
         ({"min_df": 0}, "min_df must be an integer at least 1, got 0"),
         ({"max_features": 0}, "max_features must be an integer at least 1, got 0"),
         ({"ngram_range": (2, 1)}, "do not fall"),
-        ({"min_df": 7}, "no term that at least 7 of 6 documents hold"),
+        ({"min_df": 7}, "no term in at least 7 of 6 documents"),
         ({"documents": ["weak", 3.0]}, "text_family: each document must be text, .* 1 is 3.0"),
     ],
 )

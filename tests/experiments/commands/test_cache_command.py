@@ -1,4 +1,4 @@
-"""`boostsample cache`: what it lists, removes and finds wrong."""
+"""`boostsample cache`: lists, removes and verifies feature banks."""
 
 from __future__ import annotations
 
@@ -90,7 +90,10 @@ def test_banks_are_removed_by_the_beginning_of_their_keys(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["clear"], "name the keys of the banks to remove (boostsample cache), or --all"),
+        (
+            ["clear"],
+            "name the keys of the banks to remove (see 'boostsample cache'), or give --all",
+        ),
         (["clear", "--all", "a"], "name the keys of the banks to remove"),
         (["clear", "nothing"], "'nothing' is no cached feature bank; there are: "),
         (["clear", ""], "'' is no cached feature bank"),
@@ -128,7 +131,7 @@ def test_all_is_removed_but_what_is_being_built(
     (cache / "datasets").mkdir()
     assert "2 unfinished, 2.00 MiB: being built, or left by a run that was killed" in run(capsys)
     out = run(capsys, "clear", "--all")
-    assert re.match(r"removed: 1 feature bank, 1\.\d\d MiB\nleft, since it was written", out)
+    assert re.match(r"removed: 1 feature bank, 1\.\d\d MiB\nkept, because it was written", out)
     assert list(banks_dir().iterdir()) == [fresh]
     assert (cache / "datasets").is_dir()
 
@@ -145,7 +148,7 @@ def test_every_byte_is_verified(capsys: pytest.CaptureFixture[str]) -> None:
     told = run(capsys, "verify", code=1)
     assert f"{good[:12]}  good\n" in told
     assert f"{bad[:12]}  damaged: cuts.npy is damaged at feature 1\n" in told
-    assert "boostsample: error: 1 feature bank of 2 damaged; the next run" in told
+    assert "boostsample: error: 1 feature bank of 2 damaged; remove with" in told
     assert f"clear {bad[:12]}'" in told
     assert run(capsys, "verify", good) == f"{good[:12]}  good\n"
     assert run(capsys).count("left 1, right 1") == 2  # the list reads headers alone
@@ -160,10 +163,15 @@ def test_damaged_headers_are_listed_and_can_be_removed(capsys: pytest.CaptureFix
     assert "removed: 1 feature bank" in run(capsys, "clear", key)
 
 
-def test_long_lists_of_families_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_lists_of_families_are_cut(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # otherwise the width of the terminal, if there is one
     families = [Columns([number], f"family number {number}") for number in range(40)]
     cached_bank(families, np.ones((3, 40), np.float32))
     line = run(capsys).splitlines()[1]
     assert line.endswith("...")
     assert "family number 1 1, " in line
     assert len(line) < 200
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(capsys).splitlines()[1].endswith("  family number 0 1, family number 1 1,...")

@@ -1,0 +1,55 @@
+"""SHA-256 checksums of bytes, JSON values and arrays, as hexadecimal text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+
+__all__ = ["sha256_of", "sha256_of_arrays", "sha256_of_json"]
+
+_BLOCK_BYTES = 2**24
+
+
+def sha256_of(*parts: bytes) -> str:
+    """Checksum of one content, or of several parts, each then preceded by its length."""
+    if len(parts) == 1:
+        return hashlib.sha256(parts[0]).hexdigest()
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
+
+
+def sha256_of_json(value: Any) -> str:
+    """Checksum of a JSON value; the order of keys does not matter."""
+    return sha256_of(json.dumps(value, sort_keys=True).encode())
+
+
+def sha256_of_arrays(*arrays: Any) -> str:
+    """Checksum of the dtypes, shapes and values of arrays, whatever their memory order.
+
+    Rows are read in blocks of 16 MiB, so that no array is copied as a whole. Arrays of objects must
+    hold texts.
+
+    Raises
+    ------
+    TypeError
+        An array of objects holds something else than text.
+    """
+    digest = hashlib.sha256()
+    for given in arrays:
+        array = np.asarray(given)
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        if array.dtype.kind == "O":
+            for text in array.ravel().tolist():
+                if not isinstance(text, str):
+                    raise TypeError(f"expected text, got {type(text).__name__}")
+                digest.update(sha256_of(text.encode("utf-8", "surrogatepass")).encode())
+            continue
+        step = max(_BLOCK_BYTES // max(array[:1].nbytes, 1), 1)
+        for start in range(0, len(array), step):
+            digest.update(np.ascontiguousarray(array[start : start + step]).data.cast("B"))
+    return digest.hexdigest()
