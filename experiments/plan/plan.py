@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.forms import bank_settings
+from boostsample.checks import check_integer
 from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
 from boostsample.experiments.common.faults import Faults
 from boostsample.experiments.common.files import one_line
-from boostsample.experiments.data.content import check_count
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.experiments.plan.variants import Alternatives, Variant, parse_names
 from boostsample.family import Family
@@ -120,13 +120,13 @@ class Plan:
         if not self.marks:
             raise SettingError("rounds must name at least one number of stumps, got none")
         for mark in self.marks:
-            check_count("each of the rounds", mark, 1)
+            check_integer("each of the rounds", mark, 1)
         if any(a >= b for a, b in zip(self.marks[:-1], self.marks[1:], strict=True)):
             raise SettingError(
                 f"rounds must rise and differ, got {', '.join(map(str, self.marks))}"
             )
-        check_count("repeats", self.repeats, 1)
-        check_count("seed", self.seed, 0)
+        check_integer("repeats", self.repeats, 1)
+        check_integer("seed", self.seed, 0)
         if self.n_jobs is not None and self.n_jobs != -1 and self.n_jobs < 1:
             raise SettingError(f"jobs must be 1 or more, or -1 for all cores, got {self.n_jobs}")
         if self.weights not in WEIGHT_INITS:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from boostsample.banks.build import turned
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.data.content import check_count
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.families import Columns
 from boostsample.registry import default_families
@@ -105,13 +104,13 @@ def make_job(
             f"{data.name}: a race needs one class a row, got {data.n_classes} labels a row; "
             "the peers have no multi-label learner"
         )
-    check_count("seed", seed, 0)
+    check_integer("seed", seed, 0)
     families = default_families(data.X.shape[1:], seed=seed, column_names=data.columns)
     first = np.cumsum([0, *(family.n_features for family in families)])
     total = int(first[-1])
     if n_columns is None:
         n_columns = min(USUAL_COLUMNS, total)
-    check_count("columns", n_columns, 1)
+    check_integer("columns", n_columns, 1)
     if n_columns > total:
         raise SettingError(
             f"columns must be at most the {total:,} features of the families of {data.name}, got "

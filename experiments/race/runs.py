@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from boostsample.checks import check_integer
 from boostsample.errors import SettingError
-from boostsample.experiments.data.content import check_count
 
 __all__ = ["Race", "Rules", "Run"]
 
@@ -37,8 +37,8 @@ class Rules:
             raise SettingError(f"error must be between 0 and 100 percent, got {self.error}")
         if not (math.isfinite(self.limit) and self.limit > 0):
             raise SettingError(f"limit must be a number of seconds above 0, got {self.limit}")
-        check_count("repeats", self.repeats, 1)
-        check_count("seed", self.seed, 0)
+        check_integer("repeats", self.repeats, 1)
+        check_integer("seed", self.seed, 0)
 
 
 @dataclass(frozen=True)
