@@ -27,30 +27,16 @@ from boostsample.experiments.common.files import atomic, one_line
 __all__ = ["Original", "Source", "locate", "read_verified"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
-_FAULTS = (
-    OSError,  # includes the exceptions of requests
-    ValueError,
-    KeyError,
-    RuntimeError,
-    EOFError,
-    zlib.error,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-)
-"""Raised for a failed download, a broken archive, or a file with another hash."""
+_DOWNLOAD_ERRORS = (OSError, ValueError, KeyError, RuntimeError)  # OSError: those of requests
+_ARCHIVE_ERRORS = (EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Source:
-    """An address to download from.
+    """An address of files, with ``{name}`` for their names, or of a ``.zip`` or tar archive.
 
-    Parameters
-    ----------
-    url : str
-        Of a file, with ``{name}`` in place of its name, or of a ``.zip`` or tar archive.
-    archive : str or None
-        Folder of the files inside the archive ("" or "sub/"); None if `url` is no archive.
+    `archive` is the folder of the files in the archive ("" or "sub/"); None: `url` is no archive.
     """
 
     url: str
@@ -90,12 +76,10 @@ class Original:
         ValueError
             It is not this file; the message is a phrase to follow the file's name.
         """
-        content = raw
-        if raw.startswith(_GZIP_MAGIC):
-            try:
-                content = gzip.decompress(raw)
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise ValueError(f"must be complete gzip data: {one_line(error)}") from error
+        try:
+            content = gzip.decompress(raw) if raw.startswith(_GZIP_MAGIC) else raw
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(f"must be complete gzip data: {one_line(error)}") from error
         if self.canonical is not None:
             try:
                 content = self.canonical(content)
@@ -119,12 +103,12 @@ def locate(
     data_dir : path or None
         Searched first: ``data_dir/<set>/<file>``, then ``data_dir/<file>``, each plain or ``.gz``.
     download : bool
-        Whether files that are neither there nor in the cache folder may be downloaded.
+        Whether missing files may be downloaded.
 
     Returns
     -------
     dict of str to Path
-        Path of each file by its name; found files are verified by `read_verified`.
+        Paths by file name; `read_verified` verifies them.
 
     Raises
     ------
@@ -197,8 +181,8 @@ def _fetch(original: Original, names: Sequence[str], folder: Path) -> None:
             f"{original.name}: cannot write to the cache folder {folder}: {one_line(error)}; "
             "set BOOSTSAMPLE_CACHE_DIR to a folder that can be written"
         ) from error
-    problems: list[str] = []
     missing = list(names)
+    problems = []
     with scratch:
         for source in original.sources:
             try:
@@ -209,7 +193,7 @@ def _fetch(original: Original, names: Sequence[str], folder: Path) -> None:
                         stream.write(raw)
                     missing.remove(name)
                 return
-            except _FAULTS as error:
+            except (*_DOWNLOAD_ERRORS, *_ARCHIVE_ERRORS) as error:
                 problems.append(f"{source.url.format(name=missing[0])}: {one_line(error)}")
     raise DataError(
         f"{original.name}: cannot download {missing[0]} ({original.files[missing[0]]}): "

@@ -172,10 +172,7 @@ def _cifar10(paths: Paths) -> Content:
 
 
 def _usps(paths: Paths) -> Content:
-    parts = [
-        np.frombuffer(_read(paths, "usps", name), dtype="<i2").reshape(-1, 257)
-        for name in ("zip.train", "zip.test")
-    ]
+    parts = [np.frombuffer(_read(paths, "usps", n), "<i2").reshape(-1, 257) for n in _USPS]
     rows = np.concatenate(parts)
     X = (rows[:, 1:] / 1000.0).astype(np.float32).reshape(-1, 16, 16)
     return Content(X, rows[:, 0].astype(np.int64), _DIGITS, None, len(parts[0]))
@@ -184,7 +181,7 @@ def _usps(paths: Paths) -> Content:
 def _pendigits(paths: Paths) -> Content:
     parts = [
         np.loadtxt(io.BytesIO(_read(paths, "pendigits", name)), dtype=np.int64, delimiter=",")
-        for name in ("pendigits.tra", "pendigits.tes")
+        for name in _PENDIGITS
     ]
     rows = np.concatenate(parts)
     columns = tuple(f"{axis}{point}" for point in range(1, 9) for axis in "xy")

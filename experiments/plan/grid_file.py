@@ -1,14 +1,8 @@
 """Reads grids from TOML files and reports all errors of a file at once.
 
-    title = "Three strategies on two data sets"
     data = ["digits", { name = "usps", families = ["identity", "haar"] }]
-    strategies = [
-      "uniform-naive",
-      "laminating:scheme=distinct",
-      { name = "ucb", exploration = [0.02, 2], reward_scale = [1, 30, 1000] },
-    ]
+    strategies = ["laminating", { name = "ucb", exploration = [0.02, 2], reward_scale = 30 }]
     rounds = [10, 100, 1000]
-    repeats = 10
     budget = "10N"
 
 Entries have the names, meanings and defaults of the options of `boostsample compare`. A strategy is
@@ -21,9 +15,9 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.common.faults import Faults
@@ -34,12 +28,9 @@ from boostsample.experiments.plan.variants import Alternatives, Variant, read_va
 __all__ = ["PLAN_FIELDS", "DataEntry", "GridFile", "read_grid_file", "shipped_grids"]
 
 PLAN_FIELDS = {
-    "strategies": "strategies",
-    "families": "families",
-    "rounds": "marks",
-    **{name: name for name in ("repeats", "budget", "weights", "learner", "seed", "history")},
-    "tune": "tune",
-    "bank": "bank",
+    {"marks": "rounds"}.get(one.name, one.name): one.name
+    for one in fields(Plan)
+    if one.name != "n_jobs"
 }
 """Fields of `Plan` by the names of the entries that fill them."""
 
@@ -64,16 +55,8 @@ class DataEntry:
         return common if self.families is None else replace(common, families=self.families)
 
 
-@dataclass(frozen=True)
-class GridFile:
-    """A grid file as read.
-
-    Parameters
-    ----------
-    path : Path
-    entries : mapping
-        The parsed entries of the file, by name.
-    """
+class GridFile(NamedTuple):
+    """A grid file as read; `entries` holds its parsed entries by name."""
 
     path: Path
     entries: Mapping[str, Any]
@@ -137,8 +120,8 @@ def _entry(name: str, value: Any, faults: Faults) -> Any:
         value = parse_marks(value) if isinstance(value, str) else tuple(value)
     elif name == "bank":
         value = Variant.parse(value)
-    if name in PLAN_FIELDS:
-        Plan(**{PLAN_FIELDS[name]: value})  # checks the range
+    if name in PLAN_FIELDS:  # the plan checks the range
+        Plan(**{PLAN_FIELDS[name]: value})
     return value
 
 
@@ -223,19 +206,11 @@ _ITEMS: dict[str, Callable[..., Any]] = {
     "families": _family,
 }
 """Parsers of the items of arrays: item, items before it, its place in the file, errors."""
-_TEXT = ((str,), "text in quotes")
-_FLAG = ((bool,), "true or false")
-_NUMBER = ((int, str), "a number or text")
+_NUMBERS = ("repeats", "budget", "weights", "learner", "seed")
 _VALUES: dict[str, tuple[tuple[type, ...], str]] = {
-    "title": _TEXT,
-    "tune": _FLAG,
-    "bank": _TEXT,
+    **dict.fromkeys(("title", "bank"), ((str,), "text in quotes")),
+    **dict.fromkeys(("tune", "history"), ((bool,), "true or false")),
+    **dict.fromkeys(_NUMBERS, ((int, str), "a number or text")),
     "rounds": ((list, str), "an array of whole numbers as in [10, 100]"),
-    "repeats": _NUMBER,
-    "budget": _NUMBER,
-    "weights": _NUMBER,
-    "learner": _NUMBER,
-    "seed": _NUMBER,
-    "history": _FLAG,
 }
 """Types of the other entries, and how messages describe them."""
