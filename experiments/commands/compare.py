@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.option(
     "--grid",
     metavar="NAME|FILE",
@@ -61,7 +61,6 @@ __all__ = ["compare"]
 @click.option(
     "--bank",
     default="memory",
-    show_default=True,
     metavar="memory|disk|lazy",
     help="Where to keep features: in memory; in memory-mapped files, cached for later runs "
     "(boostsample cache); or computed on demand. lazy takes bin edges from 2,048 training rows, "
@@ -70,11 +69,10 @@ __all__ = ["compare"]
 @click.option(
     "--rounds",
     default="10,100,300",
-    show_default=True,
     metavar="N,N,...",
     help="Numbers of stumps to report; the largest is the number of rounds.",
 )
-@click.option("--repeats", default=3, show_default=True, metavar="N", help="Repetitions.")
+@click.option("--repeats", default=3, metavar="N", help="Repetitions.")
 @click.option(
     "--budget",
     metavar="LOOKS|10N",
@@ -82,15 +80,9 @@ __all__ = ["compare"]
     "it needs]",
 )
 @click.option(
-    "--weights",
-    default="uniform",
-    show_default=True,
-    metavar="uniform|balanced",
-    help="Initial label weights.",
+    "--weights", default="uniform", metavar="uniform|balanced", help="Initial label weights."
 )
-@click.option(
-    "--seed", default=0, show_default=True, metavar="N", help="Seed of all random choices."
-)
+@click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
 @click.option(
     "--results",
     metavar="DIR",
@@ -100,7 +92,6 @@ __all__ = ["compare"]
 @click.option(
     "--backend",
     default="threading",
-    show_default=True,
     metavar="NAME",
     help="Where to train: threading, serial, loky (processes), dask (a cluster on this machine) or "
     "dask://HOST:PORT; the rows do not depend on it.",

@@ -15,7 +15,7 @@ from boostsample.experiments.commands.output import say
 __all__ = ["list_names"]
 
 
-@click.command("list")
+@click.command("list", context_settings={"show_default": True})
 @click.argument("kind", required=False, metavar="[strategies|families|data|grids]")
 @click.option(
     "--picture",
@@ -28,21 +28,13 @@ __all__ = ["list_names"]
     metavar="A,B:SETTING=VALUE",
     help="Families to draw.  [default: all that fit the image]",
 )
-@click.option(
-    "--data",
-    default="digits",
-    show_default=True,
-    metavar="NAME|PATH",
-    help="Data set of the image.",
-)
+@click.option("--data", default="digits", metavar="NAME|PATH", help="Data set of the image.")
 @click.option("--data-dir", metavar="DIR", help="Folder of original data files.")
-@click.option("--example", default=0, show_default=True, metavar="I", help="Which image, from 0.")
+@click.option("--example", default=0, metavar="I", help="Which image, from 0.")
 @click.option(
     "--image-shape", metavar="HxW|HxWxC", help="Stretch the image to this shape.  [default: as is]"
 )
-@click.option(
-    "--seed", default=0, show_default=True, metavar="N", help="Seed of the members drawn."
-)
+@click.option("--seed", default=0, metavar="N", help="Seed of the members drawn.")
 @click.pass_context
 def list_names(
     context: click.Context, kind: str | None, picture: str | None, **options: Any

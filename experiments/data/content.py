@@ -44,13 +44,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def parse_number(text: str) -> float:
-    """Return the number that a text spells, NaN if it is missing.
-
-    Raises
-    ------
-    ValueError
-        The text is neither a number nor missing.
-    """
+    """Return the number that a text spells, NaN if it is missing; ValueError for other text."""
     try:
         if "_" not in text:  # float() would read 1_000 as 1000
             return float(text)

@@ -42,13 +42,6 @@ def read_csv(
     delimiter : str or None
         None: the tab for ``.tsv``, else the first of comma, semicolon and tab found in the first
         line.
-
-    Raises
-    ------
-    SettingError
-        `label` is not a column, or `delimiter` is not one character.
-    DataError
-        The file is damaged or has a field that cannot be used.
     """
     if delimiter is not None and len(delimiter) != 1:
         raise SettingError(f"delimiter must be one character, got {delimiter!r}")
@@ -58,9 +51,8 @@ def read_csv(
     width = column = 0
     with readable(path), _open_text(path) as stream:
         first = stream.readline()
-        reader = csv.reader(
-            itertools.chain([first], stream), delimiter=delimiter or _delimiter(first, path)
-        )
+        mark = delimiter or _delimiter(first, path)
+        reader = csv.reader(itertools.chain([first], stream), delimiter=mark)
         for row in reader:
             fields = [field.strip() for field in row]
             if fields in ([], [""]):

@@ -51,14 +51,7 @@ def read_user_file(path: Path, *, file_format: str | None = None, **options: Any
     file_format : {"npz", "csv", "svmlight"} or None
         For files with another suffix.
     **options
-        Of `read_npz`, `read_csv` or `read_svmlight`.
-
-    Raises
-    ------
-    SettingError
-        The format is unknown, or has no such option.
-    DataError
-        The file is missing or damaged, or its content cannot be used.
+        Of `read_npz`, `read_csv` or `read_svmlight`; an unknown one raises SettingError.
     """
     if file_format is None:
         if not is_data_file(path):

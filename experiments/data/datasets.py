@@ -17,9 +17,10 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.data.content import Content
 from boostsample.experiments.data.dataset_files import is_data_file, read_user_file
-from boostsample.experiments.data.downloads import locate
+from boostsample.experiments.data.downloads import locate, read_verified
 from boostsample.experiments.data.originals import ORIGINALS, READERS
 from boostsample.experiments.data.synthetic import SYNTHETIC
 
@@ -144,8 +145,7 @@ class Dataset:
                 f"shape {y.shape}"
             )
         top = 1 if multilabel else n_classes - 1
-        if y.min() < 0 or y.max() > top:
-            wrong = y.min() if y.min() < 0 else y.max()
+        for wrong in y[(y < 0) | (y > top)][:1]:
             raise self._error(f"y must hold codes from 0 to {top}, got {wrong}")
 
     @property
@@ -184,36 +184,25 @@ class Dataset:
         Parameters
         ----------
         repetition, seed : int
-            At least 0.
+            At least 0, else SettingError.
 
         Returns
         -------
         train_rows, test_rows : int64 arrays
-
-        Raises
-        ------
-        SettingError
-            `repetition` or `seed` is out of range.
-        DataError
-            No class has two rows.
         """
-        key = (
-            self.name,
-            check_integer("seed", seed, 0),
-            check_integer("repetition", repetition, 0),
-        )
+        seed = check_integer("seed", seed, 0)
+        repetition = check_integer("repetition", repetition, 0)
         rows = np.arange(self.n_examples, dtype=np.int64)
         if self.n_train is not None:
             return rows[: self.n_train], rows[self.n_train :]
-        rng = _stream(*key)
+        rng = _stream(self.name, seed, repetition)
+        order = rng.permutation(self.n_examples)
         if self.is_multilabel:
             group = np.unique(self.y, axis=0, return_inverse=True)[1].reshape(-1)
         else:
-            group = self.y.astype(np.intp)
-        order = rng.permutation(self.n_examples)
-        order = order[np.argsort(group[order], kind="stable")]
-        if not self.is_multilabel:
+            group = self.y
             order = order[np.bincount(group)[group[order]] > 1]
+        order = order[np.argsort(group[order], kind="stable")]
         if not len(order):
             raise self._error("a split needs a class with at least two rows, got none")
         test = np.zeros(self.n_examples, dtype=bool)
@@ -227,23 +216,16 @@ def _stream(*key: object) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "little")))
 
 
-@dataclass(frozen=True)
-class NamedSet:
+class NamedSet(NamedTuple):
     """An entry of `DATASETS`.
 
-    Parameters
-    ----------
-    description : str
-        One line for lists.
-    load : callable
-        Takes ``data_dir``, ``download`` and ``seed`` of `load_dataset`, and the settings, by name.
-    settings : mapping
-        Names and default values of the settings, as in ``chess(d=10,J=3)``.
+    `load` takes ``data_dir``, ``download`` and ``seed`` of `load_dataset` and the settings, by
+    name; `settings` holds the default of each setting, as in ``chess(d=10,J=3)``.
     """
 
     description: str
     load: Callable[..., Content]
-    settings: Mapping[str, int | float] = field(default_factory=dict)
+    settings: Mapping[str, int | float] = MappingProxyType({})
 
 
 def _digits(**_: Any) -> Content:
@@ -258,7 +240,9 @@ def _digits(**_: Any) -> Content:
 
 def _original(name: str) -> Callable[..., Content]:
     def load(data_dir: str | os.PathLike[str] | None, download: bool, **_: Any) -> Content:
-        return READERS[name](locate(ORIGINALS[name], data_dir, download))
+        original = ORIGINALS[name]
+        paths = locate(original, data_dir, download)
+        return READERS[name](lambda file: read_verified(original, file, paths[file]))
 
     return load
 
@@ -318,10 +302,6 @@ def load_dataset(
     **options
         Settings of a synthetic set; for a file ``file_format``, and ``label``, ``header`` and
         ``delimiter`` (CSV) or ``multilabel`` (svmlight).
-
-    Returns
-    -------
-    Dataset
 
     Raises
     ------

@@ -51,15 +51,14 @@ class Original:
     ----------
     name : str
     files : mapping of str to str
-        For each file name, without ``.gz``, the hash of its uncompressed content as
-        ``algorithm:hexadecimal``.
+        ``algorithm:digest`` of the uncompressed content of each file, by its name without ``.gz``.
     sources : tuple of Source
         Tried in order.
     folders : tuple of str
         Folders in ``data_dir`` that may hold the files, besides that of the set's name.
     canonical : callable or None
-        Maps the content to the bytes that are hashed, for texts whose copies spell the same numbers
-        differently; raises ValueError for a content that it cannot parse.
+        Maps the content to the bytes to hash, where copies spell the same numbers differently;
+        raises ValueError for a content that it cannot parse.
     """
 
     name: str
@@ -69,13 +68,7 @@ class Original:
     canonical: Callable[[bytes], bytes] | None = None
 
     def verified(self, name: str, raw: bytes) -> bytes:
-        """Return the content of a file, uncompressed and canonical.
-
-        Raises
-        ------
-        ValueError
-            It is not this file; the message is a phrase to follow the file's name.
-        """
+        """Return the content of a file, uncompressed and canonical; ValueError if not verified."""
         try:
             content = gzip.decompress(raw) if raw.startswith(_GZIP_MAGIC) else raw
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -143,13 +136,7 @@ def _find(name: str, folders: Sequence[Path]) -> Path | None:
 
 
 def read_verified(original: Original, name: str, path: Path) -> bytes:
-    """Read a file of a data set: its content, uncompressed and canonical.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, is damaged, or is another file; the message says which.
-    """
+    """Return the content of a file, uncompressed and canonical; DataError if not verified."""
     try:
         return original.verified(name, path.read_bytes())
     except ValueError as error:
@@ -162,10 +149,7 @@ def read_verified(original: Original, name: str, path: Path) -> bytes:
 
 
 def _fetch(original: Original, names: Sequence[str], folder: Path) -> None:
-    """Download files into a folder; each appears there verified and complete, or not at all.
-
-    A file is stored as ``name`` or, if the source serves it gzipped, as ``name.gz``.
-    """
+    """Download files, verify them, and write them atomically as ``name`` or ``name.gz``."""
     try:
         import pooch  # noqa: F401
     except ImportError:
@@ -181,8 +165,7 @@ def _fetch(original: Original, names: Sequence[str], folder: Path) -> None:
             f"{original.name}: cannot write to the cache folder {folder}: {one_line(error)}; "
             "set BOOSTSAMPLE_CACHE_DIR to a folder that can be written"
         ) from error
-    missing = list(names)
-    problems = []
+    missing, problems = list(names), []
     with scratch:
         for source in original.sources:
             try:

@@ -1,31 +1,19 @@
 """Original files of the named benchmark sets: hashes, addresses and readers.
 
-Readers return the train rows first, in the original order.
-
-============  ===============  ===================================================================
-set           train / test     cut
-============  ===============  ===================================================================
-mnist         60000 / 10000    the train and the t10k files
-cifar10       50000 / 10000    data_batch_1 to 5 and test_batch
-usps          7291 / 2007      zip.train and zip.test
-pendigits     7494 / 3498      pendigits.tra (30 writers) and pendigits.tes (14 other writers)
-letter        16000 / 4000     the first 16000 rows and the last 4000 of the one file
-============  ===============  ===================================================================
-
-The hashes are the published ones, of the uncompressed content. Copies of the USPS text spell the
-same numbers differently; its hash is of the numbers.
+Readers return the train rows first, in the original order; of the one file of letter, the first
+16000 rows train. The hashes are the published ones, of the uncompressed content. Copies of the USPS
+text spell the same numbers differently; its hash is of the numbers.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 
 from boostsample.experiments.data.content import Content
-from boostsample.experiments.data.downloads import Original, Source, read_verified
+from boostsample.experiments.data.downloads import Original, Source
 
 __all__ = ["CIFAR10_CLASSES", "ORIGINALS", "READERS", "usps_numbers"]
 
@@ -36,8 +24,8 @@ _DIGITS = tuple("0123456789")
 _LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _UCI = "https://archive.ics.uci.edu"
 
-Paths = Mapping[str, Path]
-"""Path of each original file of a set, by its name without ``.gz``."""
+Read = Callable[[str], bytes]
+"""Returns the verified content of an original file by its name without ``.gz``."""
 
 
 def usps_numbers(content: bytes) -> bytes:
@@ -142,46 +130,41 @@ ORIGINALS = {
 """The named benchmark sets."""
 
 
-def _read(paths: Paths, set_name: str, file_name: str) -> bytes:
-    return read_verified(ORIGINALS[set_name], file_name, paths[file_name])
-
-
-def _mnist(paths: Paths) -> Content:
+def _mnist(read: Read) -> Content:
     """Read the IDX files: a big-endian header of 16 or 8 bytes, then unsigned bytes."""
     X = np.empty((70000, 28, 28), dtype=np.uint8)
     y = np.empty(70000, dtype=np.int64)
     for part, rows in (("train", slice(0, 60000)), ("t10k", slice(60000, 70000))):
-        pixels = _read(paths, "mnist", f"{part}-images-idx3-ubyte")
-        labels = _read(paths, "mnist", f"{part}-labels-idx1-ubyte")
+        pixels = read(f"{part}-images-idx3-ubyte")
+        labels = read(f"{part}-labels-idx1-ubyte")
         X[rows] = np.frombuffer(pixels, dtype=np.uint8, offset=16).reshape(-1, 28, 28)
         y[rows] = np.frombuffer(labels, dtype=np.uint8, offset=8)
     return Content(X, y, _DIGITS, None, 60000)
 
 
-def _cifar10(paths: Paths) -> Content:
+def _cifar10(read: Read) -> Content:
     """Read the batches: records of a label byte, then the red, green and blue plane of 32 x 32."""
     X = np.empty((60000, 32, 32, 3), dtype=np.uint8)
     y = np.empty(60000, dtype=np.int64)
     for batch, name in enumerate(_CIFAR10):
         rows = slice(10000 * batch, 10000 * (batch + 1))
-        content = _read(paths, "cifar10", name)
+        content = read(name)
         records = np.frombuffer(content, dtype=np.uint8).reshape(10000, 3073)
         y[rows] = records[:, 0]
         X[rows] = records[:, 1:].reshape(10000, 3, 32, 32).transpose(0, 2, 3, 1)
     return Content(X, y, CIFAR10_CLASSES, None, 50000)
 
 
-def _usps(paths: Paths) -> Content:
-    parts = [np.frombuffer(_read(paths, "usps", n), "<i2").reshape(-1, 257) for n in _USPS]
+def _usps(read: Read) -> Content:
+    parts = [np.frombuffer(read(n), "<i2").reshape(-1, 257) for n in _USPS]
     rows = np.concatenate(parts)
     X = (rows[:, 1:] / 1000.0).astype(np.float32).reshape(-1, 16, 16)
     return Content(X, rows[:, 0].astype(np.int64), _DIGITS, None, len(parts[0]))
 
 
-def _pendigits(paths: Paths) -> Content:
+def _pendigits(read: Read) -> Content:
     parts = [
-        np.loadtxt(io.BytesIO(_read(paths, "pendigits", name)), dtype=np.int64, delimiter=",")
-        for name in _PENDIGITS
+        np.loadtxt(io.BytesIO(read(name)), dtype=np.int64, delimiter=",") for name in _PENDIGITS
     ]
     rows = np.concatenate(parts)
     columns = tuple(f"{axis}{point}" for point in range(1, 9) for axis in "xy")
@@ -189,9 +172,9 @@ def _pendigits(paths: Paths) -> Content:
     return Content(X, rows[:, 16].copy(), _DIGITS, columns, len(parts[0]))
 
 
-def _letter(paths: Paths) -> Content:
+def _letter(read: Read) -> Content:
     """Read the letters; columns have the names in the set's description."""
-    lines = _read(paths, "letter", "letter-recognition.data").decode("ascii").split()
+    lines = read("letter-recognition.data").decode("ascii").split()
     X = np.array([line.split(",")[1:] for line in lines], dtype=np.float32)
     y = np.array([ord(line[0]) - ord("A") for line in lines], dtype=np.int64)
     columns = (
@@ -201,7 +184,7 @@ def _letter(paths: Paths) -> Content:
     return Content(X, y, _LETTERS, tuple(columns.split()), 16000)
 
 
-READERS: dict[str, Callable[[Paths], Content]] = {
+READERS: dict[str, Callable[[Read], Content]] = {
     "mnist": _mnist,
     "cifar10": _cifar10,
     "usps": _usps,

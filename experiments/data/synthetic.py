@@ -1,7 +1,7 @@
 """Synthetic tasks with known useful features: DIAGONAL and CHESS of [BK10] sec. 4.1.
 
 x is uniform in the d-dimensional unit cube; only its first J features bear on the class. The labels
-follow from x as stored, in float32.
+follow from x as stored, in float32. Settings out of range raise SettingError.
 """
 
 from __future__ import annotations
@@ -34,11 +34,6 @@ def diagonal(
         Between 0 and 0.5.
     n : int
         Rows, at least 4.
-
-    Raises
-    ------
-    SettingError
-        A setting is out of range.
     """
     if not 0 <= q <= 0.5:
         raise SettingError(f"q, the share of flipped labels, must be between 0 and 0.5, got {q}")
@@ -61,11 +56,6 @@ def chess(rng: np.random.Generator, d: int = 10, J: int = 3, L: int = 3, n: int 
         Squares along each, at least 2.
     n : int
         Rows, at least 4.
-
-    Raises
-    ------
-    SettingError
-        A setting is out of range.
     """
     check_integer("L", L, 2)
     X = _cube(rng, d, J, n)

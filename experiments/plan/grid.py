@@ -67,12 +67,8 @@ def grid_of(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
     ----------
     file : GridFile or None
     given : mapping
-        Options that the user gave, parsed, by the names of the entries of a file.
-
-    Raises
-    ------
-    SettingError
-        An option contradicts the file, or a setting is out of range.
+        Options of the user, parsed, by the names of a file's entries; one that contradicts the file
+        raises SettingError.
     """
     entries = {} if file is None else dict(file.entries)
     faults = Faults()

@@ -155,13 +155,7 @@ class Plan:
         return self.marks[-1]
 
     def looks(self, n_examples: int) -> int | None:
-        """Return the looks per search on N training examples; None if no budget is given.
-
-        Raises
-        ------
-        SettingError
-            The budget is a multiple of N below one look.
-        """
+        """Return the looks per search on N training examples; None if no budget is given."""
         if self.budget is None:
             return None
         number, times_n = _budget(self.budget)
