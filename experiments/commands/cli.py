@@ -55,18 +55,7 @@ for _command in (bench, cache, calibrate, compare, list_names, plot, race, repor
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code.
-
-    Parameters
-    ----------
-    args : sequence of str, optional
-        Default: those of the process.
-
-    Returns
-    -------
-    int
-        The exit code, see the top of this module.
-    """
+    """Run a command, by default that of the process; return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # escape what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")

@@ -135,24 +135,20 @@ def compare(
     with ExitStack() as stack:
         display = stack.enter_context(Display(quiet))
         display("starting", 0, 0)  # before the slow imports
-        from boostsample.experiments.plots.pictures import (
-            check_picture,
-            comparison_figure,
-            save_picture,
-        )
+        from boostsample.experiments.plots import pictures
         from boostsample.experiments.results.record import grid_record
         from boostsample.experiments.run.backends import check_backend, open_backend
 
         grid = _grid(context, jobs)
         share = None if shard is None else _shard(shard)
         check_backend(backend, jobs)
-        picture = None if plot is None else check_picture(plot)
+        picture = None if plot is None else pictures.check_picture(plot)
         if picture is not None and len(grid.data) > 1:
             raise SettingError(
                 f"--plot draws one data set, but the grid has {len(grid.data)}; leave it out"
             )
         folder = stack.enter_context(_folder(results, grid))
-        prepared = grid.prepare(data_dir, "the grid")
+        prepared = grid.prepare(data_dir)
         for one in prepared:
             for note in one.notes:
                 display.say(note)
@@ -175,12 +171,12 @@ def compare(
             raise
         display.close()
         if not comparisons:
-            say(f"share {shard} is done; {folder.cells():,} of {n_runs:,} runs are there")
-            say(f"results: {folder.path}")
+            done = f"share {shard} is done; {folder.cells():,} of {n_runs:,} runs are there"
+            say(f"{done}\nresults: {folder.path}")
             return
         _write(context, grid, folder, comparisons)
         if picture is not None:
-            save_picture(comparison_figure(comparisons[0]), picture)
+            pictures.save_picture(pictures.comparison_figure(comparisons[0]), picture)
             say(f"plot: {picture}")
 
 

@@ -37,7 +37,7 @@ __all__ = ["list_names"]
 @click.option("--seed", default=0, metavar="N", help="Seed of the members drawn.")
 @click.pass_context
 def list_names(
-    context: click.Context, kind: str | None, picture: str | None, **options: Any
+    context: click.Context, /, kind: str | None, picture: str | None, **options: Any
 ) -> None:
     """List strategies, families, data sets or grids.
 
@@ -119,14 +119,11 @@ def _families() -> list[tuple[str, str]]:
     from boostsample import families
 
     entries = []
-    for name in families.__all__:
-        member = getattr(families, name)
-        if not inspect.isclass(member) or inspect.isabstract(member):
-            continue
-        parameter = inspect.signature(member).parameters.get("name")
-        module = inspect.getdoc(inspect.getmodule(member)) or ""
-        if parameter is not None:
-            entries.append((str(parameter.default), module.partition("\n")[0].rstrip(".")))
+    for kind in map(vars(families).get, families.__all__):
+        if inspect.isclass(kind) and not inspect.isabstract(kind):
+            name = inspect.signature(kind).parameters["name"].default
+            text = inspect.getdoc(inspect.getmodule(kind)) or ""
+            entries.append((str(name), text.partition("\n")[0].rstrip(".")))
     return entries
 
 

@@ -28,19 +28,9 @@ class Faults:
             self._found.append((place, error))
 
     def raise_all(self, subject: str = "") -> None:
-        """Raise one error that lists all collected ones; do nothing if there are none.
+        """Raise one error that lists all collected ones, after `subject`, if there are any.
 
-        Parameters
-        ----------
-        subject : str
-            What the errors are about; precedes the message.
-
-        Raises
-        ------
-        SettingError
-            At least one of the errors is a SettingError.
-        DataError
-            None of them is.
+        Several make a SettingError if one of them is a SettingError, else a DataError.
         """
         if not self._found:
             return

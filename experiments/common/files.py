@@ -40,12 +40,8 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing that appears under its name only when it is complete.
 
     The content is written under a temporary name, flushed to the disk and renamed, so that it
-    survives a power failure; processes that write the same file do not disturb each other.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written; the temporary file is removed.
+    survives a power failure; processes that write the same file do not disturb each other. After
+    any exception the temporary file is removed.
     """
     part = temporary(path)
     try:

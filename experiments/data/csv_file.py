@@ -51,7 +51,9 @@ def read_csv(
     width = column = 0
     with readable(path), _open_text(path) as stream:
         first = stream.readline()
-        mark = delimiter or _delimiter(first, path)
+        if delimiter is None and path.name.lower().endswith((".tsv", ".tsv.gz")):
+            delimiter = "\t"
+        mark = delimiter or next((mark for mark in ",;\t" if mark in first), ",")
         reader = csv.reader(itertools.chain([first], stream), delimiter=mark)
         for row in reader:
             fields = [field.strip() for field in row]
@@ -98,12 +100,6 @@ def _open_text(path: Path) -> TextIO:
     with path.open("rb") as stream:
         zipped = stream.read(2) == b"\x1f\x8b"
     return (gzip.open if zipped else open)(path, "rt", encoding="utf-8-sig", newline="")
-
-
-def _delimiter(first_line: str, path: Path) -> str:
-    if path.name.lower().endswith((".tsv", ".tsv.gz")):
-        return "\t"
-    return next((mark for mark in ",;\t" if mark in first_line), ",")
 
 
 def _is_number(field: str) -> bool:

@@ -7,7 +7,6 @@ file raises a DataError that names the place.
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,14 +77,11 @@ def _to_float32(values: NDArray[Any], where: str) -> NDArray[np.float32]:
         raise DataError(f"{where} must hold real numbers, got dtype {values.dtype}")
     with np.errstate(over="ignore"):
         result = np.ascontiguousarray(values, dtype=np.float32)
-    if values.dtype.kind == "f" and values.dtype.itemsize > 4:
-        lost = np.isinf(result) & np.isfinite(values)
-        if lost.any():
-            place = tuple(int(i) for i in np.argwhere(lost)[0])
-            raise DataError(
-                f"{where} must hold values within +-3.4e38 (float32), got {values[place]} at "
-                f"{place}; rescale them"
-            )
+    for place in np.argwhere(np.isinf(result) & np.isfinite(values))[:1].tolist():
+        raise DataError(
+            f"{where} must hold values within +-3.4e38 (float32), got {values[tuple(place)]} at "
+            f"{tuple(place)}; rescale them"
+        )
     return result
 
 
@@ -110,14 +106,14 @@ def read_npz(path: Path) -> Content:
     if keys == {"X", "y"}:
         X, y, n_train = arrays["X"], arrays["y"], None
     elif keys == {"X_train", "y_train", "X_test", "y_test"}:
-        pairs = [(arrays["X_train"], arrays["X_test"]), (arrays["y_train"], arrays["y_test"])]
-        for (train, test), kind in zip(pairs, "Xy", strict=True):
+        for kind in "Xy":
+            train, test = arrays[f"{kind}_train"], arrays[f"{kind}_test"]
             if train.ndim == 0 or train.shape[1:] != test.shape[1:]:
                 raise DataError(
                     f"{path}: {kind}_train and {kind}_test must agree in all but the number of "
                     f"rows, got shapes {train.shape} and {test.shape}"
                 )
-        X, y = (np.concatenate(pair) for pair in pairs)
+        X, y = (np.concatenate([arrays[f"{one}_train"], arrays[f"{one}_test"]]) for one in "Xy")
         n_train = len(arrays["X_train"])
         if len(arrays["y_train"]) != n_train:
             raise DataError(
@@ -158,9 +154,7 @@ def read_svmlight(path: Path, *, multilabel: bool = False) -> Content:
     from sklearn.datasets import load_svmlight_file
 
     with readable(path):
-        sparse, labels = load_svmlight_file(
-            os.fspath(path), dtype=np.float32, multilabel=multilabel
-        )
+        sparse, labels = load_svmlight_file(str(path), dtype=np.float32, multilabel=multilabel)
     n_bytes, memory = 4 * sparse.shape[0] * sparse.shape[1], machine_memory()
     if n_bytes > memory:
         raise DataError(
@@ -171,8 +165,7 @@ def read_svmlight(path: Path, *, multilabel: bool = False) -> Content:
     X = sparse.toarray(order="C")
     if not multilabel:
         return Content(X, *encode_labels(labels.tolist(), f"{path}: the labels"), None, None)
-    flat = [label for row in labels for label in row]
-    codes, classes = encode_labels(flat, f"{path}: the labels")
+    codes, classes = encode_labels([one for row in labels for one in row], f"{path}: the labels")
     y = np.zeros((len(labels), len(classes)), dtype=np.int8)
     y[np.repeat(np.arange(len(labels)), [len(row) for row in labels]), codes] = 1
     return Content(X, y, classes, None, None)

@@ -200,7 +200,7 @@ class Dataset:
         if self.is_multilabel:
             group = np.unique(self.y, axis=0, return_inverse=True)[1].reshape(-1)
         else:
-            group = self.y
+            group = self.y.astype(np.intp)
             order = order[np.bincount(group)[group[order]] > 1]
         order = order[np.argsort(group[order], kind="stable")]
         if not len(order):

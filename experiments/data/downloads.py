@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from boostsample.banks.cache_folder import cache_dir
 from boostsample.errors import DataError, SettingError
@@ -27,13 +28,11 @@ from boostsample.experiments.common.files import atomic, one_line
 __all__ = ["Original", "Source", "locate", "read_verified"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
-_DOWNLOAD_ERRORS = (OSError, ValueError, KeyError, RuntimeError)  # OSError: those of requests
-_ARCHIVE_ERRORS = (EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
+_BROKEN = (KeyError, RuntimeError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """An address of files, with ``{name}`` for their names, or of a ``.zip`` or tar archive.
 
     `archive` is the folder of the files in the archive ("" or "sub/"); None: `url` is no archive.
@@ -176,7 +175,7 @@ def _fetch(original: Original, names: Sequence[str], folder: Path) -> None:
                         stream.write(raw)
                     missing.remove(name)
                 return
-            except (*_DOWNLOAD_ERRORS, *_ARCHIVE_ERRORS) as error:
+            except (OSError, ValueError, *_BROKEN) as error:  # requests raises OSErrors
                 problems.append(f"{source.url.format(name=missing[0])}: {one_line(error)}")
     raise DataError(
         f"{original.name}: cannot download {missing[0]} ({original.files[missing[0]]}): "

@@ -22,6 +22,7 @@ CIFAR10_CLASSES = (
 )  # fmt: skip
 _DIGITS = tuple("0123456789")
 _LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_TORONTO = "https://www.cs.toronto.edu/~kriz"
 _UCI = "https://archive.ics.uci.edu"
 
 Read = Callable[[str], bytes]
@@ -29,12 +30,9 @@ Read = Callable[[str], bytes]
 
 
 def usps_numbers(content: bytes) -> bytes:
-    """Parse rows of a label and 256 values; return them in thousandths as little-endian int16.
+    """Parse lines of a label and 256 values; return both as little-endian int16.
 
-    Raises
-    ------
-    ValueError
-        The text holds no such rows.
+    Values are in thousandths. Raises ValueError for any other text.
     """
     if not content.strip():
         raise ValueError("it holds no numbers")
@@ -91,11 +89,7 @@ ORIGINALS = {
     "cifar10": Original(
         "cifar10",
         _CIFAR10,
-        (
-            Source(
-                "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "cifar-10-batches-bin/"
-            ),
-        ),
+        (Source(f"{_TORONTO}/cifar-10-binary.tar.gz", "cifar-10-batches-bin/"),),
         folders=("cifar-10-batches-bin",),
     ),
     "usps": Original(
@@ -111,10 +105,7 @@ ORIGINALS = {
         "pendigits",
         _PENDIGITS,
         (
-            Source(
-                f"{_UCI}/static/public/81/pen+based+recognition+of+handwritten+digits.zip",
-                archive="",
-            ),
+            Source(f"{_UCI}/static/public/81/pen+based+recognition+of+handwritten+digits.zip", ""),
             Source(f"{_UCI}/ml/machine-learning-databases/pendigits/{{name}}"),
         ),
     ),
@@ -122,7 +113,7 @@ ORIGINALS = {
         "letter",
         _LETTER,
         (
-            Source(f"{_UCI}/static/public/59/letter+recognition.zip", archive=""),
+            Source(f"{_UCI}/static/public/59/letter+recognition.zip", ""),
             Source(f"{_UCI}/ml/machine-learning-databases/letter-recognition/{{name}}"),
         ),
     ),

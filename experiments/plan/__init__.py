@@ -1,7 +1,6 @@
 """Plans a comparison: strategies with settings, data sets, tuning grids and grid files.
 
-The names below are imported on first access, because `boostsample.experiments.plan.plan` imports
-the compiled engine and tables need only `boostsample.experiments.plan.variants`.
+Names are imported on first access: tables need `variants`, but not the engine that `plan` imports.
 """
 
 from __future__ import annotations

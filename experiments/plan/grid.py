@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from boostsample.errors import SettingError
@@ -31,15 +31,8 @@ class Grid:
     plan: Plan = field(default_factory=Plan)
     title: str = ""
 
-    def prepare(self, data_dir: str | None = None, what: str = "") -> list[Prepared]:
-        """Load the data sets and check the plan against each of them.
-
-        Parameters
-        ----------
-        data_dir : str or None
-            Folder of original data files.
-        what : str
-            How messages refer to the grid.
+    def prepare(self, data_dir: str | None = None) -> list[Prepared]:
+        """Load the data sets, from `data_dir` if given, and apply the plan to each of them.
 
         Raises
         ------
@@ -55,8 +48,9 @@ class Grid:
                     raise SettingError(
                         f"data sets need different names, got {data.name!r} twice; rename a file"
                     )
-                found.append(prepare(data, entry.plan(self.plan)))
-        faults.raise_all(what if len(self.data) > 1 else "")
+                families = self.plan.families if entry.families is None else entry.families
+                found.append(prepare(data, replace(self.plan, families=families)))
+        faults.raise_all("the grid" if len(self.data) > 1 else "")
         return found
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,24 +35,11 @@ PLAN_FIELDS = {
 """Fields of `Plan` by the names of the entries that fill them."""
 
 
-@dataclass(frozen=True)
-class DataEntry:
-    """A data set of a grid.
-
-    Parameters
-    ----------
-    name : str
-        Name or path, as for `boostsample.experiments.data.datasets.load_dataset`.
-    families : tuple of Variant or None
-        Families of this data set; None: those of the plan.
-    """
+class DataEntry(NamedTuple):
+    """A data set of a grid, by name or path; without `families`, it has those of the plan."""
 
     name: str
     families: tuple[Variant, ...] | None = None
-
-    def plan(self, common: Plan) -> Plan:
-        """Return the plan for this data set."""
-        return common if self.families is None else replace(common, families=self.families)
 
 
 class GridFile(NamedTuple):

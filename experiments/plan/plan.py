@@ -185,9 +185,6 @@ class Prepared:
 
     Attributes
     ----------
-    data, plan
-        As given.
-    families : tuple of Family
     variants : tuple of Variant
         The strategies that take part, tuned ones with their tuning grids.
     splits : list of (train rows, test rows)
@@ -219,13 +216,11 @@ class Prepared:
 
     def pool(self, repetition: int) -> Pool:
         """Return the features and examples that strategies draw from in a repetition."""
-        sizes = [family.n_features for family in self.families]
-        first = np.cumsum([0, *sizes])
-        infos = tuple(
-            FamilyInfo(family.name, size, int(at))
-            for family, size, at in zip(self.families, sizes, first[:-1], strict=True)
-        )
-        return Pool(infos, self.n_features, len(self.splits[repetition][0]))
+        infos, first = [], 0
+        for family in self.families:
+            infos.append(FamilyInfo(family.name, family.n_features, first))
+            first += family.n_features
+        return Pool(tuple(infos), first, len(self.splits[repetition][0]))
 
     def budget(self, variant: Variant, repetition: int) -> int:
         """Return the looks that a strategy may spend on one search of a repetition."""
@@ -244,9 +239,12 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
     DataError
         The features do not fit into memory.
     """
-    families = _families(data, plan)
+    families = default_families(data.X.shape[1:], seed=plan.seed, column_names=data.columns)
+    if plan.families is not None:
+        usual = {family.name: family for family in families}
+        families = [_family(variant, usual, data.name) for variant in plan.families]
     splits = [data.split(repetition, plan.seed) for repetition in range(plan.repeats)]
-    everything = Prepared(data, plan, families, plan.variants, splits, ())
+    everything = Prepared(data, plan, tuple(families), plan.variants, splits, ())
     if plan.bank.name == "memory":
         _check_memory(everything)
     kept, notes, faults = [], [], Faults()
@@ -268,14 +266,6 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
             f"alternatives, as in {kept[0].name}:SETTING=VALUE|VALUE"
         )
     return replace(everything, variants=tuple(kept), notes=tuple(notes))
-
-
-def _families(data: Dataset, plan: Plan) -> tuple[Family, ...]:
-    usual = default_families(data.X.shape[1:], seed=plan.seed, column_names=data.columns)
-    if plan.families is None:
-        return tuple(usual)
-    by_name = {family.name: family for family in usual}
-    return tuple(_family(variant, by_name, data.name) for variant in plan.families)
 
 
 def _family(variant: Variant, usual: Mapping[str, Family], data: str) -> Family:

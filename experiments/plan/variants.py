@@ -148,10 +148,9 @@ class Variant:
 
 
 def is_tuned(name: str) -> bool:
-    """Return whether the column `strategy` of a result row names a tuned strategy.
+    """Return whether a name in the column `strategy` of result rows is that of a tuned strategy.
 
-    Such a name is a whole label; the column `settings` has the settings that were kept, which may
-    differ between repetitions.
+    It is a whole label; the settings kept, in the column `settings`, may differ by repetition.
     """
     return TUNED in name
 
