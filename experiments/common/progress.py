@@ -29,8 +29,6 @@ def duration(seconds: float) -> str:
 
 
 class _Messages(logging.Handler):
-    """Passes log records of the library to a display."""
-
     def __init__(self, display: Display) -> None:
         super().__init__(logging.INFO)
         self._display = display
@@ -104,9 +102,8 @@ class Display:
         begins, self._stage = stage != self._stage, stage
         if begins:
             self._seconds_left = None
-        left = ""
-        if self._seconds_left is not None:
-            left = f"about {duration(self._seconds_left)} left"
+        seconds = self._seconds_left
+        left = "" if seconds is None else f"about {duration(seconds)} left"
         if self._bar is not None:
             if begins and self._task is not None:
                 self._bar.remove_task(self._task)

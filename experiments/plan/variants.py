@@ -8,13 +8,15 @@ import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from boostsample.errors import SettingError
 from boostsample.registry import make_strategy
-from boostsample.strategy import Strategy
+
+if TYPE_CHECKING:
+    from boostsample.strategy import Strategy
 
 __all__ = ["CHARGED", "TUNED", "Alternatives", "Variant", "is_tuned", "parse_names", "read_value"]
 

@@ -99,7 +99,10 @@ def test_tune_is_for_all_that_have_a_grid() -> None:
 WRONG = {
     "unknown": ("budgt = 3", r"budgt: unknown entry 'budgt' \(did you mean 'budget'"),
     "rounds": ("rounds = [10, 5]", "rounds: rounds must rise and differ, got 10, 5"),
-    "rounds of text": ('rounds = ["x"]', "rounds: each of the rounds must be an integer at least 1"),
+    "rounds of text": (
+        'rounds = ["x"]',
+        "rounds: each of the rounds must be an integer at least 1",
+    ),
     "one round": ("rounds = 10", r"rounds: rounds must be an array of whole numbers as in \[10"),
     "repeats": ("repeats = 0", "repeats: repeats must be an integer at least 1, got 0"),
     "repeats of text": ('repeats = "3"', "repeats: repeats must be an integer at least 1, got '3'"),
