@@ -48,7 +48,6 @@ class Original:
 
     Parameters
     ----------
-    name : str
     files : mapping of str to str
         ``algorithm:digest`` of the uncompressed content of each file, by its name without ``.gz``.
     sources : tuple of Source
@@ -185,10 +184,7 @@ def _fetch(original: Original, names: Sequence[str], folder: Path) -> None:
 
 
 def _served(source: Source, names: Sequence[str], scratch: Path) -> Iterator[tuple[str, bytes]]:
-    """Download files into a scratch folder and yield their names and bytes, in this order.
-
-    Members of an archive are read by their exact names; no path in it is followed.
-    """
+    """Yield names and bytes of files; archive members are read by exact name, no path followed."""
     if source.archive is None:
         for name in names:
             yield name, _retrieved(source.url.format(name=name), scratch).read_bytes()
@@ -205,8 +201,11 @@ def _served(source: Source, names: Sequence[str], scratch: Path) -> Iterator[tup
 
 def _retrieved(url: str, folder: Path) -> Path:
     import pooch
+    import requests
 
     _LOG.info("downloading %s", url)
     pooch.get_logger().setLevel("WARNING")  # it would repeat that on standard error
-    # The published hashes are of the uncompressed files, so pooch cannot verify what is served.
-    return Path(pooch.retrieve(url, known_hash=None, path=folder))
+    try:  # the published hashes are of the uncompressed files, so pooch cannot check them
+        return Path(pooch.retrieve(url, known_hash=None, path=folder))
+    except requests.ConnectionError as error:
+        raise OSError("it cannot be reached") from error

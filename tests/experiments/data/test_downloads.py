@@ -154,8 +154,7 @@ def test_a_bad_answer_is_one_clear_line_and_leaves_nothing(
 def test_a_server_that_is_down(server: Server, cache: Path) -> None:
     server.close()
     message = refused(toy(Source(server.url + "/{name}")), cache)
-    assert f"{server.url}/a.bin: " in message
-    assert "Max retries exceeded" in message
+    assert f"{server.url}/a.bin: it cannot be reached" in message
 
 
 def test_mirrors_are_tried_in_order_and_only_if_needed(server: Server, cache: Path) -> None:
