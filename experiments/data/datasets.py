@@ -262,7 +262,7 @@ def _synthetic(name: str) -> NamedSet:
 
 
 DATASETS: dict[str, NamedSet] = {
-    "digits": NamedSet("1797 grey 8x8 images, 10 digits; embedded in scikit-learn", _digits),
+    "digits": NamedSet("1797 grey 8x8 images, 10 digits; included in scikit-learn", _digits),
     "mnist": NamedSet("60000 + 10000 grey 28x28 images, 10 digits", _original("mnist")),
     "cifar10": NamedSet("50000 + 10000 colour 32x32 images, 10 classes", _original("cifar10")),
     "usps": NamedSet("7291 + 2007 grey 16x16 images, 10 digits", _original("usps")),

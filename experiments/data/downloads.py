@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import importlib.util
 import logging
 import os
 import tarfile
@@ -148,13 +149,11 @@ def read_verified(original: Original, name: str, path: Path) -> bytes:
 
 def _fetch(original: Original, names: Sequence[str], folder: Path) -> None:
     """Download files, verify them, and write them atomically as ``name`` or ``name.gz``."""
-    try:
-        import pooch  # noqa: F401
-    except ImportError:
+    if importlib.util.find_spec("pooch") is None:
         raise SettingError(
             f"{original.name}: downloading {names[0]} needs pooch, which is not installed; "
             "pip install 'boostsample[data]', or give the folder of the files as data_dir"
-        ) from None
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         scratch = TemporaryDirectory(dir=folder)
