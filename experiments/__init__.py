@@ -1,7 +1,7 @@
-"""Experiments: data sets, and later grids, tables and plots, all built on the engine.
+"""Compares strategies: data sets, grids, runs, results, tables, plots, reports and commands.
 
-Import what you need from its module, for instance
-``from boostsample.experiments.data.datasets import load_dataset``; this file imports nothing.
+Import names from their modules, as in
+``from boostsample.experiments.data.datasets import load_dataset``.
 """
 
 if __name__ != "boostsample.experiments":

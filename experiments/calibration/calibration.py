@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.forms import make_bank
+from boostsample.checks import check_integer
 from boostsample.errors import BoostSampleError, SettingError, StrategyError
 from boostsample.experiments.calibration.cells import (
     Measurer,
@@ -32,7 +33,6 @@ from boostsample.experiments.calibration.cells import (
     predict,
 )
 from boostsample.experiments.common.files import one_line
-from boostsample.experiments.data.content import check_count
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.experiments.plan.plan import Plan, Prepared, prepare
 from boostsample.experiments.plan.variants import Variant
@@ -167,7 +167,7 @@ def check_request(plan: Plan, repeats: int, scheme: str) -> None:
             f"a calibration needs a plan of one repetition, got repeats={plan.repeats}; "
             "another seed gives another run"
         )
-    check_count("repeats", repeats, 2)
+    check_integer("repeats", repeats, 2)
     known_scheme(scheme)
 
 

@@ -1,8 +1,10 @@
-"""The command line: results to standard output, progress and messages to standard error.
+"""The command line `boostsample`.
 
-Importing this module is light; each command imports what it needs when it runs. Every failure is
-one line, ``boostsample: error: ...``, and an exit code: 2 for usage (an unknown name, a setting out
-of range), 1 for data and files, 130 after Ctrl-C. ``BOOSTSAMPLE_DEBUG=1`` shows the traceback.
+Results go to standard output, progress and messages to standard error. Every failure is one line,
+``boostsample: error: ...``, and an exit code: 2 for usage (an unknown name, a setting out of
+range), 1 for data and files, 130 after Ctrl-C. ``BOOSTSAMPLE_DEBUG=1`` shows the traceback.
+
+Importing this module is light: each command imports what it needs when it runs.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ _USAGE, _DATA, _CTRL_C, _BROKEN_PIPE = 2, 1, 130, 141
 @click.version_option(__version__, message="boostsample %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Sampling strategies for AdaBoost.MH, compared at an equal budget of looks."""
+    """Compare sampling strategies for AdaBoost.MH at an equal budget of looks."""
     if context.invoked_subcommand is None:
         say(context.get_help())
 
@@ -53,29 +55,20 @@ for _command in (bench, cache, calibrate, compare, list_names, plot, race, repor
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code.
-
-    Parameters
-    ----------
-    args : sequence of str, optional
-        Default: those of the process.
-    """
-    given = list(sys.argv[1:] if args is None else args)
+    """Run a command, by default that of the process; return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(
-            stream, io.TextIOWrapper
-        ):  # names that the terminal cannot show are spelled out
+        if isinstance(stream, io.TextIOWrapper):  # escape what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
-    code = _guarded(given)
+    code = _guarded(list(sys.argv[1:] if args is None else args))
     try:
         sys.stdout.flush()
     except OSError as error:
-        code = _of_pipe(error)
+        code = _output_failed(error)
     return code
 
 
 def _guarded(args: list[str]) -> int:
-    """Run a command; whatever it raises becomes one line and an exit code."""
+    """Run a command and turn any exception into one line and an exit code."""
     try:
         with cli.make_context("boostsample", list(args), obj=args) as context:
             cli.invoke(context)
@@ -89,36 +82,32 @@ def _guarded(args: list[str]) -> int:
     except BoostSampleError as error:
         return _fail(str(error), _USAGE if isinstance(error, SettingError) else _DATA)
     except OSError as error:
-        return _of_pipe(error)
+        return _output_failed(error)
     except MemoryError as error:
         text = f"out of memory ({error}); choose fewer --families or less data"
         return _fail(text.replace(" ()", ""), _DATA)
     except Exception as error:
-        return _fail(
-            f"unexpected {type(error).__name__}: {error}; this is a fault of boostsample, "
-            "BOOSTSAMPLE_DEBUG=1 shows where",
-            _DATA,
-        )
+        text = f"unexpected {type(error).__name__}: {error}; this is a bug in boostsample"
+        return _fail(f"{text}, BOOSTSAMPLE_DEBUG=1 shows where", _DATA)
 
 
-def _of_pipe(error: OSError) -> int:
-    """The end of ``boostsample ... | head`` is silent; other faults of files are told."""
+def _output_failed(error: OSError) -> int:
+    """Report a failed output, except a closed pipe as in ``boostsample ... | head``."""
+    code = _BROKEN_PIPE
     if not isinstance(error, BrokenPipeError):
         place = f"'{error.filename}'" if error.filename else "standard output"
         code = _fail(f"{place} cannot be used: {error.strerror or error}", _DATA)
-    else:
-        code = _BROKEN_PIPE
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:  # Python would try again at exit, and complain
+        except OSError:  # Python would flush again at exit, and print a traceback
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     return code
 
 
 def _fail(message: str, code: int) -> int:
-    """Tell of an error in one line; the traceback only when it is asked for."""
+    """Print an error in one line, after the traceback if BOOSTSAMPLE_DEBUG is set."""
     with suppress(OSError):
         if os.environ.get("BOOSTSAMPLE_DEBUG", "") not in ("", "0"):
             traceback.print_exc()

@@ -1,4 +1,4 @@
-"""`boostsample compare`: strategies on data sets, results as tables and rows."""
+"""The command `boostsample compare`: compares strategies on data sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from boostsample.errors import SettingError
 from boostsample.experiments.commands.output import print_table, say
 
 if TYPE_CHECKING:
-    from boostsample.experiments.common.progress import Display
     from boostsample.experiments.plan.grid import Grid
     from boostsample.experiments.results.folder import ResultsFolder
     from boostsample.experiments.run.compare import Comparison, Shard
@@ -23,35 +22,35 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.option(
     "--grid",
     metavar="NAME|FILE",
-    help="A grid that comes with the package (boostsample list grids), or a TOML file; options may "
-    "complete it, not contradict it.",
+    help="A grid of the package (boostsample list grids) or a TOML file; options may add to it but "
+    "not contradict it.",
 )
 @click.option(
     "--data",
     multiple=True,
     metavar="NAME|PATH",
-    help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file; several by "
-    "giving it several times.  [default: digits]",
+    help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file; may be "
+    "repeated.  [default: digits]",
 )
 @click.option(
-    "--data-dir", metavar="DIR", help="Folder of original data files; what it lacks is downloaded."
+    "--data-dir", metavar="DIR", help="Folder of original data files; missing ones are downloaded."
 )
 @click.option(
     "--strategies",
     multiple=True,
     metavar="A,B:SETTING=VALUE",
-    help="Names with settings, separated by commas (boostsample list strategies).  [default: full "
-    "where it does not take too long, uniform-naive, uniform-1q, uniform-q1, laminating]",
+    help="Strategies, with settings if need be (boostsample list strategies).  [default: full "
+    "unless it takes too long, uniform-naive, uniform-1q, uniform-q1, laminating]",
 )
 @click.option(
     "--tune",
     is_flag=True,
-    help="Search the settings of strategies that declare a grid (the bandits) or are given "
-    "alternatives, as in 'ucb:exploration=0.1|1|2'; the search is charged to them.",
+    help="Tune strategies that have a tuning grid (the bandits) or alternatives, as in "
+    "'ucb:exploration=0.1|1|2'; tuning is charged to them.",
 )
 @click.option(
     "--families",
@@ -62,70 +61,56 @@ __all__ = ["compare"]
 @click.option(
     "--bank",
     default="memory",
-    show_default=True,
     metavar="memory|disk|lazy",
-    help="Where the features are: in memory; in files that are mapped into it and kept for the "
-    "next run (boostsample cache); or computed when they are looked at. lazy takes bin edges from "
-    "2,048 training rows, the others from all: memory:reference=2048 has the same results.",
+    help="Where to keep features: in memory; in memory-mapped files, cached for later runs "
+    "(boostsample cache); or computed on demand. lazy takes bin edges from 2,048 training rows, "
+    "others from all; memory:reference=2048 gives the results of lazy.",
 )
 @click.option(
     "--rounds",
     default="10,100,300",
-    show_default=True,
     metavar="N,N,...",
-    help="Numbers of stumps at which results are taken; the largest is the number of rounds.",
+    help="Numbers of stumps to report; the largest is the number of rounds.",
 )
-@click.option("--repeats", default=3, show_default=True, metavar="N", help="Repetitions.")
+@click.option("--repeats", default=3, metavar="N", help="Repetitions.")
 @click.option(
     "--budget",
     metavar="LOOKS|10N",
-    help="Looks a search may cost; N is the number of training examples.  [default: 10N, but "
-    "for full what it needs]",
+    help="Looks per search; N is the number of training examples.  [default: 10N; for full, what "
+    "it needs]",
 )
 @click.option(
-    "--weights",
-    default="uniform",
-    show_default=True,
-    metavar="uniform|balanced",
-    help="Initial label weights.",
+    "--weights", default="uniform", metavar="uniform|balanced", help="Initial label weights."
 )
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Seed of splits, families and strategies.",
-)
+@click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
 @click.option(
     "--results",
     metavar="DIR",
-    help="Folder for the results: new, or one that was begun with the same settings; what is there "
-    "is not computed again.  [default: results/<data>-<date and time>]",
+    help="Folder for the results: a new one, or one of the same settings, to be completed.  "
+    "[default: results/<data>-<date and time>]",
 )
 @click.option(
     "--backend",
     default="threading",
-    show_default=True,
     metavar="NAME",
-    help="Where runs are trained: threading, serial, loky (processes), dask (a cluster of this "
-    "machine) or dask://HOST:PORT; the rows do not depend on it.",
+    help="Where to train: threading, serial, loky (processes), dask (a cluster on this machine) or "
+    "dask://HOST:PORT; the rows do not depend on it.",
 )
 @click.option(
     "--jobs",
     type=int,
     metavar="N",
     help="Runs trained at once, -1 for all cores; the rows do not depend on it.  [default: all "
-    "cores for the features, then one run at a time so that its seconds are undisturbed; loky and "
-    "dask: all cores]",
+    "cores for features, then one run at a time for undisturbed seconds; loky and dask: all cores]",
 )
 @click.option(
     "--shard",
     metavar="I/N",
-    help="Train only the I-th of N shares of the runs, for job arrays that fill one folder.",
+    help="Train only the I-th of N shares of the runs, for job arrays that share a folder.",
 )
-@click.option("--plot", metavar="FILE", help="Draw the curves into an .svg, .png or .pdf file.")
-@click.option("--history", is_flag=True, help="Write a row for each search, too.")
-@click.option("--quiet", is_flag=True, help="No progress and no messages but errors.")
+@click.option("--plot", metavar="FILE", help="Plot the curves to an .svg, .png or .pdf file.")
+@click.option("--history", is_flag=True, help="Also write a row for each search.")
+@click.option("--quiet", is_flag=True, help="Print results and errors only.")
 @click.pass_context
 def compare(
     context: click.Context,
@@ -139,36 +124,31 @@ def compare(
     quiet: bool,
     **_: Any,
 ) -> None:
-    """Compare strategies on data sets: loss, test error and looks.
+    """Compare strategies by loss, test error and looks.
 
-    Without options: scikit-learn's digits, five strategies, three repetitions, 300 rounds. Prints
-    the tables and writes the rows that they are made of. Every run is kept as soon as it is
-    trained: the same command with the same --results does only what is missing.
+    Prints tables and writes the rows behind them. By default compares five strategies on
+    scikit-learn's digits: 300 rounds, three repetitions. Every run is saved when it is trained; the
+    same command with the same --results trains only missing runs.
     """
     from boostsample.experiments.common.progress import Display
 
     with ExitStack() as stack:
         display = stack.enter_context(Display(quiet))
-        display("starting", 0, 0)
-        from boostsample.experiments.plots.pictures import (
-            check_picture,
-            comparison_figure,
-            save_picture,
-        )
+        display("starting", 0, 0)  # before the slow imports
+        from boostsample.experiments.plots import pictures
         from boostsample.experiments.results.record import grid_record
         from boostsample.experiments.run.backends import check_backend, open_backend
 
-        grid = _grid(context)
-        grid = replace(grid, plan=replace(grid.plan, n_jobs=jobs))
+        grid = _grid(context, jobs)
         share = None if shard is None else _shard(shard)
         check_backend(backend, jobs)
-        picture = None if plot is None else check_picture(plot)
+        picture = None if plot is None else pictures.check_picture(plot)
         if picture is not None and len(grid.data) > 1:
             raise SettingError(
                 f"--plot draws one data set, but the grid has {len(grid.data)}; leave it out"
             )
         folder = stack.enter_context(_folder(results, grid))
-        prepared = grid.prepare(data_dir, "the grid")
+        prepared = grid.prepare(data_dir)
         for one in prepared:
             for note in one.notes:
                 display.say(note)
@@ -183,21 +163,25 @@ def compare(
 
             comparisons = job.run_all(prepared, store, workers, display, display.left, share)
         except BaseException:
-            _tell_what_is_kept(folder, n_runs, display)
+            if kept := folder.cells():
+                display.say(
+                    f"{kept:,} of {n_runs:,} runs are saved; the same command with "
+                    f"--results {folder.path} trains the others"
+                )
             raise
         display.close()
         if not comparisons:
-            say(f"share {shard} is done; {folder.cells():,} of {n_runs:,} runs are there")
-            say(f"results: {folder.path}")
+            done = f"share {shard} is done; {folder.cells():,} of {n_runs:,} runs are there"
+            say(f"{done}\nresults: {folder.path}")
             return
         _write(context, grid, folder, comparisons)
         if picture is not None:
-            save_picture(comparison_figure(comparisons[0]), picture)
+            pictures.save_picture(pictures.comparison_figure(comparisons[0]), picture)
             say(f"plot: {picture}")
 
 
-def _grid(context: click.Context) -> Grid:
-    """The grid that the options, or the file and the options, ask for."""
+def _grid(context: click.Context, jobs: int | None) -> Grid:
+    """Combine the grid file, if one is given, and the options that the user gave."""
     from boostsample.experiments.plan.grid import grid_of
     from boostsample.experiments.plan.grid_file import DataEntry, read_grid_file
     from boostsample.experiments.plan.plan import parse_marks, parse_names
@@ -217,7 +201,8 @@ def _grid(context: click.Context) -> Grid:
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT
     }
     file = context.params["grid"]
-    return grid_of(None if file is None else read_grid_file(file), given)
+    grid = grid_of(None if file is None else read_grid_file(file), given)
+    return replace(grid, plan=replace(grid.plan, n_jobs=jobs))
 
 
 def _shard(text: str) -> Shard:
@@ -230,7 +215,7 @@ def _shard(text: str) -> Shard:
 
 
 def _folder(results: str | None, grid: Grid) -> ResultsFolder:
-    """The folder that is named, else a new one."""
+    """Open the named folder, or a new one named by data sets and time."""
     from pathlib import Path
 
     from boostsample.experiments.results.folder import ResultsFolder
@@ -241,35 +226,23 @@ def _folder(results: str | None, grid: Grid) -> ResultsFolder:
     return ResultsFolder.new("results", "-".join(names))
 
 
-def _tell_what_is_kept(folder: ResultsFolder, n_runs: int, display: Display) -> None:
-    kept = folder.cells()
-    if kept:
-        display.say(
-            f"{kept:,} of {n_runs:,} runs are kept: the same command with --results {folder.path} "
-            "does the rest"
-        )
-
-
 def _write(
     context: click.Context,
     grid: Grid,
     folder: ResultsFolder,
     comparisons: Sequence[Comparison],
 ) -> None:
-    """Write the rows, print the tables."""
+    """Write the rows and print the tables."""
     from boostsample.experiments.results.record import settings_of
 
-    settings = {
-        "command": ["boostsample", *context.obj],
-        "title": grid.title,
-        **settings_of(comparisons),
-    }
+    command = ["boostsample", *context.obj]
+    settings = {"command": command, "title": grid.title, **settings_of(comparisons)}
     rows = [row for one in comparisons for row in one.rows]
     curves = [row for one in comparisons for row in one.curves]
     history = [row for one in comparisons for row in one.history] if grid.plan.history else None
     try:
         folder.write(rows, settings, history, curves)
-    finally:  # whatever becomes of the folder, the tables can be had
+    finally:  # tables are printed even if the folder cannot be written
         for one in comparisons:
             _print_comparison(one)
     say(f"results: {folder.path}")
@@ -286,13 +259,9 @@ def _print_comparison(comparison: Comparison) -> None:
         f"{prepared.data.n_classes} {'labels' if prepared.data.is_multilabel else 'classes'}, "
         f"{prepared.n_features:,} features ({families}), {prepared.plan.weights} initial weights\n"
     )
-    tuned = tuning_table(comparison)
-    for table in (
-        score_table(rows, "loss"),
-        score_table(rows, "error"),
-        looks_table(comparison),
-        *([] if tuned is None else [tuned]),
-    ):
+    tables = [score_table(rows, "loss"), score_table(rows, "error"), looks_table(comparison)]
+    tables += filter(None, [tuning_table(comparison)])
+    for table in tables:
         print_table(table)
     for note in comparison.notes:
         say(f"note: {note}\n")

@@ -1,4 +1,4 @@
-"""Groups of commands."""
+"""Command groups that list the known commands when one is unknown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is meant."""
+        """Find the command; raise SettingError if it is unknown."""
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             raise unknown("command", args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)

@@ -1,11 +1,13 @@
-"""`boostsample list`: the strategies, feature families, data sets and grids; a picture."""
+"""The command `boostsample list`: lists names, and draws members of image families."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.commands.output import say
@@ -13,57 +15,44 @@ from boostsample.experiments.commands.output import say
 __all__ = ["list_names"]
 
 
-@click.command("list")
+@click.command("list", context_settings={"show_default": True})
 @click.argument("kind", required=False, metavar="[strategies|families|data|grids]")
 @click.option(
     "--picture",
     metavar="FILE",
-    help="With families: draw what members of image families look at, into an .svg, .png or .pdf.",
+    help="With families: draw members of image families over an image, to an .svg, .png or .pdf.",
 )
 @click.option(
     "--families",
     multiple=True,
     metavar="A,B:SETTING=VALUE",
-    help="Families in the picture.  [default: all that fit the image]",
+    help="Families to draw.  [default: all that fit the image]",
 )
-@click.option(
-    "--data",
-    metavar="NAME|PATH",
-    help="Data set whose image the picture shows.  [default: digits]",
-)
+@click.option("--data", default="digits", metavar="NAME|PATH", help="Data set of the image.")
 @click.option("--data-dir", metavar="DIR", help="Folder of original data files.")
-@click.option("--example", type=int, metavar="I", help="Which image, from 0.  [default: 0]")
+@click.option("--example", default=0, metavar="I", help="Which image, from 0.")
 @click.option(
     "--image-shape", metavar="HxW|HxWxC", help="Stretch the image to this shape.  [default: as is]"
 )
-@click.option("--seed", type=int, metavar="N", help="Seed of what is drawn.  [default: 0]")
+@click.option("--seed", default=0, metavar="N", help="Seed of the members drawn.")
+@click.pass_context
 def list_names(
-    kind: str | None,
-    picture: str | None,
-    families: tuple[str, ...],
-    data: str | None,
-    data_dir: str | None,
-    example: int | None,
-    image_shape: str | None,
-    seed: int | None,
+    context: click.Context, /, kind: str | None, picture: str | None, **options: Any
 ) -> None:
-    """List the strategies, feature families, data sets or grids that compare knows.
+    """List strategies, families, data sets or grids.
 
-    boostsample list families --picture FILE also draws members of each image family over an image.
+    With families, --picture FILE also draws members of the image families over an image.
     """
     kinds = {"strategies": _strategies, "families": _families, "data": _data, "grids": _grids}
     if kind is not None and kind not in kinds:
         raise unknown("kind of list", kind, kinds)
-    if picture is None:
-        given = {"families": families, "data": data, "data-dir": data_dir, "example": example}
-        given |= {"image-shape": image_shape, "seed": seed}
-        for option, value in given.items():
-            if value not in (None, ()):
-                raise SettingError(f"--{option} needs --picture FILE, for it is of the picture")
-    elif kind != "families":
-        raise SettingError(f"--picture goes with list families, got list {kind or ''}".rstrip())
-    else:
-        _draw(picture, families, data or "digits", data_dir, example or 0, image_shape, seed or 0)
+    if picture is not None:
+        if kind != "families":
+            raise SettingError(f"--picture goes with list families, got list {kind or ''}".rstrip())
+        _draw(picture, **options)
+    for name in options if picture is None else ():
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise SettingError(f"--{name.replace('_', '-')} needs --picture FILE")
     for number, name in enumerate(kinds if kind is None else [kind]):
         entries = kinds[name]()
         if kind is None:
@@ -85,33 +74,28 @@ def _draw(
     seed: int,
 ) -> None:
     from boostsample.experiments.data.datasets import load_dataset
-    from boostsample.experiments.plan.plan import parse_names
-    from boostsample.experiments.plots.members import (
-        example_image,
-        families_by_name,
-        members_figure,
-        parse_shape,
-    )
+    from boostsample.experiments.plan.variants import parse_names
+    from boostsample.experiments.plots import members
     from boostsample.experiments.plots.pictures import check_picture, save_picture
 
     path = check_picture(picture)
     wanted = {one.name: one.settings for one in parse_names(families)} if families else None
-    shape = None if image_shape is None else parse_shape(image_shape)
+    shape = None if image_shape is None else members.parse_shape(image_shape)
     found = load_dataset(data, data_dir=data_dir, seed=seed)
-    image, low, high = example_image(found, example, shape)
-    figure = members_figure(
-        families_by_name(image.shape, wanted, seed),
+    image, low, high = members.example_image(found, example, shape)
+    figure = members.members_figure(
+        members.families_by_name(image.shape, wanted, seed),
         image,
         low=low,
         high=high,
-        title=f"What members of the families look at: {found.name}, example {example}",
+        title=f"Members of feature families: {found.name}, example {example}",
         seed=seed,
     )
     save_picture(figure, path)
 
 
 def _strategies() -> list[tuple[str, str]]:
-    """Names and first lines, read from the files: importing them would take seconds."""
+    """Names and first lines of docstrings; parsed, because importing the modules takes seconds."""
     import ast
 
     from boostsample.registry import STRATEGIES, strategy_names
@@ -135,32 +119,26 @@ def _families() -> list[tuple[str, str]]:
     from boostsample import families
 
     entries = []
-    for name in families.__all__:
-        member = getattr(families, name)
-        if not inspect.isclass(member) or inspect.isabstract(member):
-            continue
-        parameter = inspect.signature(member).parameters.get("name")
-        module = inspect.getdoc(inspect.getmodule(member)) or ""
-        if parameter is not None:
-            entries.append((str(parameter.default), module.partition("\n")[0].rstrip(".")))
+    for kind in map(vars(families).get, families.__all__):
+        if inspect.isclass(kind) and not inspect.isabstract(kind):
+            name = inspect.signature(kind).parameters["name"].default
+            text = inspect.getdoc(inspect.getmodule(kind)) or ""
+            entries.append((str(name), text.partition("\n")[0].rstrip(".")))
     return entries
 
 
 def _data() -> list[tuple[str, str]]:
     from boostsample.experiments.data.datasets import DATASETS
 
-    return [
-        (
-            name
-            + (f"({','.join(f'{k}={v}' for k, v in known.settings.items())})").replace("()", ""),
-            known.description,
-        )
-        for name, known in DATASETS.items()
-    ]
+    entries = []
+    for name, known in DATASETS.items():
+        settings = ",".join(f"{key}={value}" for key, value in known.settings.items())
+        entries.append((f"{name}({settings})" if settings else name, known.description))
+    return entries
 
 
 def _grids() -> list[tuple[str, str]]:
-    """Names and titles, read from the files: checking them would import the strategies."""
+    """Names and titles; parsed, because `read_grid_file` imports the strategies."""
     import tomllib
 
     folder = Path(__file__).parents[1] / "plan" / "grids"

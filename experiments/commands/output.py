@@ -1,4 +1,4 @@
-"""What commands print: lines of results and tables, to standard output."""
+"""Prints results and tables to standard output."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["print_table", "say"]
 
 
 def say(text: str) -> None:
-    """A line of results; click.echo would write UTF-8 to terminals that cannot read it."""
+    """Print a line; click.echo would write UTF-8 even to terminals of another encoding."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def print_table(table: Table) -> None:
-    """A table with lines on a terminal, plain text elsewhere."""
+    """Print a table: with rules on a terminal, as plain text elsewhere."""
     from boostsample.experiments.tables.tables import to_rich, to_text
 
     if not sys.stdout.isatty():

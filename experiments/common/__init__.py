@@ -1,1 +1,1 @@
-"""Files, collected errors and progress: shared by all experiments."""
+"""Helpers shared by all experiments: files, collected errors, progress, random streams, memory."""

@@ -1,4 +1,4 @@
-"""Errors collected, so that a user sees all of them at once."""
+"""Collects errors, so that one message names all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Faults"]
 
 
 class Faults:
-    """Errors with the places that they belong to."""
+    """A list of errors, each with its place: an entry of a file, an option or a data set."""
 
     def __init__(self) -> None:
         self._found: list[tuple[str, BoostSampleError]] = []
@@ -21,35 +21,25 @@ class Faults:
 
     @contextmanager
     def at(self, place: str) -> Iterator[None]:
-        """Collect the error of a block instead of raising it."""
+        """Collect the error of a block instead of raising it; `place` may be empty."""
         try:
             yield
         except BoostSampleError as error:
             self._found.append((place, error))
 
-    def add(self, place: str, message: str) -> None:
-        """Collect an error of settings."""
-        self._found.append((place, SettingError(message)))
+    def raise_all(self, subject: str = "") -> None:
+        """Raise one error that lists all collected ones, after `subject`, if there are any.
 
-    def raise_all(self, what: str = "") -> None:
-        """Raise one error with all of them, if there are any.
-
-        A single one without a place, and nothing to call it, is raised as it is.
-
-        Parameters
-        ----------
-        what : str
-            What is faulty, in front of the message.
+        Several make a SettingError if one of them is a SettingError, else a DataError.
         """
         if not self._found:
             return
-        told = [f"{place}: {error}" if place else str(error) for place, error in self._found]
-        if len(told) == 1 and not what:
+        texts = [f"{place}: {error}" if place else str(error) for place, error in self._found]
+        if len(texts) == 1 and not subject:
             place, error = self._found[0]
-            raise error if not place else type(error)(told[0]) from error
+            raise type(error)(texts[0]) if place else error
+        if len(texts) > 1:
+            texts = [f"({number}) {text}" for number, text in enumerate(texts, start=1)]
+            subject = f"{subject} has {len(texts)} errors" if subject else f"{len(texts)} errors"
         settings = any(isinstance(error, SettingError) for _, error in self._found)
-        kind = SettingError if settings else DataError
-        if len(told) > 1:
-            told = [f"({number}) {text}" for number, text in enumerate(told, start=1)]
-            what = f"{what} has {len(told)} errors" if what else f"{len(told)} errors"
-        raise kind(f"{what}: {'; '.join(told)}")
+        raise (SettingError if settings else DataError)(f"{subject}: {'; '.join(texts)}")

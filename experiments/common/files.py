@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and survive a loss of power once they are there."""
+"""Writes files atomically, and words the errors of files."""
 
 from __future__ import annotations
 
@@ -11,73 +11,67 @@ from typing import BinaryIO
 
 from boostsample.errors import DataError, SettingError
 
-__all__ = ["TEMPORARY", "atomic", "check_file", "one_line", "reason", "sync_folder", "unwritable"]
+__all__ = ["TEMPORARY", "atomic", "check_file", "one_line", "reason", "temporary", "unwritable"]
 
 TEMPORARY = ".tmp"
-"""How the names of files end that are being written; a killed process leaves them behind."""
+"""Suffix of files being written; a killed process leaves them behind."""
 
 
 def one_line(error: BaseException) -> str:
-    """Return an exception's message, or else its class, on one line of at most 200 characters."""
+    """Return an exception's message, or its class if it has none, in at most 200 characters."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 200 else text[:197] + "..."
+
+
+def reason(error: OSError) -> str:
+    """Return why a file could not be used, in a few words."""
+    if isinstance(error, FileExistsError):
+        return f"'{error.filename}' is a file"
+    return error.strerror or one_line(error)
+
+
+def temporary(path: Path) -> Path:
+    """Return a new hidden name beside `path`, ending in `TEMPORARY`."""
+    return path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}{TEMPORARY}")
 
 
 @contextmanager
 def atomic(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing that appears under its name only when it is complete.
 
-    It is written under a temporary name, flushed to the disk and renamed; then the folder is
-    flushed, too.
-
-    Raises
-    ------
-    OSError
-        It cannot be written; no trace of it is left then.
+    The content is written under a temporary name, flushed to the disk and renamed, so that it
+    survives a power failure; processes that write the same file do not disturb each other. After
+    any exception the temporary file is removed.
     """
-    temporary = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}{TEMPORARY}")
+    part = temporary(path)
     try:
-        with temporary.open("xb") as stream:
+        with part.open("xb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(temporary, path)
+        os.replace(part, path)
     except BaseException:
         with suppress(OSError):
-            temporary.unlink()
+            part.unlink()
         raise
-    sync_folder(path.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """Flush the names in a folder to the disk, where the system can."""
-    if os.name != "posix":
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError:  # some network file systems refuse this for folders
-        pass
-    finally:
-        os.close(handle)
-
-
-def reason(error: OSError) -> str:
-    """What went wrong with a file, in a few words."""
-    if isinstance(error, FileExistsError):
-        return f"'{error.filename}' is a file"
-    return error.strerror or one_line(error)
+    if os.name == "posix":  # the rename, too, must reach the disk
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # some network file systems refuse this for folders
+                os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: bool = True) -> Path:
-    """The path of a file of `what` that can be written, checked before any work is done.
+    """Check that a file of `what` can be written, before any work is done; return its path.
 
     Raises
     ------
     SettingError
-        It does not end in `ending`, or is there although it must be `new`.
+        The name does not end in `ending`, or the file exists although it must be `new`.
     DataError
-        It cannot be written.
+        The file cannot be written.
     """
     target = Path(path)
     if target.suffix.lower() != ending:
@@ -87,20 +81,19 @@ def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: boo
             f"the file of {what} must be new, but '{target}' is there; results are never "
             "overwritten, name another file"
         )
-    probe = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex}{TEMPORARY}")
+    probe = temporary(target)
     try:
-        with probe.open("xb"):
-            pass
+        probe.open("xb").close()
         probe.unlink()
         if target.is_dir():
-            raise IsADirectoryError(f"there is a folder of that name: '{target}'")
+            raise IsADirectoryError(f"'{target}' is a folder")
     except OSError as error:
         raise unwritable(target, what, error) from error
     return target
 
 
 def unwritable(path: Path, what: str, error: OSError) -> DataError:
-    """The error of a file of `what` that cannot be written."""
+    """Return the error of a file of `what` that cannot be written."""
     return DataError(
         f"the file of {what} '{path}' cannot be written: {reason(error)}; name another file"
     )

@@ -1,1 +1,1 @@
-"""Data sets: by name, from files, or made."""
+"""Loads data sets: named benchmark sets, synthetic tasks and the user's own files."""

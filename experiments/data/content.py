@@ -1,4 +1,4 @@
-"""What every reader of data returns, and what the readers share: labels, numbers, damaged files."""
+"""Arrays that every reader of data returns, and parsers of labels and numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,10 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.common.files import one_line
 
-__all__ = [
-    "MISSING",
-    "Content",
-    "check_count",
-    "encode_labels",
-    "parse_number",
-    "readable",
-]
+__all__ = ["Content", "encode_labels", "parse_number", "readable"]
 
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"})
-"""Cells that stand for a missing value, compared without case."""
+_MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"})
+"""Texts of a missing value, compared without case."""
 
 
 class Content(NamedTuple):
@@ -37,47 +30,40 @@ class Content(NamedTuple):
     n_train: int | None
 
 
-def check_count(name: str, value: object, least: int) -> int:
-    """Return a whole number that must be at least `least`."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise SettingError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    return int(value)
-
-
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn whatever a damaged file makes the libraries raise into one line."""
+    """Turn any exception of a library that reads a damaged file into a DataError of one line."""
     try:
         yield
     except (DataError, SettingError):
         raise
-    except Exception as error:  # of garbage libraries raise whatever their parsers do
+    except Exception as error:  # parsers raise anything on garbage
         raise DataError(
             f"{path} cannot be read, it is damaged or in another format: {one_line(error)}"
         ) from error
 
 
-def parse_number(cell: str) -> float:
-    """Return the value of a cell, NaN if it is missing; ValueError if it is text."""
+def parse_number(text: str) -> float:
+    """Return the number that a text spells, NaN if it is missing; ValueError for other text."""
     try:
-        if "_" not in cell:  # float() would read 1_000 as 1000
-            return float(cell)
+        if "_" not in text:  # float() would read 1_000 as 1000
+            return float(text)
     except ValueError:
         pass
-    if cell.casefold() in MISSING:
+    if text.casefold() in _MISSING:
         return math.nan
-    raise ValueError(cell)
+    raise ValueError(text)
 
 
 def encode_labels(
     values: Sequence[object], where: str
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Number the classes 0 to K-1 in the order of their numbers or, if any is text, their names.
+    """Number the classes 0 to K-1, ordered as numbers or, if any label is text, by name.
 
     Parameters
     ----------
     values : sequence of n labels
-        Whole numbers (also written as floats or text), booleans or text; text is stripped.
+        Whole numbers (also written as floats), booleans or text; text is stripped.
     where : str
         Begins every message, for instance ``"data.csv, label column 'y'"``.
 
@@ -90,42 +76,38 @@ def encode_labels(
     Raises
     ------
     DataError
-        A label is missing, or a number that is not whole.
+        A label is missing, or is a number that is not whole.
     """
-    cells = [str(value).strip() for value in values]
-    distinct = set(cells)
-    if any(cell.casefold() in MISSING for cell in distinct):
-        row = next(i for i, cell in enumerate(cells) if cell.casefold() in MISSING)
-        raise DataError(
-            f"{where} must have a label in every row, got {cells[row]!r} in data row {row + 1}; "
-            "leave out the rows without one"
-        )
-    numbers = {cell: _label_number(cell) for cell in distinct}
-    if any(number is None for number in numbers.values()):
-        names = sorted(distinct)
-        code_of = {name: code for code, name in enumerate(names)}
-    else:
-        ordered = sorted({number for number in numbers.values() if number is not None})
-        for number in ordered:
-            if not isinstance(number, int):
-                raise DataError(
-                    f"{where} must hold whole numbers or text, got {number}; cut a measured "
-                    "quantity into classes first"
-                )
-        place = {number: code for code, number in enumerate(ordered)}
-        code_of = {cell: place[number] for cell, number in numbers.items() if number is not None}
-        names = [str(number) for number in ordered]
-    return np.array([code_of[cell] for cell in cells], dtype=np.int64), tuple(names)
+    labels = [str(value).strip() for value in values]
+    keys: dict[str, Any] = {label: _label_number(label) for label in set(labels)}
+    for row, label in enumerate(labels, start=1):
+        if label.casefold() in _MISSING:
+            raise DataError(
+                f"{where} must have a label in every row, got {label!r} in data row {row}; "
+                "leave out the rows without one"
+            )
+    if None in keys.values():
+        keys = {label: label for label in keys}
+    ordered = sorted(set(keys.values()))
+    for key in ordered:
+        if isinstance(key, float):
+            raise DataError(
+                f"{where} must hold whole numbers or text, got {key}; cut a measured quantity "
+                "into classes first"
+            )
+    code_of = {key: code for code, key in enumerate(ordered)}
+    codes = np.array([code_of[keys[label]] for label in labels], dtype=np.int64)
+    return codes, tuple(map(str, ordered))
 
 
-def _label_number(cell: str) -> int | float | None:
-    """Return the number that a label is, as int if it is whole; None for text."""
+def _label_number(label: str) -> int | float | None:
+    """Return the number of a label, as int if it is whole; None for text."""
     try:
-        return int(cell) if "_" not in cell else None
+        return int(label) if "_" not in label else None
     except ValueError:
         pass
     try:
-        number = parse_number(cell)
+        number = parse_number(label)
     except ValueError:
         return None
     return int(number) if number.is_integer() else number

@@ -1,7 +1,7 @@
-"""A user's CSV file: one line a row, numbers and one column of labels.
+"""Reads CSV files of numbers with one column of labels.
 
-Text among the features, a missing label, a line of another length or an infinite value is a
-`DataError` that names line and column; only missing values are taken as they are.
+Text among the features, a missing label, a line of another length or an infinite value raises a
+DataError that names line and column. Missing values are kept as NaN.
 """
 
 from __future__ import annotations
@@ -28,20 +28,19 @@ def read_csv(
     header: bool | None = None,
     delimiter: str | None = None,
 ) -> Content:
-    """Read a table of numbers with one column of labels.
+    """Read a table of numbers with one column of labels, as float32.
 
     Parameters
     ----------
     path : Path
-        Text in UTF-8, plain or gzipped. Empty cells, NA, N/A, NaN, null and ? are missing values;
-        values are kept as float32.
+        Text in UTF-8, plain or gzipped. Empty fields, NA, N/A, NaN, null and ? are missing values.
     label : str or int, default -1
         Name of the label column or, if it is a whole number, its position.
     header : bool or None
-        Whether the first line names the columns. None: it does if `label` is one of its cells, or
-        if a cell in it, the label's apart, is neither a number nor missing.
+        Whether the first line names the columns. None: it does if `label` is one of its fields, or
+        if any field outside of the label column is neither a number nor missing.
     delimiter : str or None
-        None: the tab for ``.tsv``, else the first of comma, semicolon and tab that is in the first
+        None: the tab for ``.tsv``, else the first of comma, semicolon and tab found in the first
         line.
     """
     if delimiter is not None and len(delimiter) != 1:
@@ -52,34 +51,35 @@ def read_csv(
     width = column = 0
     with readable(path), _open_text(path) as stream:
         first = stream.readline()
-        reader = csv.reader(
-            itertools.chain([first], stream), delimiter=delimiter or _delimiter(first, path)
-        )
+        if delimiter is None and path.name.lower().endswith((".tsv", ".tsv.gz")):
+            delimiter = "\t"
+        mark = delimiter or next((mark for mark in ",;\t" if mark in first), ",")
+        reader = csv.reader(itertools.chain([first], stream), delimiter=mark)
         for row in reader:
-            cells = [cell.strip() for cell in row]
-            if cells in ([], [""]):
+            fields = [field.strip() for field in row]
+            if fields in ([], [""]):
                 continue
             if not width:
-                width = len(cells)
-                column, is_header = _first_line(cells, label, header, path)
+                width = len(fields)
+                column, is_header = _first_line(fields, label, header, path)
                 if is_header:
-                    names = [cell or f"column {i}" for i, cell in enumerate(cells)]
+                    names = [field or f"column {i}" for i, field in enumerate(fields)]
                     continue
-            if len(cells) != width:
+            if len(fields) != width:
                 raise DataError(
-                    f"{path}, line {reader.line_num}: every line must have {width} cells like the "
-                    f"first, got {len(cells)}"
+                    f"{path}, line {reader.line_num}: every line must have {width} fields like the "
+                    f"first, got {len(fields)}"
                 )
-            labels.append(cells.pop(column))
+            labels.append(fields.pop(column))
             lines.append(reader.line_num)
             try:
-                values.extend([parse_number(cell) for cell in cells])
+                values.extend([parse_number(field) for field in fields])
             except ValueError:
-                at = next(i for i, cell in enumerate(cells) if not _is_number(cell))
+                at = next(i for i, field in enumerate(fields) if not _is_number(field))
                 raise DataError(
                     f"{path}, line {lines[-1]}, {_column_name(at, column, names)} must be a number "
-                    f"or missing, got {cells[at]!r}; encode text as numbers, or name the column of "
-                    "the labels by label="
+                    f"or missing, got {fields[at]!r}; encode text as numbers, or name the label "
+                    "column by label="
                 ) from None
     if not labels:
         raise DataError(f"{path} must have at least one line of data, got none")
@@ -99,50 +99,42 @@ def read_csv(
 def _open_text(path: Path) -> TextIO:
     with path.open("rb") as stream:
         zipped = stream.read(2) == b"\x1f\x8b"
-    if zipped:
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open("r", encoding="utf-8-sig", newline="")
+    return (gzip.open if zipped else open)(path, "rt", encoding="utf-8-sig", newline="")
 
 
-def _delimiter(first_line: str, path: Path) -> str:
-    if path.name.lower().endswith((".tsv", ".tsv.gz")):
-        return "\t"
-    return next((mark for mark in ",;\t" if mark in first_line), ",")
-
-
-def _is_number(cell: str) -> bool:
+def _is_number(field: str) -> bool:
     try:
-        parse_number(cell)
+        parse_number(field)
     except ValueError:
         return False
     return True
 
 
 def _column_name(at: int, label_column: int, names: list[str] | None) -> str:
-    """Name the feature `at`, counted without the label column."""
+    """Return the name of feature `at`, counted without the label column, for messages."""
     position = at + (at >= label_column)
     return f"column {position}" if names is None else f"column {names[position]!r}"
 
 
 def _first_line(
-    cells: list[str], label: str | int, header: bool | None, path: Path
+    fields: list[str], label: str | int, header: bool | None, path: Path
 ) -> tuple[int, bool]:
     """Return the position of the label column, and whether this line is a header."""
-    width = len(cells)
+    width = len(fields)
     if width < 2:
         raise DataError(
             f"{path} must have at least two columns, a feature and the label, got {width}; "
-            "give delimiter= if it is another than comma, semicolon or tab"
+            "give delimiter= if it is none of comma, semicolon and tab"
         )
     try:
         column = int(label)
     except ValueError:
-        if header is False or label not in cells:
+        if header is False or label not in fields:
             raise SettingError(
                 f"label must be a column of {path} or a position, got {label!r}; "
-                + ("the file has no header" if header is False else f"columns: {', '.join(cells)}")
+                + ("the file has no header" if header is False else f"columns: {', '.join(fields)}")
             ) from None
-        column, header = cells.index(str(label)), True
+        column, header = fields.index(str(label)), True
     if not -width <= column < width:
         raise SettingError(
             f"label must be a column name or a position from {-width} to {width - 1} for {path}, "
@@ -150,5 +142,5 @@ def _first_line(
         )
     column %= width
     if header is None:
-        header = any(not _is_number(cell) for i, cell in enumerate(cells) if i != column)
+        header = any(not _is_number(field) for i, field in enumerate(fields) if i != column)
     return column, header

@@ -1,14 +1,12 @@
-"""A user's own data: ``.npz``, CSV and svmlight files, read into the arrays of a `Dataset`.
+"""Reads the user's own data from ``.npz``, CSV and svmlight files.
 
-Nothing is guessed that cannot be checked: text among the features, a missing label, a row of
-another length, an infinite value or a damaged file is a `DataError` that names the place.
+Text among the features, a missing label, a row of another length, an infinite value or a damaged
+file raises a DataError that names the place.
 """
 
 from __future__ import annotations
 
 import inspect
-import math
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
+from boostsample.experiments.common.machine import machine_memory
 from boostsample.experiments.data.content import Content, encode_labels, readable
 from boostsample.experiments.data.csv_file import read_csv
 
@@ -33,7 +32,7 @@ _SUFFIXES = {
 
 
 def is_data_file(path: Path) -> bool:
-    """Say whether the suffix, ``.gz`` apart, is one that `read_user_file` knows."""
+    """Return whether `read_user_file` recognises the suffix (before any ``.gz``)."""
     return _suffix(path) in _SUFFIXES
 
 
@@ -42,23 +41,16 @@ def _suffix(path: Path) -> str:
 
 
 def read_user_file(path: Path, *, file_format: str | None = None, **options: Any) -> Content:
-    """Read a file in the format that its suffix tells, or in `file_format`.
+    """Read a file in the format of its suffix, or in `file_format`.
 
     Parameters
     ----------
     path : Path
-        ``.npz``; ``.csv``, ``.tsv``; ``.svmlight``, ``.libsvm``, ``.svm``; the texts also ``.gz``.
+        ``.npz``; ``.csv``, ``.tsv``; ``.svmlight``, ``.libsvm``, ``.svm``; text also as ``.gz``.
     file_format : {"npz", "csv", "svmlight"} or None
         For files with another suffix.
     **options
-        Those of `read_npz`, `read_csv` or `read_svmlight`.
-
-    Raises
-    ------
-    SettingError
-        The format is not known, or has no such option.
-    DataError
-        The file is missing, damaged, or holds what cannot be learned from.
+        Of `read_npz`, `read_csv` or `read_svmlight`; an unknown one raises SettingError.
     """
     if file_format is None:
         if not is_data_file(path):
@@ -80,30 +72,27 @@ def read_user_file(path: Path, *, file_format: str | None = None, **options: Any
 
 
 def _to_float32(values: NDArray[Any], where: str) -> NDArray[np.float32]:
-    """Convert numbers, refusing those that float32 cannot hold."""
+    """Convert numbers to float32; raise DataError if one is out of its range."""
     if values.dtype.kind not in "buif":
         raise DataError(f"{where} must hold real numbers, got dtype {values.dtype}")
     with np.errstate(over="ignore"):
         result = np.ascontiguousarray(values, dtype=np.float32)
-    if values.dtype.kind == "f" and values.dtype.itemsize > 4:
-        lost = np.isinf(result) & np.isfinite(values)
-        if lost.any():
-            place = tuple(int(i) for i in np.argwhere(lost)[0])
-            raise DataError(
-                f"{where} must hold values within +-3.4e38 (float32), got {values[place]} at "
-                f"{place}; rescale them"
-            )
+    for place in np.argwhere(np.isinf(result) & np.isfinite(values))[:1].tolist():
+        raise DataError(
+            f"{where} must hold values within +-3.4e38 (float32), got {values[tuple(place)]} at "
+            f"{tuple(place)}; rescale them"
+        )
     return result
 
 
 def read_npz(path: Path) -> Content:
-    """Read a NumPy archive: ``X, y``, or ``X_train, y_train, X_test, y_test`` with their own cut.
+    """Read a NumPy archive: ``X, y``, or ``X_train, y_train, X_test, y_test`` for a fixed split.
 
-    ``X`` is (n, d), or (n, h, w) or (n, h, w, c) for images (uint8 stays uint8, all else becomes
-    float32); ``y`` has n labels, or is (n, K) of 0 and 1 for several labels a row; ``columns``, if
-    there, names the d columns. Pickled objects are never loaded.
+    ``X`` is (n, d), or (n, h, w) or (n, h, w, c) for images (uint8 stays uint8, anything else
+    becomes float32); ``y`` has n labels, or is (n, K) of 0 and 1 for several labels a row; the
+    optional ``columns`` names the d columns. Pickled objects are not loaded.
     """
-    # Opened here: on a damaged archive np.load would leave its file open.
+    # Opened here because np.load leaves the file of a damaged archive open.
     with readable(path), path.open("rb") as stream:
         archive = np.load(stream, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
@@ -117,18 +106,18 @@ def read_npz(path: Path) -> Content:
     if keys == {"X", "y"}:
         X, y, n_train = arrays["X"], arrays["y"], None
     elif keys == {"X_train", "y_train", "X_test", "y_test"}:
-        pairs = [(arrays["X_train"], arrays["X_test"]), (arrays["y_train"], arrays["y_test"])]
-        for (train, test), kind in zip(pairs, "Xy", strict=True):
+        for kind in "Xy":
+            train, test = arrays[f"{kind}_train"], arrays[f"{kind}_test"]
             if train.ndim == 0 or train.shape[1:] != test.shape[1:]:
                 raise DataError(
                     f"{path}: {kind}_train and {kind}_test must agree in all but the number of "
                     f"rows, got shapes {train.shape} and {test.shape}"
                 )
-        X, y = (np.concatenate(pair) for pair in pairs)
+        X, y = (np.concatenate([arrays[f"{one}_train"], arrays[f"{one}_test"]]) for one in "Xy")
         n_train = len(arrays["X_train"])
         if len(arrays["y_train"]) != n_train:
             raise DataError(
-                f"{path}: X_train and y_train must have as many rows, got {n_train} and "
+                f"{path}: X_train and y_train must have equally many rows, got {n_train} and "
                 f"{len(arrays['y_train'])}"
             )
     else:
@@ -159,16 +148,14 @@ def _npz_labels(
 def read_svmlight(path: Path, *, multilabel: bool = False) -> Content:
     """Read a svmlight/libsvm text (plain, ``.gz`` or ``.bz2``) into a dense table.
 
-    Features that a line does not mention are 0, not missing. With `multilabel` the labels of a line
-    are separated by commas, and y is (n, K) of 0 and 1.
+    Features absent from a line are 0, not missing. With `multilabel`, commas separate the labels of
+    a line, and y is (n, K) of 0 and 1.
     """
     from sklearn.datasets import load_svmlight_file
 
     with readable(path):
-        sparse, labels = load_svmlight_file(
-            os.fspath(path), dtype=np.float32, multilabel=multilabel
-        )
-    n_bytes, memory = 4 * sparse.shape[0] * sparse.shape[1], _memory()
+        sparse, labels = load_svmlight_file(str(path), dtype=np.float32, multilabel=multilabel)
+    n_bytes, memory = 4 * sparse.shape[0] * sparse.shape[1], machine_memory()
     if n_bytes > memory:
         raise DataError(
             f"{path}: a dense table must fit into memory, {memory / 2**30:.1f} GiB, but "
@@ -178,18 +165,10 @@ def read_svmlight(path: Path, *, multilabel: bool = False) -> Content:
     X = sparse.toarray(order="C")
     if not multilabel:
         return Content(X, *encode_labels(labels.tolist(), f"{path}: the labels"), None, None)
-    flat = [label for row in labels for label in row]
-    codes, classes = encode_labels(flat, f"{path}: the labels")
+    codes, classes = encode_labels([one for row in labels for one in row], f"{path}: the labels")
     y = np.zeros((len(labels), len(classes)), dtype=np.int8)
     y[np.repeat(np.arange(len(labels)), [len(row) for row in labels]), codes] = 1
     return Content(X, y, classes, None, None)
-
-
-def _memory() -> float:
-    """Return the bytes of memory that the machine has; infinite where that cannot be asked."""
-    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
-        return math.inf
-    return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
 
 
 _READERS: dict[str, Callable[..., Content]] = {

@@ -1,4 +1,4 @@
-"""Data sets by name or from a user's own file, with their standard train/test cuts.
+"""Loads data sets by name or from the user's own file, with their standard train/test splits.
 
 >>> from boostsample.experiments.data.datasets import load_dataset
 >>> data = load_dataset("chess(d=4,J=2,L=2,n=200)", seed=1)
@@ -6,8 +6,8 @@
 >>> data.X.shape, data.classes, len(train), len(test)
 ((200, 4), ('-1', '1'), 150, 50)
 
-`DATASETS` lists the named sets: the embedded digits, benchmark sets from their original files
-(`boostsample.experiments.data.originals`), and the two synthetic tasks of [BK10] sec. 4.1.
+`DATASETS` lists the named sets: scikit-learn's digits, benchmark sets read from their original
+files (`boostsample.experiments.data.originals`), and the two synthetic tasks of [BK10] sec. 4.1.
 """
 
 from __future__ import annotations
@@ -17,36 +17,35 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.data.content import Content, check_count
+from boostsample.experiments.data.content import Content
 from boostsample.experiments.data.dataset_files import is_data_file, read_user_file
-from boostsample.experiments.data.downloads import locate
+from boostsample.experiments.data.downloads import locate, read_verified
 from boostsample.experiments.data.originals import ORIGINALS, READERS
 from boostsample.experiments.data.synthetic import SYNTHETIC
 
 __all__ = ["DATASETS", "Dataset", "NamedSet", "dataset_names", "load_dataset"]
 
-_BLOCK = 1024
-"""Rows checked at a time, so that checking needs no memory of the size of the data."""
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Examples with their labels; checked when it is made.
+    """Examples with their labels, checked on construction.
 
     Parameters
     ----------
     name : str
-        Stands in tables, and seeds the splits.
+        Shown in tables; part of the seed of the splits.
     X : float32 array (n, d), or uint8 or float32 array (n, h, w) or (n, h, w, c)
-        A table, where NaN is a missing value, or images.
+        A table, in which NaN is a missing value, or images.
     y : int64 array (n,) or int8 array (n, K)
         Class codes 0 to K-1, or 0 and 1 for each of K labels.
     classes : tuple of K str
@@ -54,7 +53,7 @@ class Dataset:
     columns : tuple of d str or None
         Names of the columns of a table.
     n_train : int or None
-        The standard cut: the first `n_train` rows train, the others test. None: there is none.
+        The standard split: the first `n_train` rows train, the others test. None: there is none.
 
     Raises
     ------
@@ -86,7 +85,8 @@ class Dataset:
                 f"the training rows must have at least two classes, got one {what}; add examples "
                 "of another"
             )
-        if _is_constant(self.X[:n_train]):
+        missing_equal = self.X.dtype.kind == "f"
+        if all(np.array_equal(x, self.X[0], equal_nan=missing_equal) for x in self.X[:n_train]):
             raise self._error(
                 f"some feature must differ between the training rows, but all {n_train} are the "
                 "same; there is nothing to learn from"
@@ -114,19 +114,15 @@ class Dataset:
             )
         if X.dtype == np.uint8:
             return
-        for first in range(0, len(X), _BLOCK):
-            block = X[first : first + _BLOCK]
-            bad = np.isinf(block) if X.ndim == 2 else ~np.isfinite(block)
-            if bad.any():
-                row, *place = (int(i) for i in np.argwhere(bad)[0])
-                value = block[(row, *place)]
-                where = f"pixel {tuple(place)}" if X.ndim > 2 else f"column {place[0]}"
-                if self.columns is not None:
-                    where = f"column {self.columns[place[0]]!r}"
-                raise self._error(
-                    f"values must be finite{' or NaN (missing)' if X.ndim == 2 else ''}, got "
-                    f"{value} in row {first + row}, {where}; replace or leave out that value"
-                )
+        bad = np.isinf(X) if X.ndim == 2 else ~np.isfinite(X)
+        for row, *place in np.argwhere(bad)[:1].tolist():
+            where = f"pixel {tuple(place)}" if X.ndim > 2 else f"column {place[0]}"
+            if self.columns is not None:
+                where = f"column {self.columns[place[0]]!r}"
+            raise self._error(
+                f"values must be finite{' or NaN (missing)' if X.ndim == 2 else ''}, got "
+                f"{X[(row, *place)]} in row {row}, {where}; replace or leave out that value"
+            )
 
     def _check_labels(self) -> None:
         y, n_classes = self.y, len(self.classes)
@@ -149,8 +145,7 @@ class Dataset:
                 f"shape {y.shape}"
             )
         top = 1 if multilabel else n_classes - 1
-        if y.min() < 0 or y.max() > top:
-            wrong = y.min() if y.min() < 0 else y.max()
+        for wrong in y[(y < 0) | (y > top)][:1]:
             raise self._error(f"y must hold codes from 0 to {top}, got {wrong}")
 
     @property
@@ -165,7 +160,7 @@ class Dataset:
 
     @property
     def is_image(self) -> bool:
-        """Whether the examples are images rather than rows of a table."""
+        """Whether the examples are images, not rows of a table."""
         return self.X.ndim > 2
 
     @property
@@ -179,35 +174,35 @@ class Dataset:
         return tuple(self.X.shape[1:]) if self.is_image else None
 
     def split(self, repetition: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows to train and to test on, both in increasing order.
+        """Return the rows to train and to test on, each in increasing order.
 
-        The standard cut where there is one, whatever the repetition. Otherwise a quarter of the
-        rows tests, drawn by class (by set of labels if a row has several): every class has its
-        quarter up to one row, and a class with a single row keeps it for training. The draw depends
-        on the name of the data, `seed` and `repetition` alone.
+        With a standard split, that one in every repetition. Otherwise a quarter of the rows is
+        drawn for testing, stratified by class (by set of labels if a row has several): a quarter of
+        every class, rounded up or down; a class with a single row keeps it for training. The draw
+        depends on the name of the data set, `seed` and `repetition` only.
 
         Parameters
         ----------
         repetition, seed : int
-            Not negative.
+            At least 0, else SettingError.
 
         Returns
         -------
         train_rows, test_rows : int64 arrays
         """
-        key = (self.name, check_count("seed", seed, 0), check_count("repetition", repetition, 0))
+        seed = check_integer("seed", seed, 0)
+        repetition = check_integer("repetition", repetition, 0)
         rows = np.arange(self.n_examples, dtype=np.int64)
         if self.n_train is not None:
             return rows[: self.n_train], rows[self.n_train :]
-        rng = _stream(*key)
+        rng = _stream(self.name, seed, repetition)
+        order = rng.permutation(self.n_examples)
         if self.is_multilabel:
             group = np.unique(self.y, axis=0, return_inverse=True)[1].reshape(-1)
         else:
             group = self.y.astype(np.intp)
-        order = rng.permutation(self.n_examples)
-        order = order[np.argsort(group[order], kind="stable")]
-        if not self.is_multilabel:
             order = order[np.bincount(group)[group[order]] > 1]
+        order = order[np.argsort(group[order], kind="stable")]
         if not len(order):
             raise self._error("a split needs a class with at least two rows, got none")
         test = np.zeros(self.n_examples, dtype=bool)
@@ -215,48 +210,25 @@ class Dataset:
         return rows[~test], rows[test]
 
 
-def _is_constant(X: NDArray[Any]) -> bool:
-    """Say whether all rows are the same, missing values counted as equal."""
-    return all(
-        np.array_equal(block, np.broadcast_to(X[0], block.shape), equal_nan=block.dtype.kind == "f")
-        for block in (X[first : first + _BLOCK] for first in range(0, len(X), _BLOCK))
-    )
-
-
 def _stream(*key: object) -> np.random.Generator:
-    """Return a random generator that is the same for the same key, on any machine."""
+    """Return a generator that depends on the key only, on any machine."""
     digest = hashlib.sha256(repr(key).encode()).digest()
     return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "little")))
 
 
-@dataclass(frozen=True)
-class NamedSet:
-    """A data set that has a name.
+class NamedSet(NamedTuple):
+    """An entry of `DATASETS`.
 
-    Parameters
-    ----------
-    description : str
-        One line for lists.
-    load : callable
-        Takes what the caller of `load_dataset` asked for and returns the arrays.
-    settings : mapping
-        Names and default values of what can be set in the name: ``chess(d=10,J=3)``.
+    `load` takes ``data_dir``, ``download`` and ``seed`` of `load_dataset` and the settings, by
+    name; `settings` holds the default of each setting, as in ``chess(d=10,J=3)``.
     """
 
     description: str
-    load: Callable[[_Request], Content]
-    settings: Mapping[str, int | float] = field(default_factory=dict)
+    load: Callable[..., Content]
+    settings: Mapping[str, int | float] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class _Request:
-    data_dir: str | os.PathLike[str] | None
-    download: bool
-    seed: int
-    settings: Mapping[str, Any]
-
-
-def _digits(_: _Request) -> Content:
+def _digits(**_: Any) -> Content:
     from sklearn.datasets import load_digits
 
     digits = load_digits()
@@ -266,28 +238,31 @@ def _digits(_: _Request) -> Content:
     )
 
 
-def _original(name: str) -> Callable[[_Request], Content]:
-    def load(request: _Request) -> Content:
-        return READERS[name](locate(ORIGINALS[name], request.data_dir, request.download))
+def _original(name: str) -> Callable[..., Content]:
+    def load(data_dir: str | os.PathLike[str] | None, download: bool, **_: Any) -> Content:
+        original = ORIGINALS[name]
+        paths = locate(original, data_dir, download)
+        return READERS[name](lambda file: read_verified(original, file, paths[file]))
 
     return load
 
 
 def _synthetic(name: str) -> NamedSet:
     make = SYNTHETIC[name]
-    settings = {
-        key: parameter.default
-        for key, parameter in inspect.signature(make).parameters.items()
-        if key != "rng"
-    }
-    description = (make.__doc__ or "").splitlines()[0].rstrip(".")
+    parameters = inspect.signature(make).parameters.values()
+
+    def load(seed: int, data_dir: object, download: bool, **settings: Any) -> Content:
+        return make(_stream(name, seed), **settings)
+
     return NamedSet(
-        description, lambda request: make(_stream(name, request.seed), **request.settings), settings
+        (make.__doc__ or "").splitlines()[0].rstrip("."),
+        load,
+        {one.name: one.default for one in parameters if one.name != "rng"},
     )
 
 
 DATASETS: dict[str, NamedSet] = {
-    "digits": NamedSet("1797 grey 8x8 images, 10 digits; embedded in scikit-learn", _digits),
+    "digits": NamedSet("1797 grey 8x8 images, 10 digits; included in scikit-learn", _digits),
     "mnist": NamedSet("60000 + 10000 grey 28x28 images, 10 digits", _original("mnist")),
     "cifar10": NamedSet("50000 + 10000 colour 32x32 images, 10 classes", _original("cifar10")),
     "usps": NamedSet("7291 + 2007 grey 16x16 images, 10 digits", _original("usps")),
@@ -298,7 +273,7 @@ DATASETS: dict[str, NamedSet] = {
 
 
 def dataset_names() -> tuple[str, ...]:
-    """Return the names that `load_dataset` knows."""
+    """Return the names of `DATASETS`."""
     return tuple(DATASETS)
 
 
@@ -310,43 +285,40 @@ def load_dataset(
     seed: int = 0,
     **options: Any,
 ) -> Dataset:
-    """Load a named data set, or a user's own file.
+    """Load a named data set or the user's own file.
 
     Parameters
     ----------
     name_or_path : str or path
-        One of `dataset_names`; a synthetic one may carry settings, as in ``diagonal(d=20,q=0)``.
-        Otherwise the path of a file, see `boostsample.experiments.data.dataset_files`.
+        One of `dataset_names`, for a synthetic set with optional settings as in
+        ``diagonal(d=20,q=0)``; or the path of a file, see
+        `boostsample.experiments.data.dataset_files`.
     data_dir : path or None
-        Folder with the original files of named sets, each in ``data_dir`` or ``data_dir/<name>``.
+        Folder of original files, each in ``data_dir`` or ``data_dir/<name of the set>``.
     download : bool
         Whether missing original files may be downloaded into the cache folder.
     seed : int
-        Of the synthetic sets; the others do not depend on it.
+        Seed of the synthetic sets; no other set depends on it.
     **options
-        For a synthetic set its settings; for a file ``file_format``, and ``label``, ``header`` and
+        Settings of a synthetic set; for a file ``file_format``, and ``label``, ``header`` and
         ``delimiter`` (CSV) or ``multilabel`` (svmlight).
-
-    Returns
-    -------
-    Dataset
 
     Raises
     ------
     SettingError
-        An unknown name or option, or a setting out of range.
+        The name or an option is unknown, or a setting is out of range.
     DataError
-        Data that is missing, damaged, or cannot be learned from.
+        The data are missing, damaged, or cannot be learned from.
     """
-    seed = check_count("seed", seed, 0)
+    seed = check_integer("seed", seed, 0)
     text = os.fspath(name_or_path)
     match = re.fullmatch(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", text)
     if match and match[1] in DATASETS and isinstance(name_or_path, str):
         base = match[1]
         settings = _settings(base, match[2] or "", options)
-        request = _Request(data_dir, download, seed, settings)
         shown = ",".join(f"{key}={value}" for key, value in settings.items())
-        return Dataset(f"{base}({shown})" if shown else base, *DATASETS[base].load(request))
+        content = DATASETS[base].load(data_dir=data_dir, download=download, seed=seed, **settings)
+        return Dataset(f"{base}({shown})" if shown else base, *content)
     path = Path(text).expanduser()
     if "file_format" not in options and not is_data_file(path) and not path.is_file():
         hint = "or the path of an .npz, .csv or .svmlight file"
@@ -356,9 +328,9 @@ def load_dataset(
 
 
 def _settings(base: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the settings written in a name with those given as options, over the defaults."""
+    """Merge defaults, settings in a name, and options; a setting may be given once."""
     defaults = DATASETS[base].settings
-    given: dict[str, Any] = dict(options)
+    given = dict(options)
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, _, value = (side.strip() for side in part.partition("="))
         if key in given:

@@ -1,59 +1,39 @@
-"""The named benchmark sets: hashes of their original files, where to get them, how to read them.
+"""Original files of the named benchmark sets: hashes, addresses and readers.
 
-Every reader returns train rows first, in the original order; the standard cut is the number of
-train rows.
-
-============  ===============  ===================================================================
-set           train / test     cut
-============  ===============  ===================================================================
-mnist         60000 / 10000    the train and the t10k files
-cifar10       50000 / 10000    data_batch_1 to 5 and test_batch
-usps          7291 / 2007      zip.train and zip.test
-pendigits     7494 / 3498      pendigits.tra (30 writers) and pendigits.tes (14 other writers)
-letter        16000 / 4000     the first 16000 rows and the last 4000 of the one file
-============  ===============  ===================================================================
-
-All hashes are those published for the originals, taken of the uncompressed content. Only the USPS
-text has copies that spell the same numbers differently; its hash is of the numbers.
+Readers return the train rows first, in the original order; of the one file of letter, the first
+16000 rows train. The hashes are the published ones, of the uncompressed content. Copies of the USPS
+text spell the same numbers differently; its hash is of the numbers.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 
-from boostsample.errors import DataError
 from boostsample.experiments.data.content import Content
-from boostsample.experiments.data.downloads import DataFile, Original, Source, read_verified
+from boostsample.experiments.data.downloads import Original, Source
 
 __all__ = ["CIFAR10_CLASSES", "ORIGINALS", "READERS", "usps_numbers"]
 
 CIFAR10_CLASSES = (
-    "airplane",
-    "automobile",
-    "bird",
-    "cat",
-    "deer",
-    "dog",
-    "frog",
-    "horse",
-    "ship",
-    "truck",
-)
+    "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
+)  # fmt: skip
 _DIGITS = tuple("0123456789")
 _LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_TORONTO = "https://www.cs.toronto.edu/~kriz"
 _UCI = "https://archive.ics.uci.edu"
 
-
-Paths = Mapping[str, Path]
-"""Where each original file of a set lies, by its plain name."""
+Read = Callable[[str], bytes]
+"""Returns the verified content of an original file by its name without ``.gz``."""
 
 
 def usps_numbers(content: bytes) -> bytes:
-    """Return label and 256 values in thousandths of every row, as little-endian int16."""
+    """Parse lines of a label and 256 values; return both as little-endian int16.
+
+    Values are in thousandths. Raises ValueError for any other text.
+    """
     if not content.strip():
         raise ValueError("it holds no numbers")
     rows = np.loadtxt(io.BytesIO(content), dtype=np.float64, ndmin=2)
@@ -65,35 +45,42 @@ def usps_numbers(content: bytes) -> bytes:
     return np.rint(rows).astype("<i2").tobytes()
 
 
-ORIGINALS: dict[str, Original] = {
+_MNIST = {
+    "train-images-idx3-ubyte": (
+        "sha256:ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"
+    ),
+    "train-labels-idx1-ubyte": (
+        "sha256:65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"
+    ),
+    "t10k-images-idx3-ubyte": (
+        "sha256:0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"
+    ),
+    "t10k-labels-idx1-ubyte": (
+        "sha256:ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"
+    ),
+}
+_CIFAR10 = {
+    "data_batch_1.bin": "sha1:aadd24acce27caa71bf4b10992e9e7b2d74c2540",
+    "data_batch_2.bin": "sha1:c0ba65cce70568cd57b4e03e9ac8d2a5367c1795",
+    "data_batch_3.bin": "sha1:1dd00a74ab1d17a6e7d73e185b69dbf31242f295",
+    "data_batch_4.bin": "sha1:aab85764eb3584312d3c7f65fd2fd016e36a258e",
+    "data_batch_5.bin": "sha1:26e2849e66a845b7f1e4614ae70f4889ae604628",
+    "test_batch.bin": "sha1:67eb016db431130d61cd03c7ad570b013799c88c",
+}
+_USPS = {
+    "zip.train": "sha256:2840d87b925227ed879fc92b76e8277187622e6437703a83e913cdf4540eef90",
+    "zip.test": "sha256:0e2b49627b8dcd6973d10b28b8623beae24d4e9f9d9d366ef89ed6d280c8364d",
+}
+_PENDIGITS = {
+    "pendigits.tra": "md5:8496aa7aa9bfc0e11f56ed4eba23d079",
+    "pendigits.tes": "md5:275078cd1761461e3cf39a3926c6ca2f",
+}
+_LETTER = {"letter-recognition.data": "md5:6a2d740def5d13ea6096272546f6d41e"}
+
+ORIGINALS = {
     "mnist": Original(
         "mnist",
-        (
-            DataFile(
-                "train-images-idx3-ubyte",
-                "sha256",
-                "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-                47040016,
-            ),
-            DataFile(
-                "train-labels-idx1-ubyte",
-                "sha256",
-                "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-                60008,
-            ),
-            DataFile(
-                "t10k-images-idx3-ubyte",
-                "sha256",
-                "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-                7840016,
-            ),
-            DataFile(
-                "t10k-labels-idx1-ubyte",
-                "sha256",
-                "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-                10008,
-            ),
-        ),
+        _MNIST,
         (
             Source("https://ossci-datasets.s3.amazonaws.com/mnist/{name}.gz"),
             Source("https://storage.googleapis.com/cvdf-datasets/mnist/{name}.gz"),
@@ -101,138 +88,74 @@ ORIGINALS: dict[str, Original] = {
     ),
     "cifar10": Original(
         "cifar10",
-        (
-            DataFile(
-                "data_batch_1.bin", "sha1", "aadd24acce27caa71bf4b10992e9e7b2d74c2540", 30730000
-            ),
-            DataFile(
-                "data_batch_2.bin", "sha1", "c0ba65cce70568cd57b4e03e9ac8d2a5367c1795", 30730000
-            ),
-            DataFile(
-                "data_batch_3.bin", "sha1", "1dd00a74ab1d17a6e7d73e185b69dbf31242f295", 30730000
-            ),
-            DataFile(
-                "data_batch_4.bin", "sha1", "aab85764eb3584312d3c7f65fd2fd016e36a258e", 30730000
-            ),
-            DataFile(
-                "data_batch_5.bin", "sha1", "26e2849e66a845b7f1e4614ae70f4889ae604628", 30730000
-            ),
-            DataFile(
-                "test_batch.bin", "sha1", "67eb016db431130d61cd03c7ad570b013799c88c", 30730000
-            ),
-        ),
-        (
-            Source(
-                "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "cifar-10-batches-bin/"
-            ),
-        ),
+        _CIFAR10,
+        (Source(f"{_TORONTO}/cifar-10-binary.tar.gz", "cifar-10-batches-bin/"),),
         folders=("cifar-10-batches-bin",),
     ),
     "usps": Original(
         "usps",
-        (
-            DataFile(
-                "zip.train",
-                "sha256",
-                "2840d87b925227ed879fc92b76e8277187622e6437703a83e913cdf4540eef90",
-                canonical=usps_numbers,
-            ),
-            DataFile(
-                "zip.test",
-                "sha256",
-                "0e2b49627b8dcd6973d10b28b8623beae24d4e9f9d9d366ef89ed6d280c8364d",
-                canonical=usps_numbers,
-            ),
-        ),
+        _USPS,
         (
             Source("https://hastie.su.domains/ElemStatLearn/datasets/{name}.gz"),
             Source("https://web.stanford.edu/~hastie/ElemStatLearn/datasets/{name}.gz"),
         ),
+        canonical=usps_numbers,
     ),
     "pendigits": Original(
         "pendigits",
+        _PENDIGITS,
         (
-            DataFile("pendigits.tra", "md5", "8496aa7aa9bfc0e11f56ed4eba23d079", 502098),
-            DataFile("pendigits.tes", "md5", "275078cd1761461e3cf39a3926c6ca2f", 234366),
-        ),
-        (
-            Source(
-                f"{_UCI}/static/public/81/pen+based+recognition+of+handwritten+digits.zip",
-                archive="",
-            ),
+            Source(f"{_UCI}/static/public/81/pen+based+recognition+of+handwritten+digits.zip", ""),
             Source(f"{_UCI}/ml/machine-learning-databases/pendigits/{{name}}"),
         ),
     ),
     "letter": Original(
         "letter",
-        (DataFile("letter-recognition.data", "md5", "6a2d740def5d13ea6096272546f6d41e", 712565),),
+        _LETTER,
         (
-            Source(f"{_UCI}/static/public/59/letter+recognition.zip", archive=""),
+            Source(f"{_UCI}/static/public/59/letter+recognition.zip", ""),
             Source(f"{_UCI}/ml/machine-learning-databases/letter-recognition/{{name}}"),
         ),
     ),
 }
+"""The named benchmark sets."""
 
 
-def _read(paths: Paths, set_name: str, file_name: str) -> bytes:
-    return read_verified(paths[file_name], ORIGINALS[set_name].file(file_name))
-
-
-def _mnist(paths: Paths) -> Content:
+def _mnist(read: Read) -> Content:
     """Read the IDX files: a big-endian header of 16 or 8 bytes, then unsigned bytes."""
     X = np.empty((70000, 28, 28), dtype=np.uint8)
     y = np.empty(70000, dtype=np.int64)
     for part, rows in (("train", slice(0, 60000)), ("t10k", slice(60000, 70000))):
-        pixels = _read(paths, "mnist", f"{part}-images-idx3-ubyte")
-        labels = _read(paths, "mnist", f"{part}-labels-idx1-ubyte")
+        pixels = read(f"{part}-images-idx3-ubyte")
+        labels = read(f"{part}-labels-idx1-ubyte")
         X[rows] = np.frombuffer(pixels, dtype=np.uint8, offset=16).reshape(-1, 28, 28)
         y[rows] = np.frombuffer(labels, dtype=np.uint8, offset=8)
     return Content(X, y, _DIGITS, None, 60000)
 
 
-def _cifar10(paths: Paths) -> Content:
+def _cifar10(read: Read) -> Content:
     """Read the batches: records of a label byte, then the red, green and blue plane of 32 x 32."""
-    meta = paths["data_batch_1.bin"].with_name("batches.meta.txt")
-    classes = _class_names(meta) if meta.is_file() else CIFAR10_CLASSES
     X = np.empty((60000, 32, 32, 3), dtype=np.uint8)
     y = np.empty(60000, dtype=np.int64)
-    for batch, file in enumerate(ORIGINALS["cifar10"].files):
+    for batch, name in enumerate(_CIFAR10):
         rows = slice(10000 * batch, 10000 * (batch + 1))
-        content = _read(paths, "cifar10", file.name)
+        content = read(name)
         records = np.frombuffer(content, dtype=np.uint8).reshape(10000, 3073)
         y[rows] = records[:, 0]
         X[rows] = records[:, 1:].reshape(10000, 3, 32, 32).transpose(0, 2, 3, 1)
-    return Content(X, y, classes, None, 50000)
+    return Content(X, y, CIFAR10_CLASSES, None, 50000)
 
 
-def _class_names(path: Path) -> tuple[str, ...]:
-    """Read ``batches.meta.txt``: ten different names, one a line, that of label 0 first."""
-    try:
-        names = tuple(path.read_text(encoding="ascii").split())
-    except (OSError, UnicodeDecodeError):
-        names = ()
-    if len(set(names)) != 10 or len(names) != 10:
-        raise DataError(
-            f"{path} must hold ten different class names, one a line, got {len(names)}; replace "
-            "it by the original, or remove it to use the built-in names"
-        )
-    return names
-
-
-def _usps(paths: Paths) -> Content:
-    parts = [
-        np.frombuffer(_read(paths, "usps", name), dtype="<i2").reshape(-1, 257)
-        for name in ("zip.train", "zip.test")
-    ]
+def _usps(read: Read) -> Content:
+    parts = [np.frombuffer(read(n), "<i2").reshape(-1, 257) for n in _USPS]
     rows = np.concatenate(parts)
     X = (rows[:, 1:] / 1000.0).astype(np.float32).reshape(-1, 16, 16)
     return Content(X, rows[:, 0].astype(np.int64), _DIGITS, None, len(parts[0]))
 
 
-def _pendigits(paths: Paths) -> Content:
+def _pendigits(read: Read) -> Content:
     parts = [
-        np.loadtxt(io.BytesIO(_read(paths, "pendigits", name)), dtype=np.int64, delimiter=",")
-        for name in ("pendigits.tra", "pendigits.tes")
+        np.loadtxt(io.BytesIO(read(name)), dtype=np.int64, delimiter=",") for name in _PENDIGITS
     ]
     rows = np.concatenate(parts)
     columns = tuple(f"{axis}{point}" for point in range(1, 9) for axis in "xy")
@@ -240,9 +163,9 @@ def _pendigits(paths: Paths) -> Content:
     return Content(X, rows[:, 16].copy(), _DIGITS, columns, len(parts[0]))
 
 
-def _letter(paths: Paths) -> Content:
-    """Read the letters; the columns have the names of the set's own description."""
-    lines = _read(paths, "letter", "letter-recognition.data").decode("ascii").split()
+def _letter(read: Read) -> Content:
+    """Read the letters; columns have the names in the set's description."""
+    lines = read("letter-recognition.data").decode("ascii").split()
     X = np.array([line.split(",")[1:] for line in lines], dtype=np.float32)
     y = np.array([ord(line[0]) - ord("A") for line in lines], dtype=np.int64)
     columns = (
@@ -252,7 +175,7 @@ def _letter(paths: Paths) -> Content:
     return Content(X, y, _LETTERS, tuple(columns.split()), 16000)
 
 
-READERS: dict[str, Callable[[Paths], Content]] = {
+READERS: dict[str, Callable[[Read], Content]] = {
     "mnist": _mnist,
     "cifar10": _cifar10,
     "usps": _usps,

@@ -1,7 +1,7 @@
-"""The two synthetic tasks of [BK10] sec. 4.1, where the useful features are known.
+"""Synthetic tasks with known useful features: DIAGONAL and CHESS of [BK10] sec. 4.1.
 
-x is uniform in the d-dimensional unit cube, and only its first J features tell anything of the
-class. The labels follow from x as it is stored, in float32.
+x is uniform in the d-dimensional unit cube; only its first J features bear on the class. The labels
+follow from x as stored, in float32. Settings out of range raise SettingError.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_integer
 from boostsample.errors import SettingError
-from boostsample.experiments.data.content import Content, check_count
+from boostsample.experiments.data.content import Content
 
 __all__ = ["SYNTHETIC", "chess", "diagonal"]
 
@@ -20,7 +21,7 @@ __all__ = ["SYNTHETIC", "chess", "diagonal"]
 def diagonal(
     rng: np.random.Generator, d: int = 10, J: int = 4, q: float = 0.1, n: int = 1000
 ) -> Content:
-    """A diagonal cut through J of d features with a share q of turned labels, [BK10] DIAGONAL.
+    """A diagonal cut through J of d features with a share q of flipped labels, [BK10] DIAGONAL.
 
     P(Y = 1 | x) = q + (1 - 2q) I{x_1 + ... + x_J > J/2}.
 
@@ -28,26 +29,21 @@ def diagonal(
     ----------
     rng : Generator
     d, J : int
-        Features, and how many of them count; 1 <= J <= d.
+        Number of features, and of useful ones; 1 <= J <= d.
     q : float
         Between 0 and 0.5.
     n : int
         Rows, at least 4.
-
-    Raises
-    ------
-    SettingError
-        A setting is out of range.
     """
     if not 0 <= q <= 0.5:
-        raise SettingError(f"q, the share of turned labels, must be between 0 and 0.5, got {q}")
+        raise SettingError(f"q, the share of flipped labels, must be between 0 and 0.5, got {q}")
     X = _cube(rng, d, J, n)
     above = X[:, :J].sum(axis=1, dtype=np.float64) > J / 2
     return _binary(X, above ^ (rng.random(n) < q))
 
 
 def chess(rng: np.random.Generator, d: int = 10, J: int = 3, L: int = 3, n: int = 1000) -> Content:
-    """A chess board with L fields along each of J of d features, [BK10] CHESS.
+    """A chess board with L squares along each of J of d features, [BK10] CHESS.
 
     y = 1 if floor(L x_1) + ... + floor(L x_J) is even, else -1.
 
@@ -55,29 +51,24 @@ def chess(rng: np.random.Generator, d: int = 10, J: int = 3, L: int = 3, n: int 
     ----------
     rng : Generator
     d, J : int
-        Features, and how many of them count; 1 <= J <= d.
+        Number of features, and of useful ones; 1 <= J <= d.
     L : int
-        Fields along each, at least 2.
+        Squares along each, at least 2.
     n : int
         Rows, at least 4.
-
-    Raises
-    ------
-    SettingError
-        A setting is out of range.
     """
-    check_count("L", L, 2)
+    check_integer("L", L, 2)
     X = _cube(rng, d, J, n)
-    fields = np.floor(X[:, :J].astype(np.float64) * L)  # in float32, L x could round up to L
-    return _binary(X, fields.sum(axis=1) % 2 == 0)
+    squares = np.floor(X[:, :J].astype(np.float64) * L)  # in float32, L x could round up to L
+    return _binary(X, squares.sum(axis=1) % 2 == 0)
 
 
 def _cube(rng: np.random.Generator, d: int, J: int, n: int) -> NDArray[np.float32]:
     """Draw n points in the cube."""
-    check_count("d", d, 1)
-    check_count("n", n, 4)
-    if check_count("J", J, 1) > d:
-        raise SettingError(f"J, the features that count, must be at most d = {d}, got {J}")
+    check_integer("d", d, 1)
+    check_integer("n", n, 4)
+    if check_integer("J", J, 1) > d:
+        raise SettingError(f"J, the number of useful features, must be at most d = {d}, got {J}")
     return rng.random((n, d), dtype=np.float32)
 
 

@@ -1,34 +1,18 @@
-"""A grid: data sets times strategies times repetitions, from options, from a file, or from both."""
+"""Grids: data sets, strategies and repetitions to compare, from a file, options, or both."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from boostsample.errors import SettingError
 from boostsample.experiments.common.faults import Faults
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.grid_file import DataEntry, GridFile
+from boostsample.experiments.plan.grid_file import PLAN_FIELDS, DataEntry, GridFile
 from boostsample.experiments.plan.plan import Plan, Prepared, prepare
 
 __all__ = ["Grid", "grid_of"]
-
-DEFAULT_DATA = (DataEntry("digits"),)
-_PLAN = {
-    "strategies": "strategies",
-    "families": "families",
-    "rounds": "marks",
-    "repeats": "repeats",
-    "budget": "budget",
-    "weights": "weights",
-    "learner": "learner",
-    "seed": "seed",
-    "history": "history",
-    "tune": "tune",
-    "bank": "bank",
-}
-"""Options and entries of a file, with the fields of `Plan` that they fill."""
 
 
 @dataclass(frozen=True)
@@ -38,30 +22,22 @@ class Grid:
     Parameters
     ----------
     data : tuple of DataEntry
-        Names or paths of the data sets, with families of their own if need be.
     plan : Plan
-        What is done on each of them.
+        For every data set; its families are replaced by those of a `DataEntry` that has any.
     title : str
     """
 
-    data: tuple[DataEntry, ...] = DEFAULT_DATA
+    data: tuple[DataEntry, ...] = (DataEntry("digits"),)
     plan: Plan = field(default_factory=Plan)
     title: str = ""
 
-    def prepare(self, data_dir: str | None = None, what: str = "") -> list[Prepared]:
-        """Load the data sets and fit the plan to each of them.
-
-        Parameters
-        ----------
-        data_dir : str or None
-            Folder of original data files.
-        what : str
-            What messages call the grid.
+    def prepare(self, data_dir: str | None = None) -> list[Prepared]:
+        """Load the data sets, from `data_dir` if given, and apply the plan to each of them.
 
         Raises
         ------
         SettingError, DataError
-            All that is wrong with the plan on any of the data sets.
+            The plan does not fit; the message lists the errors of all data sets.
         """
         faults = Faults()
         found: list[Prepared] = []
@@ -72,37 +48,33 @@ class Grid:
                     raise SettingError(
                         f"data sets need different names, got {data.name!r} twice; rename a file"
                     )
-                found.append(prepare(data, entry.plan(self.plan)))
-        faults.raise_all(what if what and len(self.data) > 1 else "")
+                families = self.plan.families if entry.families is None else entry.families
+                found.append(prepare(data, replace(self.plan, families=families)))
+        faults.raise_all("the grid" if len(self.data) > 1 else "")
         return found
 
 
 def grid_of(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
-    """The grid of a file, of options, or of a file that options complete.
+    """Combine a grid file and options.
 
     Parameters
     ----------
     file : GridFile or None
     given : mapping
-        Options that the user gave, parsed, by the names of the entries of a file.
-
-    Raises
-    ------
-    SettingError
-        An option contradicts the file, or a setting is out of range.
+        Options of the user, parsed, by the names of a file's entries; one that contradicts the file
+        raises SettingError.
     """
-    entries: dict[str, Any] = {} if file is None else dict(file.entries)
+    entries = {} if file is None else dict(file.entries)
     faults = Faults()
     for name, value in given.items():
-        if name in entries and entries[name] != value:
-            faults.add(
-                f"--{name}",
-                f"the grid says another {name} than this option; leave the option out, or edit a "
-                "copy of the file",
-            )
+        with faults.at(f"--{name}"):
+            if entries.setdefault(name, value) != value:
+                raise SettingError(
+                    f"the grid says another {name} than this option; leave the option out, or edit "
+                    "a copy of the file"
+                )
     if file is not None:
         faults.raise_all(str(file.path))
-    entries |= given
-    settings = {_PLAN[name]: value for name, value in entries.items() if name in _PLAN}
-    data = entries.get("data", DEFAULT_DATA)
-    return Grid(data, Plan(**settings), str(entries.get("title", "")))
+    plan = Plan(**{PLAN_FIELDS[name]: entries[name] for name in PLAN_FIELDS.keys() & entries})
+    grid = {name: entries[name] for name in ("data", "title") if name in entries}
+    return Grid(plan=plan, **grid)

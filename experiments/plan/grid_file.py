@@ -1,19 +1,13 @@
-"""Grids as TOML files, checked at once with all their errors.
+"""Reads grids from TOML files and reports all errors of a file at once.
 
-    title = "Three strategies on two data sets"
     data = ["digits", { name = "usps", families = ["identity", "haar"] }]
-    strategies = [
-      "uniform-naive",
-      "laminating:scheme=distinct",
-      { name = "ucb", exploration = [0.02, 2], reward_scale = [1, 30, 1000] },
-    ]
+    strategies = ["laminating", { name = "ucb", exploration = [0.02, 2], reward_scale = 30 }]
     rounds = [10, 100, 1000]
-    repeats = 10
     budget = "10N"
 
 Entries have the names, meanings and defaults of the options of `boostsample compare`. A strategy is
-text as there, or a table of its name and settings: an array stands for alternatives, which are
-tuned over, and ``tune = true`` searches the strategy's own grid.
+a text, as in an option, or a table of its name and settings, in which an array gives alternatives
+to tune over and ``tune = true`` adds the strategy's own tuning grid.
 """
 
 from __future__ import annotations
@@ -21,9 +15,9 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.common.faults import Faults
@@ -31,46 +25,32 @@ from boostsample.experiments.common.files import reason
 from boostsample.experiments.plan.plan import Plan, parse_marks
 from boostsample.experiments.plan.variants import Alternatives, Variant, read_value
 
-__all__ = ["DataEntry", "GridFile", "read_grid_file", "shipped_grids"]
+__all__ = ["PLAN_FIELDS", "DataEntry", "GridFile", "read_grid_file", "shipped_grids"]
+
+PLAN_FIELDS = {
+    {"marks": "rounds"}.get(one.name, one.name): one.name
+    for one in fields(Plan)
+    if one.name != "n_jobs"
+}
+"""Fields of `Plan` by the names of the entries that fill them."""
 
 
-@dataclass(frozen=True)
-class DataEntry:
-    """A data set of a grid.
-
-    Parameters
-    ----------
-    name : str
-        As `boostsample.experiments.data.datasets.load_dataset` takes it.
-    families : tuple of Variant or None
-        Families of this data set; None: those of the plan.
-    """
+class DataEntry(NamedTuple):
+    """A data set of a grid, by name or path; without `families`, it has those of the plan."""
 
     name: str
     families: tuple[Variant, ...] | None = None
 
-    def plan(self, common: Plan) -> Plan:
-        """The plan for this data set."""
-        return common if self.families is None else replace(common, families=self.families)
 
-
-@dataclass(frozen=True)
-class GridFile:
-    """A grid's file as read.
-
-    Parameters
-    ----------
-    path : Path
-    entries : mapping
-        Parsed, by name; only those that are there.
-    """
+class GridFile(NamedTuple):
+    """A grid file as read; `entries` holds its parsed entries by name."""
 
     path: Path
     entries: Mapping[str, Any]
 
 
 def shipped_grids() -> dict[str, Path]:
-    """Files of the grids that come with the package, by name."""
+    """Return the files of the grids that come with the package, by name."""
     folder = Path(__file__).parent / "grids"
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
@@ -81,9 +61,9 @@ def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
     Raises
     ------
     SettingError
-        There is none, or it has errors: the message tells all of them, each with its place.
+        There is no such grid, or it has errors; the message lists all of them with their places.
     DataError
-        It cannot be read.
+        The file cannot be read.
     """
     shipped = shipped_grids()
     path = shipped.get(os.fspath(name_or_path), Path(name_or_path))
@@ -102,9 +82,7 @@ def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
     entries = {}
     for name, value in found.items():
         with faults.at(name):
-            if name not in _ENTRIES:
-                raise unknown("entry", name, _ENTRIES)
-            entries[name] = _ENTRIES[name](name, value, faults)
+            entries[name] = _entry(name, value, faults)
     if entries.get("tune") and "strategies" in entries and not faults:
         with faults.at("strategies"):
             Plan(strategies=entries["strategies"], tune=True)
@@ -116,96 +94,85 @@ def _wrong(name: str, rule: str, value: Any) -> SettingError:
     return SettingError(f"{name} must be {rule}, got {value!r}")
 
 
-def _text(name: str, value: Any, faults: Faults) -> str:
-    if not isinstance(value, str):
-        raise _wrong(name, "text in quotes", value)
+def _entry(name: str, value: Any, faults: Faults) -> Any:
+    """Parse an entry of a grid file."""
+    if name in _ITEMS:
+        return _items(name, value, faults)
+    if name not in _VALUES:
+        raise unknown("entry", name, [*_ITEMS, *_VALUES])
+    kinds, rule = _VALUES[name]
+    if type(value) not in kinds:
+        raise _wrong(name, rule, value)
+    if name == "rounds":
+        value = parse_marks(value) if isinstance(value, str) else tuple(value)
+    elif name == "bank":
+        value = Variant.parse(value)
+    if name in PLAN_FIELDS:  # the plan checks the range
+        Plan(**{PLAN_FIELDS[name]: value})
     return value
 
 
-def _yes_or_no(name: str, value: Any, faults: Faults) -> bool:
-    if not isinstance(value, bool):
-        raise _wrong(name, "true or false", value)
-    return value
-
-
-def _field(field: str) -> Callable[[str, Any, Faults], Any]:
-    """What a field of the plan takes, checked by the plan."""
-
-    def read(name: str, value: Any, faults: Faults) -> Any:
-        if isinstance(value, list | dict | bool | float):
-            raise _wrong(name, "a number or text", value)
-        checked: Any = {field: value}
-        Plan(**checked)
-        return value
-
-    return read
-
-
-def _rounds(name: str, value: Any, faults: Faults) -> tuple[int, ...]:
-    if isinstance(value, str):
-        marks = parse_marks(value)
-    elif isinstance(value, list):
-        marks = tuple(value)
-    else:
-        raise _wrong(name, "an array of whole numbers as in [10, 100]", value)
-    Plan(marks=marks)
-    return marks
-
-
-def _bank(name: str, value: Any, faults: Faults) -> Variant:
-    bank = Variant.parse(_text(name, value, faults))
-    Plan(bank=bank)
-    return bank
-
-
-def _array(name: str, value: Any) -> list[Any]:
-    given = [value] if isinstance(value, str) else value
-    if not isinstance(given, list) or not given:
+def _items(name: str, value: Any, faults: Faults) -> tuple[Any, ...]:
+    """Parse an array item by item and collect the errors of each."""
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list) or not items:
         raise _wrong(name, "an array with at least one entry", value)
-    return given
+    found: list[Any] = []
+    for number, item in enumerate(items, start=1):
+        place = f"{name}[{number}]"
+        with faults.at(place):
+            found.append(_ITEMS[name.rpartition(".")[2]](item, found, place, faults))
+    return tuple(found)
 
 
-def _families(name: str, value: Any, faults: Faults) -> tuple[Variant, ...]:
-    variants: list[Variant] = []
-    for number, entry in enumerate(_array(name, value), start=1):
-        with faults.at(f"{name}[{number}]"):
-            variant = _variant(name, entry)
-            if any(one.label == variant.label for one in variants):
-                raise SettingError(f"each must be there once, got {variant.label!r} twice")
-            variants.append(variant)
-    return tuple(variants)
+def _strategy(item: Any, before: list[Variant], place: str, faults: Faults) -> Variant:
+    tune = False
+    if isinstance(item, dict) and "tune" in item:
+        tune = _entry("tune", item["tune"], faults)
+        item = {key: value for key, value in item.items() if key != "tune"}
+    variant = _variant("strategies", item)
+    if tune or any(isinstance(value, Alternatives) for value in variant.settings.values()):
+        variant = variant.tuned()
+    Plan(strategies=(*before, variant))
+    return variant
 
 
-def _strategies(name: str, value: Any, faults: Faults) -> tuple[Variant, ...]:
-    variants: list[Variant] = []
-    for number, entry in enumerate(_array(name, value), start=1):
-        with faults.at(f"{name}[{number}]"):
-            tune = False
-            if isinstance(entry, dict) and "tune" in entry:
-                entry = dict(entry)
-                tune = _yes_or_no("tune", entry.pop("tune"), faults)
-            variant = _variant(name, entry)
-            if tune or any(isinstance(v, Alternatives) for v in variant.settings.values()):
-                variant = variant.tuned()
-            Plan(strategies=(variant,))
-            Plan(strategies=(*variants, variant))
-            variants.append(variant)
-    return tuple(variants)
+def _family(item: Any, before: list[Variant], place: str, faults: Faults) -> Variant:
+    variant = _variant(place.rpartition("[")[0], item)
+    if any(one.label == variant.label for one in before):
+        raise SettingError(f"each must be there once, got {variant.label!r} twice")
+    return variant
 
 
-def _variant(kind: str, entry: Any) -> Variant:
-    """A strategy or family from text, or from a table of name and settings."""
-    if isinstance(entry, str):
-        return Variant.parse(entry)
-    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+def _data(item: Any, before: list[DataEntry], place: str, faults: Faults) -> DataEntry:
+    if isinstance(item, str):
+        item = {"name": item}
+    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+        raise _wrong(
+            "a data set", 'text, or a table as in { name = "usps", families = [...] }', item
+        )
+    for key in item.keys() - {"name", "families"}:
+        raise unknown("entry of a data set", key, ("name", "families"))
+    if any(one.name == item["name"] for one in before):
+        raise SettingError(f"each data set must be there once, got {item['name']!r} twice")
+    given = item.get("families")
+    families = None if given is None else _items(f"{place}.families", given, faults)
+    return DataEntry(item["name"], families)
+
+
+def _variant(kind: str, item: Any) -> Variant:
+    """Parse a strategy or family: a text, or a table of name and settings."""
+    if isinstance(item, str):
+        return Variant.parse(item)
+    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
         raise _wrong(
             f"an entry of {kind}",
             'text as in "laminating:n_features=64", or a table with a name as in '
             '{ name = "laminating", n_features = 64 }',
-            entry,
+            item,
         )
-    settings = {key: _setting(key, value) for key, value in entry.items() if key != "name"}
-    return Variant(entry["name"], settings)
+    settings = {key: _setting(key, value) for key, value in item.items() if key != "name"}
+    return Variant(item["name"], settings)
 
 
 def _setting(key: str, value: Any) -> Any:
@@ -220,43 +187,17 @@ def _setting(key: str, value: Any) -> Any:
     raise _wrong(key, "a number, text, true or false, or an array of these", value)
 
 
-def _data(name: str, value: Any, faults: Faults) -> tuple[DataEntry, ...]:
-    found: list[DataEntry] = []
-    for number, entry in enumerate(_array(name, value), start=1):
-        place = f"{name}[{number}]"
-        with faults.at(place):
-            if isinstance(entry, str):
-                made = DataEntry(entry)
-            elif isinstance(entry, dict) and isinstance(entry.get("name"), str):
-                for key in entry.keys() - {"name", "families"}:
-                    raise unknown("entry of a data set", key, ("name", "families"))
-                own = entry.get("families")
-                families = None if own is None else _families(f"{place}.families", own, faults)
-                made = DataEntry(entry["name"], families)
-            else:
-                raise _wrong(
-                    "a data set",
-                    'text, or a table as in { name = "usps", families = [...] }',
-                    entry,
-                )
-            if any(one.name == made.name for one in found):
-                raise SettingError(f"each data set must be there once, got {made.name!r} twice")
-            found.append(made)
-    return tuple(found)
-
-
-_ENTRIES: dict[str, Callable[[str, Any, Faults], Any]] = {
-    "title": _text,
+_ITEMS: dict[str, Callable[..., Any]] = {
     "data": _data,
-    "strategies": _strategies,
-    "tune": _yes_or_no,
-    "families": _families,
-    "bank": _bank,
-    "rounds": _rounds,
-    "repeats": _field("repeats"),
-    "budget": _field("budget"),
-    "weights": _field("weights"),
-    "learner": _field("learner"),
-    "seed": _field("seed"),
-    "history": _yes_or_no,
+    "strategies": _strategy,
+    "families": _family,
 }
+"""Parsers of the items of arrays: item, items before it, its place in the file, errors."""
+_NUMBERS = ("repeats", "budget", "weights", "learner", "seed")
+_VALUES: dict[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(("title", "bank"), ((str,), "text in quotes")),
+    **dict.fromkeys(("tune", "history"), ((bool,), "true or false")),
+    **dict.fromkeys(_NUMBERS, ((int, str), "a number or text")),
+    "rounds": ((list, str), "an array of whole numbers as in [10, 100]"),
+}
+"""Types of the other entries, and how messages describe them."""

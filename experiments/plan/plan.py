@@ -1,16 +1,15 @@
-"""What to compare, checked as a whole before anything is computed.
+"""Plans what to compare on a data set, and checks the plan before anything is computed.
 
-A `Plan` says it in the user's words; `prepare` fits it to a data set: families, budgets in looks,
-splits, and whether every strategy can run at all. Nothing here trains.
+A `Plan` holds the user's choices; `prepare` applies it to a data set: families, splits, budgets in
+looks, and each strategy's own checks. Nothing here trains.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 
@@ -18,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.forms import bank_settings
+from boostsample.checks import check_integer
 from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
 from boostsample.experiments.common.faults import Faults
 from boostsample.experiments.common.files import one_line
-from boostsample.experiments.data.content import check_count
+from boostsample.experiments.common.machine import machine_memory
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.experiments.plan.variants import Alternatives, Variant, parse_names
 from boostsample.family import Family
@@ -42,13 +42,13 @@ __all__ = [
 
 DEFAULT_STRATEGIES = ("full", "uniform-naive", "uniform-1q", "uniform-q1", "laminating")
 YARDSTICK = "full"
-"""The strategy that is left out where it does not fit, rather than refused."""
+"""The strategy that is left out, with a note, where it does not fit the budget."""
 YARDSTICK_LIMIT = 30_000_000_000
-"""Looks that the yardstick may cost in all unless it was asked for by name: about half a minute."""
+"""Looks that the yardstick may cost in total unless named by the user; about half a minute."""
 
 
 def parse_marks(text: str) -> tuple[int, ...]:
-    """Read the numbers of stumps at which results are taken, in any order.
+    """Parse numbers of stumps and sort them.
 
     >>> parse_marks("100,10")
     (10, 100)
@@ -63,44 +63,41 @@ def parse_marks(text: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to compare, in the user's words.
+    """What to compare on a data set.
 
     Parameters
     ----------
     strategies : tuple of Variant or None
-        None: `DEFAULT_STRATEGIES`, without `full` where that would take more than
-        `YARDSTICK_LIMIT` looks.
+        None: `DEFAULT_STRATEGIES`, without `full` where it would cost more than `YARDSTICK_LIMIT`.
     families : tuple of Variant or None
-        Some of the data set's default families, by name, with settings of their own if need be.
-        None: all of them as they are.
+        Default families of the data set to use, with changed settings if given. None: all of them.
     marks : tuple of int
-        Numbers of stumps at which results are taken, rising; the last is the number of rounds.
+        Numbers of stumps to report, increasing; the last is the number of rounds.
     repeats : int
-        Repetitions.
+        Number of repetitions.
     budget : str, int or None
-        Looks a search, or a multiple of the number of training examples as in ``"10N"``. None: what
-        each strategy takes by default, 10 N but for `full`.
+        Looks per search, or a multiple of the number of training examples N as in ``"10N"``. None:
+        each strategy's default, 10 N except for `full`.
     weights : {"uniform", "balanced"}
         Initial label weights.
     learner : str
-        What a round makes of stumps, see `boostsample.learners.stump`.
+        Name of a weak learner, see `boostsample.learners`.
     seed : int
-        Of splits, drawn families and all streams.
+        Seed of splits, drawn families and all random streams.
     n_jobs : int or None
-        Runs trained at once, and blocks of features computed at once; -1 is all cores. None: all
-        cores for the features, then one run at a time, so that its seconds are its own.
+        Runs trained at once and blocks of features computed at once; -1 is all cores. None: all
+        cores for the features, then one run at a time so that its seconds are undisturbed.
     history : bool
         Whether to keep the history rows.
     tune : bool
-        Whether to search the settings of the strategies that have a `Strategy.tuning_grid` or were
-        given alternatives, see `boostsample.experiments.results.tuning`. The others run as they are.
+        Whether to tune the strategies that have a `Strategy.tuning_grid` or alternatives.
     bank : Variant
-        Where the bins of the features are, and settings of that: see `boostsample.banks.forms.make_bank`.
+        Form of the feature bank and its settings, see `boostsample.banks.forms.make_bank`.
 
     Raises
     ------
     SettingError
-        A setting is out of range, or a strategy or one of its settings is not known.
+        A setting is out of range, or a strategy or one of its settings is unknown.
     """
 
     strategies: tuple[Variant, ...] | None = None
@@ -120,13 +117,13 @@ class Plan:
         if not self.marks:
             raise SettingError("rounds must name at least one number of stumps, got none")
         for mark in self.marks:
-            check_count("each of the rounds", mark, 1)
+            check_integer("each of the rounds", mark, 1)
         if any(a >= b for a, b in zip(self.marks[:-1], self.marks[1:], strict=True)):
             raise SettingError(
                 f"rounds must rise and differ, got {', '.join(map(str, self.marks))}"
             )
-        check_count("repeats", self.repeats, 1)
-        check_count("seed", self.seed, 0)
+        check_integer("repeats", self.repeats, 1)
+        check_integer("seed", self.seed, 0)
         if self.n_jobs is not None and self.n_jobs != -1 and self.n_jobs < 1:
             raise SettingError(f"jobs must be 1 or more, or -1 for all cores, got {self.n_jobs}")
         if self.weights not in WEIGHT_INITS:
@@ -141,24 +138,24 @@ class Plan:
             if labels.count(variant.label) > 1:
                 raise SettingError(
                     f"each of the strategies must be there once, got {variant.label!r} twice; "
-                    "alternatives of one setting make one grid"
+                    "alternatives of one setting make one tuning grid"
                 )
             for one in variant.trained:
                 one.strategy()
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """The strategies that are wanted, with their grids if they are to be tuned."""
+        """The strategies to compare, with their tuning grids if `tune` is set."""
         wanted = self.strategies or tuple(Variant(name) for name in DEFAULT_STRATEGIES)
         return tuple(variant.tuned() for variant in wanted) if self.tune else wanted
 
     @property
     def n_rounds(self) -> int:
-        """Boosting rounds: the last mark."""
+        """Number of boosting rounds: the last mark."""
         return self.marks[-1]
 
     def looks(self, n_examples: int) -> int | None:
-        """The budget of a search on N examples in looks; None if none is given."""
+        """Return the looks per search on N training examples; None if no budget is given."""
         if self.budget is None:
             return None
         number, times_n = _budget(self.budget)
@@ -172,7 +169,7 @@ class Plan:
 
 
 def _budget(given: str | int) -> tuple[Fraction, bool]:
-    """A number, and whether it counts training examples rather than looks."""
+    """Return a number, and whether it multiplies the number of training examples."""
     match = re.fullmatch(r"([0-9]{1,18}(\.[0-9]{1,18})?)(N?)", str(given).replace("_", ""))
     if not match or (match[2] and not match[3]) or not Fraction(match[1]):
         raise SettingError(
@@ -184,18 +181,16 @@ def _budget(given: str | int) -> tuple[Fraction, bool]:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A plan that fits its data set.
+    """A plan applied to a data set.
 
     Attributes
     ----------
-    data, plan
-        As given.
-    families : tuple of Family
     variants : tuple of Variant
-        The strategies that take part, tuned ones with their grids.
-    splits : list of (train rows, test rows), one a repetition
+        The strategies that take part, tuned ones with their tuning grids.
+    splits : list of (train rows, test rows)
+        int64 arrays, one pair per repetition.
     notes : tuple of str
-        What the user should know: strategies that were left out, and why.
+        Messages for the user: strategies left out, with the reason.
     """
 
     data: Dataset
@@ -207,12 +202,12 @@ class Prepared:
 
     @property
     def n_features(self) -> int:
-        """F."""
+        """Number of features of all families, F."""
         return sum(family.n_features for family in self.families)
 
     @cached_property
     def digest(self) -> str:
-        """A checksum of all examples and labels."""
+        """SHA-256 of examples and labels, in hexadecimal."""
         digest = hashlib.sha256()
         for array in (self.data.X, self.data.y):
             digest.update(f"{array.dtype.str}{array.shape}".encode())
@@ -220,72 +215,61 @@ class Prepared:
         return digest.hexdigest()
 
     def pool(self, repetition: int) -> Pool:
-        """What strategies look at in a repetition."""
-        sizes = [family.n_features for family in self.families]
-        first = np.cumsum([0, *sizes])
-        infos = tuple(
-            FamilyInfo(family.name, size, int(at))
-            for family, size, at in zip(self.families, sizes, first[:-1], strict=True)
-        )
-        return Pool(infos, self.n_features, len(self.splits[repetition][0]))
+        """Return the features and examples that strategies draw from in a repetition."""
+        infos, first = [], 0
+        for family in self.families:
+            infos.append(FamilyInfo(family.name, family.n_features, first))
+            first += family.n_features
+        return Pool(tuple(infos), first, len(self.splits[repetition][0]))
 
     def budget(self, variant: Variant, repetition: int) -> int:
-        """Looks that a strategy may spend on one search."""
+        """Return the looks that a strategy may spend on one search of a repetition."""
         pool = self.pool(repetition)
         given = self.plan.looks(pool.n_examples)
         return variant.strategy().default_budget(pool) if given is None else given
 
 
 def prepare(data: Dataset, plan: Plan) -> Prepared:
-    """Check a plan against a data set, down to each strategy's own rules.
+    """Apply a plan to a data set; check families, memory, and every strategy at its budget.
 
     Raises
     ------
     SettingError
-        An unknown name or setting, or a budget that a strategy cannot work with.
+        A name or setting is unknown, or a strategy refuses its settings or budget.
     DataError
-        The features would not fit into memory.
+        The features do not fit into memory.
     """
-    families = _families(data, plan)
-    named = plan.strategies is not None
-    wanted = plan.variants
+    families = default_families(data.X.shape[1:], seed=plan.seed, column_names=data.columns)
+    if plan.families is not None:
+        usual = {family.name: family for family in families}
+        families = [_family(variant, usual, data.name) for variant in plan.families]
     splits = [data.split(repetition, plan.seed) for repetition in range(plan.repeats)]
-    everything = Prepared(data, plan, families, wanted, splits, ())
+    everything = Prepared(data, plan, tuple(families), plan.variants, splits, ())
     if plan.bank.name == "memory":
         _check_memory(everything)
     kept, notes, faults = [], [], Faults()
-    for variant in wanted:
-        reason = _left_out(variant, everything, named)
+    for variant in everything.variants:
+        reason = _left_out(variant, everything)
         if reason:
             notes.append(reason)
-        else:
-            for one in variant.trained:
-                with faults.at(""):
-                    _check_start(one, everything)
-            kept.append(variant)
+            continue
+        kept.append(variant)
+        for one in variant.trained:
+            with faults.at(""):
+                _check_start(one, everything)
     faults.raise_all()
     if not kept:
         raise SettingError(f"no strategy is left to compare: {notes[0]}")
     if plan.tune and not any(variant.grid for variant in kept):
         notes.append(
-            "nothing was tuned: none of these strategies has settings to search; give it "
+            "nothing was tuned: none of these strategies has a tuning grid; give one "
             f"alternatives, as in {kept[0].name}:SETTING=VALUE|VALUE"
         )
-    return Prepared(data, plan, families, tuple(kept), splits, tuple(notes))
-
-
-def _families(data: Dataset, plan: Plan) -> tuple[Family, ...]:
-    usual = {
-        family.name: family
-        for family in default_families(data.X.shape[1:], seed=plan.seed, column_names=data.columns)
-    }
-    if plan.families is None:
-        return tuple(usual.values())
-    return tuple(_family(variant, usual, data.name) for variant in plan.families)
+    return replace(everything, variants=tuple(kept), notes=tuple(notes))
 
 
 def _family(variant: Variant, usual: Mapping[str, Family], data: str) -> Family:
-    """A default family, made anew with the user's settings."""
+    """Return a default family, reconstructed with the user's settings."""
     if variant.name not in usual:
         raise unknown(f"family of {data}", variant.name, usual)
     family = usual[variant.name]
@@ -309,30 +293,30 @@ def _family(variant: Variant, usual: Mapping[str, Family], data: str) -> Family:
         raise SettingError(f"family {variant.label!r} refuses its settings: {error}") from error
 
 
-def _left_out(variant: Variant, prepared: Prepared, named: bool) -> str:
-    """Why the yardstick does not take part; empty if it does, and for every other strategy."""
+def _left_out(variant: Variant, prepared: Prepared) -> str:
+    """Return why the yardstick is left out; empty if it is not, and for other strategies."""
     if variant.name != YARDSTICK:
         return ""
-    pool = max(map(prepared.pool, range(prepared.plan.repeats)), key=lambda pool: pool.n_examples)
-    cost = pool.n_features * pool.n_examples
-    product = f"F * N = {pool.n_features:,} * {pool.n_examples:,} = {cost:,} looks"
-    budget = prepared.plan.looks(pool.n_examples)
+    n_examples = max(len(train) for train, _ in prepared.splits)
+    cost = prepared.n_features * n_examples
+    product = f"F * N = {prepared.n_features:,} * {n_examples:,} = {cost:,} looks"
+    budget = prepared.plan.looks(n_examples)
     if budget is not None and budget < cost:
         return (
             f"{variant.label} is left out: its search costs {product}, more than the budget of "
-            f"{budget:,}; give no --budget, or at least that one, to have it"
+            f"{budget:,}; give no --budget, or at least that one, to include it"
         )
     total = cost * prepared.plan.n_rounds * prepared.plan.repeats
-    if not named and total > YARDSTICK_LIMIT:
+    if prepared.plan.strategies is None and total > YARDSTICK_LIMIT:
         return (
             f"{variant.label} is left out: its search costs {product}, {total:.1e} looks in all "
-            f"rounds and repetitions; name it in --strategies to have it nevertheless"
+            "rounds and repetitions; name it in --strategies to include it"
         )
     return ""
 
 
 def _check_start(variant: Variant, prepared: Prepared) -> None:
-    """Let a strategy check its settings and its budget for the smallest repetition."""
+    """Start a strategy, so that it checks its settings and its budget, on the smallest split."""
     at = min(range(prepared.plan.repeats), key=lambda r: len(prepared.splits[r][0]))
     pool, budget = prepared.pool(at), prepared.budget(variant, at)
     stream = np.random.default_rng(variant.stream(prepared.data.name, prepared.plan.seed, at))
@@ -349,10 +333,8 @@ def _check_start(variant: Variant, prepared: Prepared) -> None:
 
 
 def _check_memory(prepared: Prepared) -> None:
-    """Refuse features that memory cannot hold: the system would kill the process without a word."""
-    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
-        return
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    """Raise DataError if memory cannot hold the features; the system would kill the process."""
+    memory = machine_memory()
     size = prepared.n_features * prepared.data.n_examples
     if size > memory:
         raise DataError(

@@ -1,7 +1,4 @@
-"""Names with settings, as the user writes them, and the grid of settings that tuning tries.
-
-Nothing here knows data: `boostsample.experiments.plan.plan` fits variants to it.
-"""
+"""Parses names with settings, such as ``laminating:n_features=64``, and builds tuning grids."""
 
 from __future__ import annotations
 
@@ -11,27 +8,29 @@ import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from boostsample.errors import SettingError
 from boostsample.registry import make_strategy
-from boostsample.strategy import Strategy
+
+if TYPE_CHECKING:
+    from boostsample.strategy import Strategy
 
 __all__ = ["CHARGED", "TUNED", "Alternatives", "Variant", "is_tuned", "parse_names", "read_value"]
 
 TUNED = "*"
-"""Follows the name of a strategy whose settings were searched, as in Table 2 of [DF11]."""
+"""Suffix of the name of a tuned strategy, as in Table 2 of [DF11]."""
 CHARGED = " charged"
-"""Follows the label of a tuned strategy that pays for its search."""
+"""Suffix of the label of a tuned strategy whose looks include those of tuning."""
 
 _WORDS = {"none": None, "true": True, "false": False}
 
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Two or more values of one setting, written as ``0.1|1|2``."""
+    """Two or more different values of one setting, written as ``0.1|1|2``."""
 
     values: tuple[Any, ...]
 
@@ -47,16 +46,16 @@ class Alternatives:
 
 @dataclass(frozen=True)
 class Variant:
-    """A name with settings, of a strategy or a family, as in ``laminating:n_features=64``.
+    """The name of a strategy, family or bank with settings.
 
     Parameters
     ----------
     name : str
     settings : mapping
-        Values, or `Alternatives` to be tried by tuning.
+        Values, or `Alternatives` for tuning to try; for a tuned strategy the fixed settings, which
+        are the same in the whole tuning grid.
     grid : tuple of Variant
-        For a tuned strategy the settings to try, two or more; `settings` are those that all of
-        them share because the user fixed them. Empty for every other.
+        The tuning grid, two or more; empty if the strategy is not tuned.
     """
 
     name: str
@@ -65,7 +64,7 @@ class Variant:
 
     @classmethod
     def parse(cls, text: str) -> Variant:
-        """Read ``name`` or ``name:setting=value``, further settings after further colons.
+        """Parse ``name`` or ``name:setting=value``; more colons introduce more settings.
 
         >>> Variant.parse("laminating:scheme=distinct:n_features=64").settings
         {'scheme': 'distinct', 'n_features': 64}
@@ -92,22 +91,28 @@ class Variant:
 
     @property
     def settings_text(self) -> str:
-        """The settings in the order of their names, as `parse` reads them after the name."""
+        """The settings in alphabetical order, as `parse` reads them after the name."""
         return ":".join(f"{key}={self.settings[key]}" for key in sorted(self.settings))
 
     @property
     def label(self) -> str:
-        """What tables call it; `TUNED` after the name tells that its settings were searched."""
+        """Name and settings as shown in tables; a tuned strategy has `TUNED` after its name."""
         name = self.name + TUNED if self.grid else self.name
         return f"{name}:{self.settings_text}" if self.settings else name
 
     @property
     def trained(self) -> tuple[Variant, ...]:
-        """What has to be trained for it: its grid, or itself alone."""
+        """The variants to train: the tuning grid, or this one alone."""
         return self.grid or (self,)
 
     def strategy(self) -> Strategy:
-        """The strategy of this name and these settings."""
+        """Construct the strategy.
+
+        Raises
+        ------
+        SettingError
+            The name or a setting is unknown, or a setting has alternatives.
+        """
         for key, value in self.settings.items():
             if isinstance(value, Alternatives):
                 raise SettingError(
@@ -118,20 +123,19 @@ class Variant:
         return made
 
     def tuned(self) -> Variant:
-        """The strategy with its grid; itself where there is nothing to search.
+        """Return the strategy with its tuning grid, or without one if that has a single point.
 
-        The grid is the product of the strategy's own `tuning_grid` and the user's alternatives;
-        whatever the user gives, one value or several, takes the place of the strategy's own. The
-        setting named first varies slowest.
+        The grid is the product of the user's alternatives and the strategy's own `tuning_grid`; a
+        setting given by the user replaces the strategy's own values. The first setting varies
+        slowest.
         """
         if self.grid:
             return self
         fixed = {k: v for k, v in self.settings.items() if not isinstance(v, Alternatives)}
         plain = Variant(self.name, fixed)
-        axes = {
-            key: value.values if isinstance(value, Alternatives) else (value,)
-            for key, value in {**_own_grid(plain), **self.settings}.items()
-        }
+        axes: dict[str, Sequence[Any]] = dict(plain.strategy().tuning_grid())
+        for key, value in self.settings.items():
+            axes[key] = value.values if isinstance(value, Alternatives) else (value,)
         grid = tuple(
             Variant(self.name, dict(zip(axes, values, strict=True)))
             for values in itertools.product(*axes.values())
@@ -139,30 +143,22 @@ class Variant:
         return Variant(self.name, fixed, grid) if len(grid) > 1 else plain
 
     def stream(self, data: str, seed: int, repetition: int) -> np.random.SeedSequence:
-        """The strategy's own stream, the same for the same words on any machine."""
-        key = [data, self.name, dict(self.settings), seed, repetition]
-        digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).digest()
+        """Return the seed of the strategy's random stream, the same on any machine."""
+        key = json.dumps([data, self.name, dict(self.settings), seed, repetition], sort_keys=True)
+        digest = hashlib.sha256(key.encode()).digest()
         return np.random.SeedSequence(int.from_bytes(digest[:16], "little"))
 
 
-def _own_grid(variant: Variant) -> dict[str, Alternatives]:
-    """The grid that a strategy declares, given the settings that the user fixed."""
-    return {
-        key: Alternatives(tuple(values)) for key, values in variant.strategy().tuning_grid().items()
-    }
-
-
 def is_tuned(name: str) -> bool:
-    """Whether a name in the column `strategy` of a result row is that of a tuned strategy.
+    """Return whether a name in the column `strategy` of result rows is that of a tuned strategy.
 
-    Such a name is a whole label: the settings beside it are those that were kept, which may differ
-    between repetitions.
+    It is a whole label; the settings kept, in the column `settings`, may differ by repetition.
     """
     return TUNED in name
 
 
 def read_value(text: str) -> Any:
-    """A setting's value from text: none, true, false, a number, else the text itself."""
+    """Return the value that a text spells: None, True, False or a number, else the text."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     try:
@@ -173,7 +169,7 @@ def read_value(text: str) -> Any:
 
 
 def parse_names(texts: str | Sequence[str]) -> tuple[Variant, ...]:
-    """Read names with settings, separated by commas.
+    """Parse names with settings, separated by commas.
 
     >>> [variant.label for variant in parse_names("full, uniform-naive:n_features=20")]
     ['full', 'uniform-naive:n_features=20']

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.data.content import check_count
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.families import Columns
 from boostsample.registry import default_families
@@ -54,7 +54,7 @@ def make_job(data: Dataset, n_columns: int | None = None, seed: int = 0) -> Job:
     families = default_families(data.X.shape[1:], seed=seed, column_names=data.columns)
     first = np.cumsum([0, *(family.n_features for family in families)])
     total = int(first[-1])
-    n = check_count("columns", min(_USUAL_COLUMNS, total) if n_columns is None else n_columns, 1)
+    n = check_integer("columns", min(_USUAL_COLUMNS, total) if n_columns is None else n_columns, 1)
     if n > total:
         raise SettingError(
             f"columns must be at most the {total:,} features of the families of {data.name}, got "

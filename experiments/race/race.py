@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from boostsample.checks import check_number
+from boostsample.checks import check_integer, check_number
 from boostsample.errors import BoostSampleError, SettingError
 from boostsample.experiments.cells.training import machine, version_of, versions
 from boostsample.experiments.common.files import atomic, one_line, unwritable
-from boostsample.experiments.data.content import check_count
 from boostsample.experiments.race.job import Job, warm_up_job
 from boostsample.experiments.race.methods import Method
 from boostsample.experiments.tables.tables import Table
@@ -60,8 +59,8 @@ class Rules:
     def __post_init__(self) -> None:
         check_number("error", self.error, 0, 100)
         check_number("limit", self.limit, 0, above=True)
-        check_count("repeats", self.repeats, 1)
-        check_count("seed", self.seed, 0)
+        check_integer("repeats", self.repeats, 1)
+        check_integer("seed", self.seed, 0)
 
 
 @dataclass

@@ -279,7 +279,7 @@ USAGE = {
     "strategies": (["--strategy", "mas-naive,ucb"], "needs exactly one strategy, got mas-naive"),
     "setting": (["--strategy", "mas-naive:noise=none"], "noise"),
     "alternatives": (["--strategy", "mas-naive:noise=paper|deconvolved"], "alternatives"),
-    "repeats": (["--repeats", "1"], "repeats must be a whole number of at least 2, got 1"),
+    "repeats": (["--repeats", "1"], "repeats must be an integer at least 2, got 1"),
     "rounds": (["--rounds", "0"], "each of the rounds must be"),
     "scheme": (["--scheme", "even"], "unknown scheme 'even'"),
     "data": (["--data", "digit"], "unknown data set 'digit'"),

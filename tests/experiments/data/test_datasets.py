@@ -170,7 +170,7 @@ def test_multilabel_rows_are_split_by_their_set_of_labels() -> None:
 
 @pytest.mark.parametrize(("repetition", "seed"), [(-1, 0), (0, -1), (0.5, 0), (0, True)])
 def test_repetition_and_seed_are_whole_numbers(repetition: Any, seed: Any) -> None:
-    with pytest.raises(SettingError, match="must be a whole number of at least 0, got"):
+    with pytest.raises(SettingError, match=r"must be .* at least 0, got"):
         made().split(repetition, seed)
 
 
@@ -216,17 +216,17 @@ def test_synthetic_sets_have_the_papers_defaults_and_depend_on_the_seed() -> Non
 @pytest.mark.parametrize(
     ("name", "options", "says"),
     [
-        ("diagonal(d=3)", {}, "J, the features that count, must be at most d = 3, got 4"),
+        ("diagonal(d=3)", {}, "J, the number of useful features, must be at most d = 3, got 4"),
         (
             "diagonal(q=0.6)",
             {},
-            "q, the share of turned labels, must be between 0 and 0.5, got 0.6",
+            "q, the share of flipped labels, must be between 0 and 0.5, got 0.6",
         ),
         ("diagonal(q=nan)", {}, "between 0 and 0.5, got nan"),
-        ("diagonal(n=3)", {}, "n must be a whole number of at least 4, got 3"),
-        ("chess(L=1)", {}, "L must be a whole number of at least 2, got 1"),
-        ("chess(J=0)", {}, "J must be a whole number of at least 1, got 0"),
-        ("chess(d=0)", {}, "d must be a whole number of at least 1, got 0"),
+        ("diagonal(n=3)", {}, "n must be an integer at least 4, got 3"),
+        ("chess(L=1)", {}, "L must be an integer at least 2, got 1"),
+        ("chess(J=0)", {}, "J must be an integer at least 1, got 0"),
+        ("chess(d=0)", {}, "d must be an integer at least 1, got 0"),
         ("chess(d=2.5)", {}, "chess: d must be a whole number, got '2.5'"),
         ("chess", {"n": 50.5}, "chess: n must be a whole number, got 50.5"),
         ("diagonal(q=much)", {}, "diagonal: q must be a number, got 'much'"),
@@ -247,7 +247,7 @@ def test_names_and_settings_are_checked(name: str, options: dict[str, Any], says
 
 
 def test_the_seed_is_checked() -> None:
-    with pytest.raises(SettingError, match="seed must be a whole number of at least 0, got -1"):
+    with pytest.raises(SettingError, match=r"seed must be .* at least 0, got -1"):
         load_dataset("chess", seed=-1)
 
 
@@ -263,9 +263,9 @@ def test_every_original_has_hashes_and_https_sources() -> None:
         assert original.name == name
         assert original.files
         assert all(source.url.startswith("https://") for source in original.sources)
-        for file in original.files:
-            assert len(file.digest) == 2 * hashlib.new(file.algorithm).digest_size
-            assert file.n_bytes is not None or file.canonical is not None
+        for expected in original.files.values():
+            algorithm, digest = expected.split(":")
+            assert len(digest) == 2 * hashlib.new(algorithm).digest_size
 
 
 def test_importing_is_light() -> None:

@@ -13,9 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
-from boostsample.experiments.data import originals
 from boostsample.experiments.data.datasets import Dataset, load_dataset
-from boostsample.experiments.data.originals import CIFAR10_CLASSES, READERS, usps_numbers
+from boostsample.experiments.data.originals import CIFAR10_CLASSES, usps_numbers
 
 DIGITS = tuple("0123456789")
 
@@ -200,21 +199,3 @@ def test_a_truncated_original_is_refused(data_dir: Path, tmp_path: Path, cut: in
     (tmp_path / "letter-recognition.data.gz").write_bytes(stored[:cut])
     with pytest.raises(DataError, match=r"letter-recognition\.data\.gz must be complete gzip data"):
         load("letter", tmp_path)
-
-
-@pytest.mark.parametrize("text", ["airplane\nbird\n", "cat\n" * 10, "", "caf\xe9 " * 10])
-def test_class_names_of_cifar10_are_checked(tmp_path: Path, text: str) -> None:
-    meta = tmp_path / "batches.meta.txt"
-    meta.write_text(text, encoding="latin-1")
-    with pytest.raises(DataError, match="must hold ten different class names, one a line, got"):
-        READERS["cifar10"]({"data_batch_1.bin": tmp_path / "data_batch_1.bin"})
-
-
-def test_class_names_of_cifar10_are_read_or_built_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(originals, "_read", lambda *_: bytes(10000 * 3073))
-    paths = {"data_batch_1.bin": tmp_path / "data_batch_1.bin"}
-    assert READERS["cifar10"](paths).classes == CIFAR10_CLASSES
-    (tmp_path / "batches.meta.txt").write_text("\n".join("abcdefghij"))
-    assert READERS["cifar10"](paths).classes == tuple("abcdefghij")

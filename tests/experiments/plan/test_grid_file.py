@@ -99,10 +99,13 @@ def test_tune_is_for_all_that_have_a_grid() -> None:
 WRONG = {
     "unknown": ("budgt = 3", r"budgt: unknown entry 'budgt' \(did you mean 'budget'"),
     "rounds": ("rounds = [10, 5]", "rounds: rounds must rise and differ, got 10, 5"),
-    "rounds of text": ('rounds = ["x"]', "rounds: each of the rounds must be a whole number"),
+    "rounds of text": (
+        'rounds = ["x"]',
+        "rounds: each of the rounds must be an integer at least 1",
+    ),
     "one round": ("rounds = 10", r"rounds: rounds must be an array of whole numbers as in \[10"),
-    "repeats": ("repeats = 0", "repeats: repeats must be a whole number of at least 1, got 0"),
-    "repeats of text": ('repeats = "3"', "repeats: repeats must be a whole number .* got '3'"),
+    "repeats": ("repeats = 0", "repeats: repeats must be an integer at least 1, got 0"),
+    "repeats of text": ('repeats = "3"', "repeats: repeats must be an integer at least 1, got '3'"),
     "seed": ("seed = 1.5", "seed: seed must be a number or text, got 1.5"),
     "flag": ("history = 1", "history: history must be true or false, got 1"),
     "budget": ('budget = "ten"', "budget: budget must be a whole number .* got 'ten'"),

@@ -81,10 +81,10 @@ def test_marks_that_cannot_be_read(text: str) -> None:
     ("settings", "message"),
     [
         ({"marks": ()}, "at least one number of stumps"),
-        ({"marks": (0, 1)}, "each of the rounds must be a whole number of at least 1, got 0"),
+        ({"marks": (0, 1)}, "each of the rounds must be an integer at least 1, got 0"),
         ({"marks": (2, 2)}, "rounds must rise and differ, got 2, 2"),
-        ({"repeats": 0}, "repeats must be a whole number of at least 1, got 0"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"repeats": 0}, "repeats must be an integer at least 1, got 0"),
+        ({"seed": -1}, "seed must be an integer at least 0, got -1"),
         ({"n_jobs": 0}, "jobs must be 1 or more, or -1 for all cores, got 0"),
         ({"weights": "unifrom"}, "unknown initial weights 'unifrom' .* known: uniform, balanced"),
         ({"strategies": parse_names("laminate")}, "unknown strategy 'laminate' .*known: full, "),

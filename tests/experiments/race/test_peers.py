@@ -73,7 +73,7 @@ def test_jobs_that_cannot_be() -> None:
     data = load_dataset("chess(d=3,n=60)")
     with pytest.raises(SettingError, match=r"columns must be at most the 3 features .* got 4"):
         make_job(data, 4)
-    with pytest.raises(SettingError, match="columns must be a whole number of at least 1, got 0"):
+    with pytest.raises(SettingError, match="columns must be an integer at least 1, got 0"):
         make_job(data, 0)
     several = Dataset("several", data.X, np.eye(2, dtype=np.int8)[data.y], ("a", "b"))
     with pytest.raises(DataError, match="several: a race needs one class a row"):
@@ -97,8 +97,8 @@ def test_warming_up_sees_every_class(job: Job) -> None:
         ({"error": math.nan}, "error must be at least 0 and at most 100, got nan"),
         ({"limit": 0.0}, "limit must be above 0 and finite, got 0"),
         ({"limit": math.inf}, "limit must be above 0 and finite, got inf"),
-        ({"repeats": 0}, "repeats must be a whole number of at least 1, got 0"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"repeats": 0}, "repeats must be an integer at least 1, got 0"),
+        ({"seed": -1}, "seed must be an integer at least 0, got -1"),
     ],
 )
 def test_rules_that_cannot_be(named: dict[str, Any], message: str) -> None:

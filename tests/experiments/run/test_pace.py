@@ -59,7 +59,7 @@ def test_the_remaining_time_is_shown_with_its_stage(capsys: pytest.CaptureFixtur
     with Display(quiet=False) as display:
         display("boosting", 1, 10)
         display.left(100.0)
-        display._told = -1e9
+        display._shown = -1e9
         display("boosting", 5, 10)
         display("features", 0, 3)
     assert capsys.readouterr().err.splitlines() == [
