@@ -1,4 +1,4 @@
-"""What has to stand under a table of results: how it was tested and tuned, and what is missing."""
+"""Notes below a table of results: how it was tested and tuned, and what is missing."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from boostsample.experiments.results.significance import LEVEL, Verdict
 __all__ = ["facts_of", "notes_of", "overlap_of"]
 
 _DRAWN = 1 / 3
-"""n_test / n_train of splits that are drawn: a quarter tests (`Dataset.split`)."""
+"""n_test / n_train of drawn splits, which test on a quarter (`Dataset.split`)."""
 
 
 def facts_of(results: Results, data: str) -> Mapping[str, Any]:
-    """What the settings of a folder tell of one of its data sets."""
+    """The entry of one data set in the settings of a results folder."""
     named: Iterable[Mapping[str, Any]] = results.settings["data_sets"]
     return next(one for one in named if one["name"] == data)
 
 
 def overlap_of(facts: Mapping[str, Any]) -> float:
-    """n_test / n_train where repetitions have splits of their own, 0 where they share one.
+    """n_test / n_train if each repetition draws a split, 0 if all share one.
 
-    Folders of earlier versions do not tell; to take their splits as drawn errs on the side of
-    fewer differences.
+    Folders of earlier versions do not record the split. They are treated as drawn, which errs
+    towards fewer differences.
 
     >>> overlap_of({"split": "drawn", "n_train": [60, 60], "n_test": [20, 20]})
     0.3333333333333333
@@ -55,15 +55,15 @@ def notes_of(
     Parameters
     ----------
     results : Results
-        The folder.
     curves : Curves
-        Its curves of the data set.
+        Those of the data set.
     labels : sequence of str
         The strategies shown.
-    axis, levels
-        Where they are compared; None for levels that nobody asked for.
+    axis : str
+    levels : sequence of float or None
+        The levels that the user named; None for the default ones.
     verdicts : sequence of Verdict
-        What was found at each level.
+        One for each level.
     """
     facts = facts_of(results, curves.data)
     return (
@@ -75,7 +75,6 @@ def notes_of(
 
 
 def _test_notes(verdicts: Sequence[Verdict], facts: Mapping[str, Any]) -> list[str]:
-    """How marks were found, in words."""
     if all(one.best is None for one in verdicts):
         return []
     if not any(one.p_values for one in verdicts):
@@ -87,7 +86,7 @@ def _test_notes(verdicts: Sequence[Verdict], facts: Mapping[str, Any]) -> list[s
             f"/ n_train = {overlap:.2f} (Nadeau and Bengio 2003)"
         )
         if "split" not in facts:
-            variance += ", as the results do not tell whether all have the same split"
+            variance += ", as the results do not record whether all have the same split"
     else:
         variance = "all of them on the same split, so that it speaks of this split only"
     method = (
@@ -116,7 +115,7 @@ def _level_notes(axis: str, levels: Sequence[float] | None) -> list[str]:
 
 
 def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
-    """The comparison's own notes, tuning among them; folders not complete have none yet."""
+    """The notes of the comparison; incomplete folders have none yet and get the usual one."""
     notes = list(facts.get("notes", ()))
     if "notes" not in facts and any(map(is_tuned, labels)):
         notes.append(
@@ -141,11 +140,8 @@ def _missing_notes(
     fewer = [f"{label} {count}" for label, count in counts.items() if count < most]
     if fewer:
         notes.append(f"fewer than {most} repetitions: {', '.join(fewer)}")
-    absent = [
-        label
-        for label in dict.fromkeys(map(_label_of_search, facts.get("searches", ())))
-        if label not in curves.runs
-    ]
+    planned = dict.fromkeys(map(_label_of_search, facts.get("searches", ())))
+    absent = [label for label in planned if label not in curves.runs]
     if absent:
         notes.append(f"without a result yet: {', '.join(absent)}")
     return notes
