@@ -1,4 +1,4 @@
-"""The words of a report: what its parts are called, and how to read them."""
+"""Texts of a report: titles of its parts and how to read them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class PictureWords(NamedTuple):
-    """What stands around a picture."""
+    """The texts around a picture."""
 
     title: str
     text: str
@@ -27,20 +27,20 @@ class PictureWords(NamedTuple):
 
 
 SUMMARY = (
-    "Each cell has the strategy with the best mean over the repetitions, with mean and standard "
+    "Each entry names the strategy with the best mean over the repetitions, with mean and standard "
     "deviation; then those that a test cannot tell from it."
 )
 READING = (
     "A look is one feature value of one example read in a search for a weak learner: to search Q "
-    "features on T examples costs Q times T looks. A strategy may spend the same number of looks "
-    "on each search; what completes a weak learner on all N examples costs every strategy the same "
-    "and stands apart. Loss is log10 of the exponential loss on the training examples; test error "
-    "is in percent. In tables, the best mean at a number of stumps, looks or seconds is bold on a "
-    "tint; those with = cannot be told from it by the test in the notes."
+    "features on T examples costs Q times T looks. All strategies may spend the same number of "
+    "looks on a search. Finishing a weak learner on all N examples costs every strategy the same "
+    "and is counted apart. Loss is log10 of the exponential loss on the training examples; test "
+    "error is in percent. In tables, the best mean at a number of stumps, looks or seconds is bold "
+    "on a tint; those with = cannot be told from it by the test in the notes."
 )
 NO_CELLS = (
-    "Pictures of families, of edges, of margins, and of Q and T round by round need the cells of "
-    "the results folder. They are not there, and these pictures are left out."
+    "Pictures of families, edges and margins, and of Q and T round by round, need the cells of the "
+    "results folder. It has none, so that these pictures are left out."
 )
 AXES = {
     "stumps": ("After equally many stumps", ""),
@@ -48,34 +48,34 @@ AXES = {
     "seconds": (
         "At equal seconds",
         (
-            "Seconds of training, scoring apart, on the machine that is named below. They depend "
-            "on it, and on what else it was doing."
+            "Seconds of training, without scoring, on the machine that is named below. They depend "
+            "on the machine and on its other load."
         ),
     ),
 }
-"""Title and text of each axis on which strategies are given equally much."""
+"""Title and text of the part for each axis."""
 CHARGED = {
     "stumps": "Where it says 'charged', a tuned strategy pays for its search.",
     "looks": "Those of a tuned strategy are of the kept run alone, but for its charged curve.",
     "seconds": "Those of a tuned strategy are of the kept run alone.",
 }
-"""What is added to these where strategies were tuned."""
+"""Additions to `AXES` if strategies were tuned."""
 COST = "Looks of search and modelling, and seconds of training, up to each number of stumps."
 TUNING = (
-    "Of each tuned strategy all settings of its grid were trained in each repetition; the run with "
-    "the smallest training loss at the end was kept. Test examples play no part in it."
+    "Each repetition trained all settings of the tuning grid of each tuned strategy, and kept the "
+    "run with the smallest training loss at the end. Tuning uses no test examples."
 )
 SAMPLING = (
-    "Q is the number of different features that a search looked at, T the number of examples of "
-    "the search that won. The tables have means over all searches so far."
+    "Q is the number of different features searched, T the number of examples of the search that "
+    "found the winner. The tables show means over all searches so far."
 )
 PICTURES = {
     "families": PictureWords(
         "Families that the stumps come from",
         (
             "A family is a group of features made by one extractor. The bar at the right of each "
-            "panel has the shares of the families among all features: what choosing at random "
-            "would give."
+            "panel shows the shares of the families among all features, which uniform draws would "
+            "give."
         ),
         "Share of each family among the stumps, over the rounds.",
     ),
@@ -84,9 +84,8 @@ PICTURES = {
         (
             "The edge is the weighted agreement of a stump with the labels. A strategy chooses the "
             "stump with the largest estimate H on the T examples that it searched; G is its edge "
-            "on all N examples. H is a maximum, and so too high where T is small: by how much "
-            "tells how much a strategy deceives itself. Strategies that model edges also tell "
-            "which one they expect."
+            "on all N examples. H is a maximum over noisy estimates, and therefore too high where "
+            "T is small. Strategies that model edges also show the edge that they expect."
         ),
         "Edges over the rounds, means over windows of rounds.",
     ),
@@ -95,10 +94,10 @@ PICTURES = {
         (
             "The margin of an example for a label is the vote of all stumps for the right sign, "
             "divided by the sum of their alphas: from -1, all are wrong, to 1, all are right. "
-            "Boosting goes on to move margins up after the training error is gone (Schapire, "
+            "Boosting keeps raising margins after the training error has reached zero (Schapire, "
             "Freund, Bartlett and Lee 1998)."
         ),
         "Cumulative distributions of the margins, by number of stumps.",
     ),
 }
-"""Pictures that need the runs' cells."""
+"""Pictures that need cells."""
