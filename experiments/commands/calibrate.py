@@ -1,4 +1,4 @@
-"""`boostsample calibrate`: what searches truly find, beside what the planner believed."""
+"""`boostsample calibrate`: true edges that searches find, and the predictions of planning."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ __all__ = ["calibrate"]
     default="mas-naive",
     show_default=True,
     metavar="NAME:SETTING=VALUE",
-    help="The strategy that drives the run (boostsample list strategies); its predictions are "
-    "shown if it makes any.",
+    help="The strategy of the run (boostsample list strategies), with its predictions if it makes "
+    "any.",
 )
 @click.option(
     "--families",
@@ -47,7 +47,7 @@ __all__ = ["calibrate"]
     default="memory",
     show_default=True,
     metavar="memory|disk|lazy",
-    help="Where the features are, as in boostsample compare.",
+    help="Storage of the features, as in boostsample compare.",
 )
 @click.option(
     "--rounds",
@@ -61,20 +61,20 @@ __all__ = ["calibrate"]
     default=200,
     show_default=True,
     metavar="N",
-    help="Searches of each cell, and replays of each round.",
+    help="Searches of each point (Q, T), and replays of each round.",
 )
 @click.option(
     "--budget",
     metavar="LOOKS|10N",
-    help="Looks a search may cost; N is the number of training examples.  [default: 10N, but "
-    "for full what it needs]",
+    help="Budget of a search in looks; N is the number of training examples.  [default: 10N; for "
+    "full all features on all examples]",
 )
 @click.option(
     "--scheme",
     default="iid",
     show_default=True,
     metavar="NAME",
-    help="How examples are drawn in the cells; the strategy draws as its own settings say.",
+    help="Scheme by which examples are drawn at the points; the strategy follows its settings.",
 )
 @click.option(
     "--weights",
@@ -88,16 +88,16 @@ __all__ = ["calibrate"]
     default=0,
     show_default=True,
     metavar="N",
-    help="Seed of split, families, run and searches.",
+    help="Seed of the split, families, run and searches.",
 )
 @click.option("--plot", metavar="FILE", help="Draw the curves into an .svg, .png or .pdf file.")
-@click.option("--csv", metavar="FILE", help="Write a row for each cell into a new .csv file.")
+@click.option("--csv", metavar="FILE", help="Write a row for each point into a new .csv file.")
 @click.option(
     "--figure2",
     metavar="FILE",
-    help="Nothing is run: draw Figure 2 of [DF11], the closed form for Gaussian edges, instead.",
+    help="Draw Figure 2 of [DF11], the closed form for Gaussian edges, without a run.",
 )
-@click.option("--quiet", is_flag=True, help="No progress and no messages but errors.")
+@click.option("--quiet", is_flag=True, help="Show no progress and no messages except errors.")
 @click.pass_context
 def calibrate(
     context: click.Context,
@@ -117,10 +117,10 @@ def calibrate(
     figure2: str | None,
     quiet: bool,
 ) -> None:
-    """Measure what the planner predicts: the true edge of the winner of Q features on T examples.
+    """Measure the true edge of the winner of Q features on T examples, as planning predicts it.
 
-    At chosen rounds of a run, searches every (Q, T) of a grid within the budget again and again,
-    and sets the mean true edge beside what the strategy predicted, chose and got.
+    At chosen rounds of a run, searches points (Q, T) within the budget repeatedly, and compares
+    their mean true edges with the strategy's prediction, choice and result.
     """
     if figure2 is not None:
         _draw_figure_2(context, figure2)
@@ -170,35 +170,30 @@ def calibrate(
 
 
 def _print_calibration(found: Calibration) -> None:
-    from boostsample.experiments.calibration.tables import (
-        budget_table,
-        choices_table,
-        grid_table,
-        noise_table,
-    )
+    from boostsample.experiments.calibration import tables
 
     prepared = found.prepared
     families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
     say(
         f"{prepared.data.name}: {found.n_examples:,} training examples, {prepared.n_features:,} "
         f"features ({families}), {prepared.plan.weights} initial weights; {found.repeats:,} "
-        f"searches a cell, examples drawn {found.scheme}\n"
+        f"searches a point, examples drawn {found.scheme}\n"
     )
     for choice in found.choices:
-        print_table(grid_table(found, choice["round"]))
-        print_table(budget_table(found, choice["round"]))
-    noise = noise_table(found)
+        print_table(tables.points_table(found, choice["round"]))
+        print_table(tables.budget_table(found, choice["round"]))
+    noise = tables.noise_table(found)
     if noise is not None:
         print_table(noise)
-    print_table(choices_table(found))
+    print_table(tables.choices_table(found))
     mean, error = found.mean_share
-    say(f"share of the best cell, mean over rounds: {100 * mean:.1f} ({100 * error:.1f}) %\n")
+    say(f"share of the best point, mean over rounds: {100 * mean:.1f} ({100 * error:.1f}) %\n")
     for note in found.notes:
         say(f"note: {note}\n")
 
 
 def _draw_figure_2(context: click.Context, path: str) -> None:
-    """Draw the closed form; options of a run have no meaning then and are refused."""
+    """Draw the closed form; SettingError if options of a run are given."""
     given = [
         name
         for name in context.params
@@ -209,7 +204,7 @@ def _draw_figure_2(context: click.Context, path: str) -> None:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise SettingError(
             f"--figure2 is drawn from a formula and runs nothing, but {options} is for a run; "
-            "leave it out, or draw the figure with a command of its own"
+            "leave it out, or draw the figure with a separate command"
         )
     from boostsample.experiments.calibration.figures import figure_2
     from boostsample.experiments.calibration.tables import figure_2_table

@@ -224,13 +224,9 @@ def legend_below(figure: Figure, panels: Iterable[Axes], **settings: Any) -> Non
     room = int(figure.get_figwidth() / (_HANDLE + _LETTER * widest))
     columns = max(1, min(len(found), room))
     columns = -(-len(found) // -(-len(found) // columns))  # rows of about the same length
+    chosen = {"ncols": columns, "handlelength": 3.2, "columnspacing": 1.2, **settings}
     figure.legend(
-        list(found.values()),
-        list(found),
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        **{"handlelength": 3.2, "columnspacing": 1.2, **settings},
+        list(found.values()), list(found), loc="outside lower center", frameon=False, **chosen
     )
 
 
