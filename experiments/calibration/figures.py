@@ -83,7 +83,12 @@ def _panel(axes: Axes, calibration: Calibration, choice: Mapping[str, Any]) -> N
         for row in points_of(calibration, mark)
         if (row["n_features"], row["n_examples"]) == best
     )
-    ring = {"marker": "o", "markersize": 11, "markerfacecolor": "none", "linestyle": "none"}
+    ring: dict[str, Any] = {
+        "marker": "o",
+        "markersize": 11,
+        "markerfacecolor": "none",
+        "linestyle": "none",
+    }
     axes.plot([best[0]], [height], color=COLOURS[6], label="best point", **ring)
     axes.errorbar(
         [choice["n_features"]],

@@ -136,7 +136,6 @@ def draw_band(
     number : int
         Index of the strategy, for `line_style` and to offset its markers.
     label : str
-        Label for the legend.
     extremes : bool
         Draw the band from the lowest to the highest repetition, which suits log axes.
     **style

@@ -40,14 +40,9 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def data_sets(results: Sequence[Results]) -> dict[str, Curves]:
-    """The curves of each data set of several results folders; at the marks only without curves.
+    """The curves of each data set of several results folders.
 
-    Raises
-    ------
-    DataError
-        There are no rows.
-    SettingError
-        Two of the folders have the same data set.
+    Raises DataError without rows, and SettingError if two folders have the same data set.
     """
     every = [curves for result in results for curves in curves_of(result)]
     if not every:
@@ -61,17 +56,8 @@ def shared_curve(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The runs of one strategy on a common axis, in the range that all of them cover.
 
-    Interpolates linearly on the log axis between the rows of a run. A run that ended early repeats
-    its last row.
-
-    Parameters
-    ----------
-    runs : sequence of rows
-        Curve rows of each repetition, ascending.
-    column : str
-        Column of the values.
-    against : str
-        Column of the axis, one of `boostsample.experiments.results.levels.AXES`.
+    Interpolates column `column` of the curve rows linearly on the log axis `against`. A run that
+    ended early repeats its last row.
 
     Returns
     -------

@@ -41,12 +41,11 @@ class FamilyShares:
     Attributes
     ----------
     sizes : dict of str to int
-        Number of features of each family, in the order of the feature bank.
+        Number of features of each family.
     edges : int array, shape (n_windows + 1,)
         Window k is the rounds from edges[k] to edges[k + 1] - 1; rounds count from 1.
     shares : dict of str to float array, shape (n_families, n_windows)
-        For each strategy, by its label: means over repetitions. Columns sum to 1, or are NaN if all
-        runs had ended.
+        By strategy, means over repetitions; NaN where all runs had ended.
     n_runs : tuple of int
         Repetitions of each strategy.
     """
@@ -77,8 +76,9 @@ def family_shares(runs: Sequence[Run]) -> FamilyShares:
 
 def _counts(run: Run, n_families: int, edges: NDArray[np.int64]) -> NDArray[np.float64]:
     """Stumps of each family in each window: (n_families, n_windows)."""
-    families = np.arange(n_families + 1)
-    counts, *_ = np.histogram2d(run.cell.arrays["family"], run.cell.round, [families, edges])
+    bins = [np.arange(n_families + 1), edges]
+    counts: NDArray[np.float64]
+    counts, *_ = np.histogram2d(run.cell.arrays["family"], run.cell.round, bins)
     return counts
 
 

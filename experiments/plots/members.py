@@ -180,9 +180,8 @@ def members_figure(
     ----------
     families : sequence of Family
         Families of images of this shape.
-    image : array, shape (h, w) or (h, w, channels)
-    low, high : float, optional
-        Black and white, see `changes`.
+    image, low, high
+        See `changes`.
     title : str, optional
     seed : int, default 0
         Seed of the choice of members.

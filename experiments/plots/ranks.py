@@ -17,7 +17,6 @@ from boostsample.errors import SettingError, unknown
 from boostsample.experiments.plots.axes import METRICS, new_figure, styled
 from boostsample.experiments.plots.curves import data_sets
 from boostsample.experiments.results.labels import is_charged
-from boostsample.experiments.results.levels import Curves
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import LEVEL, critical_difference, friedman, ranks
 
@@ -60,15 +59,9 @@ class Ranking:
 
 
 def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None = None) -> Ranking:
-    """Rank the strategies on each data set, by their means over repetitions.
+    """Rank the strategies on each data set by their mean loss or error; the lowest has rank 1.
 
-    Parameters
-    ----------
-    results : sequence of Results
-    metric : str
-        One of `boostsample.experiments.plots.axes.METRICS`; the lowest has rank 1.
-    stumps : int, optional
-        Number of stumps; by default the last mark of each data set.
+    Default of `stumps`: the last mark of each data set.
 
     Raises
     ------
@@ -86,7 +79,14 @@ def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None
             f"ranks need two data sets or more, got one: {next(iter(data))}; give more results"
         )
     at = {name: curves.marks[-1] if stumps is None else stumps for name, curves in data.items()}
-    means = [_means(curves, metric, at[name]) for name, curves in data.items()]
+    means = [
+        {
+            label: float(np.mean(list(runs.values())))
+            for label, runs in curves.at(metric, "stumps", at[name]).items()
+            if not is_charged(label)
+        }
+        for name, curves in data.items()
+    ]
     every = list(dict.fromkeys(label for one in means for label in one))
     shared = [label for label in every if all(label in one for one in means)]
     if len(shared) < 2:
@@ -107,27 +107,10 @@ def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None
     )
 
 
-def _means(curves: Curves, metric: str, stumps: int) -> dict[str, float]:
-    """Mean over repetitions of each strategy."""
-    return {
-        label: float(np.mean(list(runs.values())))
-        for label, runs in curves.at(metric, "stumps", stumps).items()
-        if not is_charged(label)
-    }
-
-
 def bars(mean_ranks: NDArray[np.float64], difference: float) -> list[tuple[int, int]]:
     """Maximal groups of strategies whose mean ranks differ by less than the critical difference.
 
-    Parameters
-    ----------
-    mean_ranks : ndarray of float64, ascending
-    difference : float
-
-    Returns
-    -------
-    list of (int, int)
-        First and last of each group.
+    Takes ascending ranks; returns the first and the last index of each group.
 
     >>> bars(np.array([1.0, 1.5, 2.4, 4.0]), 1.0)
     [(0, 1), (1, 2)]
@@ -149,17 +132,7 @@ def ranks_figure(
 ) -> Figure:
     """Draw a critical-difference diagram of mean ranks; bars join strategies not told apart.
 
-    Parameters
-    ----------
-    results, metric, stumps
-        See `ranking`.
-    level : float
-        Level of Nemenyi's test.
-
-    Raises
-    ------
-    SettingError, DataError
-        See `ranking`.
+    `level` is that of Nemenyi's test. Other arguments and errors are those of `ranking`.
     """
     found = ranking(results, metric, stumps)
     n = len(found.labels)

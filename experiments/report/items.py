@@ -113,12 +113,9 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Chapter:
+class Chapter(Part):
     """A titled chapter: items, then parts."""
 
-    id: str
-    title: str
-    items: tuple[Item, ...] = ()
     parts: tuple[Part, ...] = ()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,6 @@ from boostsample.experiments.plots.families import shares_figure
 from boostsample.experiments.plots.margins import margins_figure
 from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.sampling import mean_sampling_figure, sampling_figure
-from boostsample.experiments.report import words
 from boostsample.experiments.report.facts import (
     Source,
     compared,
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["check_report", "make_report", "write_report"]
 
 _TEMPLATE = Path(__file__).with_name("report.html.j2")
+_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 _MOST_COLUMNS = 6
 """With more columns, all tables of a data set are transposed."""
 _LOG = logging.getLogger(__name__)
@@ -188,7 +189,7 @@ class _Report:
     def chapters(self) -> list[Chapter]:
         """All chapters in order."""
         self._progress("tables")
-        listings = (*compared(self._sources), Text(words.READING))
+        listings = (*compared(self._sources), _text("reading"))
         chapters = [
             Chapter("summary", "Summary", self._summary()),
             Chapter("compared", "What was compared", listings),
@@ -233,7 +234,7 @@ class _Report:
         ]
         header = ("data set", "where", *(f"lowest {title}" for _, title in METRICS.values()))
         listing = Listing("The best strategies", header, tuple(rows))
-        return (Text(words.SUMMARY), listing, *self._ranks())
+        return (_text("summary"), listing, *self._ranks())
 
     def _ranks(self) -> list[Item]:
         """Pictures of mean ranks, if there are several data sets."""
@@ -252,30 +253,29 @@ class _Report:
         """Tables and pictures of a data set."""
         kept = tuned_settings(source, name)
         runs = source.runs.get(name, ())
-        parts: list[tuple[str, str, str, list[Item]]] = []
-        for axis in _axes(source):
-            title, text = words.AXES[axis]
-            if kept is not None:
-                text = " ".join(filter(None, [text, words.CHARGED[axis]]))
-            parts.append((f"at-{axis}", title, text, self._at(source, name, axis)))
-        spent = self._scores(source, name, "looks", "seconds")
-        parts.append(("cost", "What it cost", words.COST, spent))
+        prefix = self._ids[name]
+        parts = [
+            _part(prefix, f"at-{axis}", self._at(source, name, axis), charged=kept is not None)
+            for axis in _axes(source)
+        ]
+        parts.append(_part(prefix, "cost", self._scores(source, name, "looks", "seconds")))
         if kept is not None:
-            parts.append(("tuning", "Settings that tuning kept", words.TUNING, [kept]))
+            parts.append(_part(prefix, "tuning", [kept]))
         if source.results.curves:
-            parts.append(self._sampling(source, name))
-        for key, (title, text, caption) in words.PICTURES.items() if runs else ():
+            figure = (
+                sampling_figure(name, runs)
+                if runs
+                else mean_sampling_figure(name, source.results.curves)
+            )
+            items = [
+                *self._scores(source, name, "features", "examples"),
+                _shown("sampling", figure),
+            ]
+            parts.append(_part(prefix, "sampling", items))
+        for key, draw in _DRAW.items() if runs else ():
             if key != "families" or len(source.data_sets[name]["families"]) > 1:
-                parts.append((key, title, text, [picture(_DRAW[key](name, runs), caption)]))
-        return Chapter(
-            self._ids[name],
-            name,
-            () if source.runs else (Text(words.NO_CELLS),),
-            tuple(
-                Part(f"{self._ids[name]}-{key}", title, (*([Text(text)] if text else []), *items))
-                for key, title, text, items in parts
-            ),
-        )
+                parts.append(_part(prefix, key, [_shown(key, draw(name, runs))]))
+        return Chapter(prefix, name, () if source.runs else (_text("no_cells"),), tuple(parts))
 
     def _at(self, source: Source, name: str, axis: str) -> list[Item]:
         """Loss and test error at equal stumps, looks or seconds."""
@@ -285,16 +285,6 @@ class _Report:
             metrics.append("auc")
         caption = f"Loss and test error against {axis}; bands are one standard deviation wide."
         return [*self._scores(source, name, *metrics, axis=axis), picture(figure, caption)]
-
-    def _sampling(self, source: Source, name: str) -> tuple[str, str, str, list[Item]]:
-        """Q and T: tables, and a picture by round or, without cells, of means so far."""
-        items = self._scores(source, name, "features", "examples")
-        if name in source.runs:
-            figure = sampling_figure(name, source.runs[name])
-        else:
-            figure = mean_sampling_figure(name, source.results.curves)
-        items.append(picture(figure, "Q and T chosen by each strategy."))
-        return "sampling", "How many features and examples", words.SAMPLING, items
 
     def _scores(self, source: Source, name: str, *metrics: str, axis: str = "stumps") -> list[Item]:
         """Tables with the numbers of their notes."""
@@ -310,6 +300,21 @@ class _Report:
             html = to_html(replace(transposed(table) if many else table, title=title))
             found.append(Scores(title, Markup(html), tuple(numbers)))
         return found
+
+
+def _text(key: str) -> Text:
+    return Text(" ".join(_WORDS[key].split()))
+
+
+def _part(prefix: str, key: str, items: Sequence[Item], *, charged: bool = False) -> Part:
+    """A part with its title and text; `charged` adds a remark on tuned strategies."""
+    words = _WORDS[key]
+    text = " ".join(f"{words['text']} {words['charged'] if charged else ''}".split())
+    return Part(f"{prefix}-{key}", words["title"], (*([Text(text)] if text else []), *items))
+
+
+def _shown(key: str, figure: Figure) -> Item:
+    return picture(figure, _WORDS[key]["caption"])
 
 
 def _axes(source: Source) -> tuple[str, ...]:

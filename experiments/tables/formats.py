@@ -13,8 +13,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from boostsample.experiments.tables.results import BEST, TIED, Score, ScoreTable
 from boostsample.experiments.tables.tables import Table, to_text
@@ -263,8 +262,7 @@ def to_html(table: ScoreTable) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """A format: the ending of its files, and a function that renders tables as text."""
 
     ending: str
