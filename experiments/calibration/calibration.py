@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,28 +212,27 @@ def calibrate(
     prepared = prepare(data, plan)
     report = progress or (lambda stage, done, total: None)
     run = _Run(prepared, report)
-    found: list[_Found] = []
+    rows: list[dict[str, Any]] = []
+    choices: list[dict[str, Any]] = []
+    models: dict[int, Mixture] = {}
     for mark in plan.marks:
         run.advance_to(mark - 1, report)
         if run.booster.finished:
             break
-        found.append(_calibrate_round(run, mark, repeats, scheme, report))
-    missed = ", ".join(str(mark) for mark in plan.marks[len(found) :])
+        measured, choice, model = _calibrate_round(run, mark, repeats, scheme, report)
+        rows += measured
+        choices.append(choice)
+        if model is not None:
+            models[mark] = model
+    missed = ", ".join(str(mark) for mark in plan.marks[len(choices) :])
     note = (
         f"{run.variant.label}: training ended in round {run.booster.round} ({run.stopped}); there "
         f"is no round {missed} to calibrate"
     )
-    if not found:
+    if not choices:
         raise SettingError(f"{note}; name earlier rounds")
-    return Calibration(
-        prepared,
-        repeats,
-        scheme,
-        [row for one in found for row in one.rows],
-        [one.choice for one in found],
-        {one.choice["round"]: one.model for one in found if one.model is not None},
-        (note,) if missed else (),
-    )
+    notes = (note,) if missed else ()
+    return Calibration(prepared, repeats, scheme, rows, choices, models, notes)
 
 
 class _Run:
@@ -306,16 +305,10 @@ class _Run:
         return np.random.SeedSequence(self.seeds.entropy, spawn_key=(mark, part))
 
 
-class _Found(NamedTuple):
-    """The measurements of one round."""
-
-    rows: list[dict[str, Any]]
-    choice: dict[str, Any]
-    model: Mixture | None
-
-
-def _calibrate_round(run: _Run, mark: int, repeats: int, scheme: str, report: Progress) -> _Found:
-    """Do the next round of the run, and measure it."""
+def _calibrate_round(
+    run: _Run, mark: int, repeats: int, scheme: str, report: Progress
+) -> tuple[list[dict[str, Any]], dict[str, Any], Mixture | None]:
+    """Do the next round of the run and measure it: its rows, its choice and the model."""
     state = run.booster.state()
     row = run.next_row(run.booster)
     run.measurer.restore(state)
@@ -350,7 +343,7 @@ def _calibrate_round(run: _Run, mark: int, repeats: int, scheme: str, report: Pr
     measured.append(("strategy", *place, *_summary(replays), choice["edge_predicted"]))
     first = run.data_name, run.variant.name, run.variant.settings_text, mark
     rows = [dict(zip(POINT_COLUMNS, (*first, *each, repeats), strict=True)) for each in measured]
-    return _Found(rows, choice, model)
+    return rows, choice, model
 
 
 def _summary(found: Values) -> tuple[float, float, float]:

@@ -45,15 +45,9 @@ def candidates(n_features: int, n_examples: int, budget: int) -> dict[int, tuple
 
 
 def _sizes(start: int, most: int, step: int) -> list[int]:
-    found = {start}
-    smaller = larger = start
-    while smaller > 1:
-        smaller = max(1, smaller // step)
-        found.add(smaller)
-    while larger * step <= most:
-        larger *= step
-        found.add(larger)
-    return sorted(found)
+    factors = [step**k for k in range(max(start, most).bit_length() + 1)]
+    smaller = {max(1, start // factor) for factor in factors}
+    return sorted(smaller | {start * factor for factor in factors if start * factor <= most})
 
 
 def model_of(row: Mapping[str, Any], sizes: Sequence[int]) -> Mixture | None:
@@ -157,13 +151,16 @@ class Measurer:
         features, so that a column costs one search. All columns search the same features, so that
         points differ by T and not by chance.
         """
-        most = max(max(sizes) for sizes in columns.values())
+        most = max(map(max, columns.values()))
         features = rng.choice(self._n_features, size=most, replace=False)
-        found = [
-            pair
-            for n_examples, sizes in columns.items()
-            for pair in self._winners(features, sizes, n_examples, scheme, rng)
-        ]
+        found = []
+        for n_examples, sizes in columns.items():
+            stumps = self._search(features[: max(sizes)], n_examples, scheme, rng)
+            exact = n_examples >= self._weights.n_examples
+            for size in sizes:
+                best = stumps[:size].best()
+                edge = self.true_edge(best.feature, best.threshold)
+                found.append((edge, edge if exact else best.edge))  # as in the loop
         return np.array(found)
 
     def noise(
@@ -180,24 +177,6 @@ class Measurer:
         pairs = zip(stumps.feature.tolist(), stumps.threshold.tolist(), strict=True)
         off = stumps.edge - np.array([self.true_edge(*pair) for pair in pairs])
         return float(off.mean()), float(n_examples * off.var(ddof=1))
-
-    def _winners(
-        self,
-        features: NDArray[np.int64],
-        sizes: Sequence[int],
-        n_examples: int,
-        scheme: str,
-        rng: np.random.Generator,
-    ) -> list[tuple[float, float]]:
-        """G and H of the winners among the first sizes[0], sizes[1], ... features on a sample."""
-        stumps = self._search(features[: max(sizes)], n_examples, scheme, rng)
-        found = []
-        for size in sizes:
-            best = stumps[:size].best()
-            edge = self.true_edge(best.feature, best.threshold)
-            exact = n_examples >= self._weights.n_examples
-            found.append((edge, edge if exact else best.edge))  # as in the loop
-        return found
 
     def _search(
         self, features: NDArray[np.int64], n_examples: int, scheme: str, rng: np.random.Generator

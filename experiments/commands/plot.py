@@ -114,8 +114,7 @@ def _note(text: str) -> None:
 
 def _read(folders: Sequence[str], data: str | None) -> list[Results]:
     """The results of the folders, or the part of them on one data set."""
-    from dataclasses import replace
-
+    from boostsample.experiments.plots.curves import of_data
     from boostsample.experiments.results.results import read_results
 
     found = [read_results(folder) for folder in folders]
@@ -125,15 +124,7 @@ def _read(folders: Sequence[str], data: str | None) -> list[Results]:
     if data is None:
         return found
     _chosen(dict.fromkeys(str(row["data"]) for one in found for row in one.rows), data)
-    parts = [
-        replace(
-            one,
-            rows=[row for row in one.rows if row["data"] == data],
-            curves=[row for row in one.curves if row["data"] == data],
-        )
-        for one in found
-    ]
-    return [one for one in parts if one.rows]
+    return [part for one in found if (part := of_data(one, data)).rows]
 
 
 def _of_runs(folders: Sequence[str], what: str, data: str | None) -> Figure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["curves_figure", "data_sets", "shared_curve"]
+__all__ = ["curves_figure", "data_sets", "of_data", "shared_curve"]
 
 _POINTS = 60
 
@@ -49,6 +50,17 @@ def data_sets(results: Sequence[Results]) -> dict[str, Curves]:
         raise DataError("the results must have rows, got none; run it again into a new folder")
     check_disjoint(one.data for one in every)
     return {one.data: one for one in every}
+
+
+def of_data(results: Results, name: str) -> Results:
+    """The part of a results folder on one data set."""
+    named = [one for one in results.settings["data_sets"] if one["name"] == name]
+    return replace(
+        results,
+        rows=[row for row in results.rows if row["data"] == name],
+        curves=[row for row in results.curves if row["data"] == name],
+        settings={**results.settings, "data_sets": named},
+    )
 
 
 def shared_curve(

@@ -11,7 +11,7 @@ import shlex
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -92,16 +92,6 @@ class Source:
             "strategies": [_searched(one) for one in _first_repetitions(told["searches"])],
             "notes": [],
         }
-
-    def only(self, name: str) -> Results:
-        """The results of one data set."""
-        data_sets = [one for one in self.settings["data_sets"] if one["name"] == name]
-        return replace(
-            self.results,
-            rows=[row for row in self.results.rows if row["data"] == name],
-            curves=[row for row in self.results.curves if row["data"] == name],
-            settings={**self.settings, "data_sets": data_sets},
-        )
 
     def grid_file(self) -> str:
         """The grid as the text of a TOML file."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import boostsample
 from boostsample.errors import BoostSampleError, SettingError
 from boostsample.experiments.common.files import atomic, check_file, unwritable
-from boostsample.experiments.plots.curves import curves_figure
+from boostsample.experiments.plots.curves import curves_figure, of_data
 from boostsample.experiments.plots.edges import edges_figure
 from boostsample.experiments.plots.families import shares_figure
 from boostsample.experiments.plots.margins import margins_figure
@@ -216,8 +216,8 @@ class _Report:
         """A table of one data set, computed once."""
         key = (name, metric, axis)
         if key not in self._tables:
-            one = source.only(name)
-            (self._tables[key],) = result_table([one], metric, axis, charged=axis == "stumps")
+            one = [of_data(source.results, name)]
+            (self._tables[key],) = result_table(one, metric, axis, charged=axis == "stumps")
         return self._tables[key]
 
     def _summary(self) -> tuple[Item, ...]:
@@ -279,7 +279,7 @@ class _Report:
 
     def _at(self, source: Source, name: str, axis: str) -> list[Item]:
         """Loss and test error at equal stumps, looks or seconds."""
-        figure = curves_figure([source.only(name)], axis, charged=axis == "looks")
+        figure = curves_figure([of_data(source.results, name)], axis, charged=axis == "looks")
         metrics = ["loss", "error"]
         if axis == "stumps" and source.results.curves:
             metrics.append("auc")

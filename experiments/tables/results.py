@@ -9,7 +9,6 @@ not compared: they repeat the values of other strategies at a higher cost.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +17,7 @@ from boostsample.experiments.results.levels import MEASURES, Curves, check_disjo
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import Verdict, told_apart
 from boostsample.experiments.tables.notes import facts_of, notes_of, overlap_of
-from boostsample.experiments.tables.tables import Table, fixed, mean_std
+from boostsample.experiments.tables.tables import Table, fixed, mean_std, moments
 
 __all__ = ["BEST", "TIED", "Score", "ScoreTable", "level_text", "result_table", "transposed"]
 
@@ -53,14 +52,12 @@ class Score:
     @property
     def mean(self) -> float:
         """Mean over repetitions; NaN if one of them has no value."""
-        return statistics.fmean(self.values) if self.values else math.nan
+        return moments(self.values)[0]
 
     @property
     def std(self) -> float:
         """Standard deviation (n - 1); NaN for fewer than two values."""
-        if len(self.values) < 2 or not all(map(math.isfinite, self.values)):
-            return math.nan
-        return statistics.stdev(self.values)
+        return moments(self.values)[1]
 
 
 @dataclass(frozen=True)

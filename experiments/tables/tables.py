@@ -27,6 +27,7 @@ __all__ = [
     "fixed",
     "looks_table",
     "mean_std",
+    "moments",
     "score_table",
     "to_rich",
     "to_text",
@@ -58,6 +59,13 @@ def fixed(digits: int) -> Callable[[float], str]:
 _two_decimals = fixed(2)
 
 
+def moments(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and standard deviation (n - 1); NaN where undefined or where a value is NaN."""
+    mean = statistics.fmean(values) if values else math.nan
+    defined = len(values) > 1 and all(map(math.isfinite, values))
+    return mean, statistics.stdev(values) if defined else math.nan
+
+
 def mean_std(values: Sequence[float], number: Callable[[float], str] = _two_decimals) -> str:
     """A table entry: the mean and, of two values or more, the standard deviation (n - 1).
 
@@ -70,11 +78,8 @@ def mean_std(values: Sequence[float], number: Callable[[float], str] = _two_deci
         return "n/a"
     if all(map(math.isnan, values)):
         return "-"
-    mean = number(statistics.fmean(values))
-    if len(values) == 1:
-        return mean
-    spread = statistics.stdev(values) if all(map(math.isfinite, values)) else math.nan
-    return f"{mean} ({number(spread)})"
+    mean, std = map(number, moments(values))
+    return mean if len(values) == 1 else f"{mean} ({std})"
 
 
 def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Table:
