@@ -374,7 +374,7 @@ def _worth(
 
 
 def _noise(run: _Run, mark: int, examples: Sequence[int], scheme: str) -> dict[str, Any]:
-    """The noise of edges on the first of these T below N; None if there is none."""
+    """The noise of edges on the first of these T below N; None if all are N."""
     n_features = min(_NOISE_FEATURES, run.pool.n_features)
     size = next((t for t in examples if t < run.pool.n_examples), None)
     if size is None or n_features < 2:

@@ -17,21 +17,19 @@ if TYPE_CHECKING:
 __all__ = ["calibrate"]
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.option(
     "--data",
     default="digits",
-    show_default=True,
     metavar="NAME|PATH",
     help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file.",
 )
 @click.option(
-    "--data-dir", metavar="DIR", help="Folder of original data files; what it lacks is downloaded."
+    "--data-dir", metavar="DIR", help="Folder of original data files; missing files are downloaded."
 )
 @click.option(
     "--strategy",
     default="mas-naive",
-    show_default=True,
     metavar="NAME:SETTING=VALUE",
     help="The strategy of the run (boostsample list strategies), with its predictions if it makes "
     "any.",
@@ -45,21 +43,18 @@ __all__ = ["calibrate"]
 @click.option(
     "--bank",
     default="memory",
-    show_default=True,
     metavar="memory|disk|lazy",
     help="Storage of the features, as in boostsample compare.",
 )
 @click.option(
     "--rounds",
     default="3,30,100,300",
-    show_default=True,
     metavar="N,N,...",
     help="The rounds to calibrate; the run ends with the last one.",
 )
 @click.option(
     "--repeats",
     default=200,
-    show_default=True,
     metavar="N",
     help="Searches of each point (Q, T), and replays of each round.",
 )
@@ -72,23 +67,14 @@ __all__ = ["calibrate"]
 @click.option(
     "--scheme",
     default="iid",
-    show_default=True,
     metavar="NAME",
     help="Scheme by which examples are drawn at the points; the strategy follows its settings.",
 )
 @click.option(
-    "--weights",
-    default="uniform",
-    show_default=True,
-    metavar="uniform|balanced",
-    help="Initial label weights.",
+    "--weights", default="uniform", metavar="uniform|balanced", help="Initial label weights."
 )
 @click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Seed of the split, families, run and searches.",
+    "--seed", default=0, metavar="N", help="Seed of the split, families, run and searches."
 )
 @click.option("--plot", metavar="FILE", help="Draw the curves into an .svg, .png or .pdf file.")
 @click.option("--csv", metavar="FILE", help="Write a row for each point into a new .csv file.")

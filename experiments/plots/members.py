@@ -61,10 +61,10 @@ def changes(
 ) -> NDArray[np.float32]:
     """Compute how the values of features change with each pixel of an image.
 
-    Of the changes from black to white, from the pixel to white, and from black to the pixel, takes
-    the largest in absolute value (the first of equal ones). For a linear feature this is its
-    coefficient times the contrast. Changes all channels together, then one by one, and takes the
-    largest again, as features of opponent colours may ignore a common change.
+    Takes the largest change in absolute value (the first of equal ones) from black to white, from
+    the pixel to white, and from black to the pixel; for a linear feature this is its coefficient
+    times the contrast. Changes all channels together, then one by one, as features of opponent
+    colours may ignore a common change.
 
     Parameters
     ----------
@@ -271,26 +271,10 @@ def parse_shape(text: str) -> tuple[int, ...]:
 def example_image(
     data: Dataset, example: int, image_shape: tuple[int, ...] | None = None
 ) -> tuple[NDArray[Any], float, float]:
-    """Return an image of a data set, with the smallest and largest value of all images.
+    """Return one image of a data set, and the smallest and largest value of all images.
 
-    Parameters
-    ----------
-    data : Dataset
-    example : int
-        Index of the image.
-    image_shape : tuple of int, optional
-        Stretch the image to this height and width by linear interpolation, and repeat or cut its
-        channels.
-
-    Returns
-    -------
-    image : array, shape (h, w) or (h, w, channels)
-    low, high : float
-
-    Raises
-    ------
-    SettingError
-        The data set has no images, or no such example.
+    With `image_shape` stretches the image to this height and width by linear interpolation, and
+    repeats or cuts its channels. Raises SettingError if the data set has no such image.
     """
     if not data.is_image:
         raise SettingError(
@@ -319,25 +303,16 @@ def families_by_name(
 ) -> list[Family]:
     """Make image families by name: the default ones and all others of `boostsample.families`.
 
-    Parameters
-    ----------
-    image_shape : tuple of int, (h, w) or (h, w, channels)
-    names : mapping of str to mapping, optional
-        Names and settings of the families. Default: all that fit the shape.
-    seed : int, default 0
-        Seed of families that draw their members.
-
-    Raises
-    ------
-    SettingError
-        A name or setting is unknown, or a setting is out of range.
+    `names` maps names to settings; by default returns all families that fit the shape. `seed` is
+    for families that draw their members. Raises SettingError if a name or setting is unknown, or a
+    setting is out of range.
     """
     known = {family.name: family for family in default_families(image_shape, seed=seed)}
-    usual = {type(family) for family in known.values()}
+    skipped = {type(family) for family in known.values()}
     given = {"seed": seed, "n_members": min(_MEMBERS, math.prod(image_shape))}
     for kind in (vars(package)[name] for name in package.__all__):
         is_family = inspect.isclass(kind) and issubclass(kind, ImageFamily)
-        if not is_family or inspect.isabstract(kind) or kind in usual:
+        if not is_family or inspect.isabstract(kind) or kind in skipped:
             continue
         parameters = inspect.signature(kind).parameters
         settings = {key: value for key, value in given.items() if key in parameters}

@@ -61,12 +61,8 @@ _DIGITS = re.compile(rb"(\.\d\d)\d+")
 def check_picture(path: str | os.PathLike[str]) -> Path:
     """Check that a picture can be drawn and written, before any work is done; return its path.
 
-    Raises
-    ------
-    SettingError
-        The file name has another ending, or matplotlib is not installed.
-    DataError
-        The file cannot be written.
+    Raises SettingError if the file name has another ending or matplotlib is not installed, and
+    DataError if the file cannot be written.
     """
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
@@ -133,14 +129,9 @@ def describe(figure: Figure) -> str:
 
 
 def picture_bytes(figure: Figure, kind: str = "svg") -> bytes:
-    """The content of a picture file; the same for figures made from the same data.
+    """The content of a picture file (`kind` svg, png or pdf), the same for the same data.
 
     Draw a figure only once: a second drawing may shift its layout slightly.
-
-    Parameters
-    ----------
-    figure : Figure
-    kind : {"svg", "png", "pdf"}
     """
     import matplotlib as mpl
 
@@ -162,13 +153,7 @@ def _rounded(path: re.Match[bytes]) -> bytes:
 
 
 def save_picture(figure: Figure, path: Path) -> None:
-    """Write a figure atomically.
-
-    Raises
-    ------
-    DataError
-        The file cannot be written.
-    """
+    """Write a figure atomically; DataError if the file cannot be written."""
     content = picture_bytes(figure, path.suffix.lower().removeprefix("."))
     try:
         with atomic(path) as stream:

@@ -69,12 +69,8 @@ _DRAW: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
 def check_report(path: str | os.PathLike[str]) -> Path:
     """Check that a report can be made and written, before any work is done; return its path.
 
-    Raises
-    ------
-    SettingError
-        The file name has another ending, or the extra ``report`` is not installed.
-    DataError
-        The file cannot be written.
+    Raises SettingError if the file name has another ending or the extra ``report`` is not
+    installed, and DataError if the file cannot be written.
     """
     target = check_file(path, ".html", "the report", new=False)
     missing = [name for name in _NEEDS if importlib.util.find_spec(name) is None]
@@ -101,7 +97,7 @@ def make_report(
     title: str | None = None,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> str:
-    """Make a report on results folders, which may be incomplete or without cells.
+    """Make a report on results folders, which may be incomplete or without cells; return HTML.
 
     Parameters
     ----------
@@ -111,11 +107,6 @@ def make_report(
         Default: the title of the grid, else the names of the data sets.
     progress : callable
         Called with the name of each stage.
-
-    Returns
-    -------
-    str
-        HTML.
 
     Raises
     ------

@@ -88,7 +88,7 @@ def _test_notes(verdicts: Sequence[Verdict], facts: Mapping[str, Any]) -> list[s
         if "split" not in facts:
             variance += ", as the results do not record whether all have the same split"
     else:
-        variance = "all of them on the same split, so that it speaks of this split only"
+        variance = "all of them on the same split, so that it holds for this split only"
     method = (
         "the best is compared with each other strategy by a two-sided paired t-test over the "
         f"repetitions that both have, {variance}; Holm's correction (1979) for the comparisons "
@@ -107,7 +107,7 @@ def _level_notes(axis: str, levels: Sequence[float] | None) -> list[str]:
         return []
     note = (
         f"values at equal {axis} are interpolated along each run; '-' where a run has none, before "
-        "its first stump or behind its end"
+        "its first stump or after its end"
     )
     if levels is None:
         note += f"; the {axis} are the fewest that any run had spent at each mark, rounded down"
@@ -125,7 +125,7 @@ def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) ->
     if any(map(is_charged, labels)) and (axis != "stumps" or "notes" not in facts):
         where = "after m / M stumps in the row of m" if axis == "stumps" else "at the level"
         notes.append(
-            "a column 'charged' has the same runs with what all M runs of their search have spent, "
+            "a column 'charged' has the same runs with the cost of all M runs of their search, "
             f"{where}"
         )
     return notes
