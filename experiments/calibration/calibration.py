@@ -42,10 +42,10 @@ from boostsample.loop.sampling import known_scheme
 from boostsample.planning.mixture import Mixture
 
 __all__ = [
-    "POINT_COLUMNS",
     "CHOICE_COLUMNS",
     "DEFAULT_PLAN",
     "DEFAULT_REPEATS",
+    "POINT_COLUMNS",
     "Calibration",
     "calibrate",
     "check_request",

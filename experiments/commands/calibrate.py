@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -25,7 +25,7 @@ __all__ = ["calibrate"]
     help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file.",
 )
 @click.option(
-    "--data-dir", metavar="DIR", help="Folder of original data files; missing files are downloaded."
+    "--data-dir", metavar="DIR", help="Folder of original data files; missing ones are downloaded."
 )
 @click.option(
     "--strategy",
@@ -61,8 +61,8 @@ __all__ = ["calibrate"]
 @click.option(
     "--budget",
     metavar="LOOKS|10N",
-    help="Budget of a search in looks; N is the number of training examples.  [default: 10N; for "
-    "full all features on all examples]",
+    help="Looks per search; N is the number of training examples.  [default: 10N; for full, what "
+    "it needs]",
 )
 @click.option(
     "--scheme",
@@ -73,43 +73,26 @@ __all__ = ["calibrate"]
 @click.option(
     "--weights", default="uniform", metavar="uniform|balanced", help="Initial label weights."
 )
-@click.option(
-    "--seed", default=0, metavar="N", help="Seed of the split, families, run and searches."
-)
-@click.option("--plot", metavar="FILE", help="Draw the curves into an .svg, .png or .pdf file.")
+@click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
+@click.option("--plot", metavar="FILE", help="Plot the curves to an .svg, .png or .pdf file.")
 @click.option("--csv", metavar="FILE", help="Write a row for each point into a new .csv file.")
 @click.option(
     "--figure2",
     metavar="FILE",
     help="Draw Figure 2 of [DF11], the closed form for Gaussian edges, without a run.",
 )
-@click.option("--quiet", is_flag=True, help="Show no progress and no messages except errors.")
+@click.option("--quiet", is_flag=True, help="Print results and errors only.")
 @click.pass_context
 def calibrate(
-    context: click.Context,
-    data: str,
-    data_dir: str | None,
-    strategy: str,
-    families: tuple[str, ...],
-    bank: str,
-    rounds: str,
-    repeats: int,
-    budget: str | None,
-    scheme: str,
-    weights: str,
-    seed: int,
-    plot: str | None,
-    csv: str | None,
-    figure2: str | None,
-    quiet: bool,
+    context: click.Context, /, plot: str | None, csv: str | None, quiet: bool, **options: Any
 ) -> None:
     """Measure the true edge of the winner of Q features on T examples, as planning predicts it.
 
     At chosen rounds of a run, searches points (Q, T) within the budget repeatedly, and compares
     their mean true edges with the strategy's prediction, choice and result.
     """
-    if figure2 is not None:
-        _draw_figure_2(context, figure2)
+    if options["figure2"] is not None:
+        _draw_figure_2(context, options["figure2"])
         return
     from boostsample.experiments.common.progress import Display
 
@@ -125,26 +108,21 @@ def calibrate(
         from boostsample.experiments.plan.variants import Variant
         from boostsample.experiments.plots.pictures import check_picture, save_picture
 
+        families = options["families"]
         plan = Plan(
-            strategies=parse_names(strategy),
+            strategies=parse_names(options["strategy"]),
             families=parse_names(families) if families else None,
-            marks=parse_marks(rounds),
+            marks=parse_marks(options["rounds"]),
             repeats=1,
-            budget=budget,
-            weights=weights,
-            seed=seed,
-            bank=Variant.parse(bank),
+            bank=Variant.parse(options["bank"]),
+            **{name: options[name] for name in ("budget", "weights", "seed")},
         )
-        calibration.check_request(plan, repeats, scheme)
+        measuring = {name: options[name] for name in ("repeats", "scheme")}
+        calibration.check_request(plan, **measuring)
         picture = None if plot is None else check_picture(plot)
         rows = None if csv is None else check_file(csv, ".csv", "rows")
-        found = calibration.calibrate(
-            load_dataset(data, data_dir=data_dir, seed=seed),
-            plan,
-            repeats=repeats,
-            scheme=scheme,
-            progress=display,
-        )
+        data = load_dataset(options["data"], data_dir=options["data_dir"], seed=options["seed"])
+        found = calibration.calibrate(data, plan, **measuring, progress=display)
         display.close()
         _print_calibration(found)
         if rows is not None:

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.commands.output import say
@@ -22,11 +23,11 @@ __all__ = ["plot"]
 
 _WHAT = ("curves", "families", "sampling", "edges", "margins", "ranks")
 _PICTURES = {
-    "--metric": ("curves", "ranks"),
-    "--against": ("curves",),
-    "--charged": ("curves",),
-    "--stumps": ("ranks",),
-    "--data": ("curves", "families", "sampling", "edges", "margins"),
+    "metric": ("curves", "ranks"),
+    "against": ("curves",),
+    "charged": ("curves",),
+    "stumps": ("ranks",),
+    "data": ("curves", "families", "sampling", "edges", "margins"),
 }
 """The pictures for which an option is allowed."""
 
@@ -56,7 +57,10 @@ _PICTURES = {
 @click.option(
     "-o", "--output", required=True, metavar="FILE", help="The .svg, .png or .pdf file to write."
 )
+@click.pass_context
 def plot(
+    context: click.Context,
+    /,
     results: tuple[str, ...],
     what: str,
     metric: str | None,
@@ -81,16 +85,10 @@ def plot(
         raise unknown("metric", metric, METRICS)
     if against is not None and against not in AXES:
         raise unknown("axis", against, AXES)
-    given = {
-        "--metric": metric is not None,
-        "--against": against is not None,
-        "--charged": charged,
-        "--stumps": stumps is not None,
-        "--data": data is not None,
-    }
     for option, pictures in _PICTURES.items():
-        if given[option] and what not in pictures:
-            raise SettingError(f"{option} goes with --what {' or '.join(pictures)}, got {what}")
+        given = context.get_parameter_source(option) is not ParameterSource.DEFAULT
+        if given and what not in pictures:
+            raise SettingError(f"--{option} goes with --what {' or '.join(pictures)}, got {what}")
     path = check_picture(output)
     if what == "curves":
         from boostsample.experiments.plots.curves import curves_figure

@@ -15,7 +15,7 @@ __all__ = ["report"]
 @click.option(
     "--title", metavar="TEXT", help="Its title.  [default: that of the grid, else the data sets]"
 )
-@click.option("--quiet", is_flag=True, help="Show no progress and no messages except errors.")
+@click.option("--quiet", is_flag=True, help="Print results and errors only.")
 def report(results: tuple[str, ...], output: str, title: str | None, quiet: bool) -> None:
     """Make a report of results folders that compare has written: one self-contained HTML file.
 

@@ -63,7 +63,6 @@ STYLE: dict[Any, Any] = {
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 """Translates an exponent to superscript."""
 _WIDTH = 10.0
-_MOST_POINTS = 400
 _MOST_COLUMNS = 5
 _LETTER = 0.075
 """Width of a letter in legends, in inches."""
@@ -157,7 +156,7 @@ def draw_band(
         axes.fill_between(x, low, high, color=chosen["color"], alpha=0.15, linewidth=0)
 
 
-def thin(n: int, most: int = _MOST_POINTS) -> NDArray[np.int64]:
+def thin(n: int, most: int = 400) -> NDArray[np.int64]:
     """At most `most` of n positions, about equally far apart on a log scale.
 
     >>> thin(4).tolist(), thin(10_000).size <= 400

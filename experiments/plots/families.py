@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.plots.axes import legend_below, round_axis, strategy_panels, styled
+from boostsample.experiments.plots.axes import (
+    COLOURS,
+    legend_below,
+    round_axis,
+    strategy_panels,
+    styled,
+)
 from boostsample.experiments.plots.sampling import by_strategy, windows
 from boostsample.experiments.results.labels import repetitions
 from boostsample.experiments.results.runs import Run
@@ -21,16 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["FamilyShares", "family_shares", "shares_figure"]
 
 # Colours of Okabe and Ito (2008), with grey instead of black, which is too heavy for areas.
-_COLOURS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-    "#F0E442",
-    "#999999",
-)
+_COLOURS = (*(COLOURS[at] for at in (0, 4, 2, 3, 5, 1)), "#F0E442", "#999999")
 _HATCHES = ("", "//", "..", "xx")
 
 

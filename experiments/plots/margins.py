@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.plots.axes import legend_below, spread, strategy_panels, styled
+from boostsample.experiments.plots.axes import (
+    COLOURS,
+    legend_below,
+    spread,
+    strategy_panels,
+    styled,
+)
 from boostsample.experiments.plots.sampling import by_strategy
 from boostsample.experiments.results.runs import Run
 
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["margin_shares", "margins_figure", "marks_of"]
 
 # Dark enough for a white page; darker for more stumps.
-_COLOURS = ("#56B4E9", "#E69F00", "#D55E00", "#0072B2", "#000000")
+_COLOURS = tuple(COLOURS[at] for at in (5, 4, 1, 0, 6))
 # Both lines stay visible where they coincide.
 _SIDES: dict[str, dict[str, Any]] = {
     "training": {"linewidth": 4.0, "alpha": 0.3},

@@ -24,12 +24,11 @@ from boostsample.experiments.results.grid_text import grid_text, usual_families
 from boostsample.experiments.results.labels import label_of
 from boostsample.experiments.results.results import Results, read_grid, read_results, read_runs
 from boostsample.experiments.results.runs import Run
+from boostsample.experiments.tables.notes import variant_of
 from boostsample.experiments.tables.tables import mean_std
 from boostsample.registry import strategy_class
 
 __all__ = ["Source", "compared", "read_source", "repeated", "tuned_settings"]
-
-_USUAL_BUDGET = "10 N looks (full: all it needs)"
 
 
 @dataclass(frozen=True)
@@ -115,13 +114,12 @@ def _first_repetitions(searches: Sequence[Mapping[str, Any]]) -> list[Mapping[st
 
 def _searched(search: Mapping[str, Any]) -> dict[str, Any]:
     """A strategy of ``grid.json`` with the keys of ``settings.json``."""
-    grid = tuple(Variant(one["name"], one["settings"]) for one in search["grid"])
-    variant = Variant(search["name"], search["settings"], grid)
+    variant = variant_of(search)
     return {
-        "strategy": variant.label if grid else variant.name,
+        "strategy": variant.label if variant.grid else variant.name,
         "settings": variant.settings_text,
         "budget": [min(search["budgets"])],
-        "grid": [one.settings_text for one in grid],
+        "grid": [one.settings_text for one in variant.grid],
     }
 
 
@@ -218,7 +216,9 @@ def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
         str(settings["learner"]),
         f"{settings['rounds'][-1]:,}",
         f"{settings['repeats']:,}",
-        _USUAL_BUDGET if budget is None else f"{budget} looks".replace("N", " N"),
+        "10 N looks (full: all it needs)"
+        if budget is None
+        else f"{budget} looks".replace("N", " N"),
         str(settings["weights"]),
         str(settings["seed"]),
     )

@@ -12,7 +12,7 @@ from boostsample.experiments.results.levels import Curves
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import LEVEL, Verdict
 
-__all__ = ["facts_of", "notes_of", "overlap_of"]
+__all__ = ["facts_of", "notes_of", "overlap_of", "variant_of"]
 
 _DRAWN = 1 / 3
 """n_test / n_train of drawn splits, which test on a quarter (`Dataset.split`)."""
@@ -50,20 +50,10 @@ def notes_of(
     levels: Sequence[float] | None,
     verdicts: Sequence[Verdict],
 ) -> tuple[str, ...]:
-    """The notes of one table.
+    """The notes of a table of one data set.
 
-    Parameters
-    ----------
-    results : Results
-    curves : Curves
-        Those of the data set.
-    labels : sequence of str
-        The strategies shown.
-    axis : str
-    levels : sequence of float or None
-        The levels that the user named; None for the default ones.
-    verdicts : sequence of Verdict
-        One for each level.
+    `labels` are the strategies shown, `levels` those named by the user or None for the default,
+    and `verdicts` the outcomes of the test at each level.
     """
     facts = facts_of(results, curves.data)
     return (
@@ -140,13 +130,14 @@ def _missing_notes(
     fewer = [f"{label} {count}" for label, count in counts.items() if count < most]
     if fewer:
         notes.append(f"fewer than {most} repetitions: {', '.join(fewer)}")
-    planned = dict.fromkeys(map(_label_of_search, facts.get("searches", ())))
+    planned = dict.fromkeys(variant_of(one).label for one in facts.get("searches", ()))
     absent = [label for label in planned if label not in curves.runs]
     if absent:
         notes.append(f"without a result yet: {', '.join(absent)}")
     return notes
 
 
-def _label_of_search(search: Mapping[str, Any]) -> str:
+def variant_of(search: Mapping[str, Any]) -> Variant:
+    """The strategy of an entry of ``grid.json``."""
     grid = tuple(Variant(one["name"], one["settings"]) for one in search["grid"])
-    return Variant(search["name"], search["settings"], grid).label
+    return Variant(search["name"], search["settings"], grid)
