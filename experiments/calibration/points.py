@@ -111,14 +111,8 @@ def predict(model: Mixture, n_features: int, n_examples: int, n_all: int) -> flo
 class Measurer:
     """Searches on a copy of a run's weights, and the true edges of their winners.
 
-    Parameters
-    ----------
-    bank : Bank
-    rows : array of int64, shape (N,)
-        Training examples in the bank.
-    labels : array of int8, shape (N, K)
-    weights : {"uniform", "balanced"}
-        Initial label weights.
+    `rows` are the N training examples in the bank, `labels` has shape (N, K), and `weights` names
+    the initial label weights.
     """
 
     def __init__(

@@ -239,15 +239,15 @@ def strategy_panels(
     n_columns = math.ceil(len(labels) / n_rows)
     titles = [_title_lines(label, int(80 / n_columns)) for label in labels]
     figure = new_figure((height + 0.16 * max(map(len, titles))) * n_rows + 1.5)
-    grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
-    for axes in grid.flat[len(labels) :]:
+    places = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
+    panels = dict(zip(labels, places.flat, strict=False))
+    for axes in places.flat[len(labels) :]:
         axes.set_axis_off()
-    for axes in grid.flat[max(0, len(labels) - n_columns) : len(labels)]:
+    for axes in list(panels.values())[-n_columns:]:
         axes.tick_params(labelbottom=True)
         axes.set_xlabel(xlabel)
-    for axes in grid[:, 0]:
+    for axes in places[:, 0]:
         axes.set_ylabel(ylabel)
-    panels = dict(zip(labels, grid.flat, strict=False))
     for title, axes in zip(titles, panels.values(), strict=True):
         axes.set_title("\n".join(title), fontsize=10)
     return figure, panels

@@ -32,22 +32,10 @@ _LINE = 0.28
 
 @dataclass(frozen=True)
 class Ranking:
-    """Mean ranks of strategies.
+    """Mean ranks of strategies, from the best to the worst.
 
-    Attributes
-    ----------
-    labels : tuple of str
-        Strategies from the best to the worst.
-    ranks : float64, shape (n,)
-        Their mean ranks.
-    scores : float64, shape (n_data, n)
-        Their means over repetitions on each data set.
-    data : tuple of str
-        Names of the data sets.
-    left_out : tuple of str
-        Strategies that are missing in a data set.
-    stumps : dict of str to int
-        Number of stumps at which each data set is scored.
+    `ranks` has shape (n,); `scores`, the means over repetitions, (n_data, n). `left_out` are
+    strategies that are missing in a data set, `stumps` the mark of each data set.
     """
 
     labels: tuple[str, ...]

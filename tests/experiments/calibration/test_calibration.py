@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, StrategyError
 from boostsample.experiments.calibration.calibration import (
-    POINT_COLUMNS,
     CHOICE_COLUMNS,
+    POINT_COLUMNS,
     Calibration,
     calibrate,
 )

@@ -24,8 +24,8 @@ from boostsample.experiments.calibration.tables import (
     choices_table,
     figure_2_table,
     gaussian_optimum,
-    points_table,
     noise_table,
+    points_table,
     write_rows,
 )
 from boostsample.experiments.commands.cli import main

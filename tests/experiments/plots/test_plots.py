@@ -175,7 +175,7 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be written: No such file or directory; name"):
         check_picture(tmp_path / "no" / "x.svg")
     (tmp_path / "d.svg").mkdir()
-    with pytest.raises(DataError, match="cannot be written: .*folder"):
+    with pytest.raises(DataError, match=r"cannot be written: .*folder"):
         check_picture(tmp_path / "d.svg")
 
 
