@@ -51,7 +51,7 @@ __all__ = [
     "check_request",
 ]
 
-POINT_COLUMNS = (
+POINT_COLUMNS: tuple[str, ...] = (
     "data",
     "strategy",
     "settings",

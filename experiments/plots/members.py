@@ -310,15 +310,15 @@ def families_by_name(
     known = {family.name: family for family in default_families(image_shape, seed=seed)}
     skipped = {type(family) for family in known.values()}
     given = {"seed": seed, "n_members": min(_MEMBERS, math.prod(image_shape))}
-    for kind in (vars(package)[name] for name in package.__all__):
-        is_family = inspect.isclass(kind) and issubclass(kind, ImageFamily)
-        if not is_family or inspect.isabstract(kind) or kind in skipped:
-            continue
-        parameters = inspect.signature(kind).parameters
-        settings = {key: value for key, value in given.items() if key in parameters}
-        with suppress(BoostSampleError, TypeError):  # the family does not fit the shape
-            family = kind(image_shape, **settings)
-            known.setdefault(family.name, family)
+    for name in package.__all__:
+        kind: Any = vars(package)[name]
+        is_new = inspect.isclass(kind) and issubclass(kind, ImageFamily) and kind not in skipped
+        if is_new and not inspect.isabstract(kind):
+            parameters = inspect.signature(kind).parameters
+            settings = {key: value for key, value in given.items() if key in parameters}
+            with suppress(BoostSampleError, TypeError):  # the family does not fit the shape
+                family = kind(image_shape, **settings)
+                known.setdefault(family.name, family)
     if names is None:
         return list(known.values())
     return [_with(known, name, settings) for name, settings in names.items()]
