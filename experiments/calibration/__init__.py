@@ -1,1 +1,21 @@
-"""Calibration of the planner: true mean edges beside predicted ones."""
+"""Calibration of planning: measured and predicted edges of searches of Q features on T examples."""
+
+from boostsample.experiments.calibration.calibration import (
+    CHOICE_COLUMNS,
+    DEFAULT_PLAN,
+    DEFAULT_REPEATS,
+    POINT_COLUMNS,
+    Calibration,
+    calibrate,
+    check_request,
+)
+
+__all__ = [
+    "CHOICE_COLUMNS",
+    "DEFAULT_PLAN",
+    "DEFAULT_REPEATS",
+    "POINT_COLUMNS",
+    "Calibration",
+    "calibrate",
+    "check_request",
+]

@@ -1,14 +1,13 @@
-"""The planner's calibration: what searches of Q features on T examples truly find in a real run.
+"""Calibrate planning: measure the true edges that searches of Q features on T examples find.
 
-At chosen rounds, with the weights just before the round's search, for each (Q,T) of a grid: draw Q
-features uniformly and T examples by their weights, search, take the winner, and compute its true
-edge G on all N examples, votes chosen anew as the loop does. The mean over repetitions is E[G*],
-which [DF11] eq. 9-13 predict from a model of the edges. Beside it stands what the strategy
-predicted from its own model, and what it truly gets: its round replayed with other random numbers,
-whatever it does in it.
+At chosen rounds of a run, with the weights before the round's search, for each candidate (Q,T):
+draw Q features uniformly and T examples by their weights, search, and compute the true edge G of
+the winner on all N examples, with votes chosen as in the loop. The mean over repeats is E[G*],
+which [DF11] eq. 9-13 predict from a model of the edges. It is compared with the prediction of the
+strategy and with the edge that the strategy gets, which is measured by replaying its round with
+other random numbers.
 
-Everything is measured on copies and with random streams of its own: the run does what it would do
-unwatched, to the bit.
+Measurements use copies and separate random streams, so that the run has the same bits without them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +24,10 @@ from numpy.typing import NDArray
 from boostsample.banks.forms import make_bank
 from boostsample.checks import check_integer
 from boostsample.errors import BoostSampleError, SettingError, StrategyError
-from boostsample.experiments.calibration.cells import (
+from boostsample.experiments.calibration.points import (
     Measurer,
+    candidates,
     chosen_in,
-    grid,
     model_of,
     predict,
 )
@@ -43,16 +42,16 @@ from boostsample.loop.sampling import known_scheme
 from boostsample.planning.mixture import Mixture
 
 __all__ = [
-    "CELL_COLUMNS",
     "CHOICE_COLUMNS",
     "DEFAULT_PLAN",
     "DEFAULT_REPEATS",
+    "POINT_COLUMNS",
     "Calibration",
     "calibrate",
     "check_request",
 ]
 
-CELL_COLUMNS = (
+POINT_COLUMNS: tuple[str, ...] = (
     "data",
     "strategy",
     "settings",
@@ -66,8 +65,8 @@ CELL_COLUMNS = (
     "edge_predicted",
     "repeats",
 )
-"""`kind` is `grid` for a cell and `strategy` for what the strategy itself gets; `edge` is E[G*],
-with its standard error `edge_error`; `edge_estimated` is the winner's mean H."""
+"""`kind` is `grid` for a point and `strategy` for the strategy; `edge` is E[G*] with its standard
+error `edge_error`; `edge_estimated` is the mean H of the winner."""
 CHOICE_COLUMNS = (
     "round",
     "n_features",
@@ -88,13 +87,13 @@ CHOICE_COLUMNS = (
     "noise_bias",
     "noise_variance",
 )
-"""Q, T and families of the run's search, the edge that its plan predicted, H and G of its winner;
-E[G*] of such a round; the best cell and its E[G*]; the former as a share of the latter; of features
-drawn uniformly, on the T given: mean H - G, and T times its variance (`Measurer.noise`)."""
+"""Q, T and families of the run's search, the predicted edge, H and G of its winner; E[G*] of such
+a round (`edge_expected`); the best point and its E[G*]; the former as a share of the latter; on
+`noise_examples` examples: mean H - G, and T times its variance (`Measurer.noise`)."""
 
 DEFAULT_PLAN = Plan(strategies=(Variant("mas-naive"),), marks=(3, 30, 100, 300), repeats=1)
 DEFAULT_REPEATS = 200
-_GRID, _BEST, _REPLAY, _NOISE = range(4)  # streams of a round
+_POINTS, _BEST, _REPLAY, _NOISE = range(4)  # random streams of a round
 _NOISE_FEATURES, _NOISE_SAMPLES = 64, 10
 
 Values = NDArray[np.float64]
@@ -102,25 +101,24 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured.
+    """The measurements of one run.
 
     Attributes
     ----------
     prepared : Prepared
-        The plan of the run and what it meant for the data.
+        The plan of the run, prepared for the data.
     repeats : int
-        Searches of each cell, and replays of each round.
+        Searches of each point, and replays of each round.
     scheme : str
-        How examples were drawn in the cells.
+        Scheme by which examples are drawn at the points.
     rows : list of dict
-        With `CELL_COLUMNS`: by round, the cells by T and then Q, and the strategy last.
+        With `POINT_COLUMNS`: by round, the points by T and then Q, and the strategy last.
     choices : list of dict
-        With `CHOICE_COLUMNS`, one a round.
+        With `CHOICE_COLUMNS`, one for each round.
     models : dict of int to Mixture
-        By round, the edge of a feature drawn uniformly as the strategy believed it to be
-        distributed; no entry where it had no such belief.
+        By round, the strategy's model of the edge of a uniformly drawn feature, if it noted one.
     notes : tuple of str
-        What a table must not hide.
+        Notes for the reader of tables.
     """
 
     prepared: Prepared
@@ -133,34 +131,34 @@ class Calibration:
 
     @property
     def variant(self) -> Variant:
-        """The strategy that drove the run."""
+        """The strategy of the run."""
         return self.prepared.variants[0]
 
     @property
     def mean_share(self) -> tuple[float, float]:
-        """Mean over the rounds of `share`, and the standard error of measuring it."""
-        shares = [(choice["share"], choice["share_error"]) for choice in self.choices]
-        mean = sum(share for share, _ in shares) / len(shares)
-        return mean, math.hypot(*(error for _, error in shares)) / len(shares)
+        """Mean of `share` over the rounds, with its standard error."""
+        n = len(self.choices)
+        mean = sum(choice["share"] for choice in self.choices) / n
+        return mean, math.hypot(*(choice["share_error"] for choice in self.choices)) / n
 
     @property
     def n_examples(self) -> int:
-        """N."""
+        """N, the number of training examples."""
         return self.prepared.pool(0).n_examples
 
     @property
     def budget(self) -> int:
-        """Looks that a search of the run may spend."""
+        """Budget of a search of the run, in looks."""
         return self.prepared.budget(self.variant, 0)
 
 
 def check_request(plan: Plan, repeats: int, scheme: str) -> None:
-    """SettingError unless `plan` is one run of one strategy and the rest is in range."""
+    """Raise SettingError unless `plan` is one run of one strategy and the rest is in range."""
     names = [one.label for variant in plan.variants for one in variant.trained]
     if len(names) != 1:
         raise SettingError(
             f"a calibration needs exactly one strategy, got {', '.join(names)}; "
-            "calibrate each in a run of its own"
+            "calibrate each in a separate run"
         )
     if plan.repeats != 1:
         raise SettingError(
@@ -179,27 +177,28 @@ def calibrate(
     scheme: str = "iid",
     progress: Progress | None = None,
 ) -> Calibration:
-    """Measure E[G*] at rounds of a run, beside what its strategy predicted and chose.
+    """Measure E[G*] at rounds of a run, with the predictions and choices of its strategy.
 
-    The run is the first repetition of the same plan in `compare`, to the bit. Each calibrated round
-    costs `repeats` times one search at full budget for each doubling of Q up to F, and one replay.
+    The run has the same bits as the first repetition of the same plan in `compare`. Each calibrated
+    round costs `repeats` times one search at full budget for each doubling of Q up to F, and one
+    replay.
 
     Parameters
     ----------
     data : Dataset
     plan : Plan
-        One strategy and one repetition; its `marks` are the rounds to calibrate.
+        One strategy and one repetition; `marks` are the rounds to calibrate.
     repeats : int
-        Searches of each cell and replays of each round, at least 2.
+        Searches of each point and replays of each round, at least 2.
     scheme : str
-        How examples are drawn in the cells, see `boostsample.loop.sampling`.
+        Scheme by which examples are drawn at the points, see `boostsample.loop.sampling`.
     progress : callable, optional
         See `boostsample.experiments.run.compare.Progress`.
 
     Raises
     ------
     SettingError, DataError
-        As `boostsample.experiments.plan.plan.prepare`, before anything is computed.
+        See `boostsample.experiments.plan.plan.prepare`.
 
     Examples
     --------
@@ -213,32 +212,31 @@ def calibrate(
     prepared = prepare(data, plan)
     report = progress or (lambda stage, done, total: None)
     run = _Run(prepared, report)
-    found: list[_Found] = []
+    rows: list[dict[str, Any]] = []
+    choices: list[dict[str, Any]] = []
+    models: dict[int, Mixture] = {}
     for mark in plan.marks:
         run.advance_to(mark - 1, report)
         if run.booster.finished:
             break
-        found.append(_calibrate_round(run, mark, repeats, scheme, report))
-    missed = ", ".join(str(mark) for mark in plan.marks[len(found) :])
+        measured, choice, model = _calibrate_round(run, mark, repeats, scheme, report)
+        rows += measured
+        choices.append(choice)
+        if model is not None:
+            models[mark] = model
+    missed = ", ".join(str(mark) for mark in plan.marks[len(choices) :])
     note = (
         f"{run.variant.label}: training ended in round {run.booster.round} ({run.stopped}); there "
         f"is no round {missed} to calibrate"
     )
-    if not found:
+    if not choices:
         raise SettingError(f"{note}; name earlier rounds")
-    return Calibration(
-        prepared,
-        repeats,
-        scheme,
-        [row for one in found for row in one.rows],
-        [one.choice for one in found],
-        {one.choice["round"]: one.model for one in found if one.model is not None},
-        (note,) if missed else (),
-    )
+    notes = (note,) if missed else ()
+    return Calibration(prepared, repeats, scheme, rows, choices, models, notes)
 
 
 class _Run:
-    """The run that is calibrated, a twin of it to replay rounds on, and the measurer."""
+    """The run, a twin on which rounds are replayed, and the measurer."""
 
     def __init__(self, prepared: Prepared, report: Progress) -> None:
         data, plan = prepared.data, prepared.plan
@@ -277,26 +275,20 @@ class _Run:
     def advance_to(self, n_rounds: int, report: Progress) -> None:
         """Boost until that many rounds are done."""
         while self.booster.round < n_rounds and not self.booster.finished:
-            self.next_row()
+            self.next_row(self.booster)
             report("boosting", self.booster.round, self.booster.n_rounds)
 
-    def next_row(self) -> dict[str, Any]:
-        """Do one more round: its history row."""
-        row = self._next_row(self.booster)
-        self.stopped = row["stopped"]
-        return row
-
     def replay(self, state: Mapping[str, Any], seeds: np.random.SeedSequence) -> tuple[Any, Any]:
-        """G and H of the round after `state`, done with other random numbers."""
+        """G and H of the round after `state`, with other random numbers."""
         rng = np.random.default_rng(seeds).bit_generator.state
         self.twin.restore({**state, "rng": rng})
-        row = self._next_row(self.twin)
+        row = self.next_row(self.twin)
         return row["edge"], row["edge_estimated"]
 
-    def _next_row(self, booster: Booster) -> dict[str, Any]:
-        """What a strategy trips over is told with its name and place."""
+    def next_row(self, booster: Booster) -> dict[str, Any]:
+        """Do one round and return its history row; names the strategy and the round in errors."""
         try:
-            return booster.next_round().rows[-1]
+            row = booster.next_round().rows[-1]
         except (BoostSampleError, MemoryError):
             raise
         except Exception as error:
@@ -304,37 +296,34 @@ class _Run:
                 f"strategy {self.variant.label!r} failed in round {booster.round + 1}: "
                 f"{type(error).__name__}: {one_line(error)}"
             ) from error
+        if booster is self.booster:
+            self.stopped = row["stopped"]
+        return row
 
     def stream(self, mark: int, part: int) -> np.random.SeedSequence:
-        """Random numbers to measure a round with: neither the run's, nor another round's."""
+        """Random numbers of one part of one round, independent of the run and of all others."""
         return np.random.SeedSequence(self.seeds.entropy, spawn_key=(mark, part))
 
 
-class _Found(NamedTuple):
-    """What one round gave."""
-
-    rows: list[dict[str, Any]]
-    choice: dict[str, Any]
-    model: Mixture | None
-
-
-def _calibrate_round(run: _Run, mark: int, repeats: int, scheme: str, report: Progress) -> _Found:
-    """Do the next round of the run, and measure it."""
+def _calibrate_round(
+    run: _Run, mark: int, repeats: int, scheme: str, report: Progress
+) -> tuple[list[dict[str, Any]], dict[str, Any], Mixture | None]:
+    """Do the next round of the run and measure it: its rows, its choice and the model."""
     state = run.booster.state()
-    row = run.next_row()
+    row = run.next_row(run.booster)
     run.measurer.restore(state)
-    columns = grid(run.pool.n_features, run.pool.n_examples, run.booster.budget)
-    cells = [(q, t) for t, sizes in columns.items() for q in sizes]
-    edges = np.empty((repeats, len(cells), 2))
+    columns = candidates(run.pool.n_features, run.pool.n_examples, run.booster.budget)
+    points = [(q, t) for t, sizes in columns.items() for q in sizes]
+    edges = np.empty((repeats, len(points), 2))
     replays = np.empty((repeats, 2))
-    rng = np.random.default_rng(run.stream(mark, _GRID))
+    rng = np.random.default_rng(run.stream(mark, _POINTS))
     seeds = run.stream(mark, _REPLAY).spawn(repeats)
     for at in range(repeats):
         report(f"measuring round {mark}", at, repeats)
         edges[at] = run.measurer.measure(columns, scheme, rng)
         replays[at] = run.replay(state, seeds[at])
-    q, t = cells[int(np.argmax(edges[:, :, 0].mean(axis=0)))]
-    # The largest of many means is too large; the best cell's own number is taken anew.
+    q, t = points[int(np.argmax(edges[:, :, 0].mean(axis=0)))]
+    # The largest of many means is too large, so that the best point is measured again.
     rng = np.random.default_rng(run.stream(mark, _BEST))
     again = [run.measurer.measure({t: (q,)}, scheme, rng)[0] for _ in range(repeats)]
     report(f"measuring round {mark}", repeats, repeats)
@@ -347,14 +336,14 @@ def _calibrate_round(run: _Run, mark: int, repeats: int, scheme: str, report: Pr
         **_noise(run, mark, [chosen["n_examples"], *columns], scheme),
     }
     measured: list[tuple[Any, ...]] = []
-    for at, (q, t) in enumerate(cells):
+    for at, (q, t) in enumerate(points):
         predicted = None if model is None else predict(model, q, t, run.pool.n_examples)
         measured.append(("grid", q, t, *_summary(edges[:, at]), predicted))
     place = choice["n_features"], choice["n_examples"]
     measured.append(("strategy", *place, *_summary(replays), choice["edge_predicted"]))
     first = run.data_name, run.variant.name, run.variant.settings_text, mark
-    rows = [dict(zip(CELL_COLUMNS, (*first, *each, repeats), strict=True)) for each in measured]
-    return _Found(rows, choice, model)
+    rows = [dict(zip(POINT_COLUMNS, (*first, *each, repeats), strict=True)) for each in measured]
+    return rows, choice, model
 
 
 def _summary(found: Values) -> tuple[float, float, float]:
@@ -365,9 +354,9 @@ def _summary(found: Values) -> tuple[float, float, float]:
 
 
 def _worth(
-    mine: tuple[float, float, float], cell: tuple[int, int], best: tuple[float, float, float]
+    mine: tuple[float, float, float], point: tuple[int, int], best: tuple[float, float, float]
 ) -> dict[str, Any]:
-    """What the choice was worth beside the best cell; nan where no edge was found at all."""
+    """The edge of the choice as a share of the best point's; NaN if no edge was found."""
     share = error = math.nan
     if mine[0] > 0 and best[0] > 0:
         share = mine[0] / best[0]
@@ -375,8 +364,8 @@ def _worth(
     return {
         "edge_expected": mine[0],
         "edge_expected_error": mine[1],
-        "best_features": cell[0],
-        "best_examples": cell[1],
+        "best_features": point[0],
+        "best_examples": point[1],
         "best_edge": best[0],
         "best_edge_error": best[1],
         "share": share,
@@ -385,7 +374,7 @@ def _worth(
 
 
 def _noise(run: _Run, mark: int, examples: Sequence[int], scheme: str) -> dict[str, Any]:
-    """The noise of edges on the first of these T that is a sample; None where there is none."""
+    """The noise of edges on the first of these T below N; None if all are N."""
     n_features = min(_NOISE_FEATURES, run.pool.n_features)
     size = next((t for t in examples if t < run.pool.n_examples), None)
     if size is None or n_features < 2:

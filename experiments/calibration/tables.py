@@ -1,4 +1,4 @@
-"""Tables and rows of a calibration, and the optima of Figure 2 of [DF11]."""
+"""Tables and CSV rows of a calibration, and the optima of Figure 2 of [DF11]."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from boostsample.experiments.calibration.calibration import CELL_COLUMNS, Calibration
+from boostsample.experiments.calibration.calibration import POINT_COLUMNS, Calibration
 from boostsample.experiments.common.files import atomic, unwritable
 from boostsample.experiments.tables.tables import Table
 from boostsample.planning.expected_edge import gaussian_expected_edge
@@ -18,38 +18,25 @@ __all__ = [
     "FIGURE_2_VARIANCES",
     "along_the_budget",
     "budget_table",
-    "cells_of",
     "choices_table",
     "figure_2_table",
     "gaussian_optimum",
-    "grid_table",
     "noise_table",
+    "points_of",
+    "points_table",
     "write_rows",
 ]
 
 FIGURE_2_VARIANCES = (1e-2, 1e-4)
-"""Var(G) in the upper and in the lower half of Figure 2 of [DF11]."""
+"""Var(G) of the upper and the lower half of Figure 2 of [DF11]."""
 FIGURE_2_COSTS = (1_000, 10_000, 100_000)
-"""Q T of its curves; the paper gives no numbers in words."""
+"""Q T of its curves; the paper's text does not give its costs."""
 
-_CHOICES = (
-    "round",
-    "Q",
-    "T",
-    "predicted",
-    "H",
-    "G",
-    "E[G*]",
-    "best Q",
-    "best T",
-    "best E[G*]",
-    "share in %",
-    "families",
-)
+_CHOICES = ("round", "Q", "T", "predicted", "H", "G", "E[G*]", "best Q", "best T", "best E[G*]")
 
 
 def choices_table(calibration: Calibration) -> Table:
-    """One row a round: what was planned and predicted, what it gives, and the best cell."""
+    """One row a round: the choice, its prediction, its measured edge, and the best point."""
     named = any(choice["families"] for choice in calibration.choices)
     rows = []
     for choice in calibration.choices:
@@ -69,16 +56,16 @@ def choices_table(calibration: Calibration) -> Table:
         rows.append((*row, choice["families"]) if named else row)
     return Table(
         f"{calibration.variant.label}: what it chose in this run, E[G*] of such a round, and the "
-        "best cell of the grid; mean (standard error)",
-        _CHOICES if named else _CHOICES[:-1],
+        "best point; mean (standard error)",
+        (*_CHOICES, "share in %", *(["families"] if named else [])),
         tuple(rows),
     )
 
 
 def budget_table(calibration: Calibration, mark: int) -> Table:
-    """A round along the budget: measured and predicted edges of each (Q, T) that spends it.
+    """A round along the budget: measured and predicted edges of each (Q,T) that spends it.
 
-    The best cell is there even where it spends less.
+    Includes the best point even if it spends less.
     """
     (choice,) = (one for one in calibration.choices if one["round"] == mark)
     best = choice["best_features"], choice["best_examples"]
@@ -87,27 +74,27 @@ def budget_table(calibration: Calibration, mark: int) -> Table:
     for row in along_the_budget(calibration, mark, best):
         place = row["n_features"], row["n_examples"]
         name = "best" if place == best else ""
-        cells = (
-            f"{place[0]:,}",
-            f"{place[1]:,}",
-            _measured(row["edge"], row["edge_error"]),
-            _edge(row["edge_estimated"]),
-            _edge(row["edge_predicted"]),
-            _off(row["edge_predicted"], row["edge"]),
-            "chosen" if row["kind"] == "strategy" else name,
+        prediction = (_edge(row["edge_predicted"]), _off(row["edge_predicted"], row["edge"]))
+        rows.append(
+            (
+                f"{place[0]:,}",
+                f"{place[1]:,}",
+                _measured(row["edge"], row["edge_error"]),
+                _edge(row["edge_estimated"]),
+                *(prediction if modelled else ()),
+                "chosen" if row["kind"] == "strategy" else name,
+            )
         )
-        rows.append(cells if modelled else (*cells[:4], cells[6]))
-    header = ("Q", "T", "E[G*]", "mean H", "predicted", "off by %", "")
     return Table(
         f"round {mark:,}, along the budget of {calibration.budget:,} looks: the winner of Q "
         "features on T examples; mean (standard error)",
-        header if modelled else (*header[:4], header[6]),
+        ("Q", "T", "E[G*]", "mean H", *(("predicted", "off by %") if modelled else ()), ""),
         tuple(rows),
     )
 
 
 def noise_table(calibration: Calibration) -> Table | None:
-    """Bias and noise of estimated edges, one row a round; None where no sample was drawn."""
+    """Bias and noise of estimated edges, one row a round; None if no sample was drawn."""
     rows = [
         (
             f"{choice['round']:,}",
@@ -120,35 +107,35 @@ def noise_table(calibration: Calibration) -> Table | None:
     ]
     title = (
         "edges of features drawn uniformly, estimated on T examples: mean H - G, and T times its "
-        "variance over features (planners take it for 1 - G^2)"
+        "variance over features (planning assumes 1 - G^2)"
     )
     return Table(title, ("round", "T", "mean H - G", "T var(H - G)"), tuple(rows)) if rows else None
 
 
-def grid_table(calibration: Calibration, mark: int) -> Table:
-    """A round over the whole grid: measured E[G*], a row for each Q, a column for each T."""
-    cells = {(row["n_features"], row["n_examples"]): row for row in cells_of(calibration, mark)}
-    features = sorted({q for q, _ in cells})
-    examples = sorted({t for _, t in cells}, reverse=True)
+def points_table(calibration: Calibration, mark: int) -> Table:
+    """All points of a round: measured E[G*], a row for each Q, a column for each T."""
+    points = {(row["n_features"], row["n_examples"]): row for row in points_of(calibration, mark)}
+    features = sorted({q for q, _ in points})
+    examples = sorted({t for _, t in points}, reverse=True)
     return Table(
         f"round {mark:,}, E[G*] within the budget: features Q down, examples T across",
         ("Q", *(f"{t:,}" for t in examples)),
         tuple(
-            (f"{q:,}", *(_edge(cells[q, t]["edge"]) if (q, t) in cells else "" for t in examples))
+            (f"{q:,}", *(_edge(points[q, t]["edge"]) if (q, t) in points else "" for t in examples))
             for q in features
         ),
     )
 
 
-def cells_of(calibration: Calibration, mark: int) -> list[dict[str, Any]]:
-    """The rows of the grid of a round, the strategy's own apart."""
+def points_of(calibration: Calibration, mark: int) -> list[dict[str, Any]]:
+    """The rows of all points of a round, without the strategy's."""
     return [row for row in calibration.rows if (row["round"], row["kind"]) == (mark, "grid")]
 
 
 def along_the_budget(
     calibration: Calibration, mark: int, also: tuple[int, int] | None = None
 ) -> list[dict[str, Any]]:
-    """By Q, the cells that spend the budget or all examples, the cell `also`, and the strategy."""
+    """The rows of a round that spend the budget or all examples, of `also` and of the strategy."""
 
     def wanted(row: dict[str, Any]) -> bool:
         q, t = row["n_features"], row["n_examples"]
@@ -178,7 +165,7 @@ def _off(predicted: float | None, measured: float) -> str:
 
 
 def figure_2_table() -> Table:
-    """The best Q and T of Figure 2 for each variance and cost, and what they find."""
+    """The best Q and T of Figure 2 for each variance and cost, with their edges."""
     rows = []
     for variance in FIGURE_2_VARIANCES:
         for cost in FIGURE_2_COSTS:
@@ -192,7 +179,7 @@ def figure_2_table() -> Table:
 
 
 def gaussian_optimum(variance: float, cost: int) -> tuple[int, float]:
-    """The whole Q from 1 to `cost` of largest e(Q, cost / Q) for edges N(0, variance), and that e.
+    """The integer Q from 1 to `cost` of largest e(Q, cost / Q) for edges N(0, variance), and e.
 
     >>> [gaussian_optimum(variance, 10_000)[0] for variance in (1e-2, 1e-4)]
     [52, 6]
@@ -202,7 +189,7 @@ def gaussian_optimum(variance: float, cost: int) -> tuple[int, float]:
         return gaussian_expected_edge(q, cost / q, variance)
 
     low, high = 1, cost
-    while high - low > 2:  # one peak: c_Q grows ever more slowly, the noise ever faster
+    while high - low > 2:  # e has one peak: c_Q grows more and more slowly, the noise faster
         third = (high - low) // 3
         left, right = low + third, high - third
         low, high = (left, high) if edge(left) < edge(right) else (low, right)
@@ -211,15 +198,9 @@ def gaussian_optimum(variance: float, cost: int) -> tuple[int, float]:
 
 
 def write_rows(calibration: Calibration, path: Path) -> None:
-    """Write the rows as CSV, as a whole or not at all.
-
-    Raises
-    ------
-    DataError
-        The file cannot be written.
-    """
+    """Write the rows as CSV, atomically; DataError if the file cannot be written."""
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, CELL_COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(text, POINT_COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(calibration.rows)
     try:

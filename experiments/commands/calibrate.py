@@ -1,9 +1,9 @@
-"""`boostsample calibrate`: what searches truly find, beside what the planner believed."""
+"""`boostsample calibrate`: true edges that searches find, and the predictions of planning."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -17,24 +17,22 @@ if TYPE_CHECKING:
 __all__ = ["calibrate"]
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.option(
     "--data",
     default="digits",
-    show_default=True,
     metavar="NAME|PATH",
     help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file.",
 )
 @click.option(
-    "--data-dir", metavar="DIR", help="Folder of original data files; what it lacks is downloaded."
+    "--data-dir", metavar="DIR", help="Folder of original data files; missing ones are downloaded."
 )
 @click.option(
     "--strategy",
     default="mas-naive",
-    show_default=True,
     metavar="NAME:SETTING=VALUE",
-    help="The strategy that drives the run (boostsample list strategies); its predictions are "
-    "shown if it makes any.",
+    help="The strategy of the run (boostsample list strategies), with its predictions if it makes "
+    "any.",
 )
 @click.option(
     "--families",
@@ -45,85 +43,56 @@ __all__ = ["calibrate"]
 @click.option(
     "--bank",
     default="memory",
-    show_default=True,
     metavar="memory|disk|lazy",
-    help="Where the features are, as in boostsample compare.",
+    help="Storage of the features, as in boostsample compare.",
 )
 @click.option(
     "--rounds",
     default="3,30,100,300",
-    show_default=True,
     metavar="N,N,...",
     help="The rounds to calibrate; the run ends with the last one.",
 )
 @click.option(
     "--repeats",
     default=200,
-    show_default=True,
     metavar="N",
-    help="Searches of each cell, and replays of each round.",
+    help="Searches of each point (Q, T), and replays of each round.",
 )
 @click.option(
     "--budget",
     metavar="LOOKS|10N",
-    help="Looks a search may cost; N is the number of training examples.  [default: 10N, but "
-    "for full what it needs]",
+    help="Looks per search; N is the number of training examples.  [default: 10N; for full, what "
+    "it needs]",
 )
 @click.option(
     "--scheme",
     default="iid",
-    show_default=True,
     metavar="NAME",
-    help="How examples are drawn in the cells; the strategy draws as its own settings say.",
+    help="Scheme by which examples are drawn at the points; the strategy follows its settings.",
 )
 @click.option(
-    "--weights",
-    default="uniform",
-    show_default=True,
-    metavar="uniform|balanced",
-    help="Initial label weights.",
+    "--weights", default="uniform", metavar="uniform|balanced", help="Initial label weights."
 )
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Seed of split, families, run and searches.",
-)
-@click.option("--plot", metavar="FILE", help="Draw the curves into an .svg, .png or .pdf file.")
-@click.option("--csv", metavar="FILE", help="Write a row for each cell into a new .csv file.")
+@click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
+@click.option("--plot", metavar="FILE", help="Plot the curves to an .svg, .png or .pdf file.")
+@click.option("--csv", metavar="FILE", help="Write a row for each point into a new .csv file.")
 @click.option(
     "--figure2",
     metavar="FILE",
-    help="Nothing is run: draw Figure 2 of [DF11], the closed form for Gaussian edges, instead.",
+    help="Draw Figure 2 of [DF11], the closed form for Gaussian edges, without a run.",
 )
-@click.option("--quiet", is_flag=True, help="No progress and no messages but errors.")
+@click.option("--quiet", is_flag=True, help="Print results and errors only.")
 @click.pass_context
 def calibrate(
-    context: click.Context,
-    data: str,
-    data_dir: str | None,
-    strategy: str,
-    families: tuple[str, ...],
-    bank: str,
-    rounds: str,
-    repeats: int,
-    budget: str | None,
-    scheme: str,
-    weights: str,
-    seed: int,
-    plot: str | None,
-    csv: str | None,
-    figure2: str | None,
-    quiet: bool,
+    context: click.Context, /, plot: str | None, csv: str | None, quiet: bool, **options: Any
 ) -> None:
-    """Measure what the planner predicts: the true edge of the winner of Q features on T examples.
+    """Measure the true edge of the winner of Q features on T examples, as planning predicts it.
 
-    At chosen rounds of a run, searches every (Q, T) of a grid within the budget again and again,
-    and sets the mean true edge beside what the strategy predicted, chose and got.
+    At chosen rounds of a run, searches points (Q, T) within the budget repeatedly, and compares
+    their mean true edges with the strategy's prediction, choice and result.
     """
-    if figure2 is not None:
-        _draw_figure_2(context, figure2)
+    if options["figure2"] is not None:
+        _draw_figure_2(context, options["figure2"])
         return
     from boostsample.experiments.common.progress import Display
 
@@ -139,26 +108,21 @@ def calibrate(
         from boostsample.experiments.plan.variants import Variant
         from boostsample.experiments.plots.pictures import check_picture, save_picture
 
+        families = options["families"]
         plan = Plan(
-            strategies=parse_names(strategy),
+            strategies=parse_names(options["strategy"]),
             families=parse_names(families) if families else None,
-            marks=parse_marks(rounds),
+            marks=parse_marks(options["rounds"]),
             repeats=1,
-            budget=budget,
-            weights=weights,
-            seed=seed,
-            bank=Variant.parse(bank),
+            bank=Variant.parse(options["bank"]),
+            **{name: options[name] for name in ("budget", "weights", "seed")},
         )
-        calibration.check_request(plan, repeats, scheme)
+        measuring = {name: options[name] for name in ("repeats", "scheme")}
+        calibration.check_request(plan, **measuring)
         picture = None if plot is None else check_picture(plot)
         rows = None if csv is None else check_file(csv, ".csv", "rows")
-        found = calibration.calibrate(
-            load_dataset(data, data_dir=data_dir, seed=seed),
-            plan,
-            repeats=repeats,
-            scheme=scheme,
-            progress=display,
-        )
+        data = load_dataset(options["data"], data_dir=options["data_dir"], seed=options["seed"])
+        found = calibration.calibrate(data, plan, **measuring, progress=display)
         display.close()
         _print_calibration(found)
         if rows is not None:
@@ -170,35 +134,30 @@ def calibrate(
 
 
 def _print_calibration(found: Calibration) -> None:
-    from boostsample.experiments.calibration.tables import (
-        budget_table,
-        choices_table,
-        grid_table,
-        noise_table,
-    )
+    from boostsample.experiments.calibration import tables
 
     prepared = found.prepared
     families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
     say(
         f"{prepared.data.name}: {found.n_examples:,} training examples, {prepared.n_features:,} "
         f"features ({families}), {prepared.plan.weights} initial weights; {found.repeats:,} "
-        f"searches a cell, examples drawn {found.scheme}\n"
+        f"searches a point, examples drawn {found.scheme}\n"
     )
     for choice in found.choices:
-        print_table(grid_table(found, choice["round"]))
-        print_table(budget_table(found, choice["round"]))
-    noise = noise_table(found)
+        print_table(tables.points_table(found, choice["round"]))
+        print_table(tables.budget_table(found, choice["round"]))
+    noise = tables.noise_table(found)
     if noise is not None:
         print_table(noise)
-    print_table(choices_table(found))
+    print_table(tables.choices_table(found))
     mean, error = found.mean_share
-    say(f"share of the best cell, mean over rounds: {100 * mean:.1f} ({100 * error:.1f}) %\n")
+    say(f"share of the best point, mean over rounds: {100 * mean:.1f} ({100 * error:.1f}) %\n")
     for note in found.notes:
         say(f"note: {note}\n")
 
 
 def _draw_figure_2(context: click.Context, path: str) -> None:
-    """Draw the closed form; options of a run have no meaning then and are refused."""
+    """Draw the closed form; SettingError if options of a run are given."""
     given = [
         name
         for name in context.params
@@ -209,7 +168,7 @@ def _draw_figure_2(context: click.Context, path: str) -> None:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise SettingError(
             f"--figure2 is drawn from a formula and runs nothing, but {options} is for a run; "
-            "leave it out, or draw the figure with a command of its own"
+            "leave it out, or draw the figure with a separate command"
         )
     from boostsample.experiments.calibration.figures import figure_2
     from boostsample.experiments.calibration.tables import figure_2_table

@@ -6,12 +6,13 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.commands.output import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from matplotlib.figure import Figure
 
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["plot"]
 
 _WHAT = ("curves", "families", "sampling", "edges", "margins", "ranks")
+_PICTURES = {
+    "metric": ("curves", "ranks"),
+    "against": ("curves",),
+    "charged": ("curves",),
+    "stumps": ("ranks",),
+    "data": ("curves", "families", "sampling", "edges", "margins"),
+}
+"""The pictures for which an option is allowed."""
 
 
 @click.command()
@@ -30,8 +39,8 @@ _WHAT = ("curves", "families", "sampling", "edges", "margins", "ranks")
     default="curves",
     show_default=True,
     metavar="|".join(_WHAT),
-    help="curves: loss and test error; families: which families the stumps come from; sampling: "
-    "how many features and examples were searched; edges: expected, estimated and true edges; "
+    help="curves: loss and test error; families: families that the stumps come from; sampling: "
+    "numbers of features and examples searched; edges: expected, estimated and true edges; "
     "margins: of training and test examples; ranks: critical-difference diagram over data sets.",
 )
 @click.option(
@@ -41,14 +50,17 @@ _WHAT = ("curves", "families", "sampling", "edges", "margins", "ranks")
     "--against", metavar="stumps|looks|seconds", help="Axis of curves.  [default: stumps]"
 )
 @click.option(
-    "--charged", is_flag=True, help="Draw tuned curves with the cost of their search too."
+    "--charged", is_flag=True, help="Draw tuned strategies also with the cost of their tuning."
 )
-@click.option("--stumps", type=int, help="Where ranks are taken.  [default: the last mark]")
-@click.option("--data", metavar="NAME", help="Draw this data set, where the results have several.")
+@click.option("--stumps", type=int, help="Number of stumps for ranks.  [default: the last mark]")
+@click.option("--data", metavar="NAME", help="Data set to draw, if the results have several.")
 @click.option(
-    "-o", "--output", required=True, metavar="FILE", help="An .svg, .png or .pdf file to write."
+    "-o", "--output", required=True, metavar="FILE", help="The .svg, .png or .pdf file to write."
 )
+@click.pass_context
 def plot(
+    context: click.Context,
+    /,
     results: tuple[str, ...],
     what: str,
     metric: str | None,
@@ -60,8 +72,8 @@ def plot(
 ) -> None:
     """Draw a picture of results folders that compare has written.
 
-    Pictures of families, sampling, edges and margins are of one data set, and need the folder's
-    cells.
+    Pictures of families, sampling, edges and margins show one data set, and need the cells of the
+    folder.
     """
     from boostsample.experiments.plots.axes import METRICS
     from boostsample.experiments.plots.pictures import check_picture, save_picture
@@ -73,16 +85,10 @@ def plot(
         raise unknown("metric", metric, METRICS)
     if against is not None and against not in AXES:
         raise unknown("axis", against, AXES)
-    given = {
-        "--metric": (metric is not None, ("curves", "ranks")),
-        "--against": (against is not None, ("curves",)),
-        "--charged": (charged, ("curves",)),
-        "--stumps": (stumps is not None, ("ranks",)),
-        "--data": (data is not None, tuple(one for one in _WHAT if one != "ranks")),
-    }
-    for option, (there, pictures) in given.items():
-        if there and what not in pictures:
-            raise SettingError(f"{option} goes with --what {' or '.join(pictures)}, got {what}")
+    for option, pictures in _PICTURES.items():
+        given = context.get_parameter_source(option) is not ParameterSource.DEFAULT
+        if given and what not in pictures:
+            raise SettingError(f"--{option} goes with --what {' or '.join(pictures)}, got {what}")
     path = check_picture(output)
     if what == "curves":
         from boostsample.experiments.plots.curves import curves_figure
@@ -100,14 +106,13 @@ def plot(
 
 
 def _note(text: str) -> None:
-    """Say on standard error what a picture leaves out."""
+    """Print what a picture leaves out, on standard error."""
     sys.stderr.write(f"note: {text}\n")
 
 
 def _read(folders: Sequence[str], data: str | None) -> list[Results]:
-    """The results of the folders, or what they have of one data set."""
-    from dataclasses import replace
-
+    """The results of the folders, or the part of them on one data set."""
+    from boostsample.experiments.plots.curves import of_data
     from boostsample.experiments.results.results import read_results
 
     found = [read_results(folder) for folder in folders]
@@ -116,24 +121,17 @@ def _read(folders: Sequence[str], data: str | None) -> list[Results]:
         _note(f"{missing:,} runs are missing, the results are incomplete")
     if data is None:
         return found
-    _chosen(tuple(dict.fromkeys(str(row["data"]) for one in found for row in one.rows)), data)
-    parts = [
-        replace(
-            one,
-            rows=[row for row in one.rows if row["data"] == data],
-            curves=[row for row in one.curves if row["data"] == data],
-        )
-        for one in found
-    ]
-    return [one for one in parts if one.rows]
+    _chosen(dict.fromkeys(str(row["data"]) for one in found for row in one.rows), data)
+    return [part for one in found if (part := of_data(one, data)).rows]
 
 
 def _of_runs(folders: Sequence[str], what: str, data: str | None) -> Figure:
-    """A picture of the runs of one data set."""
+    """A picture of all runs on one data set."""
+    from boostsample.experiments.plots.curves import data_sets
     from boostsample.experiments.plots.edges import edges_figure
     from boostsample.experiments.plots.families import shares_figure
     from boostsample.experiments.plots.margins import margins_figure
-    from boostsample.experiments.plots.sampling import sampling_figure
+    from boostsample.experiments.plots.sampling import mean_sampling_figure, sampling_figure
 
     draw: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
         "families": shares_figure,
@@ -147,13 +145,15 @@ def _of_runs(folders: Sequence[str], what: str, data: str | None) -> Figure:
         if what != "sampling":
             raise
         _note(f"{error}; drawn are means over all searches so far")
-        return _mean_sampling(folders, data)
-    name = _chosen(tuple(runs), data)
+        found = _read(folders, None)
+        name = _chosen(data_sets(found), data)
+        return mean_sampling_figure(name, [row for one in found for row in one.curves])
+    name = _chosen(runs, data)
     return draw[what](name, runs[name])
 
 
 def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
-    """The runs of all folders by data set."""
+    """The runs in all folders by data set."""
     from pathlib import Path
 
     from boostsample.experiments.results.levels import check_disjoint
@@ -169,18 +169,8 @@ def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
     return found
 
 
-def _mean_sampling(folders: Sequence[str], data: str | None) -> Figure:
-    """Q and T from the curves of results without cells."""
-    from boostsample.experiments.plots.curves import data_sets
-    from boostsample.experiments.plots.sampling import mean_sampling_figure
-
-    found = _read(folders, None)
-    name = _chosen(tuple(data_sets(found)), data)
-    return mean_sampling_figure(name, [row for one in found for row in one.curves])
-
-
-def _chosen(names: tuple[str, ...], data: str | None) -> str:
-    """The data set to draw, of those that there are."""
+def _chosen(names: Collection[str], data: str | None) -> str:
+    """The data set to draw: `data`, else the only one of `names`."""
     if data is None:
         if len(names) > 1:
             raise SettingError(

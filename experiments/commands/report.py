@@ -1,4 +1,4 @@
-"""`boostsample report`: tables, pictures and all facts of results folders in one HTML file."""
+"""`boostsample report`: one HTML file with all tables, pictures and facts of results folders."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ __all__ = ["report"]
 
 @click.command()
 @click.argument("results", metavar="RESULTS...", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, metavar="FILE", help="An .html file to write.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The .html file to write.")
 @click.option(
     "--title", metavar="TEXT", help="Its title.  [default: that of the grid, else the data sets]"
 )
-@click.option("--quiet", is_flag=True, help="No progress and no messages but errors.")
+@click.option("--quiet", is_flag=True, help="Print results and errors only.")
 def report(results: tuple[str, ...], output: str, title: str | None, quiet: bool) -> None:
-    """Make a report of results folders that compare has written: one HTML file, no network needed.
+    """Make a report of results folders that compare has written: one self-contained HTML file.
 
-    Several folders with different data sets make one report. Folders that are not complete yet are
-    read as far as they go.
+    Several folders with different data sets make one report. Folders may be incomplete.
     """
     from boostsample.experiments.common.progress import Display
     from boostsample.experiments.report.report import check_report, make_report, write_report

@@ -1,4 +1,4 @@
-"""`boostsample table`: results as tables for reading, for papers and for other programs."""
+"""`boostsample table`: results as text, Markdown, LaTeX and CSV tables."""
 
 from __future__ import annotations
 
@@ -25,32 +25,28 @@ __all__ = ["table"]
     default="loss",
     show_default=True,
     metavar="loss|error|auc|looks|seconds|features|examples",
-    help="What the cells are: training loss (log10), test error, area under the ROC curve, what "
-    "was spent so far, or the mean numbers of features and examples of a search so far.",
+    help="Training loss (log10), test error, area under the ROC curve, looks or seconds spent so "
+    "far, or the mean numbers of features and examples of a search so far.",
 )
 @click.option(
     "--at",
     default="stumps",
     metavar="stumps|looks|seconds[=A,B]",
-    help="What strategies have equally much of, and how much, as in looks=6e6,6e7.  [default: "
-    "stumps, at the numbers of the results; of looks and seconds what every run had spent there]",
+    help="Axis on which strategies are compared, and levels, as in looks=6e6,6e7.  [default: "
+    "stumps, at the marks of the results; looks and seconds at the fewest spent there]",
 )
 @click.option(
     "--format",
     "form",
     metavar="text|markdown|latex|csv",
-    help="text, markdown, latex (needs booktabs) or csv (a line a cell, with all digits and "
+    help="text, markdown, latex (needs booktabs) or csv (a line an entry, with all digits and "
     "p-values).  [default: by the ending of -o, else text]",
 )
 @click.option(
-    "--charged", is_flag=True, help="Show tuned strategies with their search charged to them, too."
+    "--charged", is_flag=True, help="Show tuned strategies also with the cost of their tuning."
 )
-@click.option(
-    "--transpose", is_flag=True, help="A row for each strategy; csv is the same either way."
-)
-@click.option(
-    "-o", "--output", metavar="FILE", help="Write a new .txt, .md, .tex or .csv file instead."
-)
+@click.option("--transpose", is_flag=True, help="Make a row for each strategy; no effect on csv.")
+@click.option("-o", "--output", metavar="FILE", help="Write to a new .txt, .md, .tex or .csv file.")
 def table(
     results: tuple[str, ...],
     metric: str,
@@ -62,8 +58,8 @@ def table(
 ) -> None:
     """Print tables of results folders that compare has written, one for each data set.
 
-    Cells are mean (std) over repetitions. The best of each row is marked, and what a paired test
-    cannot tell from it; a note under the table says how it was tested.
+    Entries are mean (std) over repetitions. Each row marks the best entry and those that a paired
+    test cannot tell from it; a note below the table describes the test.
     """
     from boostsample.experiments.common.files import atomic, check_file, unwritable
     from boostsample.experiments.results.levels import MEASURES, parse_levels
@@ -100,7 +96,7 @@ def table(
 
 
 def _by_ending(output: str | None) -> str:
-    """The format that the name of a file asks for; text without a file."""
+    """The format of a file name's ending; text without a file."""
     from boostsample.experiments.tables.formats import FORMATS
 
     if output is None:
@@ -115,7 +111,7 @@ def _by_ending(output: str | None) -> str:
 
 
 def _print(tables: Sequence[ScoreTable], name: str) -> None:
-    """Tables to standard output; text in bold, and cut to its width, on a terminal."""
+    """Print tables; on a terminal text has bold entries and is cut to the width."""
     from boostsample.experiments.tables.formats import FORMATS, to_terminal
 
     if name != "text" or not sys.stdout.isatty():

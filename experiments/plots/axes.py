@@ -1,11 +1,15 @@
-"""What pictures of strategies share: colours, bands, log axes, panels, legends."""
+"""Shared parts of pictures: style, colours, bands, log axes, panels and legends.
+
+This module imports matplotlib only when it draws.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,31 +21,32 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
-    from matplotlib.layout_engine import LayoutEngine
 
 __all__ = [
     "COLOURS",
     "DASHES",
     "METRICS",
+    "RAISED",
     "STYLE",
     "decades",
     "draw_band",
     "error_scale",
     "legend_below",
-    "look",
-    "new_layout",
-    "repetitions",
+    "line_style",
+    "new_figure",
     "round_axis",
+    "spread",
     "strategy_panels",
+    "styled",
     "thin",
     "tick_name",
 ]
 
 METRICS = {"loss": "log10 of the exponential loss", "error": "test error in percent"}
-"""What curves and ranks are drawn of, with the titles of their axes."""
+"""Metrics of curves and ranks, with the titles of their axes."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Those of Okabe and Ito (2008), told apart by colour-blind readers; dashes help in grey."""
+"""Colours of Okabe and Ito (2008), which colour-blind readers can distinguish."""
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS = "os^DvPX<>*p"
 STYLE: dict[Any, Any] = {
@@ -53,18 +58,52 @@ STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.6,
     "svg.hashsalt": "boostsample",  # the same picture has the same bytes
     "svg.fonttype": "none",
-    "text.parse_math": False,  # a dollar in the name of a file is a dollar
+    "text.parse_math": False,  # names of files may contain dollar signs
 }
-_MOST_POINTS = 400
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+"""Translates an exponent to superscript."""
+_WIDTH = 10.0
 _MOST_COLUMNS = 5
 _LETTER = 0.075
-"""Width of a letter of legends, in inches."""
+"""Width of a letter in legends, in inches."""
 _HANDLE = 0.62
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_Arguments = ParamSpec("_Arguments")
 
 
-def look(number: int) -> dict[str, Any]:
-    """Colour, dashes and marker of a strategy by its place: 11 differ in marker, 35 in the rest."""
+def styled(draw: Callable[_Arguments, Figure]) -> Callable[_Arguments, Figure]:
+    """Decorate a function that draws a figure: it runs under `STYLE`."""
+
+    @functools.wraps(draw)
+    def drawn(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Figure:
+        import matplotlib as mpl
+
+        with mpl.rc_context(STYLE):
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
+def new_figure(height: float) -> Figure:
+    """An empty figure, `height` inches high, with a margin for readers whose fonts are larger."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    layout = ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.06)
+    return Figure(figsize=(_WIDTH, height), layout=layout)
+
+
+def spread(groups: Iterable[Collection[Any]], what: str = "mean and std") -> str:
+    """The part of a title that gives the number of repetitions, from the runs of each strategy.
+
+    >>> spread([[0, 0, 0], [0, 0]], "mean")
+    'mean of 2 to 3 repetitions'
+    """
+    counts = list(map(len, groups))
+    return repetitions(max(counts), what, min(counts))
+
+
+def line_style(number: int) -> dict[str, Any]:
+    """Colour, dashes and marker of strategy `number`; 11 differ in marker, 35 in the rest."""
     return {
         "color": COLOURS[number % len(COLOURS)],
         "linestyle": DASHES[number % len(DASHES)],
@@ -85,7 +124,7 @@ def draw_band(
     extremes: bool = False,
     **style: Any,
 ) -> None:
-    """Draw the mean over repetitions, and a band of one std on both sides where there are several.
+    """Draw the mean over repetitions and, of several, a band of one std on both sides.
 
     Parameters
     ----------
@@ -94,13 +133,12 @@ def draw_band(
     values : ndarray of float64, shape (repetitions, n)
         NaN where a repetition has no value.
     number : int
-        Place of the strategy, for its `look`; its markers stand elsewhere than those of others.
+        Index of the strategy, for `line_style` and to offset its markers.
     label : str
-        For the legend.
     extremes : bool
-        Let the band go from the lowest to the highest repetition, which suits log axes.
-    style : dict
-        Of the line, where it differs from `look`.
+        Draw the band from the lowest to the highest repetition, which suits log axes.
+    **style
+        Overrides of `line_style`.
     """
     there = np.isfinite(values).sum(axis=0)
     x, values, there = x[there > 0], values[:, there > 0], there[there > 0]
@@ -108,25 +146,18 @@ def draw_band(
         return
     mean = np.nanmean(values, axis=0)
     every: Any = 1 if len(x) < 10 else (0.015 * (number % 10), 0.15)
-    chosen = {**look(number), "label": label, "markevery": every, **style}
+    chosen = {**line_style(number), "label": label, "markevery": every, **style}
     axes.plot(x, mean, **chosen)
     if there.max() > 1:
-        spread = np.nanstd(values, axis=0) * np.sqrt(there / np.maximum(there - 1, 1))
-        low, high = mean - spread, mean + spread
+        std = np.nanstd(values, axis=0) * np.sqrt(there / np.maximum(there - 1, 1))
+        low, high = mean - std, mean + std
         if extremes:
             low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         axes.fill_between(x, low, high, color=chosen["color"], alpha=0.15, linewidth=0)
 
 
-def new_layout() -> LayoutEngine:
-    """Room for everything, with a margin for readers whose fonts are larger."""
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    return ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.06)
-
-
-def thin(n: int, most: int = _MOST_POINTS) -> NDArray[np.int64]:
-    """Positions among n points, at most `most`, about equally far apart on a log scale.
+def thin(n: int, most: int = 400) -> NDArray[np.int64]:
+    """At most `most` of n positions, about equally far apart on a log scale.
 
     >>> thin(4).tolist(), thin(10_000).size <= 400
     ([0, 1, 2, 3], True)
@@ -138,7 +169,7 @@ def thin(n: int, most: int = _MOST_POINTS) -> NDArray[np.int64]:
 
 
 def tick_name(value: float, _position: int | None = None) -> str:
-    """The name of a tick of a log axis, short where the number is large or small.
+    """The name of a tick of a log axis, with an exponent for large and small numbers.
 
     >>> [tick_name(value) for value in (0.001, 0.2, 1, 5_000, 10_000, 2e6, 5e-4)]
     ['0.001', '0.2', '1', '5,000', '10⁴', '2×10⁶', '5×10⁻⁴']
@@ -147,12 +178,12 @@ def tick_name(value: float, _position: int | None = None) -> str:
     digit = f"{value / 10.0**exponent:g}"
     if -4 < exponent < 4:
         return f"{value:,g}"
-    power = "10" + str(exponent).translate(_RAISED)
+    power = "10" + str(exponent).translate(RAISED)
     return power if digit == "1" else f"{digit}×{power}"
 
 
 def decades(axis: Axis) -> None:
-    """Log axis with ticks named at powers of ten; in between, too, where there are few of these."""
+    """Name the ticks of a log axis at powers of ten, and at 2 and 5 times these on a short axis."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = sorted(axis.get_view_interval())
@@ -162,14 +193,14 @@ def decades(axis: Axis) -> None:
 
 
 def round_axis(axes: Axes, first: int, last: int) -> None:
-    """Log axis of numbers of stumps."""
+    """Make the horizontal axis a log axis of numbers of stumps."""
     axes.set_xscale("log")
     axes.set_xlim(min(first, max(1, last // 2)), max(2, last))
     decades(axes.xaxis)
 
 
 def error_scale(axes: Axes) -> None:
-    """Log axis of errors in percent, unless one of the values drawn is none."""
+    """Make the vertical axis a log axis of percentages, unless a drawn value is 0."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     drawn = np.concatenate([np.asarray(line.get_ydata(), np.float64) for line in axes.lines])
@@ -182,7 +213,7 @@ def error_scale(axes: Axes) -> None:
 
 
 def legend_below(figure: Figure, panels: Iterable[Axes], **settings: Any) -> None:
-    """One legend below all panels, each name once, in as many columns as there is room for."""
+    """Draw one legend below all panels, each label once, in as many columns as fit."""
     found: dict[str, Artist] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -191,56 +222,35 @@ def legend_below(figure: Figure, panels: Iterable[Axes], **settings: Any) -> Non
     room = int(figure.get_figwidth() / (_HANDLE + _LETTER * widest))
     columns = max(1, min(len(found), room))
     columns = -(-len(found) // -(-len(found) // columns))  # rows of about the same length
+    chosen = {"ncols": columns, "handlelength": 3.2, "columnspacing": 1.2, **settings}
     figure.legend(
-        list(found.values()),
-        list(found),
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        **{"handlelength": 3.2, "columnspacing": 1.2, **settings},
+        list(found.values()), list(found), loc="outside lower center", frameon=False, **chosen
     )
 
 
 def strategy_panels(
-    labels: Sequence[str], xlabel: str, height: float = 2.3
-) -> tuple[Figure, dict[str, Axes], list[Axes]]:
-    """A figure with a panel a strategy and shared axes, to be called under `STYLE`.
+    labels: Sequence[str], xlabel: str, ylabel: str, height: float = 2.3
+) -> tuple[Figure, dict[str, Axes]]:
+    """A figure with a panel for each strategy and shared axes, in rows `height` inches high.
 
-    Parameters
-    ----------
-    labels : sequence of str
-        Of the strategies, which become titles.
-    xlabel : str
-        Title of the horizontal axis, below the lowest panel of each column.
-    height : float
-        Of a row of panels, in inches.
-
-    Returns
-    -------
-    figure : Figure
-    panels : dict of str to Axes
-    left : list of Axes
-        Those at the left, for the title of the vertical axis.
+    Titles of the axes are below the lowest and left of the leftmost panels.
     """
-    from matplotlib.figure import Figure
-
     n_rows = math.ceil(len(labels) / _MOST_COLUMNS)
     n_columns = math.ceil(len(labels) / n_rows)
-    lines = {label: _title_lines(label, int(80 / n_columns)) for label in labels}
-    tallest = max(map(len, lines.values()))
-    size = (10.0, (height + 0.16 * tallest) * n_rows + 1.5)
-    figure = Figure(figsize=size, layout=new_layout())
-    grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
-    for axes in grid.flat[len(labels) :]:
+    titles = [_title_lines(label, int(80 / n_columns)) for label in labels]
+    figure = new_figure((height + 0.16 * max(map(len, titles))) * n_rows + 1.5)
+    places = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
+    panels = dict(zip(labels, places.flat, strict=False))
+    for axes in places.flat[len(labels) :]:
         axes.set_axis_off()
-    for place in range(len(labels)):
-        if place + n_columns >= len(labels):
-            grid.flat[place].tick_params(labelbottom=True)
-            grid.flat[place].set_xlabel(xlabel)
-    panels = dict(zip(labels, grid.flat, strict=False))
-    for label, axes in panels.items():
-        axes.set_title("\n".join(lines[label]), fontsize=10)
-    return figure, panels, list(grid[:, 0])
+    for axes in list(panels.values())[-n_columns:]:
+        axes.tick_params(labelbottom=True)
+        axes.set_xlabel(xlabel)
+    for axes in places[:, 0]:
+        axes.set_ylabel(ylabel)
+    for title, axes in zip(titles, panels.values(), strict=True):
+        axes.set_title("\n".join(title), fontsize=10)
+    return figure, panels
 
 
 def _title_lines(label: str, width: int) -> list[str]:

@@ -1,9 +1,10 @@
-"""Loss and test error of results against stumps, looks or seconds: a row of panels a data set."""
+"""Plots of loss and test error against stumps, looks or seconds: one row of panels a data set."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +14,15 @@ from boostsample.errors import DataError, unknown
 from boostsample.experiments.plan.variants import CHARGED, is_tuned
 from boostsample.experiments.plots.axes import (
     METRICS,
-    STYLE,
     decades,
     draw_band,
     error_scale,
     legend_below,
-    look,
-    new_layout,
-    repetitions,
+    line_style,
+    new_figure,
     round_axis,
+    spread,
+    styled,
 )
 from boostsample.experiments.results.labels import METRICS as COLUMNS
 from boostsample.experiments.results.labels import is_charged
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["curves_figure", "data_sets", "shared_curve", "weights_of"]
+__all__ = ["curves_figure", "data_sets", "of_data", "shared_curve"]
 
 _POINTS = 60
 
@@ -40,14 +41,9 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def data_sets(results: Sequence[Results]) -> dict[str, Curves]:
-    """The curves of each data set of some results folders, marks alone where there are no others.
+    """The curves of each data set of several results folders.
 
-    Raises
-    ------
-    DataError
-        There are no rows.
-    SettingError
-        A data set is in two of the folders.
+    Raises DataError without rows, and SettingError if two folders have the same data set.
     """
     every = [curves for result in results for curves in curves_of(result)]
     if not every:
@@ -56,36 +52,31 @@ def data_sets(results: Sequence[Results]) -> dict[str, Curves]:
     return {one.data: one for one in every}
 
 
-def weights_of(results: Sequence[Results]) -> str:
-    """The initial weights of results, as a title says it; empty where nothing is known."""
-    kinds = dict.fromkeys(str(one.settings.get("weights", "")) for one in results)
-    text = " or ".join(kind for kind in kinds if kind)
-    return f", {text} weights" if text else ""
+def of_data(results: Results, name: str) -> Results:
+    """The part of a results folder on one data set."""
+    named = [one for one in results.settings["data_sets"] if one["name"] == name]
+    return replace(
+        results,
+        rows=[row for row in results.rows if row["data"] == name],
+        curves=[row for row in results.curves if row["data"] == name],
+        settings={**results.settings, "data_sets": named},
+    )
 
 
 def shared_curve(
     runs: Sequence[Rows], column: str, against: str = "stumps"
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Runs of one strategy on one axis, in the range that all of them have.
+    """The runs of one strategy on a common axis, in the range that all of them cover.
 
-    Straight lines on the log axis between the rows of a run. A run that ended early has rows that
-    repeat its last state.
-
-    Parameters
-    ----------
-    runs : sequence of rows
-        Curve rows of each repetition, ascending.
-    column : str
-        What is wanted.
-    against : str
-        The column of the axis, one of `boostsample.experiments.results.levels.AXES`.
+    Interpolates column `column` of the curve rows linearly on the log axis `against`. A run that
+    ended early repeats its last row.
 
     Returns
     -------
     x : float64, shape (n,)
-        Against stumps, the numbers that any run has; else 60 points at equal distances.
+        Against stumps, all numbers of stumps in the rows; else 60 points at equal ratios.
     values : float64, shape (repetitions, n)
-        Empty where the runs share no range.
+        Empty if the runs share no range.
     """
     lines = []
     for run in runs:
@@ -100,43 +91,40 @@ def shared_curve(
         return np.empty(0), np.empty((0, 0))
     low, high = max(x[0] for x, _ in lines), min(x[-1] for x, _ in lines)
     if against == "stumps" or low >= high:
-        grid = np.unique(np.concatenate([x for x, _ in lines]))
-        grid = grid[(low <= grid) & (grid <= high)]
+        nodes = np.unique(np.concatenate([x for x, _ in lines]))
+        nodes = nodes[(low <= nodes) & (nodes <= high)]
     else:
-        grid = np.geomspace(low, high, _POINTS)
-    return grid, np.array([np.interp(np.log(grid), np.log(x), y) for x, y in lines])
+        nodes = np.geomspace(low, high, _POINTS)
+    return nodes, np.array([np.interp(np.log(nodes), np.log(x), y) for x, y in lines])
 
 
+@styled
 def curves_figure(
     results: Sequence[Results],
     against: str = "stumps",
     metrics: Sequence[str] = ("loss", "error"),
     charged: bool = False,
 ) -> Figure:
-    """Metrics against stumps, looks or seconds, a curve a strategy, bands of one std.
+    """Plot metrics against stumps, looks or seconds: a curve a strategy, with bands of one std.
 
     Parameters
     ----------
     results : sequence of Results
-        Their data sets are drawn one below the other, each with a panel for each metric.
+        Each data set is a row of panels, one panel for each metric.
     against : str
-        One of `boostsample.experiments.results.levels.AXES`. Looks and seconds are those of the runs that
-        are drawn.
+        One of `boostsample.experiments.results.levels.AXES`.
     metrics : sequence of str
-        Of `boostsample.experiments.plots.axes.METRICS`.
+        From `boostsample.experiments.plots.axes.METRICS`.
     charged : bool
-        Draw tuned strategies a second time, with the looks and seconds of their whole search.
+        Draw tuned strategies a second time, with the looks and seconds of their tuning.
 
     Raises
     ------
     DataError
         The results have no rows.
     SettingError
-        A data set is in two of them, or there is no such axis or metric.
+        Two results have the same data set, or the axis or metric is unknown.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
     if against not in AXES:
         raise unknown("axis", against, AXES)
     for metric in metrics:
@@ -146,50 +134,50 @@ def curves_figure(
     labels = list(
         dict.fromkeys(label for runs in data.values() for label in runs if not is_charged(label))
     )
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(10.0, 3.3 * len(data) + 1.3), layout=new_layout())
-        grid = figure.subplots(len(data), len(metrics), squeeze=False)
-        for panels, (name, runs) in zip(grid, data.items(), strict=True):
-            for axes, metric in zip(panels, metrics, strict=True):
-                for label, own in runs.items():
-                    if charged or not is_charged(label):
-                        _strategy(axes, list(own.values()), metric, against, label, labels)
-                _scales(axes, metric, against)
-                axes.set(xlabel=AXES[against], ylabel=METRICS[metric])
-                if len(data) > 1:
-                    axes.set_title(name)
-        legend_below(figure, grid.flat)
-        n_runs = [
-            len(own) for runs in data.values() for label, own in runs.items() if label in labels
-        ]
-        spread = repetitions(max(n_runs), least=min(n_runs)) + weights_of(results)
-        note = "\n* tuned, without the cost of the search" if _has_tuned(labels, against) else ""
-        figure.suptitle(f"{', '.join(data)}: {spread}{note}")
-        what = " and ".join("loss" if metric == "loss" else "test error" for metric in metrics)
-        figure.set_label(
-            f"Curves of {what} on {', '.join(data)} against {AXES[against]}, {spread}. "
-            + " ".join(_best(name, runs, labels, metrics) for name, runs in data.items())
-        )
+    figure = new_figure(3.3 * len(data) + 1.3)
+    panels = figure.subplots(len(data), len(metrics), squeeze=False)
+    for row, (name, runs) in zip(panels, data.items(), strict=True):
+        for axes, metric in zip(row, metrics, strict=True):
+            for label, own in runs.items():
+                if charged or not is_charged(label):
+                    _strategy(axes, list(own.values()), metric, against, label, labels)
+            _scales(axes, metric, against)
+            axes.set(xlabel=AXES[against], ylabel=METRICS[metric])
+            if len(data) > 1:
+                axes.set_title(name)
+    legend_below(figure, panels.flat)
+    runs_of = [own for runs in data.values() for label, own in runs.items() if label in labels]
+    repeats = spread(runs_of) + _weights_of(results)
+    has_tuned = against != "stumps" and any(map(is_tuned, labels))
+    note = "\n* tuned, without the cost of the search" if has_tuned else ""
+    figure.suptitle(f"{', '.join(data)}: {repeats}{note}")
+    what = " and ".join("loss" if metric == "loss" else "test error" for metric in metrics)
+    figure.set_label(
+        f"Curves of {what} on {', '.join(data)} against {AXES[against]}, {repeats}. "
+        + " ".join(_best(name, runs, labels, metrics) for name, runs in data.items())
+    )
     return figure
 
 
-def _has_tuned(labels: Iterable[str], against: str) -> bool:
-    return against != "stumps" and any(map(is_tuned, labels))
+def _weights_of(results: Sequence[Results]) -> str:
+    """The initial weights for a title; empty if unknown."""
+    kinds = dict.fromkeys(str(one.settings.get("weights", "")) for one in results)
+    text = " or ".join(filter(None, kinds))
+    return f", {text} weights" if text else ""
 
 
 def _strategy(
     axes: Axes, runs: Sequence[Rows], metric: str, against: str, label: str, labels: list[str]
 ) -> None:
-    column, _ = COLUMNS[metric]
-    x, values = shared_curve(runs, column, against)
+    x, values = shared_curve(runs, COLUMNS[metric][0], against)
     style: dict[str, Any] = {}
-    if is_charged(label):  # the colour of the strategy that it is
+    if is_charged(label):  # in the colour of the strategy without charge
         style = {"markerfacecolor": "white", "markeredgewidth": 1.0, "linewidth": 1.0}
     number = labels.index(label.removesuffix(CHARGED))
     if x.size:
         draw_band(axes, x, values, number, label, **style)
     else:
-        axes.plot([], [], **{**look(number), **style}, label=label)
+        axes.plot([], [], **{**line_style(number), **style}, label=label)
 
 
 def _scales(axes: Axes, metric: str, against: str) -> None:
@@ -213,7 +201,7 @@ def _best(
     labels: Sequence[str],
     metrics: Sequence[str],
 ) -> str:
-    """Which strategies come out lowest at the end, in words."""
+    """A sentence that names the strategy with the lowest final value of each metric."""
     parts = []
     for metric in metrics:
         column, _ = COLUMNS[metric]

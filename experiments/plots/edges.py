@@ -1,4 +1,4 @@
-"""Pictures of edges: as expected before the search, as estimated on the sample, and as they are."""
+"""Plots of edges over rounds: expected by the strategy, estimated on the sample, and true."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from boostsample.experiments.cells.cell import PREDICTED
 from boostsample.experiments.plots.axes import (
     COLOURS,
-    STYLE,
     decades,
     draw_band,
     legend_below,
-    repetitions,
     round_axis,
+    spread,
     strategy_panels,
+    styled,
 )
 from boostsample.experiments.plots.sampling import by_strategy, middles, window_means, windows
 from boostsample.experiments.results.runs import Run
@@ -42,91 +42,66 @@ _LINES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def mean_edges(runs: Sequence[Run], edges: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
-    """Means of edges in windows of rounds, in each repetition of one strategy.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-    edges : ndarray of int64, shape (n + 1,)
-        As `boostsample.experiments.plots.sampling.windows` makes them.
+    """Mean edges in windows of rounds (`windows`), for each repetition of one strategy.
 
     Returns
     -------
-    dict of str to float64, shape (repetitions, n)
-        ``edge``: the true edge G; ``estimated``: H, on the sample; ``expected``: what the strategy
-        expected, over the searches before which it did, left out where it never did.
+    dict of str to float64, shape (repetitions, n_windows)
+        ``edge``: the true edge G; ``estimated``: H, on the sample; ``expected``: the edge that the
+        strategy noted before the search, absent if it never did.
     """
-    cells = [run.cell for run in runs]
-    found = {
-        "edge": np.array([window_means(cell, cell.arrays["edge"], edges) for cell in cells]),
-        "estimated": np.array([window_means(cell, cell.edge_estimated, edges) for cell in cells]),
+    values = {
+        "edge": [run.cell.arrays["edge"] for run in runs],
+        "estimated": [run.cell.edge_estimated for run in runs],
     }
-    if any(PREDICTED in cell.arrays for cell in cells):
-        nothing = np.full(len(edges) - 1, np.nan)
-        found["expected"] = np.array(
-            [
-                window_means(cell, cell.arrays[PREDICTED], edges)
-                if PREDICTED in cell.arrays
-                else nothing
-                for cell in cells
-            ]
+    if any(PREDICTED in run.cell.arrays for run in runs):
+        values["expected"] = [
+            run.cell.arrays.get(PREDICTED, np.full(len(run.cell.round), np.nan)) for run in runs
+        ]
+    return {
+        kind: np.array(
+            [window_means(run.cell, one, edges) for run, one in zip(runs, own, strict=True)]
         )
-    return found
+        for kind, own in values.items()
+    }
 
 
+@styled
 def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
-    """Edges over rounds, a panel a strategy: true, estimated and, where there is one, expected.
+    """Plot edges over rounds, a panel a strategy: true, estimated and, if noted, expected.
 
-    The estimated edge is a maximum over what was searched, and is too high where the sample is
-    small; where it was taken on all examples it is the true one.
+    The estimated edge is a maximum over all searched stumps and therefore too high on a small
+    sample. On all examples it is the true edge.
 
-    Parameters
-    ----------
-    name : str
-        Of the data set.
-    runs : sequence of Run
-        As `boostsample.experiments.results.results.read_runs` gives them.
-
-    Raises
-    ------
-    DataError
-        There are no runs.
+    `runs` are all runs on data set `name` (`read_runs`); DataError if there are none.
     """
-    import matplotlib as mpl
-
     found = by_strategy(runs)
     last = max(run.n_rounds for run in runs)
     edges = windows(last, _PER_DECADE)
     means = {label: mean_edges(own, edges) for label, own in found.items()}
-    with mpl.rc_context(STYLE):
-        figure, panels, left = strategy_panels(tuple(found), "round", 2.5)
-        for label, axes in panels.items():
-            for kind, values in means[label].items():
-                title, style = _LINES[kind]
-                draw_band(axes, middles(edges), values, 0, title, **{**style, "markevery": 1})
-            round_axis(axes, 1, last)
-        every = np.concatenate(
-            [values.ravel() for one in means.values() for values in one.values()]
-        )
-        if (every[np.isfinite(every)] > 0).all():
-            left[0].set_yscale("log")
-            decades(left[0].yaxis)
-        for axes in left:
-            axes.set_ylabel("edge")
-        legend_below(figure, panels.values())
-        n_runs = [len(own) for own in found.values()]
-        spread = repetitions(max(n_runs), least=min(n_runs))
-        figure.suptitle(f"{name}: edges of the chosen stumps, {spread}")
-        ratios = "; ".join(f"{label} {_optimism(one):.2f}" for label, one in means.items())
-        figure.set_label(
-            f"True, estimated and expected edges on {name} over rounds, {spread}. Estimated edge "
-            f"over true edge in the last rounds: {ratios}."
-        )
+    figure, panels = strategy_panels(tuple(found), "round", "edge", 2.5)
+    for label, axes in panels.items():
+        for kind, values in means[label].items():
+            title, style = _LINES[kind]
+            draw_band(axes, middles(edges), values, 0, title, **{**style, "markevery": 1})
+        round_axis(axes, 1, last)
+    every = np.concatenate([values.ravel() for one in means.values() for values in one.values()])
+    if (every[np.isfinite(every)] > 0).all():
+        first = next(iter(panels.values()))
+        first.set_yscale("log")
+        decades(first.yaxis)
+    legend_below(figure, panels.values())
+    figure.suptitle(f"{name}: edges of the chosen stumps, {spread(found.values())}")
+    ratios = "; ".join(f"{label} {_optimism(one):.2f}" for label, one in means.items())
+    figure.set_label(
+        f"True, estimated and expected edges on {name} over rounds, {spread(found.values())}. "
+        f"Estimated edge over true edge in the last rounds: {ratios}."
+    )
     return figure
 
 
 def _optimism(means: dict[str, NDArray[np.float64]]) -> float:
-    """Estimated by true edge, in the last window that any run has."""
+    """Estimated edge divided by true edge, in the last window that any run reaches."""
     there = np.flatnonzero(np.isfinite(means["edge"]).any(axis=0))[-1]
     true = float(np.nanmean(means["edge"][:, there]))
     return float(np.nanmean(means["estimated"][:, there])) / true if true else np.nan

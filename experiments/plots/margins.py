@@ -1,7 +1,7 @@
-"""Pictures of margins: how sure a model is of its examples as it grows.
+"""Plots of the cumulative distributions of margins, by number of stumps.
 
-Boosting goes on raising small margins when all examples are classified rightly, which is how
-[SFBL98] explain that the test error goes on falling.
+Boosting keeps raising small margins after all training examples are classified correctly, which
+explains according to [SFBL98] why the test error keeps falling.
 
 - [SFBL98] Schapire, Freund, Bartlett and Lee, Boosting the margin: a new explanation for the
   effectiveness of voting methods, Annals of Statistics 26, 1998.
@@ -9,13 +9,19 @@ Boosting goes on raising small margins when all examples are classified rightly,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.plots.axes import STYLE, legend_below, repetitions, strategy_panels
+from boostsample.experiments.plots.axes import (
+    COLOURS,
+    legend_below,
+    spread,
+    strategy_panels,
+    styled,
+)
 from boostsample.experiments.plots.sampling import by_strategy
 from boostsample.experiments.results.runs import Run
 
@@ -25,9 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["margin_shares", "margins_figure", "marks_of"]
 
-# From light to dark as the model grows; light ones are dark enough for a white page.
-_COLOURS = ("#56B4E9", "#E69F00", "#D55E00", "#0072B2", "#000000")
-# Both are seen where one lies upon the other.
+# Dark enough for a white page; darker for more stumps.
+_COLOURS = tuple(COLOURS[at] for at in (5, 4, 1, 0, 6))
+# Both lines stay visible where they coincide.
 _SIDES: dict[str, dict[str, Any]] = {
     "training": {"linewidth": 4.0, "alpha": 0.3},
     "test": {"linewidth": 1.1},
@@ -35,29 +41,24 @@ _SIDES: dict[str, dict[str, Any]] = {
 
 
 def marks_of(runs: Sequence[Run]) -> list[int]:
-    """Numbers of stumps at which margins were taken, as far as they were asked for.
+    """The numbers of stumps at which the longest runs recorded margins.
 
-    A run that ended early has its last margins at its own end; that is no mark unless no run went
-    further.
+    Runs that ended early are left out, as they record their last margins at their end.
     """
-    whole = [run for run in runs if run.n_rounds == max(one.n_rounds for one in runs)]
+    longest = max(run.n_rounds for run in runs)
+    whole = [run for run in runs if run.n_rounds == longest]
     return sorted({int(mark) for run in whole for mark in run.cell.arrays["marks"]})
 
 
 def margin_shares(runs: Sequence[Run], mark: int) -> NDArray[np.float64]:
-    """Cumulative distribution of margins at a mark, mean over repetitions.
+    """Cumulative distribution of margins of one strategy at a mark, mean over its runs.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        Of one strategy; one that ended before the mark has its last margins there.
-    mark : int
+    A run that ended before the mark counts with its last margins.
 
     Returns
     -------
     float64, shape (2, n_bins + 1)
-        Of training and of test examples: the share of margins below each edge of the bins; NaN
-        where no run has the mark.
+        Share of training and of test margins below each bin edge; NaN if no run has the mark.
     """
     parts = []
     n_bins = 1
@@ -75,80 +76,61 @@ def margin_shares(runs: Sequence[Run], mark: int) -> NDArray[np.float64]:
     return mean
 
 
+@styled
 def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None = None) -> Figure:
-    """Cumulative distributions of margins, a panel a strategy, a colour a number of stumps.
+    """Plot cumulative distributions of margins, a panel a strategy, a colour a number of stumps.
 
-    Parameters
-    ----------
-    name : str
-        Of the data set.
-    runs : sequence of Run
-        As `boostsample.experiments.results.results.read_runs` gives them.
-    marks : sequence of int, optional
-        Numbers of stumps to draw; by default the last five that there are.
-
-    Raises
-    ------
-    DataError
-        There are no runs.
+    `runs` are all runs on data set `name` (`read_runs`); DataError if there are none. Draws the
+    last five of `marks`, by default of `marks_of`.
     """
-    import matplotlib as mpl
     from matplotlib.ticker import MultipleLocator
 
     found = by_strategy(runs)
-    chosen = list(marks) if marks is not None else marks_of(runs)
-    chosen = chosen[-len(_COLOURS) :]
+    chosen = list(marks_of(runs) if marks is None else marks)[-len(_COLOURS) :]
     shares = {
         label: {mark: margin_shares(own, mark) for mark in chosen} for label, own in found.items()
     }
-    with mpl.rc_context(STYLE):
-        figure, panels, left = strategy_panels(tuple(found), "margin", 2.5)
-        for label, axes in panels.items():
-            for mark, colour in zip(chosen, _COLOURS[-len(chosen) :], strict=True):
-                _draw(axes, shares[label][mark], mark, colour)
-            axes.axvline(0, color="#888888", linewidth=0.8)
-        left[0].xaxis.set_major_locator(MultipleLocator(0.5))
-        left[0].xaxis.set_major_formatter("{x:g}")
-        left[0].set(xlim=_range(shares.values()), ylim=(0, 100))
-        for axes in left:
-            axes.set_ylabel("percent of margins below")
-        legend_below(figure, panels.values())
-        n_runs = [len(own) for own in found.values()]
-        spread = repetitions(max(n_runs), "mean", least=min(n_runs))
-        figure.suptitle(
-            f"{name}: margins y f(x) / sum of alphas over all examples and labels, {spread}"
-        )
-        wrong = "; ".join(
-            f"{label} {100 * _at_zero(one[chosen[-1]][1]):.2f}" for label, one in shares.items()
-        )
-        figure.set_label(
-            f"Cumulative distributions of training and test margins on {name} after "
-            f"{', '.join(f'{mark:,}' for mark in chosen)} stumps, {spread}. Percent of the test "
-            f"margins below zero at the end: {wrong}."
-        )
+    figure, panels = strategy_panels(tuple(found), "margin", "percent of margins below", 2.5)
+    for label, axes in panels.items():
+        for mark, colour in zip(chosen, _COLOURS[-len(chosen) :], strict=True):
+            _draw(axes, shares[label][mark], mark, colour)
+        axes.axvline(0, color="#888888", linewidth=0.8)
+    first = next(iter(panels.values()))
+    first.xaxis.set_major_locator(MultipleLocator(0.5))
+    first.xaxis.set_major_formatter("{x:g}")
+    first.set(xlim=_range(shares.values()), ylim=(0, 100))
+    legend_below(figure, panels.values())
+    repeats = spread(found.values(), "mean")
+    figure.suptitle(
+        f"{name}: margins y f(x) / sum of alphas over all examples and labels, {repeats}"
+    )
+    last = {label: one[chosen[-1]][1] for label, one in shares.items()}
+    wrong = "; ".join(f"{label} {100 * one[len(one) // 2]:.2f}" for label, one in last.items())
+    figure.set_label(
+        f"Cumulative distributions of training and test margins on {name} after "
+        f"{', '.join(f'{mark:,}' for mark in chosen)} stumps, {repeats}. Percent of the test "
+        f"margins below zero at the end: {wrong}."
+    )
     return figure
 
 
 def _draw(axes: Axes, shares: NDArray[np.float64], mark: int, colour: str) -> None:
+    """Draw both sides, cut to where they rise."""
     edges = np.linspace(-1, 1, shares.shape[1])
-    for (side, look), values in zip(_SIDES.items(), shares, strict=True):
+    for (side, style), values in zip(_SIDES.items(), shares, strict=True):
         if np.isnan(values).any():
             continue
         first = np.flatnonzero(values > 0)[0] - 1
         last = np.flatnonzero(values < 1)[-1] + 1
         kept = slice(first, last + 1)
         label = f"{mark:,} stumps, {side}"
-        axes.plot(edges[kept], 100 * values[kept], color=colour, label=label, **look)
+        axes.plot(edges[kept], 100 * values[kept], color=colour, label=label, **style)
 
 
-def _range(shares: Any) -> tuple[float, float]:
-    """Where all but the last 0.1 percent of margins lie, on both sides, and zero."""
+def _range(shares: Iterable[Mapping[int, NDArray[np.float64]]]) -> tuple[float, float]:
+    """The range of all but the outer 0.1 percent of margins on both sides, with zero in it."""
     every = np.array([values for one in shares for both in one.values() for values in both])
     edges = np.linspace(-1, 1, every.shape[1])
     inside = ((every > 0.001) & (every < 0.999)).any(axis=0)
     there = edges[inside] if inside.any() else edges
     return min(-0.05, float(there[0]) - 0.02), max(0.05, float(there[-1]) + 0.02)
-
-
-def _at_zero(values: NDArray[np.float64]) -> float:
-    return float(values[len(values) // 2])

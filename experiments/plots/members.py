@@ -1,8 +1,7 @@
-"""Pictures of what the members of image families look at, drawn over an example.
+"""Pictures of members of image families, drawn over an example image.
 
-No family is treated apart: each pixel of the example is turned black and white in turn, and a
-member is shown by how its value changes then. Thus codes and histograms, which jump rather than
-slope, can be shown as well as sums and differences.
+Sets each pixel of the example to black and to white, and shows how the value of the member changes.
+This works for every family: sums and differences as well as codes and histograms.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from boostsample import families as package
 from boostsample.checks import check_integer
 from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
 from boostsample.experiments.data.datasets import Dataset
-from boostsample.experiments.plots.pictures import STYLE
+from boostsample.experiments.plots.axes import styled
 from boostsample.family import Family, ImageFamily, check_image_shape
 from boostsample.registry import default_families
 
@@ -39,18 +38,18 @@ __all__ = [
 ]
 
 _MOST_PROBES = 4096
-"""Larger images are changed in squares of pixels, so that there are no more of these."""
+"""Images with more pixels are probed in squares of pixels."""
 _CHUNK_PIXELS = 1 << 23
-"""Pixels of changed images made at a time."""
+"""Pixels of changed images in memory at a time."""
 _RISES = np.array([0.78, 0.05, 0.10])
 _FALLS = np.array([0.02, 0.30, 0.80])
-"""A red and a blue that colour-blind readers tell apart, and from grey."""
+"""A red and a blue that colour-blind readers can distinguish."""
 _PER_ROW = 8
 _LETTERS = 24
-"""Length of the lines below a picture."""
+"""Longest line below a picture."""
 _TRIES = 8
 _MEMBERS = 1000
-"""Members of families that need to be told how many, where no more are asked for."""
+"""Default size of families with a setting ``n_members``."""
 
 
 def changes(
@@ -60,12 +59,12 @@ def changes(
     low: float | None = None,
     high: float | None = None,
 ) -> NDArray[np.float32]:
-    """How much the values of features change with each pixel of an image.
+    """Compute how the values of features change with each pixel of an image.
 
-    Of the three changes from black to white, from what the pixel is to white, and from black to
-    what it is, the largest in absolute value (the first, if they are equal): for a linear feature
-    its coefficient, up to the contrast. Channels are changed together, then one by one, and the
-    largest change counts again: features of opponent colours do not move with all of them.
+    Takes the largest change in absolute value (the first of equal ones) from black to white, from
+    the pixel to white, and from black to the pixel; for a linear feature this is its coefficient
+    times the contrast. Changes all channels together, then one by one, as features of opponent
+    colours may ignore a common change.
 
     Parameters
     ----------
@@ -73,7 +72,7 @@ def changes(
     features : sequence of int, shape (q,)
     image : array, shape (h, w) or (h, w, channels)
     low, high : float, optional
-        Black and white; by default the least and the greatest value of the image.
+        Black and white; by default the smallest and the largest value of the image.
 
     Returns
     -------
@@ -83,7 +82,7 @@ def changes(
     Raises
     ------
     DataError
-        Black and white are the same, as in an image of one colour.
+        Black and white are equal, as in an image of one colour.
     """
     image = np.asarray(image)
     black = image.min() if low is None else image.dtype.type(low)
@@ -96,36 +95,38 @@ def changes(
     wanted = np.asarray(features)
     height, width = image.shape[:2]
     side = math.ceil(math.sqrt(height * width / _MOST_PROBES))
-    corners = [(r, c) for r in range(0, height, side) for c in range(0, width, side)]
+    squares = [
+        (slice(r, r + side), slice(c, c + side))
+        for r in range(0, height, side)
+        for c in range(0, width, side)
+    ]
     channels: list[Any] = [...]
     if image.ndim == 3 and image.shape[2] > 1:
         channels += range(image.shape[2])
     here = family.compute(image[None], wanted)
     out = np.zeros((len(wanted), height, width), np.float32)
     step = max(1, _CHUNK_PIXELS // image.size)
-    for start in range(0, len(corners), step):
-        squares = [
-            (slice(r, r + side), slice(c, c + side)) for r, c in corners[start : start + step]
-        ]
+    for start in range(0, len(squares), step):
+        chunk = squares[start : start + step]
         tried: list[NDArray[np.float32]] = []
         for channel in channels:
             up, down = (
-                family.compute(_changed(image, squares, channel, value), wanted) - here
+                family.compute(_changed(image, chunk, channel, value), wanted) - here
                 for value in (white, black)
             )
             tried += [up - down, up, -down]
         every = np.stack(tried)
         largest = np.abs(every).argmax(axis=0)
         strongest = np.take_along_axis(every, largest[None], axis=0)[0]
-        for square, values in zip(squares, strongest, strict=True):
-            out[:, square[0], square[1]] = values[:, None, None]
+        for (rows, columns), values in zip(chunk, strongest, strict=True):
+            out[:, rows, columns] = values[:, None, None]
     return out
 
 
 def _changed(
     image: NDArray[Any], squares: Sequence[tuple[slice, slice]], channel: Any, value: Any
 ) -> NDArray[Any]:
-    """One image a square, which has that value there, in one channel or in all (...)."""
+    """Copies of the image, each with one square set to `value`, in one channel or in all (...)."""
     images = np.repeat(image[None], len(squares), axis=0)
     for one, (rows, columns) in zip(images, squares, strict=True):
         one[rows, columns, channel] = value
@@ -140,14 +141,14 @@ def choose_members(
     low: float | None = None,
     high: float | None = None,
 ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """Members from all over a family, with their `changes`; all of them where there are few.
+    """Draw members from all parts of a family, with their `changes`; all of a small family.
 
-    One is drawn from each of n stretches of equal length. Where the image does not move it, others
-    of the stretch are tried a few times.
+    Draws one member from each of n stretches of equal length. If the image does not change its
+    value, tries a few others of the stretch.
 
     Returns
     -------
-    features : intp, shape (q,), rising
+    features : intp, shape (q,), ascending
     changes : float32, shape (q, h, w)
     """
     check_integer("n", n, 1)
@@ -163,6 +164,7 @@ def choose_members(
     return np.concatenate(tried)[chosen].astype(np.intp), moves[chosen]
 
 
+@styled
 def members_figure(
     families: Sequence[Family],
     image: ArrayLike,
@@ -172,25 +174,23 @@ def members_figure(
     title: str = "",
     seed: int = 0,
 ) -> Figure:
-    """A row of pictures for each family: the image, and members drawn over it.
+    """Draw a row of pictures for each family: the image, and members over it.
 
     Parameters
     ----------
     families : sequence of Family
         Families of images of this shape.
-    image : array, shape (h, w) or (h, w, channels)
-    low, high : float, optional
-        Black and white, see `changes`.
+    image, low, high
+        See `changes`.
     title : str, optional
     seed : int, default 0
-        Of the choice of members.
+        Seed of the choice of members.
 
     Raises
     ------
     DataError
-        The image has one colour, or is none that a family takes.
+        The image has one colour, or a family does not take it.
     """
-    import matplotlib as mpl
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -198,44 +198,41 @@ def members_figure(
     if not families:
         raise SettingError("a picture needs at least one family, got none")
     columns = _PER_ROW + 1
-    with mpl.rc_context(STYLE):
-        height = 1.42 * min(max(picture.shape[0] / picture.shape[1], 0.2), 3) + 0.55
-        size = (1.42 * columns, height * len(families) + 0.9)
-        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(hspace=0, h_pad=0.06))
-        grid = figure.subplots(len(families), columns, squeeze=False)
-        shown = _grey(picture, low, high)
-        for family, axes in zip(families, grid, strict=True):
-            features, moves = choose_members(family, picture, seed=seed, low=low, high=high)
-            _tile(axes[0], shown, f"{family.name}\n{family.n_features:,} features", bold=True)
-            for one, feature, move in zip(axes[1:], features, moves, strict=False):
-                _tile(one, _coloured(shown, move), family.feature_name(int(feature)))
-            for one in axes[1 + len(features) :]:
-                one.set_axis_off()
-        figure.suptitle(title or "What members of the families look at")
-        figure.supxlabel(
-            "red: the value rises where the pixel turns from black to white; blue: it falls; "
-            "each picture in its own scale",
-            fontsize=9,
-        )
+    height = 1.42 * min(max(picture.shape[0] / picture.shape[1], 0.2), 3) + 0.55
+    size = (1.42 * columns, height * len(families) + 0.9)
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(hspace=0, h_pad=0.06))
+    rows = figure.subplots(len(families), columns, squeeze=False)
+    shown = _grey(picture, low, high)
+    for family, axes in zip(families, rows, strict=True):
+        features, moves = choose_members(family, picture, seed=seed, low=low, high=high)
+        _tile(axes[0], shown, f"{family.name}\n{family.n_features:,} features", "bold")
+        for one, feature, move in zip(axes[1:], features, moves, strict=False):
+            _tile(one, _coloured(shown, move), family.feature_name(int(feature)))
+        for one in axes[1 + len(features) :]:
+            one.set_axis_off()
+    figure.suptitle(title or "Pixels that members of the families depend on")
+    figure.supxlabel(
+        "red: the value rises where the pixel turns from black to white; blue: it falls; "
+        "each picture in its own scale",
+        fontsize=9,
+    )
     return figure
 
 
-def _tile(axes: Axes, pixels: NDArray[np.float64], text: str, bold: bool = False) -> None:
+def _tile(axes: Axes, pixels: NDArray[np.float64], text: str, weight: str = "normal") -> None:
+    """One picture without axes, with a text of at most four lines below."""
     axes.imshow(pixels, interpolation="nearest")
     axes.set(xticks=[], yticks=[])
     axes.grid(False)
+    axes.spines[:].set_visible(False)
     lines = [part for line in text.split("\n") for part in textwrap.wrap(line, _LETTERS)]
     if len(lines) > 4:
         lines = [*lines[:3], f"{lines[3][: _LETTERS - 4]} ..."]
-    axes.set_xlabel(
-        "\n".join(lines), fontsize=7, fontweight="bold" if bold else "normal", labelpad=3
-    )
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.set_xlabel("\n".join(lines), fontsize=7, fontweight=weight, labelpad=3)
 
 
 def _grey(image: NDArray[Any], low: float | None, high: float | None) -> NDArray[np.float64]:
-    """The image as (h, w, 3) between 0 and 1; channels that are not three, as their mean."""
+    """The image as (h, w, 3) between 0 and 1; averages channels unless there are three."""
     values = image.astype(np.float64)
     black = values.min() if low is None else low
     white = values.max() if high is None else high
@@ -249,7 +246,7 @@ def _coloured(shown: NDArray[np.float64], move: NDArray[np.float32]) -> NDArray[
     """The image, paler, with red where the change is positive and blue where it is negative."""
     largest = float(np.abs(move).max())
     strength = np.abs(move)[:, :, None] / largest if largest else np.zeros((*move.shape, 1))
-    opacity = 0.75 * strength**0.7  # small changes are to be seen, too
+    opacity = 0.75 * strength**0.7  # keeps small changes visible
     colour = np.where(move[:, :, None] > 0, _RISES, _FALLS)
     pale = 0.25 + 0.55 * shown.mean(axis=2, keepdims=True)
     mixed: NDArray[np.float64] = pale * (1 - opacity) + colour * opacity
@@ -274,25 +271,10 @@ def parse_shape(text: str) -> tuple[int, ...]:
 def example_image(
     data: Dataset, example: int, image_shape: tuple[int, ...] | None = None
 ) -> tuple[NDArray[Any], float, float]:
-    """An image of a data set, with the black and white of all of them.
+    """Return one image of a data set, and the smallest and largest value of all images.
 
-    Parameters
-    ----------
-    data : Dataset
-    example : int
-    image_shape : tuple of int, optional
-        Stretch the image to this height and width, by linear interpolation, and repeat or cut its
-        channels. Default: as it is.
-
-    Returns
-    -------
-    image : array, shape (h, w) or (h, w, channels)
-    low, high : float
-
-    Raises
-    ------
-    SettingError
-        The data are no images, or there is no such example.
+    With `image_shape` stretches the image to this height and width by linear interpolation, and
+    repeats or cuts its channels. Raises SettingError if the data set has no such image.
     """
     if not data.is_image:
         raise SettingError(
@@ -319,31 +301,22 @@ def families_by_name(
     names: Mapping[str, Mapping[str, Any]] | None = None,
     seed: int = 0,
 ) -> list[Family]:
-    """Families of images of a shape, by name: the default ones, and the others of this package.
+    """Make image families by name: the default ones and all others of `boostsample.families`.
 
-    Parameters
-    ----------
-    image_shape : tuple of int, (h, w) or (h, w, channels)
-    names : mapping of str to settings, optional
-        Which of them, with settings of their own. Default: all that there are for this shape.
-    seed : int, default 0
-        Of the families that draw their members.
-
-    Raises
-    ------
-    SettingError
-        An unknown name or setting, or one out of range.
+    `names` maps names to settings; by default returns all families that fit the shape. `seed` is
+    for families that draw their members. Raises SettingError if a name or setting is unknown, or a
+    setting is out of range.
     """
     known = {family.name: family for family in default_families(image_shape, seed=seed)}
-    usual = {type(family) for family in known.values()}
+    skipped = {type(family) for family in known.values()}
     given = {"seed": seed, "n_members": min(_MEMBERS, math.prod(image_shape))}
     for name in package.__all__:
         kind: Any = vars(package)[name]
-        is_new = inspect.isclass(kind) and issubclass(kind, ImageFamily) and kind not in usual
+        is_new = inspect.isclass(kind) and issubclass(kind, ImageFamily) and kind not in skipped
         if is_new and not inspect.isabstract(kind):
             parameters = inspect.signature(kind).parameters
             settings = {key: value for key, value in given.items() if key in parameters}
-            with suppress(BoostSampleError, TypeError):  # not for images of this shape
+            with suppress(BoostSampleError, TypeError):  # the family does not fit the shape
                 family = kind(image_shape, **settings)
                 known.setdefault(family.name, family)
     if names is None:

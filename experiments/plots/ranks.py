@@ -8,16 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.plots.axes import METRICS, STYLE, new_layout
+from boostsample.experiments.plots.axes import METRICS, new_figure, styled
 from boostsample.experiments.plots.curves import data_sets
 from boostsample.experiments.results.labels import is_charged
-from boostsample.experiments.results.levels import Curves
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import LEVEL, critical_difference, friedman, ranks
 
@@ -28,26 +27,15 @@ if TYPE_CHECKING:
 __all__ = ["Ranking", "bars", "ranking", "ranks_figure"]
 
 _LINE = 0.28
-"""Height of a line of text, in inches, which is the unit of the vertical axis."""
+"""Height of a line of text in inches, the unit of the vertical axis."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Mean ranks of strategies.
+    """Mean ranks of strategies, from the best to the worst.
 
-    Attributes
-    ----------
-    labels : tuple of str
-        From the best to the worst.
-    ranks : float64, shape (n,)
-    scores : float64, shape (n_data, n)
-        Means over repetitions, in the order of `labels`.
-    data : tuple of str
-        The data sets.
-    left_out : tuple of str
-        Strategies that are not in every data set.
-    stumps : dict of str to int
-        Where the scores of each data set were taken.
+    `ranks` has shape (n,); `scores`, the means over repetitions, (n_data, n). `left_out` are
+    strategies that are missing in a data set, `stumps` the mark of each data set.
     """
 
     labels: tuple[str, ...]
@@ -59,20 +47,14 @@ class Ranking:
 
 
 def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None = None) -> Ranking:
-    """Rank the strategies on each data set, by their means over repetitions.
+    """Rank the strategies on each data set by their mean loss or error; the lowest has rank 1.
 
-    Parameters
-    ----------
-    results : sequence of Results
-    metric : str
-        One of `boostsample.experiments.plots.axes.METRICS`; the lowest has rank 1.
-    stumps : int, optional
-        Number of stumps; by default the last one of each data set.
+    Default of `stumps`: the last mark of each data set.
 
     Raises
     ------
     SettingError
-        Fewer than two data sets, or fewer than two strategies in all of them, or no rows of that
+        Fewer than two data sets, fewer than two strategies in all of them, or no rows at this
         number of stumps.
     DataError
         There are no rows.
@@ -84,11 +66,15 @@ def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None
         raise SettingError(
             f"ranks need two data sets or more, got one: {next(iter(data))}; give more results"
         )
-    means = []
-    at = {}
-    for name, curves in data.items():
-        at[name] = curves.marks[-1] if stumps is None else stumps
-        means.append(_means(curves, metric, at[name]))
+    at = {name: curves.marks[-1] if stumps is None else stumps for name, curves in data.items()}
+    means = [
+        {
+            label: float(np.mean(list(runs.values())))
+            for label, runs in curves.at(metric, "stumps", at[name]).items()
+            if not is_charged(label)
+        }
+        for name, curves in data.items()
+    ]
     every = list(dict.fromkeys(label for one in means for label in one))
     shared = [label for label in every if all(label in one for one in means)]
     if len(shared) < 2:
@@ -109,24 +95,10 @@ def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None
     )
 
 
-def _means(curves: Curves, metric: str, stumps: int) -> dict[str, float]:
-    """Mean over repetitions of each strategy."""
-    return {
-        label: float(np.mean(list(runs.values())))
-        for label, runs in curves.at(metric, "stumps", stumps).items()
-        if not is_charged(label)
-    }
-
-
 def bars(mean_ranks: NDArray[np.float64], difference: float) -> list[tuple[int, int]]:
-    """Groups that are not told apart: first and last of each, none of them within another.
+    """Maximal groups of strategies whose mean ranks differ by less than the critical difference.
 
-    Two methods are told apart where their mean ranks differ by the critical difference or more.
-
-    Parameters
-    ----------
-    mean_ranks : ndarray of float64, ascending
-    difference : float
+    Takes ascending ranks; returns the first and the last index of each group.
 
     >>> bars(np.array([1.0, 1.5, 2.4, 4.0]), 1.0)
     [(0, 1), (1, 2)]
@@ -139,55 +111,40 @@ def bars(mean_ranks: NDArray[np.float64], difference: float) -> list[tuple[int, 
     return found
 
 
+@styled
 def ranks_figure(
     results: Sequence[Results],
     metric: str = "loss",
     stumps: int | None = None,
     level: float = LEVEL,
 ) -> Figure:
-    """Critical-difference diagram: strategies by their mean ranks, bars join those not told apart.
+    """Draw a critical-difference diagram of mean ranks; bars join strategies not told apart.
 
-    Parameters
-    ----------
-    results, metric, stumps
-        As for `ranking`.
-    level : float
-        Of Nemenyi's test.
-
-    Raises
-    ------
-    SettingError, DataError
-        As `ranking`.
+    `level` is that of Nemenyi's test. Other arguments and errors are those of `ranking`.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
     found = ranking(results, metric, stumps)
     n = len(found.labels)
     difference = critical_difference(n, len(found.data), level)
     groups = bars(found.ranks, difference)
     depth = 1.0 + 0.5 * len(groups) + math.ceil(n / 2)
     notes = _notes(found, difference, level)
-    with mpl.rc_context(STYLE):
-        height = _LINE * (depth + 4.4) + 0.2 * (2 + len(notes))
-        figure = Figure(figsize=(10.0, height), layout=new_layout())
-        axes = figure.subplots()
-        _diagram(axes, found, difference, groups, depth)
-        marks = dict.fromkeys(f"{mark:,}" for mark in found.stumps.values())
-        title = (
-            f"Mean ranks (1 is best) by {METRICS[metric]} after {' or '.join(marks)} stumps, "
-            f"{len(found.data)} data sets"
-        )
-        figure.suptitle(title)
-        figure.supxlabel("\n".join(notes), fontsize=9)
-        placed = ", ".join(
-            f"{label} {rank:.2f}" for label, rank in zip(found.labels, found.ranks, strict=True)
-        )
-        joined = "; ".join(" to ".join(found.labels[k] for k in pair) for pair in groups)
-        figure.set_label(
-            f"{title} ({', '.join(found.data)}): {placed}. Critical difference {difference:.2f}. "
-            f"Not told apart: {joined or 'none'}."
-        )
+    figure = new_figure(_LINE * (depth + 4.4) + 0.2 * (2 + len(notes)))
+    _diagram(figure.subplots(), found, difference, groups, depth)
+    marks = dict.fromkeys(f"{mark:,}" for mark in found.stumps.values())
+    title = (
+        f"Mean ranks (1 is best) by {METRICS[metric]} after {' or '.join(marks)} stumps, "
+        f"{len(found.data)} data sets"
+    )
+    figure.suptitle(title)
+    figure.supxlabel("\n".join(notes), fontsize=9)
+    placed = ", ".join(
+        f"{label} {rank:.2f}" for label, rank in zip(found.labels, found.ranks, strict=True)
+    )
+    joined = "; ".join(" to ".join(found.labels[k] for k in pair) for pair in groups)
+    figure.set_label(
+        f"{title} ({', '.join(found.data)}): {placed}. Critical difference {difference:.2f}. "
+        f"Not told apart: {joined or 'none'}."
+    )
     return figure
 
 
@@ -196,9 +153,9 @@ def _notes(found: Ranking, difference: float, level: float) -> list[str]:
     notes = [f"Bars join strategies whose mean ranks differ by {rule}."]
     if len(found.labels) > 2:
         statistic, p = friedman(found.scores)
-        told = "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
+        shown = "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
         notes.append(
-            f"Friedman's test that all ranks are the same: chi-square {statistic:.1f}, {told}."
+            f"Friedman's test that all ranks are the same: chi-square {statistic:.1f}, {shown}."
         )
     if found.left_out:
         notes.append(f"Left out, as not in every data set: {', '.join(found.left_out)}.")
@@ -212,20 +169,20 @@ def _diagram(
     groups: Sequence[tuple[int, int]],
     depth: float,
 ) -> None:
-    """Ranks on an axis at the top, best at the left; names at both sides, bars in between."""
+    """Draw ranks on an axis at the top, best at the left; names at both sides, bars in between."""
     n = len(found.labels)
     room = 0.42 * (n - 1)
     axes.set_axis_off()
     axes.set_xlim(1 - room, n + room)
     axes.set_ylim(-depth - 0.3, 2.6)
-    black = "#000000"
-    axes.plot([1, n], [0, 0], color=black, linewidth=1.2)
+    black: dict[str, Any] = {"color": "#000000", "linewidth": 1.2}
+    axes.plot([1, n], [0, 0], **black)
     for rank in range(1, n + 1):
-        axes.plot([rank, rank], [0, 0.18], color=black, linewidth=1.2)
+        axes.plot([rank, rank], [0, 0.18], **black)
         axes.text(rank, 0.3, str(rank), ha="center", va="bottom")
-    axes.plot([1, 1 + difference], [1.7, 1.7], color=black, linewidth=1.2)
+    axes.plot([1, 1 + difference], [1.7, 1.7], **black)
     for end in (1, 1 + difference):
-        axes.plot([end, end], [1.55, 1.85], color=black, linewidth=1.2)
+        axes.plot([end, end], [1.55, 1.85], **black)
     axes.text(1 + difference / 2, 1.85, f"CD = {difference:.2f}", ha="center", va="bottom")
     for number, (first, last) in enumerate(groups):
         ends = found.ranks[[first, last]] + 0.012 * n * np.array([-1, 1])
@@ -234,15 +191,11 @@ def _diagram(
     top = 1.0 + 0.5 * len(groups)
     half = math.ceil(n / 2)
     for place, (label, rank) in enumerate(zip(found.labels, found.ranks, strict=True)):
-        left = place < half
-        height = -(top + (place if left else n - 1 - place))
-        end = 1 - 0.03 * n if left else n + 0.03 * n
+        if place < half:
+            height, end, side = -(top + place), 1 - 0.03 * n, "right"
+            at, text = end - 0.01 * n, f"{label}  {rank:.2f}"
+        else:
+            height, end, side = -(top + n - 1 - place), n + 0.03 * n, "left"
+            at, text = end + 0.01 * n, f"{rank:.2f}  {label}"
         axes.plot([rank, rank, end], [0, height, height], color="#555555", linewidth=0.9)
-        text = f"{label}  {rank:.2f}" if left else f"{rank:.2f}  {label}"
-        axes.text(
-            end - 0.01 * n if left else end + 0.01 * n,
-            height,
-            text,
-            ha="right" if left else "left",
-            va="center",
-        )
+        axes.text(at, height, text, ha=side, va="center")

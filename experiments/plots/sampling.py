@@ -1,4 +1,4 @@
-"""Pictures of how many features (Q) and examples (T) strategies choose to look at."""
+"""Plots of the numbers of features (Q) and examples (T) that strategies search, over rounds."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.plots.axes import (
-    STYLE,
     decades,
     draw_band,
     legend_below,
-    new_layout,
-    repetitions,
+    new_figure,
     round_axis,
+    spread,
+    styled,
 )
 from boostsample.experiments.plots.curves import shared_curve
 from boostsample.experiments.results.labels import is_charged, label_of
@@ -46,7 +46,7 @@ Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def windows(n_rounds: int, per_decade: int = _PER_DECADE) -> NDArray[np.int64]:
-    """Rounds at which windows begin that are about equal on a log scale, and the end of the last.
+    """First rounds of windows of about equal width on a log scale, and the end of the last one.
 
     >>> windows(100).tolist()
     [1, 2, 3, 4, 6, 10, 16, 25, 40, 63, 101]
@@ -54,12 +54,12 @@ def windows(n_rounds: int, per_decade: int = _PER_DECADE) -> NDArray[np.int64]:
     step = 10 ** (1 / per_decade)
     number = math.ceil(per_decade * math.log10(n_rounds + 1))
     starts = np.unique(np.floor(step ** np.arange(number) + 0.5).astype(np.int64))
-    starts = starts[starts * math.sqrt(step) <= n_rounds + 1]  # the last is no tiny rest
+    starts = starts[starts * math.sqrt(step) <= n_rounds + 1]  # merges a short last window
     return np.append(starts, n_rounds + 1)
 
 
 def middles(edges: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Where windows are drawn: between their first and their last round, on a log scale.
+    """Geometric means of the first and last round of each window.
 
     >>> middles(np.array([1, 2, 4, 9])).round(2).tolist()
     [1.0, 2.45, 5.66]
@@ -69,20 +69,9 @@ def middles(edges: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def window_means(cell: Cell, values: NDArray[Any], edges: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Mean of the values of all searches in each window of rounds.
+    """Mean over all searches of a cell in each window of rounds; NaN for windows without one.
 
-    Parameters
-    ----------
-    cell : Cell
-    values : ndarray, shape (n_searches,)
-        One for each search of the cell; NaN counts as no search.
-    edges : ndarray of int64, shape (n + 1,)
-        As `windows` makes them.
-
-    Returns
-    -------
-    float64, shape (n,)
-        NaN for windows without a search.
+    `values`, shape (n_searches,), has one number for each search; NaN is skipped.
     """
     there = np.isfinite(values)
     at = np.searchsorted(edges, cell.round, side="right") - 1
@@ -94,13 +83,7 @@ def window_means(cell: Cell, values: NDArray[Any], edges: NDArray[np.int64]) -> 
 
 
 def by_strategy(runs: Iterable[Run]) -> dict[str, list[Run]]:
-    """The runs of each strategy by its label, in order of first appearance.
-
-    Raises
-    ------
-    DataError
-        There are none.
-    """
+    """The runs of each strategy by its label, in order of appearance; DataError without runs."""
     found: dict[str, list[Run]] = {}
     for run in runs:
         found.setdefault(label_of(run.row_names), []).append(run)
@@ -110,50 +93,30 @@ def by_strategy(runs: Iterable[Run]) -> dict[str, list[Run]]:
 
 
 def sampling_figure(name: str, runs: Sequence[Run]) -> Figure:
-    """Q and T of the searches over rounds, a curve a strategy, bands from lowest to highest.
+    """Plot Q and T of the searches over rounds, with bands from the lowest to the highest run.
 
-    Parameters
-    ----------
-    name : str
-        Of the data set.
-    runs : sequence of Run
-        As `boostsample.experiments.results.results.read_runs` gives them.
-
-    Raises
-    ------
-    DataError
-        There are no runs.
+    `runs` are all runs on data set `name` (`read_runs`); DataError if there are none.
     """
     found = by_strategy(runs)
     last = max(run.n_rounds for run in runs)
     edges = windows(last, _FINE)
     curves = {
-        label: tuple(
+        label: [
             (
                 middles(edges),
                 np.array([window_means(run.cell, run.cell.arrays[column], edges) for run in own]),
             )
             for column in ("n_features", "n_examples")
-        )
+        ]
         for label, own in found.items()
     }
     return _figure(name, curves, last, "round", "of the searches, over rounds")
 
 
 def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figure:
-    """Means of Q and T over all searches so far, for results without cells.
+    """Plot the means of Q and T over all searches so far, for results without cells.
 
-    Parameters
-    ----------
-    name : str
-        Of the data set.
-    curves : iterable of mapping
-        Curve rows, those of other data sets among them.
-
-    Raises
-    ------
-    DataError
-        There are no rows of this data set.
+    `curves` are curve rows; DataError if there are none of data set `name`.
     """
     own = [dict(row) for row in curves if row["data"] == name and not is_charged(row["strategy"])]
     if not own:
@@ -163,45 +126,39 @@ def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figu
         )
     (found,) = curves_of(Results([], {"rounds": []}, None, curves=own))
     means = {
-        label: tuple(
-            shared_curve(list(runs.values()), column) for column in ("features", "examples")
-        )
+        label: [shared_curve(list(runs.values()), column) for column in ("features", "examples")]
         for label, runs in found.runs.items()
     }
     last = max(int(row["stumps"]) for row in own)
     return _figure(name, means, last, "stumps", "means over all searches so far")
 
 
+@styled
 def _figure(
     name: str, curves: Mapping[str, Sequence[Curve]], last: int, axis: str, what: str
 ) -> Figure:
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(10.0, 4.8), layout=new_layout())
-        panels = figure.subplots(1, 2)
-        for axes, title, at in zip(panels, _TITLES, (0, 1), strict=True):
-            for number, (label, both) in enumerate(curves.items()):
-                draw_band(axes, *both[at], number, label, extremes=True)
-            axes.set(xlabel=axis, ylabel=title, yscale="log")
-            axes.margins(y=0.08)
-            round_axis(axes, 1, last)
-            decades(axes.yaxis)
-        legend_below(figure, panels)
-        n_runs = [len(both[0][1]) for both in curves.values()]
-        spread = repetitions(max(n_runs), "mean and range", min(n_runs))
-        figure.suptitle(f"{name}: Q and T {what}, {spread}")
-        ends = "; ".join(
-            f"{label} ends at Q {_end(both[0]):,.0f} and T {_end(both[1]):,.0f}"
-            for label, both in curves.items()
-        )
-        figure.set_label(f"Features Q and examples T on {name}: {what}, {spread}; {ends}.")
+    figure = new_figure(4.8)
+    panels = figure.subplots(1, 2)
+    for at, (axes, title) in enumerate(zip(panels, _TITLES, strict=True)):
+        for number, (label, both) in enumerate(curves.items()):
+            draw_band(axes, *both[at], number, label, extremes=True)
+        axes.set(xlabel=axis, ylabel=title, yscale="log")
+        axes.margins(y=0.08)
+        round_axis(axes, 1, last)
+        decades(axes.yaxis)
+    legend_below(figure, panels)
+    repeats = spread((values for (_, values), _ in curves.values()), "mean and range")
+    figure.suptitle(f"{name}: Q and T {what}, {repeats}")
+    ends = "; ".join(
+        f"{label} ends at Q {_end(both[0]):,.0f} and T {_end(both[1]):,.0f}"
+        for label, both in curves.items()
+    )
+    figure.set_label(f"Features Q and examples T on {name}: {what}, {repeats}; {ends}.")
     return figure
 
 
 def _end(curve: Curve) -> float:
-    """The last mean of a curve that is a number."""
+    """The last finite mean of a curve."""
     values = curve[1]
     there = np.isfinite(values).any(axis=0)
     return float(np.nanmean(values[:, there], axis=0)[-1]) if there.any() else math.nan

@@ -1,1 +1,5 @@
-"""The report: one HTML file of tables, pictures and facts."""
+"""Reports: all tables, pictures and facts of results folders in one HTML file."""
+
+from boostsample.experiments.report.report import check_report, make_report, write_report
+
+__all__ = ["check_report", "make_report", "write_report"]

@@ -1,7 +1,7 @@
-"""What a report tells of a comparison besides its results: what was compared, and how to repeat it.
+"""Lists the facts of a comparison for its report: what was compared, and how to repeat it.
 
-A complete folder tells it in its ``settings.json``; of one that is not complete yet, the cells that
-are there tell a part of it.
+The facts of a complete folder are in its ``settings.json``; those of an incomplete one are read
+from its cells as far as possible.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shlex
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,17 +24,16 @@ from boostsample.experiments.results.grid_text import grid_text, usual_families
 from boostsample.experiments.results.labels import label_of
 from boostsample.experiments.results.results import Results, read_grid, read_results, read_runs
 from boostsample.experiments.results.runs import Run
+from boostsample.experiments.tables.notes import variant_of
 from boostsample.experiments.tables.tables import mean_std
 from boostsample.registry import strategy_class
 
 __all__ = ["Source", "compared", "read_source", "repeated", "tuned_settings"]
 
-_USUAL_BUDGET = "10 N looks (full: all it needs)"
-
 
 @dataclass(frozen=True)
 class Source:
-    """A results folder, read.
+    """The content of a results folder.
 
     Attributes
     ----------
@@ -51,22 +50,22 @@ class Source:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What all its data sets share."""
+        """Settings that all data sets share."""
         return self.results.settings
 
     @property
     def names(self) -> list[str]:
-        """Data sets that have rows."""
+        """Names of the data sets that have rows."""
         return list(dict.fromkeys(str(row["data"]) for row in self.results.rows))
 
     @property
     def title(self) -> str:
-        """A name for all its data sets together."""
+        """The names of the data sets, joined."""
         return " and ".join(self.names)
 
     @cached_property
     def data_sets(self) -> dict[str, dict[str, Any]]:
-        """What is known of each data set that has rows, by name; keys as in ``settings.json``."""
+        """The facts of each data set that has rows, by name; keys as in ``settings.json``."""
         told = {str(one["name"]): one for one in self.settings["data_sets"]}
         return {
             name: told[name] if "families" in told[name] else self._from_cells(told[name])
@@ -74,7 +73,7 @@ class Source:
         }
 
     def _from_cells(self, told: Mapping[str, Any]) -> dict[str, Any]:
-        """The facts of a data set whose folder is not complete."""
+        """The facts of a data set of an incomplete folder."""
         cell = self.runs[str(told["name"])][0].cell
         about = cell.about["data"]
         n_test = int(cell.arrays["margins"][1, 0].sum()) // int(cell.about["n_labels"])
@@ -93,17 +92,6 @@ class Source:
             "notes": [],
         }
 
-    def only(self, name: str) -> Results:
-        """The results of one data set."""
-        rows, curves = (
-            [row for row in part if row["data"] == name]
-            for part in (self.results.rows, self.results.curves)
-        )
-        told = [one for one in self.settings["data_sets"] if one["name"] == name]
-        return replace(
-            self.results, rows=rows, curves=curves, settings={**self.settings, "data_sets": told}
-        )
-
     def grid_file(self) -> str:
         """The grid as the text of a TOML file."""
         usual = {name: data.get("usual") for name, data in self.data_sets.items()}
@@ -111,13 +99,7 @@ class Source:
 
 
 def read_source(path: Path) -> Source:
-    """Read a results folder with its runs, where their cells are there.
-
-    Raises
-    ------
-    DataError
-        See `boostsample.experiments.results.results.read_results`.
-    """
+    """Read a results folder, with its runs if it has cells; errors as in `read_results`."""
     results = read_results(path)
     try:
         runs = read_runs(path)
@@ -131,33 +113,30 @@ def _first_repetitions(searches: Sequence[Mapping[str, Any]]) -> list[Mapping[st
 
 
 def _searched(search: Mapping[str, Any]) -> dict[str, Any]:
-    """A strategy of ``grid.json`` in the words of ``settings.json``."""
-    grid = tuple(Variant(one["name"], one["settings"]) for one in search["grid"])
-    variant = Variant(search["name"], search["settings"], grid)
+    """A strategy of ``grid.json`` with the keys of ``settings.json``."""
+    variant = variant_of(search)
     return {
-        "strategy": variant.label if grid else variant.name,
+        "strategy": variant.label if variant.grid else variant.name,
         "settings": variant.settings_text,
         "budget": [min(search["budgets"])],
-        "grid": [one.settings_text for one in grid],
+        "grid": [one.settings_text for one in variant.grid],
     }
 
 
 def compared(sources: Sequence[Source]) -> list[Item]:
-    """What was compared: the data sets, the strategies, and what they have in common."""
-    data_rows = []
+    """List the data sets, the strategies, and the settings that they share."""
+    data_sets = [pair for source in sources for pair in source.data_sets.items()]
     strategies: dict[str, Mapping[str, Any]] = {}
-    for source in sources:
-        for name, data in source.data_sets.items():
-            data_rows.append((name, *_data_row(data)))
-            for one in data["strategies"]:
-                strategies.setdefault(label_of(one), one)
+    for _, data in data_sets:
+        for one in data["strategies"]:
+            strategies.setdefault(label_of(one), one)
     plans = [(source.title, *_plan_row(source.settings)) for source in sources]
     header = ("learner", "rounds", "repetitions", "budget of a search", "first weights", "seed")
     return [
         Listing(
             "Data sets",
             ("data set", "training examples", "test examples", "classes", "features", "budget"),
-            tuple(data_rows),
+            tuple((name, *_data_row(data)) for name, data in data_sets),
         ),
         Listing(
             "Strategies",
@@ -190,7 +169,7 @@ def _data_row(data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _different(numbers: Sequence[int]) -> str:
-    """Numbers of all repetitions, each there once.
+    """The different numbers of all repetitions.
 
     >>> _different([1348, 1347, 1347])
     '1,347 or 1,348'
@@ -200,9 +179,9 @@ def _different(numbers: Sequence[int]) -> str:
 
 def _strategy_row(strategy: Mapping[str, Any]) -> tuple[str, ...]:
     name = str(strategy["strategy"]).partition(TUNED)[0]
-    told: Mapping[str, Any] = strategy.get("parameters", {})
-    settings = [f"{key} = {_word(value)}" for key, value in told.items()]
-    given = "" if told else str(strategy["settings"]).replace(":", "\n").replace("=", " = ")
+    parameters: Mapping[str, Any] = strategy.get("parameters", {})
+    settings = [f"{key} = {_word(value)}" for key, value in parameters.items()]
+    given = "" if parameters else _lines(strategy["settings"])
     grid = [Variant.parse(f"{name}:{text}").settings for text in strategy.get("grid", ())]
     axes = {
         key: ", ".join(dict.fromkeys(_word(one[key]) for one in grid))
@@ -213,6 +192,11 @@ def _strategy_row(strategy: Mapping[str, Any]) -> tuple[str, ...]:
     return (_description(name), "\n".join(settings) or given or "-", "\n".join(tuned) or "-")
 
 
+def _lines(settings: str) -> str:
+    """One setting a line."""
+    return settings.replace(":", "\n").replace("=", " = ")
+
+
 def _word(value: Any) -> str:
     return "none" if value is None else str(value)
 
@@ -221,7 +205,7 @@ def _description(name: str) -> str:
     """The first line of the strategy's module."""
     try:
         module = sys.modules[strategy_class(name).__module__]
-    except BoostSampleError:  # of another distribution, which is not installed here
+    except BoostSampleError:  # its distribution is not installed here
         return "of another distribution"
     return (inspect.getdoc(module) or "").partition("\n")[0].rstrip(".")
 
@@ -232,38 +216,38 @@ def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
         str(settings["learner"]),
         f"{settings['rounds'][-1]:,}",
         f"{settings['repeats']:,}",
-        _USUAL_BUDGET if budget is None else f"{budget} looks".replace("N", " N"),
+        "10 N looks (full: all it needs)"
+        if budget is None
+        else f"{budget} looks".replace("N", " N"),
         str(settings["weights"]),
         str(settings["seed"]),
     )
 
 
 def tuned_settings(source: Source, name: str) -> Listing | None:
-    """Which settings the tuning kept on a data set; None if nothing was tuned."""
-    searches: dict[str, tuple[int, list[tuple[str, Sequence[float], int]]]] = {}
+    """List the settings that tuning kept on a data set; None if nothing was tuned."""
+    found: dict[tuple[str, int], list[tuple[str, Sequence[float], int]]] = {}
     for one in source.settings["data_sets"]:
         for strategy in one.get("strategies", ()) if one["name"] == name else ():
-            if strategy.get("tuning"):
-                found = [
-                    (each["kept"], each["final_log10_loss"], each["looks"])
-                    for each in strategy["tuning"]
-                ]
-                searches[label_of(strategy)] = (len(strategy["grid"]), found)
-    if not searches:
+            for each in strategy.get("tuning") or ():
+                search = each["kept"], each["final_log10_loss"], each["looks"]
+                key = label_of(strategy), len(strategy["grid"])
+                found.setdefault(key, []).append(search)
+    if not found:
         for run in source.runs.get(name, ()):
             if run.tuning is not None:
                 looks = run.tuning.looks["search"] + run.tuning.looks["modelling"]
-                kept = (run.trained.settings_text, run.tuning.losses, looks)
-                searches.setdefault(run.variant.label, (len(run.variant.grid), []))[1].append(kept)
+                search = run.trained.settings_text, run.tuning.losses, looks
+                found.setdefault((run.variant.label, len(run.variant.grid)), []).append(search)
     rows = []
-    for label, (tried, found) in searches.items():
-        choices = [kept for kept, _, _ in found]
+    for (label, tried), searches in found.items():
+        choices = [kept for kept, _, _ in searches]
         for settings in sorted(dict.fromkeys(choices), key=lambda one: -choices.count(one)):
-            mine = [(losses, looks) for kept, losses, looks in found if kept == settings]
+            mine = [(losses, looks) for kept, losses, looks in searches if kept == settings]
             rows.append(
                 (
                     label,
-                    settings.replace(":", "\n").replace("=", " = "),
+                    _lines(settings),
                     f"{len(mine)} of {len(choices)}",
                     mean_std([min(losses) for losses, _ in mine]),
                     mean_std([max(losses) for losses, _ in mine]),
@@ -282,7 +266,7 @@ def tuned_settings(source: Source, name: str) -> Listing | None:
 
 
 def repeated(source: Source, several: bool) -> list[Item]:
-    """Everything that is needed to repeat a comparison."""
+    """List the commands, the grid file and the origin of a comparison."""
     stem = "-".join(dict.fromkeys(slug(name.partition("(")[0]) for name in source.names))[:60]
     file, folder = f"{stem}.toml", f"{stem}-again"
     commands = []
@@ -306,10 +290,10 @@ def repeated(source: Source, several: bool) -> list[Item]:
 
 
 def _made(source: Source) -> list[tuple[str, str]]:
-    """When, where and with what results were made, line by line."""
+    """When, where and with which versions results were made; rows of two columns."""
     settings = source.settings
     cells = [run.cell for runs in source.runs.values() for run in runs]
-    told: Mapping[str, Any] = settings.get("cells") or {
+    made: Mapping[str, Any] = settings.get("cells") or {
         "first": min((str(one.about["started"]) for one in cells), default=""),
         "last": max((str(one.about["started"]) for one in cells), default=""),
         "seconds": sum(float(one.about["wall"]) for one in cells),
@@ -317,18 +301,18 @@ def _made(source: Source) -> list[tuple[str, str]]:
         "versions": [one.about["versions"] for one in cells],
     }
     numerics = settings.get("numerics") or (cells[0].about["numerics"] if cells else "?")
-    machines = [f"{m['processor']}, {m['cores']} cores, {m['platform']}" for m in told["machines"]]
+    machines = [f"{m['processor']}, {m['cores']} cores, {m['platform']}" for m in made["machines"]]
     ours = ("boostsample", "python")
     versions = [
         ", ".join(f"{key} {one[key]}" for key in sorted(one, key=lambda key: key not in ours))
-        for one in told["versions"]
+        for one in made["versions"]
     ]
     first, last = (
-        str(told[key]).replace("T", " ").replace("+00:00", " UTC") for key in ("first", "last")
+        str(made[key]).replace("T", " ").replace("+00:00", " UTC") for key in ("first", "last")
     )
     rows = [
         ("runs started", first if first == last else f"{first} to {last}"),
-        ("kept runs took", f"{duration(told['seconds'])} in all, scoring included"),
+        ("kept runs took", f"{duration(made['seconds'])} in all, scoring included"),
         ("machine", "\n".join(dict.fromkeys(machines))),
         ("versions", "\n".join(dict.fromkeys(versions))),
         ("numerics", f"{numerics}; results of the same numerics agree to the bit"),

@@ -1,4 +1,4 @@
-"""What a report is made of: chapters with parts, and in them texts, tables, pictures and code."""
+"""Elements of a report: chapters with parts, and in them texts, tables, pictures and code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Listing:
-    """A table of words: the first column names the rows; a line break in a cell is kept."""
+    """A table of words; the first column names the rows, and entries keep their line breaks."""
 
     kind: ClassVar[str] = "listing"
     caption: str
@@ -52,7 +52,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Scores:
-    """A table of results, ready as HTML, with the numbers of the notes that belong to it."""
+    """A table of results as HTML, with the numbers of its notes."""
 
     kind: ClassVar[str] = "table"
     name: str
@@ -62,7 +62,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture in a data: address, its size in CSS pixels."""
+    """A picture as a data URL; sizes in CSS pixels."""
 
     kind: ClassVar[str] = "picture"
     source: str
@@ -74,7 +74,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Code:
-    """Text in a fixed width; with `file` it can be saved under that name, from `source`."""
+    """Text in a fixed width; readers can save `source` under the name `file`, if given."""
 
     kind: ClassVar[str] = "code"
     name: str
@@ -85,13 +85,13 @@ class Code:
 
 @dataclass
 class Notes:
-    """Numbered notes, each there once."""
+    """Numbered notes without repeats."""
 
     kind: ClassVar[str] = "notes"
     notes: list[str] = field(default_factory=list)
 
     def numbers(self, texts: Iterable[str]) -> tuple[int, ...]:
-        """The numbers of these notes, from 1 on; new ones are added."""
+        """Return the numbers of these notes, from 1; adds new ones."""
         found = []
         for text in texts:
             if text not in self.notes:
@@ -113,17 +113,14 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Chapter:
-    """A titled chapter: items of its own, then parts."""
+class Chapter(Part):
+    """A titled chapter: items, then parts."""
 
-    id: str
-    title: str
-    items: tuple[Item, ...] = ()
     parts: tuple[Part, ...] = ()
 
 
 def picture(figure: Figure, caption: str) -> Picture:
-    """A figure as an SVG picture; as one of its own, its ids cannot clash with others."""
+    """A figure as a separate SVG image, so that its ids cannot clash with those of others."""
     text = _NOT_SHOWN.sub("", picture_bytes(figure, "svg").decode("utf-8"))
     width, height = (round(96 * inches) for inches in figure.get_size_inches())
     source = f"data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode('ascii')}"
@@ -131,12 +128,12 @@ def picture(figure: Figure, caption: str) -> Picture:
 
 
 def download(name: str, file: str, text: str) -> Code:
-    """Text that is shown, and can be saved as a file."""
+    """A text that the report shows and lets readers save as a file."""
     return Code(name, text, file, f"data:text/plain;charset=utf-8,{quote(text)}")
 
 
 def slug(text: str) -> str:
-    """A name for addresses and files: letters, digits, and hyphens between them.
+    """Turn a text into a name for addresses and files: letters and digits, joined by hyphens.
 
     >>> slug("chess(d=5,n=400)")
     'chess-d-5-n-400'

@@ -1,7 +1,6 @@
-"""The report: everything that results folders tell, as one HTML file that needs nothing else.
+"""Make a report: one HTML file with all tables, pictures and facts of results folders.
 
-The same results make the same bytes: nothing in it depends on when, where or under which name of
-the folder it is made.
+The same results make the same bytes; time, place and the name of the folder do not matter.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING
 import boostsample
 from boostsample.errors import BoostSampleError, SettingError
 from boostsample.experiments.common.files import atomic, check_file, unwritable
-from boostsample.experiments.plots.curves import curves_figure
+from boostsample.experiments.plots.curves import curves_figure, of_data
 from boostsample.experiments.plots.edges import edges_figure
 from boostsample.experiments.plots.families import shares_figure
 from boostsample.experiments.plots.margins import margins_figure
 from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.sampling import mean_sampling_figure, sampling_figure
-from boostsample.experiments.report import words
 from boostsample.experiments.report.facts import (
     Source,
     compared,
@@ -53,8 +52,9 @@ if TYPE_CHECKING:
 __all__ = ["check_report", "make_report", "write_report"]
 
 _TEMPLATE = Path(__file__).with_name("report.html.j2")
+_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 _MOST_COLUMNS = 6
-"""With more at equal stumps, all tables of a data set have a row for each strategy."""
+"""With more columns, all tables of a data set are transposed."""
 _LOG = logging.getLogger(__name__)
 _NEEDS = ("jinja2", "matplotlib")
 
@@ -63,18 +63,14 @@ _DRAW: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
     "edges": edges_figure,
     "margins": margins_figure,
 }
-"""What draws the pictures that need the runs' cells."""
+"""Pictures that need cells."""
 
 
 def check_report(path: str | os.PathLike[str]) -> Path:
-    """The path of a report that can be made and written, checked before any work is done.
+    """Check that a report can be made and written, before any work is done; return its path.
 
-    Raises
-    ------
-    SettingError
-        Another kind of file, or the extra ``report`` is not installed.
-    DataError
-        The file cannot be written.
+    Raises SettingError if the file name has another ending or the extra ``report`` is not
+    installed, and DataError if the file cannot be written.
     """
     target = check_file(path, ".html", "the report", new=False)
     missing = [name for name in _NEEDS if importlib.util.find_spec(name) is None]
@@ -88,13 +84,7 @@ def check_report(path: str | os.PathLike[str]) -> Path:
 
 
 def write_report(html: str, path: Path) -> None:
-    """Write a report, as a whole or not at all.
-
-    Raises
-    ------
-    DataError
-        The file cannot be written.
-    """
+    """Write a report atomically; DataError if the file cannot be written."""
     try:
         with atomic(path) as stream:
             stream.write(html.encode("utf-8", "backslashreplace"))
@@ -107,26 +97,21 @@ def make_report(
     title: str | None = None,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> str:
-    """A report on results folders, which are incomplete or small ones as far as they go.
+    """Make a report on results folders, which may be incomplete or without cells; return HTML.
 
     Parameters
     ----------
     folders : sequence of path
-        With different data sets.
+        Folders with different data sets.
     title : str, optional
-        Default: that of the grid, else the names of the data sets.
+        Default: the title of the grid, else the names of the data sets.
     progress : callable
-        Called with what is being done.
-
-    Returns
-    -------
-    str
-        HTML.
+        Called with the name of each stage.
 
     Raises
     ------
     SettingError
-        The same data set is in two of the folders.
+        Two of the folders have the same data set.
     DataError
         A folder cannot be read, or has no results.
     """
@@ -136,16 +121,20 @@ def make_report(
     for folder in folders:
         progress(f"reading {folder}")
         sources.append(read_source(Path(folder)))
-    warnings = _warnings(sources)
+    warnings = [
+        f"The results of {source.title} are incomplete: {source.results.missing:,} runs are "
+        "missing. Strategies have fewer repetitions than requested, or are left out."
+        for source in sources
+        if source.results.missing
+    ]
     for warning in warnings:
         _LOG.info(warning)
     chapters = _Report(sources, progress).chapters()
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     template = environment.from_string(_TEMPLATE.read_text("utf-8"))
-    names = [name for source in sources for name in source.names]
-    told = [str(source.settings.get("title", "")) for source in sources]
+    titles = filter(None, (str(source.settings.get("title", "")) for source in sources))
     return template.render(
-        title=title or "; ".join(filter(None, told)) or f"Strategies on {_join(names)}",
+        title=title or "; ".join(titles) or f"Strategies on {_names(sources)}",
         lead=_lead(sources),
         warnings=warnings,
         chapters=chapters,
@@ -154,8 +143,7 @@ def make_report(
 
 
 def _lead(sources: Sequence[Source]) -> str:
-    """What was compared, in a sentence."""
-    names = [name for source in sources for name in source.names]
+    """A sentence on what was compared."""
     labels = {
         one["strategy"] + one["settings"]
         for source in sources
@@ -165,28 +153,16 @@ def _lead(sources: Sequence[Source]) -> str:
     repeats = sorted({int(source.settings["repeats"]) for source in sources})
     rounds = sorted({int(source.settings["rounds"][-1]) for source in sources})
     return (
-        f"{_count(len(labels), 'sampling strategy', 'sampling strategies')} for AdaBoost.MH, "
-        f"compared at an equal budget of looks on {_join(names)}: "
+        f"{len(labels):,} sampling {'strategy' if len(labels) == 1 else 'strategies'} for "
+        f"AdaBoost.MH, compared at an equal budget of looks on {_names(sources)}: "
         f"{' or '.join(f'{n:,}' for n in rounds)} rounds, "
         f"{' or '.join(map(str, repeats))} repetition{'s' if repeats[-1] > 1 else ''}."
     )
 
 
-def _warnings(sources: Sequence[Source]) -> list[str]:
-    return [
-        f"The results of {source.title} are not complete: {source.results.missing:,} runs are "
-        "missing. Strategies have fewer repetitions than were asked for, or are not here at all."
-        for source in sources
-        if source.results.missing
-    ]
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"
-
-
-def _join(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+def _names(sources: Sequence[Source]) -> str:
+    *names, last = (name for source in sources for name in source.names)
+    return " and ".join(filter(None, [", ".join(names), last]))
 
 
 class _Report:
@@ -198,15 +174,17 @@ class _Report:
         self._progress = progress
         self._notes = Notes()
         self._tables: dict[tuple[str, str, str], ScoreTable] = {}
-        losses = result_table(self._results, "loss")  # refuses a data set that is there twice
+        losses = result_table(self._results, "loss")  # raises if two have the same data set
         self._ids = {table.data: f"data-{at}" for at, table in enumerate(losses, start=1)}
 
     def chapters(self) -> list[Chapter]:
-        """All of them, in order."""
+        """All chapters in order."""
         self._progress("tables")
-        summary = Chapter("summary", "Summary", self._summary())
-        listings = (*compared(self._sources), Text(words.READING))
-        chapters = [summary, Chapter("compared", "What was compared", listings)]
+        listings = (*compared(self._sources), _text("reading"))
+        chapters = [
+            Chapter("summary", "Summary", self._summary()),
+            Chapter("compared", "What was compared", listings),
+        ]
         for source in self._sources:
             for name in source.names:
                 self._progress(f"tables and pictures of {name}")
@@ -226,17 +204,15 @@ class _Report:
         return chapters
 
     def _table(self, source: Source, name: str, metric: str, axis: str = "stumps") -> ScoreTable:
-        """A table of one data set, made once."""
+        """A table of one data set, computed once."""
         key = (name, metric, axis)
         if key not in self._tables:
-            one = source.only(name)
-            (self._tables[key],) = result_table([one], metric, axis, charged=axis == "stumps")
+            one = [of_data(source.results, name)]
+            (self._tables[key],) = result_table(one, metric, axis, charged=axis == "stumps")
         return self._tables[key]
 
-    # -------------------------------------------------------------------------------- summary
-
     def _summary(self) -> tuple[Item, ...]:
-        """Who is best where, at the last level of each axis; ranks over several data sets."""
+        """The best strategies at the last level of each axis, and ranks over data sets."""
         rows = [
             (
                 name,
@@ -249,11 +225,11 @@ class _Report:
         ]
         header = ("data set", "where", *(f"lowest {title}" for _, title in METRICS.values()))
         listing = Listing("The best strategies", header, tuple(rows))
-        return (Text(words.SUMMARY), listing, *self._ranks())
+        return (_text("summary"), listing, *self._ranks())
 
     def _ranks(self) -> list[Item]:
-        """Pictures of mean ranks, where there are data sets to take them over."""
-        if sum(len(source.names) for source in self._sources) < 2:
+        """Pictures of mean ranks, if there are several data sets."""
+        if len(self._ids) < 2:
             return []
         found: list[Item] = []
         for metric, (_, title) in METRICS.items():
@@ -264,56 +240,37 @@ class _Report:
             found.append(picture(figure, f"Mean ranks across data sets, by {title}."))
         return found
 
-    # ------------------------------------------------------------------------------- data sets
-
     def _data_chapter(self, source: Source, name: str) -> Chapter:
         """Tables and pictures of a data set."""
         kept = tuned_settings(source, name)
-        parts = []
-        for axis in _axes(source):
-            title, text = words.AXES[axis]
-            if kept is not None:
-                text = " ".join([*filter(None, [text]), words.CHARGED[axis]])
-            parts.append((f"at-{axis}", title, text, self._at(source, name, axis)))
-        parts.append(
-            ("cost", "What it cost", words.COST, self._scores(source, name, "looks", "seconds"))
-        )
-        if kept is not None:
-            parts.append(("tuning", "Settings that tuning kept", words.TUNING, [kept]))
-        parts += self._inside(source, name)
-        return Chapter(
-            self._ids[name],
-            name,
-            () if source.runs else (Text(words.NO_CELLS),),
-            tuple(
-                Part(f"{self._ids[name]}-{key}", title, (*_text(text), *items))
-                for key, title, text, items in parts
-            ),
-        )
-
-    def _inside(self, source: Source, name: str) -> list[tuple[str, str, str, list[Item]]]:
-        """What strategies did: Q and T, families, edges, margins."""
-        found = []
         runs = source.runs.get(name, ())
+        prefix = self._ids[name]
+        parts = [
+            _part(prefix, f"at-{axis}", self._at(source, name, axis), charged=kept is not None)
+            for axis in _axes(source)
+        ]
+        parts.append(_part(prefix, "cost", self._scores(source, name, "looks", "seconds")))
+        if kept is not None:
+            parts.append(_part(prefix, "tuning", [kept]))
         if source.results.curves:
-            items = self._scores(source, name, "features", "examples")
             figure = (
                 sampling_figure(name, runs)
                 if runs
-                else mean_sampling_figure(name, source.only(name).curves)
+                else mean_sampling_figure(name, source.results.curves)
             )
-            items.append(picture(figure, "Q and T chosen by each strategy."))
-            found.append(("sampling", "How many features and examples", words.SAMPLING, items))
-        for key, (title, text, caption) in words.PICTURES.items() if runs else ():
-            if key == "families" and len(source.data_sets[name]["families"]) < 2:
-                continue
-            found.append((key, title, text, [picture(_DRAW[key](name, runs), caption)]))
-        return found
+            items = [
+                *self._scores(source, name, "features", "examples"),
+                _shown("sampling", figure),
+            ]
+            parts.append(_part(prefix, "sampling", items))
+        for key, draw in _DRAW.items() if runs else ():
+            if key != "families" or len(source.data_sets[name]["families"]) > 1:
+                parts.append(_part(prefix, key, [_shown(key, draw(name, runs))]))
+        return Chapter(prefix, name, () if source.runs else (_text("no_cells"),), tuple(parts))
 
     def _at(self, source: Source, name: str, axis: str) -> list[Item]:
         """Loss and test error at equal stumps, looks or seconds."""
-        one = source.only(name)
-        figure = curves_figure([one], axis, charged=axis == "looks")
+        figure = curves_figure([of_data(source.results, name)], axis, charged=axis == "looks")
         metrics = ["loss", "error"]
         if axis == "stumps" and source.results.curves:
             metrics.append("auc")
@@ -321,7 +278,7 @@ class _Report:
         return [*self._scores(source, name, *metrics, axis=axis), picture(figure, caption)]
 
     def _scores(self, source: Source, name: str, *metrics: str, axis: str = "stumps") -> list[Item]:
-        """Tables with their notes."""
+        """Tables with the numbers of their notes."""
         from markupsafe import Markup
 
         many = len(self._table(source, name, "loss").header) > _MOST_COLUMNS
@@ -329,22 +286,30 @@ class _Report:
         for metric in metrics:
             table = self._table(source, name, metric, axis)
             numbers = sorted(self._notes.numbers(table.notes))
-            shown = transposed(table) if many else table
-            bare = replace(shown, title=_capital(table.title.removeprefix(f"{name}: ")), notes=())
-            found.append(Scores(bare.title, Markup(to_html(bare)), tuple(numbers)))
+            title = table.title.removeprefix(f"{name}: ")
+            title = title[:1].upper() + title[1:]
+            html = to_html(replace(transposed(table) if many else table, title=title))
+            found.append(Scores(title, Markup(html), tuple(numbers)))
         return found
 
 
-def _text(text: str) -> tuple[Item, ...]:
-    return (Text(text),) if text else ()
+def _text(key: str) -> Text:
+    return Text(" ".join(_WORDS[key].split()))
+
+
+def _part(prefix: str, key: str, items: Sequence[Item], *, charged: bool = False) -> Part:
+    """A part with its title and text; `charged` adds a remark on tuned strategies."""
+    words = _WORDS[key]
+    text = " ".join(f"{words['text']} {words['charged'] if charged else ''}".split())
+    return Part(f"{prefix}-{key}", words["title"], (*([Text(text)] if text else []), *items))
+
+
+def _shown(key: str, figure: Figure) -> Item:
+    return picture(figure, _WORDS[key]["caption"])
 
 
 def _axes(source: Source) -> tuple[str, ...]:
     return tuple(AXES) if source.results.curves else ("stumps",)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _last_level(table: ScoreTable) -> str:
@@ -353,14 +318,13 @@ def _last_level(table: ScoreTable) -> str:
 
 
 def _winner(table: ScoreTable) -> str:
-    """The best strategy of the last row with its score, and those that are not told from it."""
-    flags = dict(zip(table.header, table.flags[-1], strict=True))
-    cells = dict(zip(table.header, table.rows[-1], strict=True))
-    best = [f"{label}: {cells[label]}" for label, flag in flags.items() if flag == BEST]
-    tied = [label for label, flag in flags.items() if flag == TIED]
+    """The best strategy of the last row with its score, and those not told apart from it."""
+    last = list(zip(table.header, table.rows[-1], table.flags[-1], strict=True))
+    best = [f"{label}: {entry}" for label, entry, flag in last if flag == BEST]
+    if not best:
+        return "-"
+    tied = [label for label, _, flag in last if flag == TIED]
     rivals = [label for label in table.header[1:] if not is_charged(label)]
     if len(tied) > 1 and len(tied) == len(rivals) - 1:
         tied = ["all others"]
-    if not best:
-        return "-"
     return "\n".join([*best, *([f"not told apart: {', '.join(tied)}"] if tied else [])])

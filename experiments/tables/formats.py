@@ -1,8 +1,8 @@
-"""Tables of results as plain text, on a terminal, and as Markdown, LaTeX, CSV and HTML.
+"""Tables of results as plain text, terminal text, Markdown, LaTeX, CSV and HTML.
 
-Text, Markdown, LaTeX and HTML show the cells, mark the best and those not told apart from it, and
-have the notes below (HTML leaves these to the page). CSV is for machines: one line a cell, all
-digits.
+Text, Markdown and LaTeX show the entries, mark the best and those not significantly different, and
+list the notes below. HTML leaves the notes to the page. CSV is for machines: one line an entry,
+all digits.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from boostsample.experiments.tables.results import BEST, TIED, Score, ScoreTable
 from boostsample.experiments.tables.tables import Table, to_text
@@ -35,7 +34,7 @@ __all__ = [
 ]
 
 _MARKS = {BEST: "!", TIED: "=", "": " "}
-_BEST_CELL = re.compile(r"\S+(?: \([^()]*\))?!(?=\s|$)")
+_BEST_ENTRY = re.compile(r"\S+(?: \([^()]*\))?!(?=\s|$)")
 
 CSV_COLUMNS = (
     "data",
@@ -50,32 +49,25 @@ CSV_COLUMNS = (
     "tied",
     "p_value",
 )
-"""``n`` counts the repetitions that have a value, ``mean`` is empty where one has none; ``best``
-and ``tied`` are 0 or 1, ``p_value`` is corrected, and empty where nothing was tested."""
-
-
-# ---------------------------------------------------------------------------------- plain text
+"""``n`` counts the repetitions with a value; ``mean`` is empty if one has none; ``best`` and
+``tied`` are 0 or 1; ``p_value`` includes Holm's correction and is empty if not tested."""
 
 
 def to_plain(table: ScoreTable, width: int | None = None) -> str:
-    """Plain text; ``!`` behind the best cells, ``=`` behind those not told apart from it.
+    """Plain text; ``!`` marks the best entries, ``=`` those not significantly different.
 
-    Parameters
-    ----------
-    table : ScoreTable
-    width : int, optional
-        A wider table is cut between columns.
+    A table wider than `width` is cut between columns.
     """
     return "\n".join([to_text(_with_marks(table), width), "", *_lines_below(table)]).rstrip()
 
 
 def to_terminal(table: ScoreTable, width: int) -> Text:
-    """As `to_plain`, the title and the best cells in bold."""
+    """The same as `to_plain`, with the title and the best entries in bold."""
     from rich.text import Text
 
     text = Text(to_text(_with_marks(table), width))
     text.stylize("bold", 0, len(table.title))
-    text.highlight_regex(_BEST_CELL, "bold")
+    text.highlight_regex(_BEST_ENTRY, "bold")
     return text.append("\n".join(["\n", *_lines_below(table)]).rstrip())
 
 
@@ -86,7 +78,7 @@ def _with_marks(table: ScoreTable) -> Table:
         table.title,
         (table.header[0], *(f"{name} " for name in table.header[1:])),
         tuple(
-            (row[0], *(c + _MARKS[flag] for c, flag in zip(row[1:], flags[1:], strict=True)))
+            (row[0], *(text + _MARKS[flag] for text, flag in zip(row[1:], flags[1:], strict=True)))
             for row, flags in zip(table.rows, table.flags, strict=True)
         ),
     )
@@ -98,26 +90,22 @@ def _lines_below(table: ScoreTable) -> list[str]:
 
 
 def _legend(table: ScoreTable, best: str, tied: str) -> list[str]:
-    """What the marks of a format mean; nothing where there are none."""
-    if not table.marked:
-        return []
-    return [f"{best}best of its {table.across}; {tied}not told apart from the best"]
-
-
-# ------------------------------------------------------------------------------------ Markdown
+    """The meaning of the marks; nothing without marks."""
+    legend = f"{best}best of its {table.across}; {tied}not told apart from the best"
+    return [legend] if table.marked else []
 
 
 def to_markdown(table: ScoreTable) -> str:
-    """A table of GitHub's Markdown: best cells bold, ``=`` behind those not told apart from it."""
+    """A table in GitHub's Markdown; best entries bold, ``=`` marks those not different."""
 
-    def cell(text: str, flag: str) -> str:
+    def entry(text: str, flag: str) -> str:
         shown = _escaped_markdown(text)
         return f"**{shown}**" if flag == BEST else shown + _MARKS[flag].strip()
 
     lines = [
         [_escaped_markdown(name) for name in table.header],
         [_left_or_right(table, "---", "---:"), *("---:" for _ in table.header[1:])],
-        *(list(map(cell, *pair)) for pair in zip(table.rows, table.flags, strict=True)),
+        *(list(map(entry, *pair)) for pair in zip(table.rows, table.flags, strict=True)),
     ]
     below = [*_legend(table, "Bold: ", f"{_MARKS[TIED]}: "), *table.notes]
     return "\n".join(
@@ -132,7 +120,7 @@ def to_markdown(table: ScoreTable) -> str:
 
 
 def _escaped_markdown(text: str) -> str:
-    r"""Text as it is, whatever it means in Markdown.
+    r"""Text with Markdown's special characters escaped.
 
     >>> print(_escaped_markdown("ucb*:a_b=1|2"))
     ucb\*:a\_b=1\|2
@@ -141,11 +129,9 @@ def _escaped_markdown(text: str) -> str:
 
 
 def _left_or_right(table: Table, left: str, right: str) -> str:
-    """Names stand to the left, numbers to the right."""
+    """The alignment of the first column: names to the left, numbers to the right."""
     return left if table.header[0] == "strategy" else right
 
-
-# --------------------------------------------------------------------------------------- LaTeX
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -160,19 +146,19 @@ _LATEX = {
 
 
 def to_latex(table: ScoreTable) -> str:
-    r"""A floating table of the package booktabs: best cells bold, those not told apart underlined.
+    r"""A floating booktabs table; best entries bold, those not significantly different underlined.
 
-    Names with characters beyond ASCII are left as they are, for engines that read UTF-8.
+    Characters beyond ASCII are kept, for engines that read UTF-8.
     """
 
-    def cell(text: str, flag: str) -> str:
+    def entry(text: str, flag: str) -> str:
         shown = _escaped_latex(text)
         if text.startswith("-") and text != "-":
             shown = "$-$" + _escaped_latex(text[1:])
         return {BEST: rf"\textbf{{{shown}}}", TIED: rf"\underline{{{shown}}}", "": shown}[flag]
 
     rows = [
-        " & ".join(map(cell, *pair)) + r" \\" for pair in zip(table.rows, table.flags, strict=True)
+        " & ".join(map(entry, *pair)) + r" \\" for pair in zip(table.rows, table.flags, strict=True)
     ]
     below = [*_legend(table, "Bold: ", "underlined: "), *table.notes]
     notes = [
@@ -201,31 +187,28 @@ def to_latex(table: ScoreTable) -> str:
 
 
 def _escaped_latex(text: str) -> str:
-    r"""Text as it is, whatever it means in LaTeX; safe at the start of a row, too.
+    r"""Text with LaTeX's special characters escaped; also safe at the start of a row.
 
     >>> print(_escaped_latex("ucb*:a_b=1|2"))
     ucb{*}:a\_b=1\textbar{}2
     """
-    # A star or a bracket behind the end of a row would be taken for its argument.
+    # LaTeX reads a star or a bracket after the end of a row as an argument of that end.
     text = re.sub(r"[*\[\]]", r"{\g<0>}", "".join(_LATEX.get(c, c) for c in text))
-    return re.sub(r"([-'])(?=\1)", r"\1{}", text)  # two of these would be joined into one sign
-
-
-# ----------------------------------------------------------------------------------------- CSV
+    return re.sub(r"([-'])(?=\1)", r"\1{}", text)  # LaTeX joins two of these into one sign
 
 
 def to_csv(tables: Sequence[ScoreTable]) -> str:
-    """All cells of some tables in one file, a line a cell, with `CSV_COLUMNS`."""
+    """All entries of several tables as one CSV text with `CSV_COLUMNS`, one line an entry."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
     for table in tables:
         for score in table.scores:
-            writer.writerow([table.data, table.metric, table.axis, *_csv_cells(score)])
+            writer.writerow([table.data, table.metric, table.axis, *_csv_fields(score)])
     return stream.getvalue().rstrip("\n")
 
 
-def _csv_cells(score: Score) -> list[str]:
+def _csv_fields(score: Score) -> list[str]:
     return [
         _csv_number(score.level),
         score.strategy,
@@ -245,17 +228,14 @@ def _csv_number(value: float) -> str:
     return str(int(value)) if math.isfinite(value) and value % 1 == 0 else repr(float(value))
 
 
-# ---------------------------------------------------------------------------------------- HTML
-
-
 def to_html(table: ScoreTable) -> str:
-    """A ``<table>`` with the title as its caption; the notes are left to the page.
+    """A ``<table>`` with the title as its caption, without the notes.
 
-    Marked cells have the class ``best`` or ``tied``, and are marked without colours, too: best ones
-    are ``<strong>``, ``=`` stands behind the others.
+    Marked entries have the class ``best`` or ``tied``; best ones are also ``<strong>``, the others
+    end in ``=``, so that marks do not depend on colours.
     """
 
-    def cell(text: str, flag: str) -> str:
+    def entry(text: str, flag: str) -> str:
         shown = html.escape(text)
         if not flag:
             return f"<td>{shown}</td>"
@@ -265,7 +245,7 @@ def to_html(table: ScoreTable) -> str:
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in table.header)
     body = [
         f'<tr><th scope="row">{html.escape(row[0])}</th>'
-        + "".join(map(cell, row[1:], flags[1:]))
+        + "".join(map(entry, row[1:], flags[1:]))
         + "</tr>"
         for row, flags in zip(table.rows, table.flags, strict=True)
     ]
@@ -282,20 +262,8 @@ def to_html(table: ScoreTable) -> str:
     )
 
 
-# ------------------------------------------------------------------------------------- all of it
-
-
-@dataclass(frozen=True)
-class Format:
-    """A way to write tables.
-
-    Attributes
-    ----------
-    ending : str
-        Of its files.
-    render : callable
-        From tables to text without a line break at its end.
-    """
+class Format(NamedTuple):
+    """A format: the ending of its files, and a function that renders tables as text."""
 
     ending: str
     render: Callable[[Sequence[ScoreTable]], str]

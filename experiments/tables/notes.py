@@ -1,4 +1,4 @@
-"""What has to stand under a table of results: how it was tested and tuned, and what is missing."""
+"""Notes below a table of results: how it was tested and tuned, and what is missing."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from boostsample.experiments.results.levels import Curves
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import LEVEL, Verdict
 
-__all__ = ["facts_of", "notes_of", "overlap_of"]
+__all__ = ["facts_of", "notes_of", "overlap_of", "variant_of"]
 
 _DRAWN = 1 / 3
-"""n_test / n_train of splits that are drawn: a quarter tests (`Dataset.split`)."""
+"""n_test / n_train of drawn splits, which test on a quarter (`Dataset.split`)."""
 
 
 def facts_of(results: Results, data: str) -> Mapping[str, Any]:
-    """What the settings of a folder tell of one of its data sets."""
+    """The entry of one data set in the settings of a results folder."""
     named: Iterable[Mapping[str, Any]] = results.settings["data_sets"]
     return next(one for one in named if one["name"] == data)
 
 
 def overlap_of(facts: Mapping[str, Any]) -> float:
-    """n_test / n_train where repetitions have splits of their own, 0 where they share one.
+    """n_test / n_train if each repetition draws a split, 0 if all share one.
 
-    Folders of earlier versions do not tell; to take their splits as drawn errs on the side of
-    fewer differences.
+    Folders of earlier versions do not record the split. They are treated as drawn, which errs
+    towards fewer differences.
 
     >>> overlap_of({"split": "drawn", "n_train": [60, 60], "n_test": [20, 20]})
     0.3333333333333333
@@ -50,20 +50,10 @@ def notes_of(
     levels: Sequence[float] | None,
     verdicts: Sequence[Verdict],
 ) -> tuple[str, ...]:
-    """The notes of one table.
+    """The notes of a table of one data set.
 
-    Parameters
-    ----------
-    results : Results
-        The folder.
-    curves : Curves
-        Its curves of the data set.
-    labels : sequence of str
-        The strategies shown.
-    axis, levels
-        Where they are compared; None for levels that nobody asked for.
-    verdicts : sequence of Verdict
-        What was found at each level.
+    `labels` are the strategies shown, `levels` those named by the user or None for the default,
+    and `verdicts` the outcomes of the test at each level.
     """
     facts = facts_of(results, curves.data)
     return (
@@ -75,7 +65,6 @@ def notes_of(
 
 
 def _test_notes(verdicts: Sequence[Verdict], facts: Mapping[str, Any]) -> list[str]:
-    """How marks were found, in words."""
     if all(one.best is None for one in verdicts):
         return []
     if not any(one.p_values for one in verdicts):
@@ -87,9 +76,9 @@ def _test_notes(verdicts: Sequence[Verdict], facts: Mapping[str, Any]) -> list[s
             f"/ n_train = {overlap:.2f} (Nadeau and Bengio 2003)"
         )
         if "split" not in facts:
-            variance += ", as the results do not tell whether all have the same split"
+            variance += ", as the results do not record whether all have the same split"
     else:
-        variance = "all of them on the same split, so that it speaks of this split only"
+        variance = "all of them on the same split, so that it holds for this split only"
     method = (
         "the best is compared with each other strategy by a two-sided paired t-test over the "
         f"repetitions that both have, {variance}; Holm's correction (1979) for the comparisons "
@@ -108,7 +97,7 @@ def _level_notes(axis: str, levels: Sequence[float] | None) -> list[str]:
         return []
     note = (
         f"values at equal {axis} are interpolated along each run; '-' where a run has none, before "
-        "its first stump or behind its end"
+        "its first stump or after its end"
     )
     if levels is None:
         note += f"; the {axis} are the fewest that any run had spent at each mark, rounded down"
@@ -116,7 +105,7 @@ def _level_notes(axis: str, levels: Sequence[float] | None) -> list[str]:
 
 
 def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
-    """The comparison's own notes, tuning among them; folders not complete have none yet."""
+    """The notes of the comparison; incomplete folders have none yet and get the usual one."""
     notes = list(facts.get("notes", ()))
     if "notes" not in facts and any(map(is_tuned, labels)):
         notes.append(
@@ -126,7 +115,7 @@ def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) ->
     if any(map(is_charged, labels)) and (axis != "stumps" or "notes" not in facts):
         where = "after m / M stumps in the row of m" if axis == "stumps" else "at the level"
         notes.append(
-            "a column 'charged' has the same runs with what all M runs of their search have spent, "
+            "a column 'charged' has the same runs with the cost of all M runs of their search, "
             f"{where}"
         )
     return notes
@@ -141,16 +130,14 @@ def _missing_notes(
     fewer = [f"{label} {count}" for label, count in counts.items() if count < most]
     if fewer:
         notes.append(f"fewer than {most} repetitions: {', '.join(fewer)}")
-    absent = [
-        label
-        for label in dict.fromkeys(map(_label_of_search, facts.get("searches", ())))
-        if label not in curves.runs
-    ]
+    planned = dict.fromkeys(variant_of(one).label for one in facts.get("searches", ()))
+    absent = [label for label in planned if label not in curves.runs]
     if absent:
         notes.append(f"without a result yet: {', '.join(absent)}")
     return notes
 
 
-def _label_of_search(search: Mapping[str, Any]) -> str:
+def variant_of(search: Mapping[str, Any]) -> Variant:
+    """The strategy of an entry of ``grid.json``."""
     grid = tuple(Variant(one["name"], one["settings"]) for one in search["grid"])
-    return Variant(search["name"], search["settings"], grid).label
+    return Variant(search["name"], search["settings"], grid)

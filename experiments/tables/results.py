@@ -1,15 +1,14 @@
-"""Tables of results: mean (std) of each strategy at each level, the best ones marked.
+"""Tables of results: mean (std) of each strategy at each level, with the best ones marked.
 
-As [DF11] Tables 2 and 3, with rows of stumps, looks or seconds (`boostsample.experiments.results.levels`).
-In each row the best mean is found, and those that a test cannot tell from it
-(`boostsample.experiments.results.significance`). Charged strategies take no part in it: their values are
-those of other strategies, paid for otherwise.
+As [DF11] Tables 2 and 3. Rows are numbers of stumps, looks or seconds
+(`boostsample.experiments.results.levels`). Each row marks the best mean, and the strategies that a
+test cannot tell from it (`boostsample.experiments.results.significance`). Charged strategies are
+not compared: they repeat the values of other strategies at a higher cost.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,30 +17,30 @@ from boostsample.experiments.results.levels import MEASURES, Curves, check_disjo
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import Verdict, told_apart
 from boostsample.experiments.tables.notes import facts_of, notes_of, overlap_of
-from boostsample.experiments.tables.tables import Table
+from boostsample.experiments.tables.tables import Table, fixed, mean_std, moments
 
-__all__ = ["BEST", "TIED", "Score", "ScoreTable", "result_table", "transposed"]
+__all__ = ["BEST", "TIED", "Score", "ScoreTable", "level_text", "result_table", "transposed"]
 
 BEST, TIED = "best", "tied"
-"""Flags of cells: the best of its row, and what cannot be told from that; others have ``""``."""
+"""Flags of entries: the best of its row, and not significantly different; else ``""``."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """One cell as numbers.
+    """One table entry as numbers.
 
     Attributes
     ----------
     level : float
         Stumps, looks or seconds.
     strategy : str
-        Its label.
+        Label of the strategy.
     values : tuple of float
-        Of the repetitions that are there; NaN where a run does not reach the level.
+        One for each repetition; NaN where a run does not reach the level.
     flag : str
         `BEST`, `TIED` or empty.
     p_value : float
-        Of the comparison with the best, corrected; NaN where none was made.
+        Of the comparison with the best, with Holm's correction; NaN if not tested.
     """
 
     level: float
@@ -53,34 +52,32 @@ class Score:
     @property
     def mean(self) -> float:
         """Mean over repetitions; NaN if one of them has no value."""
-        return statistics.fmean(self.values) if self.values else math.nan
+        return moments(self.values)[0]
 
     @property
     def std(self) -> float:
         """Standard deviation (n - 1); NaN for fewer than two values."""
-        if len(self.values) < 2 or not all(map(math.isfinite, self.values)):
-            return math.nan
-        return statistics.stdev(self.values)
+        return moments(self.values)[1]
 
 
 @dataclass(frozen=True)
 class ScoreTable(Table):
-    """A table of text cells, with what is needed to mark and to explain them.
+    """A table of scores of one data set, with marks and notes.
 
     Attributes
     ----------
     title, header, rows
-        As of `boostsample.experiments.tables.tables.Table`.
+        See `boostsample.experiments.tables.tables.Table`.
     flags : tuple of tuple of str
-        `BEST`, `TIED` or empty, for each cell of `rows`.
+        `BEST`, `TIED` or empty for each entry of `rows`.
     notes : tuple of str
-        What has to stand under the table: the test, tuning, what is missing.
+        Notes to print below the table: the test, tuning, missing results.
     data, metric, axis : str
-        What it is a table of.
+        Names of the data set, the metric and the axis.
     scores : tuple of Score
-        The cells as numbers, row by row.
-    across : str
-        Among what a cell is the best: those of its "row", or of its "column" if transposed.
+        The entries as numbers, row by row.
+    across : {"row", "column"}
+        Entries compete within their row, or within their column if the table is transposed.
     """
 
     flags: tuple[tuple[str, ...], ...] = ()
@@ -93,7 +90,7 @@ class ScoreTable(Table):
 
     @property
     def marked(self) -> bool:
-        """Whether any cell has a flag."""
+        """Whether any entry has a flag."""
         return any(flag for row in self.flags for flag in row)
 
 
@@ -104,27 +101,28 @@ def result_table(
     levels: Sequence[float] | None = None,
     charged: bool = False,
 ) -> list[ScoreTable]:
-    """One table for each data set of some results folders: a row a level, a column a strategy.
+    """Make one table for each data set: a row for each level, a column for each strategy.
 
     Parameters
     ----------
     results : sequence of Results
-        As `boostsample.experiments.results.results.read_results` reads them.
+        See `boostsample.experiments.results.results.read_results`.
     metric : str
         One of `boostsample.experiments.results.levels.MEASURES`.
     axis : str
         One of `boostsample.experiments.results.levels.AXES`.
     levels : sequence of float, optional
-        Where on the axis; default: `Curves.levels` of each data set.
+        Levels on the axis; default: `Curves.levels` of each data set.
     charged : bool
-        Show tuned strategies also with their search charged to them.
+        Also show tuned strategies with the cost of their tuning.
 
     Raises
     ------
     SettingError
-        The metric cannot be had there (`Curves.at`), or two folders have the same data set.
+        The metric is not available on this axis (`Curves.at`), or two folders have the same data
+        set.
     DataError
-        Results without curves, where these are needed.
+        The metric needs curves, and the results have none.
 
     Examples
     --------
@@ -153,7 +151,6 @@ def _table(
     levels: Sequence[float] | None,
     charged: bool,
 ) -> ScoreTable:
-    """The table of one data set."""
     curves.check(metric, axis)
     labels = [one for one in curves.runs if charged or not is_charged(one)]
     overlap = overlap_of(facts_of(results, curves.data))
@@ -163,15 +160,14 @@ def _table(
         values = curves.at(metric, axis, level)
         verdicts.append(_verdict(values, metric, overlap))
         scores.append([_score(level, label, values[label], verdicts[-1]) for label in labels])
-    measure = MEASURES[metric]
-    number = _NUMBERS[metric]
     counts = [len(curves.runs[label]) for label in labels]
     spread = repetitions(max(counts), "mean (std)", min(counts))
     return ScoreTable(
-        title=f"{curves.data}: {measure.title}, {spread}",
+        title=f"{curves.data}: {MEASURES[metric].title}, {spread}",
         header=(axis, *labels),
         rows=tuple(
-            (level_text(row[0].level), *(_cell(one, number) for one in row)) for row in scores
+            (level_text(row[0].level), *(_entry(one, _NUMBERS[metric]) for one in row))
+            for row in scores
         ),
         flags=tuple(("", *(one.flag for one in row)) for row in scores),
         notes=notes_of(results, curves, labels, axis, levels, verdicts),
@@ -184,35 +180,27 @@ def _table(
 
 def transposed(table: ScoreTable) -> ScoreTable:
     """The same table with a row for each strategy and a column for each level."""
+    columns = range(1, len(table.header))
     return replace(
         table,
-        header=(
-            "strategy",
-            *(f"{row[0]} {table.axis}" for row in table.rows),
-        ),
-        rows=tuple(
-            (label, *(row[at] for row in table.rows))
-            for at, label in enumerate(table.header[1:], start=1)
-        ),
-        flags=tuple(("", *(row[at] for row in table.flags)) for at in range(1, len(table.header))),
+        header=("strategy", *(f"{row[0]} {table.axis}" for row in table.rows)),
+        rows=tuple((table.header[at], *(row[at] for row in table.rows)) for at in columns),
+        flags=tuple(("", *(row[at] for row in table.flags)) for at in columns),
         across="column" if table.across == "row" else "row",
     )
 
 
-# ------------------------------------------------------------------------------------- the test
-
-
 def _verdict(values: Mapping[str, Mapping[int, float]], metric: str, overlap: float) -> Verdict:
-    """The best of a row; charged strategies, and those with a run that has no value, apart."""
+    """Compare the strategies of a row, except charged ones and those with a missing value."""
     better = MEASURES[metric].better
-    whole = {
+    if not better:
+        return Verdict()
+    compared = {
         label: mine
         for label, mine in values.items()
         if not is_charged(label) and not any(map(math.isnan, mine.values()))
     }
-    if not better:
-        return Verdict()
-    return told_apart(whole, lower_is_better=better < 0, overlap=overlap)
+    return told_apart(compared, lower_is_better=better < 0, overlap=overlap)
 
 
 def _score(level: float, label: str, mine: Mapping[int, float], verdict: Verdict) -> Score:
@@ -221,19 +209,15 @@ def _score(level: float, label: str, mine: Mapping[int, float], verdict: Verdict
     return Score(level, label, tuple(mine.values()), flag, p_value)
 
 
-# ------------------------------------------------------------------------------------ the cells
-
-
-def _fixed(digits: int) -> Callable[[float], str]:
-    def text(value: float) -> str:
-        shown = f"{value:,.{digits}f}"
-        return shown.removeprefix("-") if not value or not float(f"{value:.{digits}f}") else shown
-
-    return text
+def _entry(score: Score, number: Callable[[float], str]) -> str:
+    """Mean (std); "-" if a run does not reach the level: a mean of the others would be biased."""
+    if any(map(math.isnan, score.values)):
+        return "-"
+    return mean_std(score.values, number)
 
 
 def _three_digits(value: float) -> str:
-    """Three digits that count, no exponent: 0.0421, 4.21, 421, 4,210.
+    """Three significant digits without an exponent: 0.0421, 4.21, 421, 4,210.
 
     >>> [_three_digits(value) for value in (0.04217, 4.2, 421.7, 4217.0, 0.0)]
     ['0.0422', '4.20', '422', '4,217', '0.00']
@@ -254,18 +238,18 @@ def _large(value: float) -> str:
 
 
 _NUMBERS: Mapping[str, Callable[[float], str]] = {
-    "loss": _fixed(2),
-    "error": _fixed(2),
-    "auc": _fixed(4),
+    "loss": fixed(2),
+    "error": fixed(2),
+    "auc": fixed(4),
     "looks": _large,
     "seconds": _three_digits,
-    "features": _fixed(0),
-    "examples": _fixed(0),
+    "features": fixed(0),
+    "examples": fixed(0),
 }
 
 
 def level_text(level: float) -> str:
-    """A level, without loss: in full, or with an exponent where that is shorter and says the same.
+    """A level in full, or with an exponent if that is shorter and exact.
 
     >>> level_text(10_000), level_text(6e9), level_text(5_123_456_789.0), level_text(0.0421)
     ('10,000', '6.00e+09', '5,123,456,789', '0.0421')
@@ -273,17 +257,3 @@ def level_text(level: float) -> str:
     short = f"{level:.2e}"
     full = f"{level:,.0f}" if level % 1 == 0 else f"{level:,}"
     return short if level >= 1e6 and float(short) == level else full
-
-
-def _cell(score: Score, number: Callable[[float], str]) -> str:
-    """Mean (std), as `boostsample.experiments.tables.tables.mean_std` has them.
-
-    A mean over some of the runs, those that came far enough, would be one of a choice of runs:
-    where one has no value, there is none.
-    """
-    if not score.values:
-        return "n/a"
-    if math.isnan(score.mean):
-        return "-"
-    mean = number(score.mean)
-    return mean if len(score.values) == 1 else f"{mean} ({number(score.std)})"

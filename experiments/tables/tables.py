@@ -1,29 +1,33 @@
-"""Tables of results: mean (std) over repetitions, as in [DF11] Table 2.
+"""Text tables, and the tables that `boostsample compare` prints: scores, looks and tuning.
 
-A table is text cells under a header; it becomes plain text, or a `rich` table on a terminal, and is
-cut into several side by side where it is wider than that.
+A table becomes plain text, or a `rich` table on a terminal. A table wider than the terminal is cut
+between columns into several.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import unknown
 from boostsample.experiments.plan.variants import CHARGED
-from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.labels import METRICS, label_of, repetitions
 from boostsample.experiments.results.runs import LOOKS, Run, Tuning
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from boostsample.experiments.results.comparison import Comparison
+
 __all__ = [
     "Table",
+    "fixed",
     "looks_table",
+    "mean_std",
+    "moments",
     "score_table",
     "to_rich",
     "to_text",
@@ -35,11 +39,47 @@ _GAP = "  "
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text; the first column names the rows."""
+    """A table of text entries; the first column names the rows."""
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+def fixed(digits: int) -> Callable[[float], str]:
+    """A function that writes numbers with a fixed number of decimals, and zero without a sign."""
+
+    def text(value: float) -> str:
+        shown = f"{value:,.{digits}f}"
+        return shown if shown.strip("-0.") else shown.removeprefix("-")
+
+    return text
+
+
+_two_decimals = fixed(2)
+
+
+def moments(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and standard deviation (n - 1); NaN where undefined or where a value is NaN."""
+    mean = statistics.fmean(values) if values else math.nan
+    defined = len(values) > 1 and all(map(math.isfinite, values))
+    return mean, statistics.stdev(values) if defined else math.nan
+
+
+def mean_std(values: Sequence[float], number: Callable[[float], str] = _two_decimals) -> str:
+    """A table entry: the mean and, of two values or more, the standard deviation (n - 1).
+
+    "n/a" without values; "-" if all values are NaN, as where a strategy still pays for its tuning.
+
+    >>> mean_std([-0.33, -0.35]), mean_std([1.5]), mean_std([]), mean_std([math.nan])
+    ('-0.34 (0.01)', '1.50', 'n/a', '-')
+    """
+    if not values:
+        return "n/a"
+    if all(map(math.isnan, values)):
+        return "-"
+    mean, std = map(number, moments(values))
+    return mean if len(values) == 1 else f"{mean} ({std})"
 
 
 def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Table:
@@ -48,9 +88,8 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
     Parameters
     ----------
     rows : iterable of mapping
-        Result rows, see `boostsample.experiments.run.compare.RESULT_COLUMNS`.
-    metric : str
-        One of `METRICS`.
+        Result rows, with `boostsample.experiments.results.runs.RESULT_COLUMNS`.
+    metric : {"loss", "error"}
 
     Examples
     --------
@@ -67,51 +106,25 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
     if metric not in METRICS:
         raise unknown("metric", metric, METRICS)
     column, title = METRICS[metric]
-    cells: dict[tuple[int, str], list[float]] = {}
+    found: dict[tuple[int, str], list[float]] = {}
     for row in rows:
-        cells.setdefault((row["stumps"], label_of(row)), []).append(row[column])
-    labels = tuple(dict.fromkeys(label for _, label in cells))
-    marks = sorted({stumps for stumps, _ in cells})
-    counts = [len(values) for values in cells.values()] or [1]
+        found.setdefault((row["stumps"], label_of(row)), []).append(row[column])
+    labels = tuple(dict.fromkeys(label for _, label in found))
+    counts = [len(values) for values in found.values()] or [1]
     return Table(
         f"{title}, {repetitions(max(counts), 'mean (std)', min(counts))}",
         ("stumps", *labels),
         tuple(
-            (f"{mark:,}", *(mean_std(cells.get((mark, label), [])) for label in labels))
-            for mark in marks
+            (f"{mark:,}", *(mean_std(found.get((mark, label), [])) for label in labels))
+            for mark in sorted({stumps for stumps, _ in found})
         ),
     )
 
 
-def mean_std(values: Sequence[float], digits: int = 2) -> str:
-    """A cell: the mean, and the standard deviation (n - 1) where there are two values or more.
-
-    No run gives "n/a"; "-" stands where no number can be (NaN in all runs), as in the first rows of
-    a strategy that still pays for its tuning.
-
-    >>> mean_std([-0.33, -0.35]), mean_std([1.5]), mean_std([]), mean_std([math.nan])
-    ('-0.34 (0.01)', '1.50', 'n/a', '-')
-    """
-    if not values:
-        return "n/a"
-    if all(map(math.isnan, values)):
-        return "-"
-    mean = _number(statistics.fmean(values), digits)
-    if len(values) == 1:
-        return mean
-    spread = statistics.stdev(values) if all(map(math.isfinite, values)) else math.nan
-    return f"{mean} ({_number(spread, digits)})"
-
-
-def _number(value: float, digits: int) -> str:
-    text = f"{value:.{digits}f}"
-    return text.removeprefix("-") if not float(text) else text
-
-
 def looks_table(comparison: Comparison) -> Table:
-    """Looks and milliseconds a round of each strategy: means over all rounds and repetitions.
+    """Mean looks and milliseconds a round of each strategy, over all rounds and repetitions.
 
-    A tuned strategy has a second row, with all runs of its search for each round of the kept one.
+    A tuned strategy has a second row with the cost of all runs of its tuning.
     """
     rows = []
     for variant in comparison.prepared.variants:
@@ -129,7 +142,6 @@ def looks_table(comparison: Comparison) -> Table:
 
 
 def _spent(runs: Sequence[Run | Tuning], n_rounds: int) -> tuple[str, ...]:
-    """Budget, looks and milliseconds a round."""
     return (
         f"{statistics.fmean(one.budget for one in runs):,.0f}",
         *(f"{sum(one.looks[purpose] for one in runs) / n_rounds:,.0f}" for purpose in LOOKS),
@@ -138,10 +150,10 @@ def _spent(runs: Sequence[Run | Tuning], n_rounds: int) -> tuple[str, ...]:
 
 
 def tuning_table(comparison: Comparison) -> Table | None:
-    """The settings that were kept, and how much they matter; None if nothing was tuned.
+    """The settings that tuning kept, with how often, and the losses; None if nothing was tuned.
 
-    A row for each setting that was kept, with the number of repetitions in which it was, its final
-    training loss there, and the largest one that another setting of the grid had.
+    The losses are those after the last mark: of the kept settings, and of the worst in the tuning
+    grid of the same repetition.
     """
     rows = []
     for variant in comparison.prepared.variants:
@@ -171,17 +183,52 @@ def tuning_table(comparison: Comparison) -> Table | None:
     )
 
 
-def _parts(table: Table, width: int | None, padding: int) -> list[Table]:
-    """The table, cut between columns where it is wider than `width`."""
-    wide = [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
+def to_text(table: Table, width: int | None = None) -> str:
+    """Plain text with aligned columns: names to the left, numbers to the right."""
+    return "\n\n".join(map(_plain, _parts(table, width)))
+
+
+def _plain(table: Table) -> str:
+    sizes = _sizes(table)
+    lines = [
+        _GAP.join(
+            entry.ljust(size) if at == 0 and not _counts(table) else entry.rjust(size)
+            for at, (entry, size) in enumerate(zip(row, sizes, strict=True))
+        ).rstrip()
+        for row in (table.header, tuple("-" * size for size in sizes), *table.rows)
+    ]
+    return "\n".join([table.title, *lines])
+
+
+def to_rich(table: Table, width: int | None = None) -> list[RenderableType]:
+    """Titles and tables for a terminal of that width."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    made: list[RenderableType] = []
+    for part in _parts(table, width):
+        rich = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        for at, name in enumerate(part.header):
+            left = at == 0 and not _counts(part)
+            rich.add_column(Text(name), justify="left" if left else "right", no_wrap=True)
+        for row in part.rows:
+            rich.add_row(*map(Text, row))
+        made += [Text(part.title, style="bold"), rich, Text()]
+    return made
+
+
+def _parts(table: Table, width: int | None) -> list[Table]:
+    """The table, cut between columns if it is wider than `width`."""
+    sizes = _sizes(table)
     parts: list[list[int]] = [[]]
-    room = used = wide[0]
-    for at in range(1, len(wide)):
-        if width is not None and parts[-1] and used + padding + wide[at] > width:
+    used = sizes[0]
+    for at in range(1, len(sizes)):
+        if width is not None and parts[-1] and used + len(_GAP) + sizes[at] > width:
             parts.append([])
-            used = room
+            used = sizes[0]
         parts[-1].append(at)
-        used += wide[at] + padding
+        used += sizes[at] + len(_GAP)
     return [
         Table(
             table.title if number == 0 else f"{table.title} (continued)",
@@ -192,42 +239,11 @@ def _parts(table: Table, width: int | None, padding: int) -> list[Table]:
     ]
 
 
-def to_text(table: Table, width: int | None = None) -> str:
-    """Plain text, columns aligned: names to the left, numbers to the right."""
-    return "\n\n".join(_plain(part) for part in _parts(table, width, len(_GAP)))
-
-
-def _plain(table: Table) -> str:
-    wide = [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
-    left = not _counts(table)
-    lines = [
-        _GAP.join(
-            cell.ljust(size) if at == 0 and left else cell.rjust(size)
-            for at, (cell, size) in enumerate(zip(row, wide, strict=True))
-        ).rstrip()
-        for row in (table.header, tuple("-" * size for size in wide), *table.rows)
-    ]
-    return "\n".join([table.title, *lines])
+def _sizes(table: Table) -> list[int]:
+    """The width of each column."""
+    return [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
 
 
 def _counts(table: Table) -> bool:
-    """Whether rows are named by numbers, which stand to the right."""
+    """Whether numbers name the rows; these are aligned to the right."""
     return all(row[0].replace(",", "").isdecimal() for row in table.rows)
-
-
-def to_rich(table: Table, width: int | None = None) -> list[RenderableType]:
-    """Titles and tables for a terminal of that width."""
-    from rich import box
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    made: list[RenderableType] = []
-    for part in _parts(table, width, len(_GAP)):
-        rich = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-        for at, name in enumerate(part.header):
-            left = at == 0 and not _counts(part)
-            rich.add_column(Text(name), justify="left" if left else "right", no_wrap=True)
-        for row in part.rows:
-            rich.add_row(*(Text(cell) for cell in row))
-        made += [Text(part.title, style="bold"), rich, Text()]
-    return made

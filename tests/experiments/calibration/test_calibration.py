@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, StrategyError
 from boostsample.experiments.calibration.calibration import (
-    CELL_COLUMNS,
     CHOICE_COLUMNS,
+    POINT_COLUMNS,
     Calibration,
     calibrate,
 )
-from boostsample.experiments.calibration.cells import Measurer, grid, model_of, predict
+from boostsample.experiments.calibration.points import Measurer, candidates, model_of, predict
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
@@ -101,12 +101,12 @@ def test_edges_are_those_of_enumeration(n_labels: int, init: str) -> None:
         twin.finish(term.feature, term.value)
     measurer = Measurer(bank, rows, Y, init)
     measurer.restore(booster.state())
-    cells = {6: (1, 2, 4), 2: (1, 2, 3), 1: (2,)}
+    columns = {6: (1, 2, 4), 2: (1, 2, 3), 1: (2,)}
     rng = np.random.default_rng(8)
     repeats = 4000
-    edges = np.array([measurer.measure(cells, "iid", rng) for _ in range(repeats)])
+    edges = np.array([measurer.measure(columns, "iid", rng) for _ in range(repeats)])
     assert edges.shape == (repeats, 7, 2)
-    places = [(t, q) for t, sizes in cells.items() for q in sizes]
+    places = [(t, q) for t, sizes in columns.items() for q in sizes]
     for at, (t, q) in enumerate(places):
         expected = np.array(enumerated(twin, t, q))
         error = edges[:, at].std(axis=0) / math.sqrt(repeats)
@@ -150,7 +150,7 @@ def test_true_edges_are_the_loop_s() -> None:
 @pytest.mark.parametrize("n_examples", [1, 10, 999, 10**7])
 @pytest.mark.parametrize("budget", [1, 7, 5_000, 10**8, 10**12])
 def test_the_grid_is_within_the_budget(n_features: int, n_examples: int, budget: int) -> None:
-    columns = grid(n_features, n_examples, budget)
+    columns = candidates(n_features, n_examples, budget)
     sizes = sorted({q for column in columns.values() for q in column})
     assert 1 <= len(sizes) <= 16
     assert sizes[0] == 1
@@ -178,10 +178,10 @@ def choice_of(calibration: Calibration, mark: int) -> dict[str, Any]:
 
 
 def test_rows_are_flat_and_complete(found: Calibration, data: Dataset) -> None:
-    assert {tuple(row) for row in found.rows} == {CELL_COLUMNS}
+    assert {tuple(row) for row in found.rows} == {POINT_COLUMNS}
     assert {tuple(choice) for choice in found.choices} == {CHOICE_COLUMNS}
     assert [choice["round"] for choice in found.choices] == [3, 12]
-    columns = grid(24, 200, 800)
+    columns = candidates(24, 200, 800)
     for mark in (3, 12):
         rows = [row for row in found.rows if row["round"] == mark]
         places = [(row["n_features"], row["n_examples"]) for row in rows if row["kind"] == "grid"]
@@ -262,22 +262,22 @@ def test_predictions_are_the_planner_s(found: Calibration) -> None:
     assert set(found.models) == {3, 12}
 
 
-def test_a_replayed_search_is_worth_its_cell(data: Dataset) -> None:
+def test_a_replayed_search_is_worth_its_point(data: Dataset) -> None:
     strategy = "uniform-naive:n_features=8"
     calibration = calibrate(data, plan_of(strategy, 4), repeats=200)
     (choice,) = calibration.choices
     assert (choice["n_features"], choice["n_examples"]) == (8, 100)
-    (cell,) = (r for r in calibration.rows if (r["n_features"], r["n_examples"], r["kind"])
+    (point,) = (r for r in calibration.rows if (r["n_features"], r["n_examples"], r["kind"])
                == (8, 100, "grid"))  # fmt: skip
-    error = math.hypot(cell["edge_error"], choice["edge_expected_error"])
-    assert choice["edge_expected"] == pytest.approx(cell["edge"], abs=4 * error)
+    error = math.hypot(point["edge_error"], choice["edge_expected_error"])
+    assert choice["edge_expected"] == pytest.approx(point["edge"], abs=4 * error)
     assert error < 0.01
     assert choice["edge_predicted"] is None
     assert calibration.models == {}
     assert {row["edge_predicted"] for row in calibration.rows} == {None}
 
 
-def test_the_yardstick_is_its_own_best_cell(data: Dataset) -> None:
+def test_full_is_its_own_best_point(data: Dataset) -> None:
     calibration = calibrate(data, plan_of("full", 2, 5, budget=None), repeats=4)
     for choice in calibration.choices:
         assert (choice["best_features"], choice["best_examples"]) == (24, 200)

@@ -15,7 +15,7 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.calibration import calibration as calibration_module
-from boostsample.experiments.calibration.calibration import CELL_COLUMNS, Calibration, calibrate
+from boostsample.experiments.calibration.calibration import POINT_COLUMNS, Calibration, calibrate
 from boostsample.experiments.calibration.figures import calibration_figure, figure_2
 from boostsample.experiments.calibration.tables import (
     FIGURE_2_COSTS,
@@ -24,8 +24,8 @@ from boostsample.experiments.calibration.tables import (
     choices_table,
     figure_2_table,
     gaussian_optimum,
-    grid_table,
     noise_table,
+    points_table,
     write_rows,
 )
 from boostsample.experiments.commands.cli import main
@@ -65,13 +65,13 @@ def column(table: Table, name: str) -> list[str]:
 # -------------------------------------------------------------------------------------- tables
 
 
-def test_the_grid_table_has_every_cell_in_its_place(found: Calibration) -> None:
-    table = grid_table(found, 8)
+def test_the_points_table_has_every_point_in_its_place(found: Calibration) -> None:
+    table = points_table(found, 8)
     shown = {
-        (row[0], t): cell
+        (row[0], t): entry
         for row in table.rows
-        for t, cell in zip(table.header[1:], row[1:], strict=True)
-        if cell
+        for t, entry in zip(table.header[1:], row[1:], strict=True)
+        if entry
     }
     assert shown == {
         (f"{row['n_features']:,}", f"{row['n_examples']:,}"): f"{row['edge']:.4f}"
@@ -96,13 +96,13 @@ def test_the_budget_table_marks_choice_and_best(found: Calibration) -> None:
             assert int(off) == pytest.approx(100 * (float(predicted) / measured - 1), abs=0.6)
 
 
-def test_a_best_cell_that_saves_looks_is_shown(found: Calibration) -> None:
+def test_a_best_point_that_saves_looks_is_shown(found: Calibration) -> None:
     choice = {**found.choices[0], "best_features": 1, "best_examples": 75}
     changed = Calibration(**{**vars(found), "choices": [choice]})
     (row,) = (row for row in budget_table(changed, 3).rows if row[-1] == "best")
     assert row[:2] == ("1", "75")
     figure = calibration_figure(changed)
-    ring = next(line for line in figure.axes[0].lines if line.get_label() == "best cell")
+    ring = next(line for line in figure.axes[0].lines if line.get_label() == "best point")
     assert np.asarray(ring.get_xdata()).tolist() == [1]
 
 
@@ -139,7 +139,7 @@ def test_rows_are_written_as_they_are(found: Calibration, tmp_path: Path) -> Non
     write_rows(found, path)
     with path.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert tuple(rows[0]) == CELL_COLUMNS
+    assert tuple(rows[0]) == POINT_COLUMNS
     assert [float(row["edge"]) for row in rows] == [row["edge"] for row in found.rows]
     with pytest.raises(SettingError, match=r"must be new, but '.*rows.csv' is there"):
         check_file(path, ".csv", "rows")
@@ -245,12 +245,12 @@ def test_the_command_prints_and_writes(capsys: pytest.CaptureFixture[str]) -> No
         "round 2, E[G*] within the budget",
         "round 6, along the budget of 180 looks",
         "mas-naive: what it chose in this run",
-        "share of the best cell, mean over rounds: ",
+        "share of the best point, mean over rounds: ",
         "rows: c.csv\nplot: c.svg\n",
     ):
         assert text in captured.out
     text = "".join(ET.fromstring(Path("c.svg").read_bytes()).itertext())
-    for word in ("round 2", "round 6", "measured", "best cell", "mas-naive"):
+    for word in ("round 2", "round 6", "measured", "best point", "mas-naive"):
         assert word in text
     assert Path("c.csv").read_text().count("\n") > 10
     assert main([*QUICK, "--plot", "d.svg", "--quiet"]) == 0

@@ -75,7 +75,7 @@ def test_splits_that_were_drawn_tell_less() -> None:
     assert [one.p_value for one in unknown.scores] == pytest.approx(
         [one.p_value for one in table.scores], nan_ok=True
     )
-    assert "the results do not tell whether all have the same split" in unknown.notes[0]
+    assert "the results do not record whether all have the same split" in unknown.notes[0]
 
 
 def test_higher_is_better_for_areas_and_nothing_for_numbers_of_features() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import math
 
@@ -122,3 +123,18 @@ def test_looks_by_purpose() -> None:
     ]
     assert all(float(row[-1]) > 0 for row in table.rows)
     assert to_text(table).splitlines()[1].startswith("strategy  ")
+
+
+@pytest.mark.parametrize(
+    ("package", "names"),
+    [
+        ("tables", "Table looks_table score_table to_rich to_text tuning_table label_of METRICS"),
+        ("plots", "check_picture comparison_figure describe picture_bytes save_picture STYLE"),
+        ("report", "check_report make_report write_report"),
+        ("calibration", "Calibration calibrate check_request DEFAULT_PLAN"),
+    ],
+)
+def test_packages_export_what_their_former_modules_did(package: str, names: str) -> None:
+    module = importlib.import_module(f"boostsample.experiments.{package}")
+    assert set(names.split()) <= set(module.__all__)
+    assert all(hasattr(module, name) for name in module.__all__)

@@ -1,4 +1,4 @@
-"""The cells of a calibration: which (Q,T), how their searches are measured, what models predict."""
+"""The points (Q,T) of a calibration: candidates, measured searches and predicted edges."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from boostsample.planning.expected_edge import expected_edge
 from boostsample.planning.mixture import Mixture
 from boostsample.strategy import FamilyInfo, Stumps
 
-__all__ = ["Measurer", "chosen_in", "grid", "model_of", "predict"]
+__all__ = ["Measurer", "candidates", "chosen_in", "model_of", "predict"]
 
 _MOST_SIZES = 16
 
 Values = NDArray[np.float64]
 
 
-def grid(n_features: int, n_examples: int, budget: int) -> dict[int, tuple[int, ...]]:
-    """For each T, from the largest, the Q with Q T <= budget, from the smallest.
+def candidates(n_features: int, n_examples: int, budget: int) -> dict[int, tuple[int, ...]]:
+    """For each T, descending, all Q with Q T <= budget, ascending.
 
-    Q is doubled from the largest one that an exact sample allows up to F, and halved down to 1 (in
-    larger steps where that makes more than 16 numbers); T is what the budget leaves each, at most
-    N.
+    Q is doubled from the largest one that the budget allows on all examples up to F, and halved
+    down to 1; by larger factors if these are more than 16 numbers. T is what the budget leaves for
+    each Q, at most N.
 
-    >>> grid(25, 60, 300)
+    >>> candidates(25, 60, 300)
     {60: (1, 2, 5), 30: (1, 2, 5, 10), 15: (1, 2, 5, 10, 20)}
     """
     most = min(n_features, budget)
@@ -45,23 +45,17 @@ def grid(n_features: int, n_examples: int, budget: int) -> dict[int, tuple[int, 
 
 
 def _sizes(start: int, most: int, step: int) -> list[int]:
-    found = {start}
-    smaller = larger = start
-    while smaller > 1:
-        smaller = max(1, smaller // step)
-        found.add(smaller)
-    while larger * step <= most:
-        larger *= step
-        found.add(larger)
-    return sorted(found)
+    factors = [step**k for k in range(max(start, most).bit_length() + 1)]
+    smaller = {max(1, start // factor) for factor in factors}
+    return sorted(smaller | {start * factor for factor in factors if start * factor <= most})
 
 
 def model_of(row: Mapping[str, Any], sizes: Sequence[int]) -> Mixture | None:
-    """What a strategy noted in its history row about the edge of a feature drawn uniformly.
+    """The distribution of the edge of a uniformly drawn feature, as a strategy noted it in `row`.
 
-    Read from the notes `proportion`, `mean` and `deviation`, one number a component, or from
-    `family_mean` and `family_deviation`, one a family; families then weigh what they hold, `sizes`
-    features each. None if neither is there, or notes of these names are no mixture.
+    Reads the notes `proportion`, `mean` and `deviation`, one number a component, or `family_mean`
+    and `family_deviation`, one number a family, weighted by their `sizes`. Returns None without
+    such notes, or if they are not a mixture.
     """
 
     def noted(name: str) -> Values:
@@ -81,10 +75,10 @@ def model_of(row: Mapping[str, Any], sizes: Sequence[int]) -> Mixture | None:
 
 
 def chosen_in(row: Mapping[str, Any], families: Sequence[FamilyInfo]) -> dict[str, Any]:
-    """What a run did in a round, read from its history row.
+    """The choices of a run in one round, from its history row.
 
-    Q and T are those that the strategy noted as planned, else those that it searched. Families are
-    named where a strategy that models them picks some.
+    Q and T are planned numbers if the strategy noted them, else those searched. Families are listed
+    if the strategy models them.
     """
     q, t = _number(row.get("planned_features")), _number(row.get("planned_examples"))
     if q is None or t is None:
@@ -105,28 +99,20 @@ def chosen_in(row: Mapping[str, Any], families: Sequence[FamilyInfo]) -> dict[st
 
 
 def _number(noted: Any) -> float | None:
-    """A note that is a finite number."""
-    if isinstance(noted, int | float) and math.isfinite(noted):
-        return noted
-    return None
+    """A note if it is a finite number."""
+    return noted if isinstance(noted, int | float) and math.isfinite(noted) else None
 
 
 def predict(model: Mixture, n_features: int, n_examples: int, n_all: int) -> float:
-    """e(Q,T) as planners compute it: without noise where T is all N examples."""
+    """e(Q,T) as strategies compute it: without noise if T is all N examples."""
     return expected_edge(model, n_features, math.inf if n_examples >= n_all else n_examples)
 
 
 class Measurer:
     """Searches on a copy of a run's weights, and the true edges of their winners.
 
-    Parameters
-    ----------
-    bank : Bank
-    rows : array of int64, shape (N,)
-        The bank's examples that the run is trained on.
-    labels : array of int8, shape (N, K)
-    weights : {"uniform", "balanced"}
-        Initial label weights.
+    `rows` are the N training examples in the bank, `labels` has shape (N, K), and `weights` names
+    the initial label weights.
     """
 
     def __init__(
@@ -138,12 +124,12 @@ class Measurer:
         self._edges: dict[tuple[int, int], float] = {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over the weights of a `Booster.state()`."""
+        """Set the weights to those of a `Booster.state()`."""
         self._weights.restore(state["weights"])
         self._edges.clear()
 
     def true_edge(self, feature: int, threshold: int) -> float:
-        """G of a stump, its votes chosen on all N examples as the loop does: O(N), once a stump."""
+        """G of a stump, with votes chosen on all N examples as in the loop; O(N), cached."""
         key = (feature, threshold)
         if key not in self._edges:
             sums = self._weights.label_sums(self._searcher.column(feature), threshold)
@@ -153,19 +139,22 @@ class Measurer:
     def measure(
         self, columns: Mapping[int, Sequence[int]], scheme: str, rng: np.random.Generator
     ) -> Values:
-        """G and H of one search in each cell: float64 (cells, 2), by T and then Q as in `columns`.
+        """G and H of one search at each point: float64 (points, 2), in the order of `columns`.
 
-        For each T one sample and one search of the largest Q; smaller Q take the first of its
-        features, so that a column costs what its last cell does. All columns search the same
-        features: what tells cells apart is then T, and not the luck of the draw.
+        Draws one sample for each T and searches the largest Q; smaller Q use the first of these
+        features, so that a column costs one search. All columns search the same features, so that
+        points differ by T and not by chance.
         """
-        most = max(max(sizes) for sizes in columns.values())
+        most = max(map(max, columns.values()))
         features = rng.choice(self._n_features, size=most, replace=False)
-        found = [
-            pair
-            for n_examples, sizes in columns.items()
-            for pair in self._winners(features, sizes, n_examples, scheme, rng)
-        ]
+        found = []
+        for n_examples, sizes in columns.items():
+            stumps = self._search(features[: max(sizes)], n_examples, scheme, rng)
+            exact = n_examples >= self._weights.n_examples
+            for size in sizes:
+                best = stumps[:size].best()
+                edge = self.true_edge(best.feature, best.threshold)
+                found.append((edge, edge if exact else best.edge))  # as in the loop
         return np.array(found)
 
     def noise(
@@ -173,33 +162,15 @@ class Measurer:
     ) -> tuple[float, float]:
         """Mean of H - G over features on one sample, and T times its variance over them.
 
-        The latter is the v of [DF11] eq. 7 as far as it can mislead a search: what a sample does to
-        all features alike moves no winner. H is the edge at the threshold that is best on the
-        sample, G that of the same stump on all examples.
+        The latter is the part of v in [DF11] eq. 7 that can change the winner of a search: it
+        leaves out the noise common to all features. H is the edge at the best threshold on the
+        sample, G the edge of the same stump on all examples.
         """
         features = rng.choice(self._n_features, size=n_features, replace=False)
         stumps = self._search(features, n_examples, scheme, rng)
         pairs = zip(stumps.feature.tolist(), stumps.threshold.tolist(), strict=True)
         off = stumps.edge - np.array([self.true_edge(*pair) for pair in pairs])
         return float(off.mean()), float(n_examples * off.var(ddof=1))
-
-    def _winners(
-        self,
-        features: NDArray[np.int64],
-        sizes: Sequence[int],
-        n_examples: int,
-        scheme: str,
-        rng: np.random.Generator,
-    ) -> list[tuple[float, float]]:
-        """G and H of the winners among the first sizes[0], sizes[1], ... features on a sample."""
-        stumps = self._search(features[: max(sizes)], n_examples, scheme, rng)
-        found = []
-        for size in sizes:
-            best = stumps[:size].best()
-            edge = self.true_edge(best.feature, best.threshold)
-            exact = n_examples >= self._weights.n_examples
-            found.append((edge, edge if exact else best.edge))  # as the loop does
-        return found
 
     def _search(
         self, features: NDArray[np.int64], n_examples: int, scheme: str, rng: np.random.Generator
