@@ -7,11 +7,9 @@ open: the horizon is the planned number of rounds, so planning more rounds is an
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from boostsample.bandits import Exp3P as Exp3PPolicy
-from boostsample.bandits.exp3p import exp3p_iteration_bound
 from boostsample.strategies._bandit import SCALES, BanditStrategy
 
 __all__ = ["Exp3P"]
@@ -67,22 +65,3 @@ class Exp3P(BanditStrategy):
     def make_policy(self, n_arms: int, n_rounds: int) -> Exp3PPolicy:
         """Exp3.P with the planned rounds as its horizon."""
         return Exp3PPolicy(n_arms, n_rounds, self.mixing, self.bonus, self.delta)
-
-    def iteration_bound(self, edge: float, n_examples: int, n_labels: int) -> float:
-        """[BK10] eq. 12 for the arms of the run: rounds until the training error is surely 0.
-
-        With probability 1 - delta, and under the conditions of `exp3p_iteration_terms`: mixing and
-        bonus of the theory, the plain `log-edge` reward, one arm a round, balanced initial weights.
-        Other settings have no bound: inf. Known once a run has begun.
-
-        Parameters
-        ----------
-        edge : float
-            What the best arm reaches under any weights, above 0 and at most 0.93.
-        n_examples, n_labels : int
-            N and K.
-        """
-        plain = self.reward == "log-edge" and self.reward_scale == 1.0 and self.pulls in ("1.Q", 1)
-        if not plain or self.mixing != "theory" or self.bonus != "theory":
-            return math.inf
-        return exp3p_iteration_bound(self.sizes_[0], self.delta, edge, n_examples, n_labels)
