@@ -1,4 +1,4 @@
-"""MAS 1.Q: model the edges of every family anew, then choose the family, Q and T to search.
+"""MAS 1.Q: model the edges of every family, then choose one family, Q and T to search.
 
 Cost per iteration: at most 10 % of the budget for the models, q features of each of K families on t
 examples; the rest for one search of Q features of one family on T examples. Choosing costs no looks

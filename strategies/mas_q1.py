@@ -1,4 +1,4 @@
-"""MAS Q.1: model the edges of every family anew, then distribute Q over the families greedily.
+"""MAS Q.1: model the edges of every family, then distribute Q over the families greedily.
 
 Cost per iteration: at most 10 % of the budget for the models, q features of each of K families on t
 examples; the rest for one search of Q_1 + .. + Q_K features on T examples. Choosing costs no looks
