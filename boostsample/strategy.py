@@ -15,10 +15,27 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from boostsample.records import FamilyInfo, Outcome, Pool, Sample, Stump, Stumps
+from boostsample.records import (
+    FamilyInfo,
+    Outcome,
+    Pool,
+    Sample,
+    Stump,
+    Stumps,
+    sample_members,
+)
 from boostsample.step import Step
 
-__all__ = ["FamilyInfo", "Outcome", "Pool", "Sample", "Strategy", "Stump", "Stumps"]
+__all__ = [
+    "FamilyInfo",
+    "Outcome",
+    "Pool",
+    "Sample",
+    "Strategy",
+    "Stump",
+    "Stumps",
+    "sample_members",
+]
 
 
 class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn ships no annotations

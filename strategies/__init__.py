@@ -1,4 +1,4 @@
-"""Sampling strategies, one file each, and what one needs to write another."""
+"""Sampling strategies, one file each, and the names needed to write another."""
 
 if __name__ != "boostsample.strategies":
     raise ImportError(
@@ -19,7 +19,16 @@ from boostsample.strategies.ucbv import UCBV
 from boostsample.strategies.uniform_1q import Uniform1Q
 from boostsample.strategies.uniform_naive import UniformNaive
 from boostsample.strategies.uniform_q1 import UniformQ1
-from boostsample.strategy import FamilyInfo, Outcome, Pool, Sample, Strategy, Stump, Stumps
+from boostsample.strategy import (
+    FamilyInfo,
+    Outcome,
+    Pool,
+    Sample,
+    Strategy,
+    Stump,
+    Stumps,
+    sample_members,
+)
 
 __all__ = [
     "EpsilonGreedy",
@@ -43,4 +52,5 @@ __all__ = [
     "Uniform1Q",
     "UniformNaive",
     "UniformQ1",
+    "sample_members",
 ]

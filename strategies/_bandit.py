@@ -1,8 +1,8 @@
-"""What the bandit strategies share: arms, how looks are shared out over them, and rewards.
+"""Base of the bandit strategies: pulls arms, searches their features, rewards them by edges.
 
-A round pulls k arms, families or single features, searches Q features of them on T = budget / Q
-examples, and pays each pulled arm for the best edge found in it: the edge on all examples for the
-arm of the chosen stump, the one on the sample for the others (the same when T >= N).
+A round pulls k arms, families or single features, searches Q of their features on T = budget / Q
+examples, and rewards each pulled arm for its best edge: the edge on all examples for the arm of the
+chosen stump, the edge on the sample for the others (equal if T >= N).
 """
 
 from __future__ import annotations
@@ -18,45 +18,51 @@ from boostsample.checks import check_integer, check_number
 from boostsample.errors import unknown
 from boostsample.step import Step
 from boostsample.strategies.uniform_naive import features_to_search
-from boostsample.strategy import Outcome, Pool, Strategy, Stump
+from boostsample.strategy import Outcome, Pool, Strategy, Stump, sample_members
 
 __all__ = ["BanditStrategy"]
 
 ARMS = ("family", "feature")
+PULLS = ("1.Q", "Q.1")
+#: Values of reward_scale worth tuning: at scale 1 an edge of 0.03 to 0.3 pays 0.0005 to 0.05.
 SCALES = (1, 10, 30, 100, 300, 1000)
-"""Values of reward_scale worth tuning: an edge of 0.03 to 0.3 pays 0.0005 to 0.05 at scale 1."""
-PULLS = {"1.Q": "one arm, all Q features of it", "Q.1": "Q arms, or all if they are fewer"}
 
 
 class BanditStrategy(Strategy):
-    """Base of the strategies that pull arms by a policy of `boostsample.bandits`.
-
-    A subclass stores these settings and its policy's own, and makes the policy.
+    """Pull arms by a policy of `boostsample.bandits`; subclasses add its settings and make it.
 
     Parameters
     ----------
     arms : {"family", "feature"}
         What an arm is: a family ([DF11]) or a single feature ([BK10], [BK09]).
     pulls : {"1.Q", "Q.1"} or int
-        Arms pulled in a round: one, Q, or k of them (UCB(k) of [BK09]); never more than there are.
-        The Q features are shared out over them, an arm of a single feature taking one.
+        Arms pulled in a round: one, Q, or k of them (UCB(k) of [BK09]), at most all. They share the
+        Q features equally; an arm that is a single feature takes one.
     n_features : int or None
         Q; None is max(10, budget // N).
     reward : {"log-edge", "root", "squared-edge"}
-        [BK10] eq. 11, [BK09], or the square.
+        [BK10] eq. 11, [BK09], or the square; see `boostsample.bandits.rewards`.
     reward_scale : float
         The factor kappa in min(1, kappa * reward), above 0.
     """
 
-    arms: str
-    pulls: str | int
-    n_features: int | None
-    reward: str
-    reward_scale: float
+    def __init__(
+        self,
+        arms: str = "family",
+        pulls: str | int = "1.Q",
+        n_features: int | None = None,
+        reward: str = "log-edge",
+        reward_scale: float = 1.0,
+    ) -> None:
+        self.arms = arms
+        self.pulls = pulls
+        self.n_features = n_features
+        self.reward = reward
+        self.reward_scale = reward_scale
 
     @abc.abstractmethod
     def make_policy(self, n_arms: int, n_rounds: int) -> Policy:
-        """The policy that says which arms to pull."""
+        """A new policy that chooses the arms to pull."""
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings, forget all rewards."""
@@ -72,7 +78,7 @@ class BanditStrategy(Strategy):
         self.policy_ = self.make_policy(n_arms, n_rounds).state()
 
     def choose(self, step: Step) -> Stump:
-        """Pull arms, share the looks out, search."""
+        """Pull arms, search their features."""
         policy = self.policy()
         arms = policy.select(step.rng, self.n_pulls_)
         self.policy_ = policy.state()
@@ -87,14 +93,14 @@ class BanditStrategy(Strategy):
         return stumps.best()
 
     def learn(self, outcome: Outcome) -> None:
-        """Pay the pulled arms."""
+        """Reward the pulled arms."""
         self.edges_[self.winner_] = outcome.edge
         policy = self.policy()
         policy.update(self.arms_, reward(self.edges_, self.reward, self.reward_scale))
         self.policy_ = policy.state()
 
     def policy(self) -> Policy:
-        """The policy as it stands: its indices or probabilities tell what it believes."""
+        """The policy in its present state, for instance to read its indices or probabilities."""
         policy = self.make_policy(*self.sizes_)
         policy.restore(self.policy_)
         return policy
@@ -109,15 +115,13 @@ class BanditStrategy(Strategy):
     def _features(
         self, step: Step, arms: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Features to search, and the position in `arms` that each of them belongs to."""
+        """Features to search, and the position in `arms` of each feature's arm."""
         if self.arms == "feature":
             return arms, np.arange(arms.size)
         q = features_to_search(self.n_features, step.n_examples, step.n_features, step.budget)
         shares = np.full(arms.size, q // arms.size)
         shares[: q % arms.size] += 1
-        members = [
-            step.families[int(arm)].sample(int(share), step.rng)
-            for arm, share in zip(arms, shares, strict=True)
-        ]
-        owner = np.repeat(np.arange(arms.size), [part.size for part in members])
-        return np.concatenate(members), owner
+        families = [step.families[arm] for arm in arms.tolist()]
+        counts = np.minimum(shares, [family.size for family in families])
+        features = sample_members(families, counts.tolist(), step.rng)
+        return features, np.repeat(np.arange(arms.size), counts)

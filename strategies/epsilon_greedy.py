@@ -1,8 +1,8 @@
-"""Epsilon-greedy: the arm with the best mean reward, and now and then a random one.
+"""Epsilon-greedy: pull the arm with the best mean reward, and with probability epsilon any arm.
 
 Cost per iteration: one search of Q features on T = budget / Q examples; O(arms) for the means.
-Source: named in [DF11] section 5.2; Auer et al. 2002a, Figure 3, for the decreasing schedule. Left
-open by [DF11]: the schedule (constant here by default) and the mean of an arm never pulled.
+Source: named in [DF11] section 5.2; Auer et al. 2002a, Figure 3, for the decreasing schedule.
+[DF11] leaves open: the schedule (constant by default) and the mean of an arm never pulled.
 """
 
 from __future__ import annotations
@@ -28,19 +28,11 @@ class EpsilonGreedy(BanditStrategy):
     c : float
         Factor of the decreasing schedule, above 0.
     d : float
-        Gap that it assumes between the two best arms, above 0 and at most 1.
+        Gap assumed between the two best arms, above 0 and at most 1.
     initial : float
-        Mean of an arm never pulled; inf pulls each arm once first.
-    arms : {"family", "feature"}
-        What an arm is.
-    pulls : {"1.Q", "Q.1"} or int
-        Arms pulled in a round: one, Q, or so many; they share the Q features.
-    n_features : int or None
-        Q; None is max(10, budget // N).
-    reward : {"log-edge", "root", "squared-edge"}
-        What an edge pays, see `boostsample.bandits.rewards`.
-    reward_scale : float
-        kappa in min(1, kappa * reward), above 0.
+        Mean assumed for an arm never pulled; inf pulls each arm once first.
+    arms, pulls, n_features, reward, reward_scale
+        See `BanditStrategy`.
     """
 
     def __init__(
@@ -56,19 +48,15 @@ class EpsilonGreedy(BanditStrategy):
         reward: str = "log-edge",
         reward_scale: float = 1.0,
     ) -> None:
+        super().__init__(arms, pulls, n_features, reward, reward_scale)
         self.epsilon = epsilon
         self.schedule = schedule
         self.c = c
         self.d = d
         self.initial = initial
-        self.arms = arms
-        self.pulls = pulls
-        self.n_features = n_features
-        self.reward = reward
-        self.reward_scale = reward_scale
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
-        """The schedule's own trade-off; means are compared, so a scale matters by its cap alone."""
+        """Settings of the schedule; a reward scale matters only by its cap."""
         if self.schedule == "decreasing":
             return {"c": (0.01, 0.1, 1, 10), "reward_scale": SCALES}
         return {"epsilon": (0.01, 0.05, 0.2, 0.6), "reward_scale": SCALES}

@@ -1,17 +1,15 @@
-"""Exp3.P: draw arms from exponential weights of their estimated rewards, all arms updated.
+"""Exp3.P: draw arms from exponential weights of their estimated rewards.
 
 Cost per iteration: one search of Q features on T = budget / Q examples; O(arms) for the weights.
-Source: Auer et al. 2002b in the form of [BK10] Figure 2; over families, [DF11] section 5.2. Left
-open: the horizon is the planned number of rounds, so planning more rounds is another algorithm.
+Source: Auer et al. 2002b in the form of [BK10] Figure 2; over families, [DF11] section 5.2. The
+horizon is the planned number of rounds, so a run planned longer is another algorithm.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from boostsample.bandits import Exp3P as Exp3PPolicy
-from boostsample.bandits.exp3p import exp3p_iteration_bound
 from boostsample.strategies._bandit import SCALES, BanditStrategy
 
 __all__ = ["Exp3P"]
@@ -27,17 +25,9 @@ class Exp3P(BanditStrategy):
     bonus : float or "theory"
         The eta of the exploration bonus; "theory" is [BK10] eq. 13.
     delta : float
-        Probability with which the theorem may fail, for "theory" and the bounds.
-    arms : {"family", "feature"}
-        What an arm is.
-    pulls : {"1.Q", "Q.1"} or int
-        Arms pulled in a round: one, Q, or so many; they share the Q features.
-    n_features : int or None
-        Q; None is max(10, budget // N).
-    reward : {"log-edge", "root", "squared-edge"}
-        What an edge pays, see `boostsample.bandits.rewards`.
-    reward_scale : float
-        kappa in min(1, kappa * reward), above 0.
+        Probability with which the bounds of the theory may fail; used by "theory" only.
+    arms, pulls, n_features, reward, reward_scale
+        See `BanditStrategy`.
     """
 
     def __init__(
@@ -51,38 +41,15 @@ class Exp3P(BanditStrategy):
         reward: str = "log-edge",
         reward_scale: float = 1.0,
     ) -> None:
+        super().__init__(arms, pulls, n_features, reward, reward_scale)
         self.mixing = mixing
         self.bonus = bonus
         self.delta = delta
-        self.arms = arms
-        self.pulls = pulls
-        self.n_features = n_features
-        self.reward = reward
-        self.reward_scale = reward_scale
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
-        """24 settings; the mixing is the rate of learning, too."""
+        """24 settings; the mixing is also the rate of learning."""
         return {"mixing": (0.05, 0.15, 0.4, 0.9), "reward_scale": SCALES}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> Exp3PPolicy:
         """Exp3.P with the planned rounds as its horizon."""
         return Exp3PPolicy(n_arms, n_rounds, self.mixing, self.bonus, self.delta)
-
-    def iteration_bound(self, edge: float, n_examples: int, n_labels: int) -> float:
-        """[BK10] eq. 12 for the arms of the run: rounds until the training error is surely 0.
-
-        With probability 1 - delta, and under the conditions of `exp3p_iteration_terms`: mixing and
-        bonus of the theory, the plain `log-edge` reward, one arm a round, balanced initial weights.
-        Other settings have no bound: inf. Known once a run has begun.
-
-        Parameters
-        ----------
-        edge : float
-            What the best arm reaches under any weights, above 0 and at most 0.93.
-        n_examples, n_labels : int
-            N and K.
-        """
-        plain = self.reward == "log-edge" and self.reward_scale == 1.0 and self.pulls in ("1.Q", 1)
-        if not plain or self.mixing != "theory" or self.bonus != "theory":
-            return math.inf
-        return exp3p_iteration_bound(self.sizes_[0], self.delta, edge, n_examples, n_labels)

@@ -1,9 +1,9 @@
 """Explore then commit: pull every arm m times, then the best one for the rest of the run.
 
 Cost per iteration: one search of Q features on T = budget / Q examples. Source: [LS20], Lattimore
-and Szepesvari 2020, chapter 6. The plainest bandit, a yardstick for the others: boosting's
-rewards fall from round to round, and it never looks back. Left open: the order of the first
-pulls; round-robin compares arms at about the same rounds.
+and Szepesvari 2020, chapter 6. The simplest bandit, a baseline for the others: boosting's rewards
+fall from round to round, and it never revises its choice. Left open: the order of the first pulls;
+round-robin compares arms at about the same rounds.
 """
 
 from __future__ import annotations
@@ -22,19 +22,11 @@ class ExploreThenCommit(BanditStrategy):
     Parameters
     ----------
     n_pulls : int
-        m, pulls of each arm before it commits, at least 1.
+        m, pulls of each arm before committing, at least 1.
     order : {"round-robin", "blocks"}
         Order of the first pulls.
-    arms : {"family", "feature"}
-        What an arm is.
-    pulls : {"1.Q", "Q.1"} or int
-        Arms pulled in a round: one, Q, or so many; they share the Q features.
-    n_features : int or None
-        Q; None is max(10, budget // N).
-    reward : {"log-edge", "root", "squared-edge"}
-        What an edge pays, see `boostsample.bandits.rewards`.
-    reward_scale : float
-        kappa in min(1, kappa * reward), above 0.
+    arms, pulls, n_features, reward, reward_scale
+        See `BanditStrategy`.
     """
 
     def __init__(
@@ -47,16 +39,12 @@ class ExploreThenCommit(BanditStrategy):
         reward: str = "log-edge",
         reward_scale: float = 1.0,
     ) -> None:
+        super().__init__(arms, pulls, n_features, reward, reward_scale)
         self.n_pulls = n_pulls
         self.order = order
-        self.arms = arms
-        self.pulls = pulls
-        self.n_features = n_features
-        self.reward = reward
-        self.reward_scale = reward_scale
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
-        """Means are compared, so that a scale matters by its cap alone."""
+        """Means are compared, so a reward scale matters only by its cap."""
         return {"n_pulls": (1, 3, 10, 30, 100, 300), "reward_scale": (1, 10, 100, 1000)}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> ExploreThenCommitPolicy:

@@ -1,7 +1,7 @@
-"""Exhaustive search: every feature on every example, the yardstick of all others.
+"""Exhaustive search: every feature on every example, the reference for all other strategies.
 
-Cost per iteration: F * N looks, which is also its budget unless one is given; a smaller one is
-refused. Source: AdaBoost.MH with decision stumps, [SS99]; "FULL" of [BK10] section 4.
+Cost per iteration: F * N looks, which is also the default budget; a smaller one is an error.
+Source: AdaBoost.MH with decision stumps, [SS99]; "FULL" of [BK10] section 4.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Full(Strategy):
         return pool.n_features * pool.n_examples
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Refuse a budget that a whole search does not fit in."""
+        """Raise SettingError if the budget does not pay for a whole search."""
         cost = self.default_budget(pool)
         if budget < cost:
             raise SettingError(

@@ -1,11 +1,11 @@
 """Laminating: search many features on few examples, keep the better half, double the examples.
 
-Cost per iteration: log2(Q0) stages of Q0 * T0 looks. Each stage searches the survivors anew,
-thresholds and votes included, on a fresh sample. Source: [DF11] section 4.2, equalised by
-log2(Q0) Q0 T0 = budget (section 5). Left open by the paper: Q0 and T0, budgets that do not
-divide, ties between features (the first wins), and whether samples are fresh or nested (fresh
-here). The last stage runs on T = Q0 T0 / 2 examples; the default Q0 is the power of two with that
-T at most N and T0 at least 50 that is nearest to the best one of the sweep in docs/laminating.md.
+Cost per iteration: log2(Q0) stages of Q0 * T0 looks. Each stage searches the surviving features
+again, thresholds and votes included, on a new sample. Source: [DF11] section 4.2, with
+log2(Q0) Q0 T0 = budget (section 5). The paper leaves open: Q0 and T0, budgets that do not divide,
+ties between features (the first wins), and whether samples are new or nested (new here). The last
+stage uses T = Q0 T0 / 2 examples. The default Q0 is the power of two nearest to 256, the best of
+the sweep in docs/laminating.md, with that T at most N and T0 at least 50.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from boostsample.strategy import Pool, Strategy, Stump
 
 __all__ = ["Laminating", "stages"]
 
-#: The default Q0 where the budget allows it.
+#: Default Q0 if the budget allows it.
 _PREFERRED = 256
-#: Fewer examples than this in the first stage are not worth a search.
+#: Least examples of the first stage.
 _LEAST_EXAMPLES = 50
 
 
@@ -42,7 +42,7 @@ class Laminating(Strategy):
         self.scheme = scheme
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Check the settings and lay out the stages."""
+        """Check the settings, compute the stages."""
         known_scheme(self.scheme)
         self.stages_ = stages(self.n_features, pool.n_examples, pool.n_features, budget)
 
@@ -58,7 +58,7 @@ class Laminating(Strategy):
 
 
 def stages(wanted: int | None, n_examples: int, n_features: int, budget: int) -> list[list[int]]:
-    """(features, examples) of each stage, Q0 first; within the budget.
+    """Features and examples of each stage, within the budget: [[Q0, T0], ...].
 
     >>> stages(None, 60_000, 16_000, 600_000)
     [[256, 292], [128, 584], [64, 1168], [32, 2336], [16, 4672], [8, 9344], [4, 18688], [2, 37376]]
@@ -96,10 +96,10 @@ def _halvings(q: int) -> int:
 
 
 def _first(q: int, budget: int) -> int:
-    """T0 of a start from Q0 features."""
+    """T0, examples of the first stage."""
     return budget // (q * _halvings(q))
 
 
 def _last(q: int, budget: int) -> int:
-    """T of the last stage, Q0 T0 / 2."""
+    """Examples of the last stage, Q0 T0 / 2."""
     return _first(q, budget) << (_halvings(q) - 1)

@@ -2,8 +2,8 @@
 
 Cost per iteration: one search of Q features on T = budget / Q examples; O(arms) for the indices.
 Source: UCB1 of Auer et al. 2002a with boosting's rewards, [BK09]; over families, [DF11] section
-5.2. Left open by [DF11]: the scale of the reward, and how Q is shared out (`pulls`). An edge of
-0.08 pays 0.003, which vanishes beside the confidence term, so scale or exploration need tuning.
+5.2. [DF11] leaves open: the scale of the reward, and how arms share Q (`pulls`). An edge of 0.08
+pays 0.003, which vanishes beside the confidence term, so scale or exploration needs tuning.
 """
 
 from __future__ import annotations
@@ -23,16 +23,8 @@ class UCB(BanditStrategy):
     ----------
     exploration : float
         Factor of log t under the root, at least 0; 2 in both papers.
-    arms : {"family", "feature"}
-        What an arm is.
-    pulls : {"1.Q", "Q.1"} or int
-        Arms pulled in a round: one, Q, or so many; they share the Q features.
-    n_features : int or None
-        Q; None is max(10, budget // N).
-    reward : {"log-edge", "root", "squared-edge"}
-        What an edge pays, see `boostsample.bandits.rewards`.
-    reward_scale : float
-        kappa in min(1, kappa * reward), above 0.
+    arms, pulls, n_features, reward, reward_scale
+        See `BanditStrategy`.
     """
 
     def __init__(
@@ -44,15 +36,11 @@ class UCB(BanditStrategy):
         reward: str = "log-edge",
         reward_scale: float = 1.0,
     ) -> None:
+        super().__init__(arms, pulls, n_features, reward, reward_scale)
         self.exploration = exploration
-        self.arms = arms
-        self.pulls = pulls
-        self.n_features = n_features
-        self.reward = reward
-        self.reward_scale = reward_scale
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
-        """24 settings; without the cap only exploration / reward_scale^2 would matter."""
+        """24 settings; but for the cap, only exploration / reward_scale^2 matters."""
         return {"exploration": (0.002, 0.02, 0.2, 2), "reward_scale": SCALES}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> UCB1:

@@ -24,16 +24,8 @@ class UCBV(BanditStrategy):
         Factor of the last term 3 zeta log t / pulls; 1/3 is MultiBoost's.
     zeta : float
         Exploration, at least 0.
-    arms : {"family", "feature"}
-        What an arm is.
-    pulls : {"1.Q", "Q.1"} or int
-        Arms pulled in a round: one, Q, or so many; they share the Q features.
-    n_features : int or None
-        Q; None is max(10, budget // N).
-    reward : {"log-edge", "root", "squared-edge"}
-        What an edge pays, see `boostsample.bandits.rewards`.
-    reward_scale : float
-        kappa in min(1, kappa * reward), above 0.
+    arms, pulls, n_features, reward, reward_scale
+        See `BanditStrategy`.
     """
 
     def __init__(
@@ -46,16 +38,12 @@ class UCBV(BanditStrategy):
         reward: str = "log-edge",
         reward_scale: float = 1.0,
     ) -> None:
+        super().__init__(arms, pulls, n_features, reward, reward_scale)
         self.c = c
         self.zeta = zeta
-        self.arms = arms
-        self.pulls = pulls
-        self.n_features = n_features
-        self.reward = reward
-        self.reward_scale = reward_scale
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
-        """24 settings; zeta is in both terms, and the smallest explores next to nothing."""
+        """24 settings; zeta is in both terms, and the smallest hardly explores."""
         return {"zeta": (0.0001, 0.001, 0.01, 0.1), "reward_scale": SCALES}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> UCBVPolicy:

@@ -1,8 +1,8 @@
-"""Uniform 1.Q: one family drawn uniformly, then Q of its features.
+"""Uniform 1.Q: search Q features of one family drawn uniformly.
 
 Cost per iteration: one search of Q features on T = budget / Q examples, as Uniform Naive. Source:
-[DF11] section 5.2. Left open by the paper: families with fewer than Q features; here all of them
-are searched, on more examples if the budget allows.
+[DF11] section 5.2. The paper leaves open: families with fewer than Q features; here all of their
+features are searched, on more examples if the budget allows.
 """
 
 from __future__ import annotations

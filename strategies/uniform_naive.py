@@ -1,9 +1,9 @@
-"""Uniform Naive: features drawn uniformly from the whole pool, whatever their families.
+"""Uniform Naive: search features drawn uniformly from the whole pool.
 
 Cost per iteration: one search of Q features on T = budget / Q examples; by default Q = 10 and,
 since the default budget is 10 N, T = N. Source: [DF11] section 5.2, after LazyBoost (Escudero et
-al. 2000). Left open by the paper: budgets other than 10 N. Above it Q grows, so that nothing is
-left unspent; below it T shrinks.
+al. 2000). The paper leaves open: budgets other than 10 N. A larger one increases Q, a smaller one
+decreases T.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class UniformNaive(Strategy):
 
 
 def features_to_search(wanted: int | None, n_examples: int, n_features: int, budget: int) -> int:
-    """Q of the Uniform strategies; SettingError if the budget does not pay for one example."""
+    """Q of the Uniform strategies; SettingError if the budget does not pay for Q looks."""
     if wanted is None:
         q = max(min(10, budget), budget // n_examples)
     else:

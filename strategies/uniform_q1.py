@@ -1,8 +1,8 @@
-"""Uniform Q.1: Q families drawn uniformly, then one feature of each.
+"""Uniform Q.1: search one feature of each of Q families drawn uniformly.
 
 Cost per iteration: one search of Q features on T = budget / Q examples, as Uniform Naive. Source:
-[DF11] section 5.2. Left open by the paper: fewer families than Q. Here families are drawn with
-replacement, and the members drawn from one family differ, so that no look is spent on a repeat.
+[DF11] section 5.2. The paper leaves open: fewer families than Q. Families are then drawn with
+replacement, and features of one family without, so that no look is spent on a repeat.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from boostsample.step import Step
 from boostsample.strategies.uniform_naive import features_to_search
-from boostsample.strategy import Pool, Strategy, Stump
+from boostsample.strategy import Pool, Strategy, Stump, sample_members
 
 __all__ = ["UniformQ1"]
 
@@ -40,9 +40,7 @@ class UniformQ1(Strategy):
             picked = step.rng.choice(n_families, size=n, replace=False)
         else:
             picked = step.rng.integers(n_families, size=n)
-        times = np.bincount(picked, minlength=n_families).tolist()
-        features = np.concatenate(
-            [step.families[k].sample(times[k], step.rng) for k in range(n_families) if times[k]]
-        )
+        counts = np.bincount(picked, minlength=n_families).tolist()
+        features = sample_members(step.families, counts, step.rng)
         sample = step.draw(step.remaining // features.size)
         return step.search(features, sample).best()

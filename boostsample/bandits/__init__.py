@@ -1,17 +1,16 @@
-"""Multi-armed bandits: policies and rewards, apart from the boosting that uses them.
+"""Multi-armed bandits: UCB1, UCB-V, Exp3.P, epsilon-greedy, explore-then-commit, and rewards.
 
-A policy only sees arm numbers and rewards between 0 and 1, so it can be tested, and used, on any
-bandit. One file holds one policy; each names its paper, its equations and what these leave open.
+A policy sees only arm numbers and rewards between 0 and 1, so it works on any bandit.
 
-========================  =====================================================  =================
-class                     goes by                                                draws
-========================  =====================================================  =================
-`UCB1`                    mean + sqrt(2 log t / n), Auer et al. 2002a, [BK09]     k largest indices
-`UCBV`                    the same with the variance, Audibert et al. 2009        k largest indices
-`Exp3P`                   probabilities, Auer et al. 2002b, [BK10] Figure 2       k at random
-`EpsilonGreedy`           mean, with some uniform pulls, Auer et al. 2002a        partly at random
-`ExploreThenCommit`       m pulls of each arm, then the best mean                 k largest indices
-========================  =====================================================  =================
+===================  ===================================================  =================
+class                rule                                                 draws
+===================  ===================================================  =================
+`UCB1`               mean + sqrt(2 log t / n), Auer et al. 2002a, [BK09]  k largest indices
+`UCBV`               the same with the variance, Audibert et al. 2009     k largest indices
+`Exp3P`              probabilities, Auer et al. 2002b, [BK10] Figure 2    k at random
+`EpsilonGreedy`      mean, with some uniform pulls, Auer et al. 2002a     partly at random
+`ExploreThenCommit`  m pulls of each arm, then the best mean              k largest indices
+===================  ===================================================  =================
 
 >>> import numpy as np
 >>> from boostsample.bandits import UCB1
@@ -27,23 +26,15 @@ References: Auer, Cesa-Bianchi, Fischer, Finite-time analysis of the multiarmed 
 ("2002a"); Auer, Cesa-Bianchi, Freund, Schapire, The nonstochastic multiarmed bandit problem, 2002
 ("2002b"); Audibert, Munos, Szepesvari, Exploration-exploitation tradeoff using variance estimates
 in multi-armed bandits, 2009; [BK09], [BK10] Busa-Fekete and Kegl, 2009 and 2010; [DF11] Dubout and
-Fleuret, 2011.
+Fleuret, 2011; [LS20] Lattimore and Szepesvari, Bandit algorithms, 2020.
 """
 
 from boostsample.bandits.epsilon_greedy import EpsilonGreedy
-from boostsample.bandits.exp3p import (
-    Exp3P,
-    exp3p_iteration_bound,
-    exp3p_iteration_terms,
-    exp3p_probabilities,
-    exp3p_regret_bound,
-    exp3p_theory,
-    exp3p_update,
-)
+from boostsample.bandits.exp3p import Exp3P, exp3p_probabilities, exp3p_theory, exp3p_update
 from boostsample.bandits.explore_then_commit import ExploreThenCommit
 from boostsample.bandits.policy import IndexPolicy, Policy, best_arms, draw_arms, inclusion
 from boostsample.bandits.rewards import REWARDS, log_edge, reward, root, squared_edge
-from boostsample.bandits.ucb1 import UCB1, ucb1_indices, ucb1_regret_bound
+from boostsample.bandits.ucb1 import UCB1, ucb1_indices
 from boostsample.bandits.ucbv import UCBV, ucbv_indices
 
 __all__ = [
@@ -57,10 +48,7 @@ __all__ = [
     "Policy",
     "best_arms",
     "draw_arms",
-    "exp3p_iteration_bound",
-    "exp3p_iteration_terms",
     "exp3p_probabilities",
-    "exp3p_regret_bound",
     "exp3p_theory",
     "exp3p_update",
     "inclusion",
@@ -69,6 +57,5 @@ __all__ = [
     "root",
     "squared_edge",
     "ucb1_indices",
-    "ucb1_regret_bound",
     "ucbv_indices",
 ]

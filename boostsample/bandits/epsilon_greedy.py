@@ -1,14 +1,13 @@
-"""Epsilon-greedy: the best mean so far, now and then a random arm; Auer et al. 2002a, Figure 3.
+"""Epsilon-greedy: pull the arm of the best mean, and with probability epsilon a random one.
 
-With probability epsilon an arm is drawn uniformly from all of them, the best one included; else the
-arm with the largest mean is pulled. Cost: O(n_arms) a step.
+Source: Auer et al. 2002a, Figure 3. Cost: O(n_arms) a step.
 
-Left open, and chosen here: [DF11] only names the method, so epsilon is a constant by default and
-schedule="decreasing" is Auer's epsilon_t = min(1, c M / (d^2 t)), t = 1 in the first step. The mean
-of an arm never pulled is `initial`: +inf pulls each arm once before it exploits, 0 leaves unknown
-arms to the random pulls, which suits more arms than steps. Of k pulls in a step each explores by
-its own coin; these are drawn first, different from each other, and the rest are the best of the
-arms left.
+The sources leave open, and this file chooses: [DF11] only names the method, so epsilon is constant
+by default; schedule="decreasing" is Auer's epsilon_t = min(1, c M / (d^2 t)), with t = 1 in the
+first step. Random pulls are uniform over all arms, the best one included. An arm never pulled has
+the mean `initial`: +inf pulls each arm once before exploiting, 0 leaves unknown arms to the random
+pulls, which suits more arms than steps. Each of k pulls in a step explores independently; random
+arms are drawn first, all different, and the best of the remaining arms complete the step.
 """
 
 from __future__ import annotations
@@ -17,12 +16,7 @@ import math
 
 import numpy as np
 
-from boostsample.bandits.policy import (
-    FloatArray,
-    IndexPolicy,
-    IntArray,
-    best_arms,
-)
+from boostsample.bandits.policy import FloatArray, IndexPolicy, IntArray, best_arms
 from boostsample.checks import check_number
 from boostsample.errors import unknown
 
@@ -41,13 +35,13 @@ class EpsilonGreedy(IndexPolicy):
     epsilon : float
         Share of random pulls under schedule="constant", from 0 to 1.
     schedule : {"constant", "decreasing"}
-        "decreasing" is epsilon_t = min(1, c M / (d^2 t)) and takes no notice of `epsilon`.
+        "decreasing" is epsilon_t = min(1, c M / (d^2 t)) and ignores `epsilon`.
     c : float
         Above 0; the paper's bound needs c > 5.
     d : float
         Above 0 and at most 1; the paper's bound needs d at most the gap between the two best means.
     initial : float
-        Mean ascribed to an arm never pulled: inf, or a number of at least 0.
+        Mean assumed for an arm never pulled: inf, or a number of at least 0.
 
     Attributes
     ----------
@@ -91,25 +85,22 @@ class EpsilonGreedy(IndexPolicy):
         return min(1.0, self.c * self.n_arms / (self.d**2 * (self.n_steps_ + 1)))
 
     def probabilities(self) -> FloatArray:
-        """Probability of every arm in the present step when one is pulled, float64 (n_arms,)."""
+        """Probability of every arm in the present step if one is pulled, float64 (n_arms,)."""
         epsilon = self.present_epsilon()
         result = np.full(self.n_arms, epsilon / self.n_arms)
         result[best_arms(self.indices())] += 1.0 - epsilon
         return result
 
-    def _pick(self, rng: np.random.Generator, k: int, candidates: IntArray | None) -> IntArray:
+    def _pick(self, rng: np.random.Generator, k: int) -> IntArray:
         index = self.indices()
-        if candidates is not None:
-            index = index[candidates]
         n_random = int(np.count_nonzero(rng.random(k) < self.present_epsilon()))
-        picks = np.empty(k, dtype=np.int64)
+        drawn = np.empty(0, dtype=np.int64)
         if n_random:
             drawn = rng.choice(index.size, size=n_random, replace=False)
-            picks[k - n_random :] = drawn
             index[drawn] = -np.inf
-        if n_random < k:
-            picks[: k - n_random] = best_arms(index, k - n_random)
-        return picks if candidates is None else candidates[picks]
+        if n_random == k:
+            return drawn
+        return np.concatenate([best_arms(index, k - n_random), drawn])
 
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
         self.counts_[arms] += 1

@@ -1,13 +1,11 @@
-"""Explore, then commit: m pulls of each arm, and from then on the one with the best mean.
+"""Explore, then commit: pull each arm m times, then only the one with the best mean.
 
-The "explore-exploit" algorithm of the lecture notes (Algorithm 4): arm after arm is pulled m times,
-its mean taken over these m rewards, and the best is pulled for ever, whatever it pays later.
-Cost: O(n_arms) a step.
+Source: [LS20] chapter 6. Cost: O(n_arms) a step.
 
-Left open, and chosen here: the first arm wins a tie; k > 1 arms in a step are the first k that
-still lack pulls, filled up with the best of the others. order="round-robin" pulls the arm with the
-fewest pulls first instead of arm after arm: boosting rewards fall from round to round, and blocks
-confuse an arm's worth with the time at which it was tried.
+The source leaves open, and this file chooses: the first arm wins a tie; of k > 1 arms in a step,
+the first k that still lack pulls are taken, completed by the best of the others.
+order="round-robin" pulls the arm with the fewest pulls first instead of arm after arm: boosting
+rewards fall from round to round, and blocks confuse an arm's worth with the time of its pulls.
 """
 
 from __future__ import annotations
@@ -33,22 +31,17 @@ class ExploreThenCommit(IndexPolicy):
     n_pulls : int
         m, pulls of each arm before the policy commits, at least 1.
     order : {"blocks", "round-robin"}
-        "blocks" tries arm after arm as in the lecture notes; "round-robin" takes turns.
+        "blocks" pulls arm after arm; "round-robin" takes turns.
 
     Attributes
     ----------
     counts_ : int64 (n_arms,)
-        Pulls of each arm, those after the exploration included.
+        Pulls of each arm, including those after the exploration.
     sums_ : float64 (n_arms,)
         Sum of the first m rewards of each arm.
     """
 
-    def __init__(
-        self,
-        n_arms: int,
-        n_pulls: int = 10,
-        order: str = "blocks",
-    ) -> None:
+    def __init__(self, n_arms: int, n_pulls: int = 10, order: str = "blocks") -> None:
         super().__init__(n_arms)
         if order not in ORDERS:
             raise unknown("order", order, ORDERS)
@@ -65,8 +58,8 @@ class ExploreThenCommit(IndexPolicy):
     def indices(self) -> FloatArray:
         """Index of every arm at the present step, float64 (n_arms,).
 
-        The mean of its first m rewards for an arm that has had them. For the others +inf, or in
-        turns 1 plus the number of pulls that the arm lacks, which is above any mean too.
+        The mean of its first m rewards for an arm with m pulls or more. For the others +inf, or
+        under "round-robin" 1 plus the number of missing pulls, which is also above any mean.
         """
         lacking = self.n_pulls - self.counts_
         exploring = np.inf if self.order == "blocks" else 1.0 + lacking

@@ -1,9 +1,8 @@
-"""What all policies share: the interface, the checks, and how arms are taken or drawn.
+"""Base classes of bandit policies, and functions that take or draw arms.
 
-A step is `select` (k different arms), then `update` with one reward for each arm that was pulled.
-The whole learned state stands in attributes whose names end in `_`: arrays of length n_arms and
-plain numbers, so that `state` and `restore` continue a run to identical bits. A step costs
-O(n_arms).
+A step is `select` (k different arms), then `update` with one reward for each pulled arm. Learned
+state lives in attributes whose names end in `_`: arrays of length n_arms and plain numbers, so that
+`state` and `restore` continue a run to identical bits. A step costs O(n_arms).
 """
 
 from __future__ import annotations
@@ -22,11 +21,10 @@ __all__ = ["IndexPolicy", "Policy", "best_arms", "draw_arms", "inclusion"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 class Policy(abc.ABC):
-    """A rule that says which arms to pull next.
+    """A rule that chooses which arms to pull next.
 
     Parameters
     ----------
@@ -43,19 +41,15 @@ class Policy(abc.ABC):
         self.n_arms = check_integer("n_arms", n_arms, 1)
         self.n_steps_ = 0
 
-    def select(
-        self, rng: np.random.Generator, k: int = 1, available: BoolArray | None = None
-    ) -> IntArray:
+    def select(self, rng: np.random.Generator, k: int = 1) -> IntArray:
         """Choose exactly k different arms.
 
         Parameters
         ----------
         rng : numpy.random.Generator
-            The only source of randomness; left untouched by policies that do not draw.
+            The only source of randomness; policies that do not draw leave it untouched.
         k : int
-            Number of arms, from 1 to the number of available arms.
-        available : bool (n_arms,), optional
-            Arms that may be pulled in this step; all of them by default.
+            Number of arms, from 1 to n_arms.
 
         Returns
         -------
@@ -65,18 +59,15 @@ class Policy(abc.ABC):
         Raises
         ------
         SettingError
-            When k is out of range or `available` is not a mask of the right length.
+            If k is out of range.
         """
-        candidates = None if available is None else self._candidates(available)
-        n_candidates = self.n_arms if candidates is None else candidates.size
-        if k != 1 or n_candidates < 1:
-            k = check_integer("k", k, 1)
-            if k > n_candidates:
-                raise SettingError(
-                    f"k must be at most the number of available arms, {n_candidates}, got {k}; "
-                    "pull fewer arms in a step or make more of them available"
-                )
-        return self._pick(rng, k, candidates)
+        k = check_integer("k", k, 1)
+        if k > self.n_arms:
+            raise SettingError(
+                f"k must be at most the number of arms, {self.n_arms}, got {k}; "
+                "pull fewer arms in a step"
+            )
+        return self._pick(rng, k)
 
     def update(self, arms: ArrayLike, rewards: ArrayLike) -> None:
         """Learn from one step.
@@ -91,26 +82,26 @@ class Policy(abc.ABC):
         Raises
         ------
         SettingError
-            For arms out of range or repeated, rewards outside [0, 1] or NaN, different lengths.
+            If arms are out of range or repeated, rewards outside [0, 1] or NaN, or lengths differ.
         """
         pulled, paid = self._checked(arms, rewards)
         self._learn(pulled, paid)
         self.n_steps_ += 1
 
     @abc.abstractmethod
-    def _pick(self, rng: np.random.Generator, k: int, candidates: IntArray | None) -> IntArray:
-        """Choose k of `candidates` (None: all arms, at least k of them)."""
+    def _pick(self, rng: np.random.Generator, k: int) -> IntArray:
+        """Choose k different arms, 1 <= k <= n_arms."""
 
     @abc.abstractmethod
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Take in the rewards of distinct arms; `n_steps_` does not count this step yet."""
+        """Learn the rewards of distinct arms; `n_steps_` does not count this step yet."""
 
     def settings(self) -> dict[str, Any]:
-        """The settings that this policy was built with, as plain values by name."""
+        """Settings of this policy, plain values by name."""
         return {n: v for n, v in vars(self).items() if not (n.startswith("_") or n.endswith("_"))}
 
     def state(self) -> dict[str, Any]:
-        """A copy of everything learned and of the settings: arrays, numbers, strings, dicts."""
+        """Copy of settings and learned state: arrays, numbers, strings, dicts."""
         learned = {
             name: value.copy() if isinstance(value, np.ndarray) else value
             for name, value in vars(self).items()
@@ -119,14 +110,14 @@ class Policy(abc.ABC):
         return {"policy": type(self).__name__, "settings": self.settings(), **learned}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state` returned; the next steps are the same to the bit.
+        """Continue from a `state`; the next steps are the same to the bit.
 
         Raises
         ------
         SettingError
-            When the state is of another policy, of other settings (Exp3.P with another horizon is
-            another algorithm), or has missing, additional or misshapen parts. Nothing is changed
-            then.
+            If the state is of another policy or other settings (Exp3.P with another horizon is
+            another algorithm), or has missing, additional or misshapen parts. The policy is
+            unchanged then.
         """
         mine = {"policy": type(self).__name__, "settings": self.settings()}
         for part, expected in mine.items():
@@ -157,15 +148,6 @@ class Policy(abc.ABC):
         settings = ", ".join(f"{name}={value!r}" for name, value in self.settings().items())
         return f"{type(self).__name__}({settings})"
 
-    def _candidates(self, available: BoolArray) -> IntArray:
-        mask = np.asarray(available)
-        if mask.dtype != np.bool_ or mask.shape != (self.n_arms,):
-            raise SettingError(
-                f"available must be a bool array of shape ({self.n_arms},), got {mask.dtype} of "
-                f"shape {mask.shape}; mark each arm that may be pulled with True"
-            )
-        return np.flatnonzero(mask)
-
     def _checked(self, arms: ArrayLike, rewards: ArrayLike) -> tuple[IntArray, FloatArray]:
         pulled = np.asarray(arms)
         paid = np.asarray(rewards, dtype=np.float64)
@@ -187,8 +169,7 @@ class Policy(abc.ABC):
                 f"arms must be different in one step, got {pulled.tolist()}; "
                 "give one reward for each arm, its best or its mean"
             )
-        # Written so that NaN fails too.
-        if not (paid.min() >= 0.0 and paid.max() <= 1.0):
+        if not (paid.min() >= 0.0 and paid.max() <= 1.0):  # true for NaN, too
             raise SettingError(
                 f"rewards must be between 0 and 1, got {paid.tolist()}; scale or cap them"
             )
@@ -202,26 +183,23 @@ class IndexPolicy(Policy):
     def indices(self) -> FloatArray:
         """Index of every arm at the present step, float64 (n_arms,); the largest is pulled next."""
 
-    def _pick(self, rng: np.random.Generator, k: int, candidates: IntArray | None) -> IntArray:
-        index = self.indices()
-        if candidates is None:
-            return best_arms(index, k)
-        return candidates[best_arms(index[candidates], k)]
+    def _pick(self, rng: np.random.Generator, k: int) -> IntArray:
+        return best_arms(self.indices(), k)
 
 
 def best_arms(index: FloatArray, k: int = 1) -> IntArray:
-    """Positions of the k largest of `index` (M,), largest first; of equal ones the first.
+    """Positions of the k largest of `index` (M,), largest first; the first of equal ones.
 
-    `index` may hold infinities but no NaN; k is from 1 to M. Returns int64 (k,). Cost: O(M), and
-    sorting the few that may be among them.
+    `index` may hold infinities but no NaN; k is from 1 to M. Returns int64 (k,). Cost: O(M) plus
+    sorting a few candidates.
 
     >>> best_arms(np.array([1.0, np.inf, 3.0, np.inf, 3.0]), 3).tolist()
     [1, 3, 2]
     """
     if k == 1:
         return np.array([index.argmax()], dtype=np.int64)
-    # The k-th largest of some blocks' maxima is at most the k-th largest of all, and leaves little
-    # to sort. np.partition would need 20 ms for 100,000 arms of which most are level.
+    # The k-th largest of some blocks' maxima is at most the k-th largest of all and leaves little
+    # to sort. np.partition needs 20 ms for 100,000 arms that are mostly equal.
     n_blocks = min(8 * k, index.size)
     maxima = np.maximum.reduceat(index, np.arange(n_blocks) * index.size // n_blocks)
     least = np.sort(maxima)[n_blocks - k]
@@ -233,14 +211,11 @@ def best_arms(index: FloatArray, k: int = 1) -> IntArray:
 
 
 def inclusion(probabilities: FloatArray, k: int) -> FloatArray:
-    """Probability with which each arm is among k different arms: min(1, c p).
+    """Inclusion probabilities of k different arms: min(1, c p), with c such that they sum to k.
 
-    c is such that they sum to k. `probabilities` (M,) are positive and sum to 1; k is from 1 to M.
-    For k = 1 these are they themselves. Drawing from p again and again until k different arms have
-    come up, the usual way, has inclusion probabilities that nobody knows, so that rewards divided
-    by p are biased upwards.
-
-    Returns float64 (M,).
+    `probabilities` (M,) are positive and sum to 1; k is from 1 to M. Returns float64 (M,), for
+    k = 1 `probabilities` itself. Drawing from p until k different arms have come up, the usual way,
+    has unknown inclusion probabilities, so that rewards divided by p are biased upwards.
 
     >>> inclusion(np.array([0.7, 0.2, 0.1]), 2).round(6).tolist()
     [1.0, 0.666667, 0.333333]
@@ -264,9 +239,8 @@ def draw_arms(
 ) -> IntArray:
     """Draw k different arms, each with its given probability, from one uniform number.
 
-    Cost: O(M + k log M). Systematic sampling: the cumulated probabilities are read at u, u + 1,
-    ..., u + k - 1. That is exact for each arm by itself, which is all that a bandit's estimates
-    rest on.
+    Systematic sampling: reads the cumulated probabilities at u, u + 1, ..., u + k - 1. That is
+    exact for each arm by itself, and a bandit's estimates need no more. Cost: O(M + k log M).
 
     Parameters
     ----------
@@ -280,7 +254,7 @@ def draw_arms(
     Returns
     -------
     int64 (k,), or (..., 1)
-        Distinct arms in increasing order; always below M, however the sums are rounded.
+        Distinct arms in increasing order, always below M in spite of rounding.
     """
     cumulated = inclusion_probabilities.cumsum(axis=-1)
     n_arms = cumulated.shape[-1]
@@ -294,6 +268,6 @@ def draw_arms(
     offset = np.arange(k)
     read = (uniform + offset) * (cumulated[-1] / k)
     picks = cumulated.searchsorted(read, side="right")
-    # Rounding can make two readings fall on one arm of probability 1, or pass the end.
+    # Rounding can put two readings on one arm of probability 1, or pass the end.
     picks = np.maximum.accumulate(picks - offset) + offset
     return np.asarray(np.minimum(picks, n_arms - k + offset), dtype=np.int64)

@@ -1,7 +1,6 @@
-"""What a bandit is paid for an edge: the loss drop in one of three published forms.
+"""Rewards of a bandit: functions of the edge, between 0 and 1, in three published forms.
 
-One round with edge gamma multiplies the exponential loss by sqrt(1 - gamma^2) ([BK10] eq. 8). Each
-reward grows with |gamma| and lies between 0 and 1:
+One round with edge gamma multiplies the exponential loss by sqrt(1 - gamma^2) ([BK10] eq. 8).
 
 ============== ================================== =======================================
 name           formula                            source
@@ -11,9 +10,9 @@ name           formula                            source
 `squared-edge` gamma^2                            twice the others for small edges
 ============== ================================== =======================================
 
-All are even in gamma: a stump with a negative edge is as good as its negation, which the loop
-takes. [DF11] tunes "the scale of the reward" without defining it; here it is kappa in min(1, kappa
-r), since an edge of 0.08 pays 0.003, which vanishes beside a confidence term of 0.1 to 1.
+All are even in gamma: a stump with a negative edge is as good as its negation. [DF11] tunes "the
+scale of the reward" without defining it; here it is kappa in min(1, kappa r). An edge of 0.08 pays
+0.003, which vanishes beside a confidence term of 0.1 to 1.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ FloatArray = NDArray[np.float64]
 
 # -log sqrt(1 - gamma^2) reaches 1 at gamma^2 = 1 - exp(-2), that is gamma = 0.9299.
 _CAP = -math.expm1(-2.0)
-# Edges are sums of many products: leave room for rounding above 1, and for nothing else.
+# Edges are sums of many products and may exceed 1 by rounding.
 _ROUNDING = 1e-9
 
 
@@ -45,11 +44,9 @@ def log_edge(edge: FloatArray) -> FloatArray:
 
 
 def root(edge: FloatArray) -> FloatArray:
-    """1 - sqrt(1 - edge^2), [BK09]; `edge` float64 of any shape, within [-1, 1].
-
-    Written as edge^2 / (1 + sqrt(1 - edge^2)), which keeps its digits when the edge is small.
-    """
+    """1 - sqrt(1 - edge^2), [BK09]; `edge` float64 of any shape, within [-1, 1]."""
     squared = np.square(edge)
+    # This form keeps its digits when the edge is small.
     result: FloatArray = squared / (1.0 + np.sqrt(1.0 - squared))
     return result
 
@@ -75,7 +72,7 @@ def reward(edge: FloatArray, kind: str = ..., scale: float = ...) -> FloatArray:
 def reward(
     edge: float | FloatArray, kind: str = "log-edge", scale: float = 1.0
 ) -> float | FloatArray:
-    """Reward of an edge, or of each of many: min(1, scale * formula(edge)).
+    """Reward of each edge: min(1, scale * formula(edge)).
 
     Parameters
     ----------
@@ -89,13 +86,12 @@ def reward(
     Returns
     -------
     float or float64 array
-        Between 0 and 1, in the form of `edge`.
+        Between 0 and 1, of the shape of `edge`.
 
     Raises
     ------
     SettingError
-        For an unknown kind, a scale that is not positive and finite, an edge outside [-1, 1] or
-        NaN.
+        If the kind is unknown, the scale not positive and finite, or an edge not in [-1, 1].
 
     >>> round(reward(0.08), 6)
     0.00321

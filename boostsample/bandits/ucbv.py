@@ -2,12 +2,12 @@
 
 index_j = mean_j + sqrt(2 zeta V_j log t / n_j) + c 3 b zeta log t / n_j, with V_j the mean squared
 deviation (divided by n_j, not n_j - 1) and b = 1 the range of the rewards. Cost: O(n_arms) a step;
-mean and variance are updated in place, nothing is kept of single rewards.
+mean and variance are updated in place.
 
-Left open, and chosen here: published code differs by a factor of 3 in the last term, since some
-write it without the 3 (c = 1/3 here, MultiBoost) and others with it (c = 1), so c is a parameter. A
-range b below 1 is the same as a smaller c. [BK10] names the policy without its constants. Arms
-never pulled, ties and t: as in UCB1.
+The papers leave open, and this file chooses: published code differs by a factor of 3 in the last
+term, written with the 3 (c = 1) or without it (c = 1/3, MultiBoost), so c is a parameter. A range b
+below 1 equals a smaller c. [BK10] names the policy without its constants. Arms never pulled, ties
+and t: as in UCB1.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boostsample.bandits.policy import FloatArray, IndexPolicy, IntArray
 from boostsample.checks import check_number
@@ -42,7 +41,7 @@ class UCBV(IndexPolicy):
     means_ : float64 (n_arms,)
         Mean reward of each arm.
     squares_ : float64 (n_arms,)
-        Sum of squared deviations from the mean (Welford's recursion, exactly 0 for equal rewards).
+        Sum of squared deviations from the mean (Welford's recursion; exactly 0 for equal rewards).
     """
 
     def __init__(self, n_arms: int, c: float = 1.0, zeta: float = 1.0) -> None:
@@ -67,14 +66,14 @@ class UCBV(IndexPolicy):
 
 
 def ucbv_indices(
-    counts: NDArray[np.int64],
+    counts: IntArray,
     means: FloatArray,
     squares: FloatArray,
     n_steps: int,
     c: float,
     zeta: float,
 ) -> FloatArray:
-    """UCB-V's indices with b = 1; any number of runs side by side.
+    """UCB-V's indices with b = 1; leading axes are independent runs.
 
     Parameters
     ----------
@@ -92,7 +91,7 @@ def ucbv_indices(
     """
     pulls = np.maximum(counts, 1.0)
     index = squares / pulls
-    # In place: with many arms, fresh arrays cost more than the arithmetic.
+    # In place: with many arms, new arrays cost more than the arithmetic.
     per_pull = np.divide(zeta * math.log(max(n_steps, 1)), pulls, out=pulls)
     index *= per_pull
     index *= 2.0

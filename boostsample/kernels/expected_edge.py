@@ -1,18 +1,18 @@
-"""e(Q,T), the expected true edge of the best of Q features judged on T examples, and its maxima.
+"""Expected edge e(Q,T) of the best of Q features searched on T examples, and its maxima.
 
 A model is one (3, J) float64 array as in `kernels.mixture`, the mixture of the true edges G.
 `unit_noise` (J,) holds v_j: an edge estimated on T examples has variance v_j / T about G ([DF11]
-eq. 7); where it is empty, v_j = 1 - mu_j^2. `inverse` is 1/T, or 0 where the sample is exact. From
-[DF11] eq. 9-13, with tau_j^2 = s_j^2 + v_j/T, z_j = (h - mu_j)/tau_j, F(h) = sum_j pi_j Phi(z_j)
+eq. 7); if empty, v_j = 1 - mu_j^2. `inverse` is 1/T, or 0 if the sample is exact. From [DF11]
+eq. 9-13, with tau_j^2 = s_j^2 + v_j/T, z_j = (h - mu_j)/tau_j, F(h) = sum_j pi_j Phi(z_j)
 and m(h) = E[G | H=h] f(h) = sum_j pi_j (mu_j + (s_j^2/tau_j) z_j) phi(z_j)/tau_j:
 
     e(Q,T) = integral of Q F^(Q-1) m dh
     e(Q_1..Q_K,T) = integral of sum_k Q_k F_k^(Q_k-1) m_k prod_{l != k} F_l^Q_l dh
 
-Quadrature: panels of Gauss-Legendre nodes, marched upwards so that none is wider than about two
-scales of any component alive there, from where the product of the F's is about 1e-8 to where the
-tails are: components whose scales differ a million times cost a few panels each. F^Q comes by
-repeated squaring, without a logarithm; F is 1 minus a sum of tails and so keeps its digits.
+Quadrature: panels of Gauss-Legendre nodes, none wider than about two scales of any component
+present there, from where the product of the F's is about 1e-8 to where the tails are 1e-8. So
+components whose scales differ a million times cost a few panels each. F^Q is computed by repeated
+squaring; F is 1 minus a sum of tails, which keeps its digits.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ GAUSS_WEIGHTS = np.array([
     0.1246289712555339, 0.0951585116824928, 0.0622535239386479, 0.0271524594117541,
 ])  # fmt: skip
 N_NODES = 16
-ROOM = 32 * N_NODES  # nodes; seldom are there more
+ROOM = 32 * N_NODES  # nodes; more are rarely needed
 PANEL = 2.6  # widest panel in scales for Q = 1; it shrinks with log Q, as the maximum's spread does
-TAIL = 1e-8  # probability left out at both ends
-COARSE_PANEL = 3.9  # the same in `allocate`: errors of about 1e-5 scales, far below what it weighs
+TAIL = 1e-8  # probability omitted at both ends
+COARSE_PANEL = 3.9  # the same in `allocate`: errors of about 1e-5 scales, far below its differences
 COARSE_TAIL = 1e-6
-# Numbers like others: for constants in calls numba compiles once more what is called.
+# int64 variables: numba would specialise the callee on a literal.
 FINE: Any = np.int64(0)
 COARSE: Any = np.int64(1)
-FAR = 9.0  # in scales; beyond it a component's density counts as 0 and its tail as that at 9
+FAR = 9.0  # in scales; beyond it a component's density is taken as 0 and its tail as that at 9
 SMALLEST_SCALE = 1e-10  # a point mass becomes a Gaussian of this scale
 SMALLEST_F = 1e-16  # 1 minus a tail has no digits below
-STRIDE = 4  # `best_pair` looks at every fourth pair first
-GROWTH = 0.2  # of the number of features, from one level of `allocate` to the next
-N_PARTS = 2  # in which the features of one level are handed out
+STRIDE = 4  # `best_pair` evaluates every fourth pair first
+GROWTH = 0.2  # relative growth of the number of features from one level of `allocate` to the next
+N_PARTS = 2  # parts in which `allocate` distributes the features of a level
 PATIENCE = 3  # levels without gain after which `allocate` stops
 
 
@@ -64,9 +64,10 @@ def _tails(
     """Write 1 - F(h) and m(h) of one mixture at `nodes`. O(J n), 2 ns a node and component.
 
     nodes: (n,) ascending panels, read; scales, slopes: (J,) read, tau_j and s_j^2/tau_j; tail,
-    moment: (n,) written. Nothing but sums, products, one quotient and selections, so that the loop
-    vectorises: exp(-x) is exp(-x/1024)^1024, and the normal tail is exp(-z^2/2) times a polynomial
-    in 1/(1 + z/4), a Chebyshev fit on 0 <= z <= 9. Relative errors: 6e-9 at z = 9, else 1e-9.
+    moment: (n,) written. The loop vectorises because it consists of sums, products, one quotient
+    and selections: exp(-x) is exp(-x/1024)^1024, and the normal tail is exp(-z^2/2) times a
+    polynomial in 1/(1 + z/4), a Chebyshev fit on 0 <= z <= 9. Relative errors: 6e-9 at z = 9, else
+    1e-9.
     """
     tail[:] = 0.0
     moment[:] = 0.0
@@ -110,7 +111,7 @@ def _raise(base: Array, exponent: int, target: Array) -> None:
 
 @inner
 def _dot(a: Array, b: Array, c: Array, d: Array) -> float:
-    """Sum of a * b + c * d over arrays whose length is a multiple of 4, in four lanes."""
+    """Sum of a * b + c * d over arrays whose length is a multiple of 4, in four lanes. O(n)."""
     s = 0.0
     t = 0.0
     u = 0.0
@@ -127,7 +128,7 @@ def _dot(a: Array, b: Array, c: Array, d: Array) -> float:
 def _quantile_below(tail: float) -> float:
     """A z that the standard normal exceeds with probability `tail` or a little more.
 
-    Abramowitz and Stegun 26.2.23, whose error of 4.5e-4 is taken off twice over.
+    Abramowitz and Stegun 26.2.23 minus twice its error of 4.5e-4.
     """
     p = 1.0 - tail if tail > 0.5 else tail
     t = math.sqrt(-2.0 * math.log(max(p, 1e-300)))
@@ -157,9 +158,9 @@ def _nodes(
     """Write nodes and weights for the maximum over counts[k] features of each of K mixtures.
 
     models: (K, 3, J), counts: (K,) read; families with a count of 0 get nodes too. n_features: the
-    total to be resolved, at least the sum of `counts`. shapes: (4, K, J), the first read, the last
-    two written. Nodes go to the last row but one of `table`, weights to the last one, as many as it
-    has room for; returns how many there are, a multiple of N_NODES.
+    total to resolve, at least the sum of `counts`. shapes: (4, K, J), the first read, the last two
+    written. Writes nodes to the last row but one of `table` and weights to the last row, as far as
+    there is room; returns their number, a multiple of N_NODES.
     """
     scales, bottoms, tops = shapes[0], shapes[2], shapes[3]
     n_families, n_components = scales.shape
@@ -181,7 +182,7 @@ def _nodes(
                 tops[k, j] = mean + scale * math.sqrt(max(2.0 * (log_share - log_top), 1.0))
                 begin = min(begin, bottoms[k, j])
                 end = max(end, tops[k, j])
-                # 1 - F_k is at least the share of one component beyond h, so F_k^Q is nothing
+                # 1 - F_k is at least the share of one component beyond h, so F_k^Q is negligible
                 # below the highest of the components' quantiles.
                 if share > rare:
                     cut = max(cut, mean + scale * _quantile_below(rare / share))
@@ -220,7 +221,7 @@ def _table(models: Array, shapes: Array, counts: Counts, n: int, table: Array) -
     n_families = models.shape[0]
     product, average = table[2 * n_families][:n], table[2 * n_families + 1][:n]
     scratch, nodes, weights = table[-3][:n], table[-2][:n], table[-1][:n]
-    for i in range(n):  # a slice assignment from an array takes numba a second to compile
+    for i in range(n):  # numba compiles a slice assignment from an array in a second
         product[i] = weights[i]
         average[i] = 0.0
     for k in range(n_families):
@@ -267,12 +268,12 @@ def best_pair(
     best: Counts,
     edges: Array,
 ) -> None:
-    """Each family's pair (Q, T) of largest e(Q,T) on its own grid; about 20 evaluations each.
+    """Find each family's pair (Q, T) of the largest e(Q,T); about 20 evaluations each.
 
-    models: (K, 3, J), unit_noise: (K, J), n_features, inverse: (K, G), sizes: (K,) read: rising Q
-    and 1/T, the first sizes[k] of each row in use; best, edges: (K,) written, index and e. An exact
-    sample only gains from a larger Q, so the last exact pair stands for all of them; of the others
-    every fourth is tried, then the neighbours of the best. Ties go to the smaller Q.
+    models: (K, 3, J), unit_noise: (K, J), n_features, inverse: (K, G), sizes: (K,) read: candidates
+    for Q, rising, and 1/T, of which the first sizes[k] of each row are used; best, edges: (K,)
+    written, index and e. With an exact sample e rises with Q, so only the last exact pair is
+    evaluated; of the others every fourth, then the neighbours of the best. The smaller Q wins ties.
     """
     count = np.empty(1, np.int64)
     shapes, table = np.empty((4, 1, models.shape[2])), np.empty((7, ROOM))
@@ -308,17 +309,17 @@ def best_pair(
 def allocate(
     models: Array, unit_noise: Array, sizes: Counts, budget: int, n_examples: int, best: Counts
 ) -> tuple[float, int]:
-    """The greedy search of MAS Q.1 ([DF11] 4.1): e and T of the counts written to `best`.
+    """Greedy maximisation of MAS Q.1 ([DF11] 4.1); returns e and T of the counts in `best`.
 
-    models: (K, 3, J), unit_noise: (K, J), sizes: (K,) read, the caps of Q_k; budget: looks; best:
-    (K,) written, with sum Q_k <= budget and T = min(n_examples, budget // sum Q_k).
+    models: (K, 3, J), unit_noise: (K, J), sizes: (K,) read, upper limits of Q_k; budget: looks;
+    best: (K,) written, with sum Q_k <= budget and T = min(n_examples, budget // sum Q_k).
 
-    From all Q_k = 0, the family whose next feature raises e most gets one more. The sum climbs in
-    levels, by 1 up to 10, then by GROWTH; the increments of a level see its T, and so one table of
-    F_k and m_k, in which an increment is one product. From a sum of 15 they go out in N_PARTS
-    parts. Stops after PATIENCE levels without gain, counted afresh from the first level whose
-    sample is not exact: e falls there, by the noise, before it can rise. e is good to about
-    1e-5 of the scale of the edges; the caller computes that of the winner anew.
+    Starting from all Q_k = 0, increments the family whose next feature raises e most. The sum grows
+    in levels, by 1 up to 10, then by GROWTH; the increments of a level share its T and thus one
+    table of F_k and m_k, in which an increment is one product. From a sum of 15 they are made in
+    N_PARTS parts. Stops after PATIENCE levels without gain, counted anew from the first level whose
+    sample is not exact, where noise lowers e before it can rise. e has an error of about 1e-5
+    scales of the edges; callers compute it again for the result.
     """
     n_families = models.shape[0]
     shapes = np.empty((4, n_families, models.shape[2]))

@@ -1,17 +1,18 @@
 """Expectation-maximisation (EM) of Gaussian mixtures in one dimension, fast enough for each round.
 
 A model is one (3, J) float64 array: row 0 the proportions, row 1 the means, row 2 the variances. A
-component of proportion 0 is out of use: it keeps a mean and a variance, and nothing reads them.
+component of proportion 0 is unused; its mean and variance are never read.
 
-Known noise: each value may be G + D, D ~ N(0, v) with v known, and the mixture of G is wanted. With
-one v for all values the M step over s^2 in s^2 + v has the closed form max(variance - v, floor), so
-the subtraction stands in every iteration and responsibilities see the noisy density. With one v for
-each value there is none; the M step is that of Extreme deconvolution (Bovy, Hogg, Roweis, Annals of
-Applied Statistics 5, 2011) in one dimension, slower where s^2 is far below v.
+Known noise: each value may be G + D, D ~ N(0, v) with v known; the mixture of G is fitted. With
+one v for all values the M step has the closed form max(variance - v, floor), applied in every
+iteration, and responsibilities use the noisy density. With one v for each value it has none; the M
+step is that of extreme deconvolution (Bovy, Hogg, Roweis, Annals of Applied Statistics 5, 2011) in
+one dimension, which converges more slowly if s^2 is far below v.
 
 More than MAX_GROUPS values are first put into groups of neighbours (mean, spread, weight). A group
-shares its responsibilities, which climbs a bound below the likelihood (Verbeek, Nunnink, Vlassis,
-Accelerated EM-based clustering of large data sets, 2006); the last iterations run on all values.
+shares its responsibilities, which maximises a lower bound of the likelihood (Verbeek, Nunnink,
+Vlassis, Accelerated EM-based clustering of large data sets, 2006); the last iterations use all
+values.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ N_SUMS = 3 * LANES
 MAX_GROUPS = 128
 N_STARTS = 7
 FIRST_TRIAL = 6  # iterations that every start gets
-SECOND_TRIAL = 50  # at most so many more for the best N_FINALISTS
+SECOND_TRIAL = 50  # at most that many more for the best N_FINALISTS
 N_FINALISTS = 5
-CHECK_EVERY = 5  # iterations between two looks at the likelihood: a logarithm for each value
+CHECK_EVERY = 5  # iterations between computations of the likelihood, a logarithm for each value
 LOG_TWO_PI = 1.8378770664093453
-EMPTY = 1e-9  # a component of a smaller share goes out of use
+EMPTY = 1e-9  # a component with a smaller share becomes unused
 
 
 @inner
 def _first_at_least(values: Array, wanted: float) -> int:
-    """np.searchsorted(values, wanted), which takes numba half a second to compile."""
+    """np.searchsorted(values, wanted), without its half second of compilation."""
     low, high = 0, values.size
     while low < high:
         middle = (low + high) >> 1
@@ -56,7 +57,7 @@ def _first_at_least(values: Array, wanted: float) -> int:
 
 @inner
 def _largest(values: Array) -> int:
-    """values.argmax(), a quarter of a second; the first NaN comes first there too."""
+    """values.argmax(), without its quarter second of compilation; a NaN is the largest."""
     best = 0
     for i in range(1, values.size):
         if values[i] > values[best] or (values[i] != values[i] and values[best] == values[best]):
@@ -66,7 +67,7 @@ def _largest(values: Array) -> int:
 
 @inner
 def _exp_minus(x: float) -> float:
-    """exp(-x), 0 <= x <= 41, as exp(-x/1024)^1024, so that loops vectorise; relative error 6e-9."""
+    """exp(-x), 0 <= x <= 41, as exp(-x/1024)^1024: vectorises in loops; relative error 6e-9."""
     y = x * -0.0009765625
     e = 1.0 + y * (1.0 + y * (0.5 + y * (1 / 6 + y * (1 / 24 + y * (1 / 120)))))
     for _ in range(10):
@@ -78,8 +79,8 @@ def _exp_minus(x: float) -> float:
 def _expect(data: Array, each: bool, model: Array, work: Array) -> None:
     """E step. O(J n).
 
-    data: (4, n) read, mean, spread (variance), weight and noise of each group; each: whether the
-    noises differ; model: (3, J) read; work: (J + 2, n) written: each component's density over the
+    data: (4, n) read, mean, spread (variance), weight and noise of each group; each: whether noises
+    differ; model: (3, J) read; work: (J + 2, n) written: each component's density divided by the
     largest, the logarithm of the largest, the sum of the first J rows.
     """
     n_components = model.shape[1]
@@ -130,7 +131,7 @@ def _mean_log_likelihood(data: Array, work: Array) -> float:
 def _maximise(data: Array, each: bool, floor: float, work: Array, model: Array) -> None:
     """M step, after `_expect`; n is a multiple of LANES. O(J n).
 
-    Moments are taken about the old mean, so that nothing cancels where means are far from 0.
+    Moments are about the old mean, against cancellation if means are far from 0.
     """
     values, spread, scale = data[0], data[1], work[-1]
     lanes = on_stack(N_SUMS, np.float64)
@@ -148,7 +149,7 @@ def _maximise(data: Array, each: bool, floor: float, work: Array, model: Array) 
                     share = row[i] * scale[i]
                     d = values[i] - mean
                     extra = spread[i]
-                    if each:  # what is left of d and its variance in G, given the value
+                    if each:  # posterior mean and variance of G - mean, given the value
                         gain = old / (old + data[3, i])
                         d *= gain
                         extra = gain * data[3, i]
@@ -179,9 +180,9 @@ def _iterate(
     work: Array,
     model: Array,
 ) -> tuple[float, int]:
-    """At most `n_iterations` EM steps on `model`, in place: mean log-likelihood, steps made.
+    """At most `n_iterations` EM steps on `model`, in place; returns mean log-likelihood and steps.
 
-    Stops when `check_every` steps have together gained less than check_every * tolerance.
+    Stops when `check_every` steps together gain less than check_every * tolerance.
     """
     before = -1e300
     for step in range(n_iterations):
@@ -198,10 +199,10 @@ def _iterate(
 
 @inner
 def _cut_by_shares(sums: Array, ratio: float, cuts: Ints) -> None:
-    """Cut sorted groups into parts whose weights are nearly as 1 : ratio : ratio^2 and so on.
+    """Cut sorted groups into parts of weights near 1 : ratio : ratio^2 and so on.
 
-    sums: (3, n + 1) read, running sums of weight, times value, times square; cuts:
-    (parts + 1,), the ends given, the others written, strictly increasing.
+    sums: (3, n + 1) read, running sums of weight, weight times value, weight times square; cuts:
+    (parts + 1,), both ends read, the others written, strictly increasing.
     """
     n, n_parts = sums.shape[1] - 1, cuts.size - 1
     whole = 0.0
@@ -223,7 +224,7 @@ def _mean_between(sums: Array, first: int, last: int) -> float:
 
 @inner
 def _move_cuts(values: Array, sums: Array, cuts: Ints) -> None:
-    """Lloyd's k-means on sorted groups, in place: a cut goes midway between the means beside it."""
+    """Lloyd's k-means on sorted groups, in place: moves cuts midway between adjacent means."""
     for _ in range(30):
         moved = False
         left = _mean_between(sums, cuts[0], cuts[1])
@@ -242,9 +243,9 @@ def _move_cuts(values: Array, sums: Array, cuts: Ints) -> None:
 def _start(kind: int, data: Array, floor: float, model: Array) -> None:
     """Write the deterministic start number `kind` into `model`: data cut into intervals.
 
-    0 k-means begun from equal shares; 1 k-means from shares that fall threefold from the lowest to
-    the highest interval, since boosting's edges have a long upper tail; 2 k-means from shares that
-    rise; 3, 4, 5 these shares themselves; 6 the widest gaps. data: (4, n) sorted.
+    0: k-means from equal shares; 1: k-means from shares that fall threefold from each interval to
+    the next higher one, since boosting's edges have a long upper tail; 2: k-means from rising
+    shares; 3, 4, 5: these shares themselves; 6: the widest gaps. data: (4, n) sorted.
     """
     n = data.shape[1]
     sums = np.empty((3, n + 1))
@@ -286,10 +287,10 @@ def _start(kind: int, data: Array, floor: float, model: Array) -> None:
 
 @inner
 def _group(raw: Array, data: Array) -> None:
-    """Put sorted values, raw (4, N) of spread 0 and equal noise, into the n columns of data (4, n).
+    """Group sorted values, raw (4, N) of spread 0 and equal noise, into the columns of data (4, n).
 
-    The cuts lie at ranks N (1 - cos(pi g / n)) / 2: values in both tails, where e(Q,T) is decided
-    and small components hide, stay nearly alone. O(N).
+    Cuts are at ranks N (1 - cos(pi g / n)) / 2: groups in both tails, which decide e(Q,T) and may
+    hold small components, have few values. O(N).
     """
     n_groups = data.shape[1]
     last = 0
@@ -312,7 +313,7 @@ def _group(raw: Array, data: Array) -> None:
 
 @allocating_inner
 def _padded(data: Array) -> Array:
-    """A copy of (4, n) data, continued by its first column, of weight 0, to a multiple of LANES."""
+    """A copy of (4, n) data, padded to a multiple of LANES by its first column with weight 0."""
     n = data.shape[1]
     result = np.empty((data.shape[0], (n + LANES - 1) // LANES * LANES))
     for r in range(data.shape[0]):
@@ -329,20 +330,18 @@ def fit_segments(
     floor: float,
     tolerance: float,
     n_iterations: int,
-    warm: NDArray[np.bool_],
     models: Array,
     fits: Array,
 ) -> None:
     """Fit one mixture to each segment of values. O(J n) an iteration.
 
-    Where `warm`, the former fit competes with starts 0 and 1 over FIRST_TRIAL steps; elsewhere all
-    starts do, and the best N_FINALISTS over SECOND_TRIAL more. J = 1 has one start.
+    All starts compete over FIRST_TRIAL steps, the best N_FINALISTS over at most SECOND_TRIAL more;
+    J = 1 has one start.
 
     data: (4, n) read: values, sorted within each segment, zeros, positive weights, variances of the
-    noise; each: whether these differ; first: (S + 1,) read, where the segments, none empty, begin
-    and end; floor: least variance; tolerance: stop below this gain of mean log-likelihood an
-    iteration; warm: (S,) read, whether models[s] holds a former fit; models: (S, 3, J) read,
-    written; fits: (S, 2) written, mean log-likelihood and iterations of the winner.
+    noise; each: whether these differ; first: (S + 1,) read, the ends of the segments, none empty;
+    floor: least variance; tolerance: stop below this gain of mean log-likelihood per iteration;
+    models: (S, 3, J) written; fits: (S, 2) written, mean log-likelihood and iterations of the best.
     """
     n_components = models.shape[2]
     for s in range(first.size - 1):
@@ -359,16 +358,16 @@ def fit_segments(
             _group(raw, few)
         padded = _padded(few)
         work = np.empty((n_components + 2, padded.shape[1]))
-        n_tried = 1 if n_components == 1 else 3 if warm[s] else N_STARTS
+        n_tried = 1 if n_components == 1 else N_STARTS
         tried = np.empty((n_tried, 3, n_components))
         score, waiting = np.empty(n_tried), np.empty(n_tried)
         best = n_steps = 0
-        # One call of _iterate for all stages: every call is compiled into this function anew.
+        # One call of _iterate for all stages: numba compiles each call separately.
         for stage in range(4):
             if stage == 0:
                 n_runs, check_every, limit = n_tried, FIRST_TRIAL, FIRST_TRIAL
             elif stage == 1:
-                n_runs = N_FINALISTS if n_tried == N_STARTS else 0
+                n_runs = N_FINALISTS if n_tried > 1 else 0
                 check_every, limit = CHECK_EVERY, SECOND_TRIAL
             elif stage == 2:
                 n_runs, check_every, limit = 1, CHECK_EVERY, n_iterations
@@ -383,11 +382,7 @@ def fit_segments(
             for run in range(n_runs):
                 kind = run if stage == 0 else _largest(waiting)
                 waiting[kind] = -np.inf
-                if stage == 0 and warm[s] and kind == 2:
-                    for j in range(n_components):
-                        tried[2, 0, j], tried[2, 1, j] = model[0, j], model[1, j] - origin
-                        tried[2, 2, j] = max(model[2, j], floor)
-                elif stage == 0:
+                if stage == 0:
                     _start(kind, few, floor, tried[kind])
                 score[kind], steps = _iterate(
                     padded, each, floor, tolerance, check_every, limit, work, tried[kind]

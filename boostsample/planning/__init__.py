@@ -1,1 +1,1 @@
-"""Planning of searches: Gaussian mixtures of edges, and e(Q,T), the edge that they will find."""
+"""Planning of searches: Gaussian mixtures of edges, and the expected edge e(Q,T)."""

@@ -1,13 +1,12 @@
-"""What a search of Q features on T examples will find: e(Q,T), and the Q and T that maximise it.
+"""Expected edge e(Q,T) of a search of Q features on T examples, and the Q and T that maximise it.
 
-[DF11] 3.2 and 4.1, formulas and quadrature in `boostsample.kernels.expected_edge`. The paper states
-no quadrature, no grid and no rule for stopping. Here: Q on a grid of about 60 numbers in equal
-ratios, T = min(N, budget // Q), and Q then the largest that leaves T as it is; an exact sample (T
->= N) has no noise.
+[DF11] 3.2 and 4.1; formulas and quadrature in `boostsample.kernels.expected_edge`. The paper states
+neither quadrature nor candidates nor a stopping rule. Here: about 60 candidates Q in equal ratios,
+T = min(N, budget // Q), Q then the largest with that T; an exact sample (T >= N) has no noise.
 
-Noise: an edge estimated on T examples has variance v/T about the true one. v is 1 - mu_j^2 in
-component j unless `unit_noise` gives it ([DF11] eq. 7; Figure 2 has v = 1). For draws other than
-i.i.d. that is an upper bound.
+Noise: an edge estimated on T examples has variance v/T about the true edge. v is 1 - mu_j^2 in
+component j unless `unit_noise` is given ([DF11] eq. 7; Figure 2 has v = 1). That is an upper bound
+for draws other than i.i.d.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import SettingError
 from boostsample.kernels import expected_edge as kernels
 from boostsample.planning.mixture import Mixture, Mixtures
 
 __all__ = [
     "Allocation",
+    "Choice",
     "Curve",
-    "FamilyPlan",
-    "Plan",
+    "FamilyChoice",
     "allocate",
     "expected_edge",
     "expected_edge_families",
@@ -37,25 +36,24 @@ __all__ = [
     "plan",
     "plan_curve",
     "plan_family",
-    "true_edge",
 ]
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-N_GRID = 60
+N_CANDIDATES = 60
 
 
-class Plan(NamedTuple):
-    """Search `n_features` (Q) on `n_examples` (T): the winner should have a true edge of `edge`."""
+class Choice(NamedTuple):
+    """Q and T to search, and the expected true edge of the best feature."""
 
     n_features: int
     n_examples: int
     edge: float
 
 
-class FamilyPlan(NamedTuple):
-    """A `Plan` whose features are all of one family, and the best e of every family: (K,)."""
+class FamilyChoice(NamedTuple):
+    """Family, Q and T to search, the expected edge, and the largest e of each family, (K,)."""
 
     family: int
     n_features: int
@@ -65,7 +63,7 @@ class FamilyPlan(NamedTuple):
 
 
 class Allocation(NamedTuple):
-    """Search counts[k] features of family k, int64 (K,), on `n_examples`: e is `edge`."""
+    """Features to search of each family, int64 (K,), T, and the expected edge."""
 
     counts: Counts
     n_examples: int
@@ -73,7 +71,7 @@ class Allocation(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """e(Q,T) along a budget: `n_features` int64, `n_examples` int64, `edges` float64, each (G,)."""
+    """e(Q,T) for each candidate: Q int64, T int64 and e float64, each (G,)."""
 
     n_features: Counts
     n_examples: Counts
@@ -83,9 +81,9 @@ class Curve(NamedTuple):
 def expected_edge(
     mixture: Mixture, n_features: int, n_examples: float, *, unit_noise: float | None = None
 ) -> float:
-    """e(Q,T), the expected true edge of the winner among Q features, [DF11] eq. 9-13.
+    """Expected true edge e(Q,T) of the best of Q features, [DF11] eq. 9-13.
 
-    Error below 1e-6. About 8 us, of which 1 is the integral's and the rest the checks'.
+    Error below 1e-6; takes about 8 us.
 
     Parameters
     ----------
@@ -94,14 +92,14 @@ def expected_edge(
     n_features : int
         Q, at least 1.
     n_examples : float
-        T, at least 1; `math.inf` where the sample is exact.
+        T, at least 1; `math.inf` if the sample is exact.
     unit_noise : float, optional
         v, the variance of an edge estimated on one example. Default: 1 - mu_j^2 in component j.
 
     Raises
     ------
     SettingError
-        Numbers out of range.
+        If a number is out of range.
 
     Examples
     --------
@@ -120,10 +118,10 @@ def expected_edge_families(
     *,
     unit_noise: float | None = None,
 ) -> float:
-    """e(Q_1..Q_K,T): Q_k features of family k, whose true edges follow mixtures[k] ([DF11] 3.2).
+    """Expected true edge e(Q_1..Q_K,T) of the best feature of several families, [DF11] 3.2.
 
-    Error below 1e-6. Parameters as in `expected_edge`; `counts` are K integers, not negative and
-    not all 0.
+    `counts` are Q_1..Q_K, not negative and not all 0; the true edges of family k follow
+    mixtures[k]. Other parameters and the error as in `expected_edge`.
 
     Examples
     --------
@@ -150,19 +148,19 @@ def plan(
     budget: int,
     *,
     unit_noise: float | None = None,
-) -> Plan:
-    """The Q and T of largest e(Q,T) with Q T <= budget: MAS Naive, [DF11] 4.1.
+) -> Choice:
+    """Q and T of the largest e(Q,T) with Q T <= budget: MAS Naive, [DF11] 4.1.
 
-    About 20 evaluations of e on the grid of the module, 30 us: every fourth Q, then the neighbours
-    of the best. That misses the best of the whole grid when e has two peaks along it, as wide as a
-    factor of two in Q; in 6,000 random mixtures it did once, by 0.1 %.
+    Evaluates e about 20 times (30 us): for every fourth candidate Q, then for the neighbours of the
+    best. If e has two peaks, that may miss the best candidate: once in 6,000 random mixtures, by
+    0.1 %.
 
     Parameters
     ----------
     mixture : Mixture
         Of the true edges G.
     n_features, n_examples : int
-        F and N: how many there are to choose from, at least 1.
+        F and N, at least 1.
     budget : int
         Looks, at least 1.
     unit_noise : float, optional
@@ -171,10 +169,10 @@ def plan(
     Raises
     ------
     SettingError
-        Numbers out of range.
+        If a number is out of range.
     """
     found = plan_family([mixture], [n_features], n_examples, budget, unit_noise=unit_noise)
-    return Plan(found.n_features, found.n_examples, found.edge)
+    return Choice(found.n_features, found.n_examples, found.edge)
 
 
 def plan_curve(
@@ -185,12 +183,12 @@ def plan_curve(
     *,
     unit_noise: float | None = None,
 ) -> Curve:
-    """e(Q,T) at every pair that `plan` considers, for calibration and pictures."""
+    """e(Q,T) for all candidates of `plan`, for calibration and figures."""
     models, noise = _stack([mixture], unit_noise)
-    grid, _ = _grids((_at_least_one("n_features", n_features),), n_examples, budget)
-    pairs = zip(grid.n_features.T, grid.inverse[0].tolist(), strict=True)
+    candidates, _ = _candidates((_at_least_one("n_features", n_features),), n_examples, budget)
+    pairs = zip(candidates.n_features.T, candidates.inverse[0].tolist(), strict=True)
     edges = np.array([_edge(models, noise, q.copy(), t) for q, t in pairs])
-    return Curve(grid.n_features[0].copy(), grid.n_examples[0].copy(), edges)
+    return Curve(candidates.n_features[0].copy(), candidates.n_examples[0].copy(), edges)
 
 
 def plan_family(
@@ -200,10 +198,10 @@ def plan_family(
     budget: int,
     *,
     unit_noise: float | None = None,
-) -> FamilyPlan:
-    """The family, Q and T of largest e(Q 1{l=1}, .., Q 1{l=K}, T): MAS 1.Q, [DF11] 4.1.
+) -> FamilyChoice:
+    """Family, Q and T of the largest e(Q 1{l=1}, .., Q 1{l=K}, T): MAS 1.Q, [DF11] 4.1.
 
-    About 20 evaluations of e for each family, 10 to 30 us each. Ties go to the first family.
+    Evaluates e about 20 times for each family (10 to 30 us). Ties go to the first family.
 
     Parameters
     ----------
@@ -217,18 +215,13 @@ def plan_family(
     if len(mixtures) != len(sizes):
         raise SettingError(f"sizes must have {len(mixtures)} entries, got {len(sizes)}")
     models, noise = _stack(mixtures, unit_noise)
-    grid, lengths = _grids(tuple(sizes), n_examples, budget)
+    candidates, lengths = _candidates(tuple(sizes), n_examples, budget)
+    n_features, examples, inverse = candidates
     best, edges = np.empty(len(mixtures), np.int64), np.empty(len(mixtures))
-    kernels.best_pair(models, noise, grid.n_features, grid.inverse, lengths, best, edges)
+    kernels.best_pair(models, noise, n_features, inverse, lengths, best, edges)
     family = int(edges.argmax())
-    at = best[family]
-    return FamilyPlan(
-        family,
-        int(grid.n_features[family, at]),
-        int(grid.n_examples[family, at]),
-        float(edges[family]),
-        edges,
-    )
+    at = family, best[family]
+    return FamilyChoice(family, int(n_features[at]), int(examples[at]), float(edges[family]), edges)
 
 
 def allocate(
@@ -241,13 +234,13 @@ def allocate(
 ) -> Allocation:
     """Q_1..Q_K and T by greedy increments from zero: MAS Q.1, [DF11] 4.1.
 
-    The paper adds one feature at a time to the family that raises e most, and does not say at which
-    T, nor when to stop. Here T = min(N, budget // sum Q_k) moves with the sum, and the search stops
-    when three steps in a row have not raised e. It passes the step at which the sample ceases to be
-    exact: noise lowers e there, and the best sum may lie far beyond. To cost some 0.1 to 0.3 ms for
-    nine families, steps are of one feature up to a sum of 10, then of 20 % of the sum, handed out
-    in two parts from 15 on. Against single steps to the very end, the allocation loses 0.02 % of e
-    on average, 0.5 % at most, over 300 random problems.
+    The paper adds one feature at a time to the family that raises e most, and leaves open at which
+    T and when to stop. Here T = min(N, budget // sum Q_k), and three steps in a row without a
+    larger e end the search; they are counted anew from the step at which the sample ceases to be
+    exact, because noise lowers e there and the best sum may lie far beyond. Steps are of one
+    feature up to a sum of 10, then of 20 % of the sum, in two parts from 15 on, which takes 0.1 to
+    0.3 ms for nine families. Over 300 random problems that loses 0.02 % of e on average, 0.5 % at
+    most, against single steps.
 
     Parameters
     ----------
@@ -257,7 +250,7 @@ def allocate(
     Raises
     ------
     SettingError
-        Numbers out of range.
+        If a number is out of range.
     """
     if len(mixtures) != len(sizes):
         raise SettingError(f"sizes must have {len(mixtures)} entries, got {len(sizes)}")
@@ -272,7 +265,7 @@ def allocate(
 
 
 def expected_maximum(n: int) -> float:
-    """c_n, the mean of the largest of n standard normals, to 1e-6 for n up to 1e6.
+    """c_n, the mean of the largest of n standard normals; error below 1e-6 for n up to 1e6.
 
     Examples
     --------
@@ -292,7 +285,7 @@ def gaussian_expected_edge(
 ) -> float:
     """e(Q,T) in closed form for edges N(mean, variance): [DF11] eq. 17, rescaled; Figure 2.
 
-    mean + variance / sqrt(variance + v/T) * c_Q.
+    Returns mean + variance / sqrt(variance + v/T) * c_Q.
     """
     if not 0 < variance < math.inf:
         raise SettingError(f"variance must be above 0 and finite, got {variance}")
@@ -302,43 +295,8 @@ def gaussian_expected_edge(
     return mean + variance / math.sqrt(variance + noise) * expected_maximum(n_features)
 
 
-def true_edge(
-    mixture: Mixture, edges: ArrayLike, n_examples: float, *, unit_noise: float | None = None
-) -> Array:
-    """E[G | H = h] for estimates h on T examples ([DF11] eq. 13): edges shrunk towards the model.
-
-    It does not know that h was the largest of many, and need not: given its own h, an edge owes
-    nothing to the others.
-
-    Parameters
-    ----------
-    edges : array-like of float, shape (n,)
-    mixture, n_examples, unit_noise
-        As in `expected_edge`.
-
-    Returns
-    -------
-    float64 array, shape (n,)
-    """
-    h = np.array(edges, dtype=np.float64, ndmin=1)
-    if not np.isfinite(h).all():
-        raise DataError("edges must be finite, got nan or infinity")
-    models, given = _stack([mixture], unit_noise)
-    proportions, means, variances = models[0]
-    noise = given[0] if given.size else np.maximum(1.0 - means**2, 0.0)
-    # A floor far below any digit of an edge, so that a point without noise is no division by 0.
-    total = np.maximum(variances + noise * _inverse(n_examples), 1e-24)
-    with np.errstate(divide="ignore"):
-        logs = np.log(proportions) - 0.5 * np.log(total)
-    logs = logs - 0.5 * (h[:, None] - means) ** 2 / total
-    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
-    shares /= shares.sum(axis=1, keepdims=True)
-    shrunk: Array = (shares * (means + variances / total * (h[:, None] - means))).sum(axis=1)
-    return shrunk
-
-
-class _Grid(NamedTuple):
-    """Pairs (Q, T) of each family and 1/T or 0: (K, G), the rows filled up with their last pair."""
+class _Candidates(NamedTuple):
+    """Q, T and 1/T (0 if exact) to consider for each family: (K, G), padded with the last ones."""
 
     n_features: Counts
     n_examples: Counts
@@ -346,14 +304,14 @@ class _Grid(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _grids(sizes: tuple[int, ...], n_examples: int, budget: int) -> tuple[_Grid, Counts]:
-    """The grid of each family, and how many pairs it has: int64 (K,)."""
+def _candidates(sizes: tuple[int, ...], n_examples: int, budget: int) -> tuple[_Candidates, Counts]:
+    """The candidates of each family, and their number without padding: int64 (K,)."""
     _at_least_one("n_examples", n_examples)
     _at_least_one("budget", budget)
     rows = []
     for size in sizes:
         most = min(_at_least_one("sizes", size), budget)
-        wanted = np.rint(np.geomspace(1, most, N_GRID)).astype(np.int64)
+        wanted = np.rint(np.geomspace(1, most, N_CANDIDATES)).astype(np.int64)
         if budget >= n_examples:  # the largest Q that an exact sample allows
             wanted = np.append(wanted, min(most, budget // n_examples))
         rows.append(np.unique(np.minimum(budget // (budget // wanted), most)))
@@ -361,11 +319,11 @@ def _grids(sizes: tuple[int, ...], n_examples: int, budget: int) -> tuple[_Grid,
     features = np.array([np.pad(row, (0, lengths.max() - row.size), mode="edge") for row in rows])
     examples = np.minimum(budget // features, n_examples)
     inverse = np.where(examples == n_examples, 0.0, 1.0 / examples)
-    return _Grid(features, examples, inverse), lengths
+    return _Candidates(features, examples, inverse), lengths
 
 
 def _stack(mixtures: Sequence[Mixture], unit_noise: float | None) -> tuple[Array, Array]:
-    """(K, 3, J) parameters, filled up with empty components, and (K, J) noise v, or none of it."""
+    """Parameters (K, 3, J), padded with empty components, and noise v (K, J), empty by default."""
     if len(mixtures) == 0:
         raise SettingError("mixtures must hold at least 1 mixture, got 0")
     if isinstance(mixtures, Mixtures):

@@ -1,19 +1,20 @@
 """Gaussian mixtures of edges, the density model of Maximum Adaptive Sampling ([DF11] 4.1).
 
-[DF11] fits "a Gaussian mixture model" to the edges of the previous round and says no more. Here: EM
-from several deterministic starts, with a floor under the variances, optionally from a former fit.
+[DF11] fits "a Gaussian mixture model" to the edges of the previous round and gives no details.
+Here: EM from several deterministic starts, with a lower limit of the variances.
 
 An edge estimated on T examples is G + D with D ~ N(0, (1 - G^2)/T) ([DF11] eq. 7). Fitted as they
-are (`noise_variance=0`, what the paper does), the estimates give the mixture of H, wider than that
-of G; a planner that takes it for the mixture of G sees large differences where there is noise, and
-searches too many features on too few examples. With the known variance of D (`sampling_variance`),
-the mixture of G itself is fitted. Subtracting that variance from the components of an ordinary fit
-is not the same: the noise then decides which component an edge belongs to.
+are (`noise_variance=0`, as in the paper), the estimates give the mixture of H, wider than that of
+G; Q and T chosen from it search too many features on too few examples. With the known variance of D
+(`sampling_variance`), the mixture of G itself is fitted. Subtracting that variance from the
+components of an ordinary fit is not the same: the noise then decides which component an edge
+belongs to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import overload
 
 import numpy as np
@@ -22,7 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.errors import DataError, SettingError
 from boostsample.kernels import mixture as kernels
 from boostsample.kernels import single
-from boostsample.planning.edge_sets import NOT_FINITE, finite, plain, weighted
 
 __all__ = [
     "Mixture",
@@ -35,7 +35,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
-NUMBER = (int, float, np.integer, np.floating)
 
 N_COMPONENTS = 3
 VARIANCE_FLOOR = 1e-6  # scikit-learn's reg_covar: a standard deviation of 0.001
@@ -49,7 +48,8 @@ class Mixture:
     Parameters
     ----------
     proportions : array-like of float, shape (n_components,)
-        Not negative, of sum 1 (up to 1e-6, then divided by it). Those of proportion 0 are ignored.
+        Not negative, of sum 1 (up to 1e-6; divided by their sum). Components of proportion 0 are
+        ignored.
     means : array-like of float, shape (n_components,)
     variances : array-like of float, shape (n_components,)
         Not negative. 0 is a point.
@@ -57,17 +57,17 @@ class Mixture:
     Attributes
     ----------
     parameters : float64 array, shape (3, n_components)
-        Rows: proportions, means, variances. `Mixture(*mixture.parameters)` is the same mixture, bit
-        for bit, so that a strategy may keep this array as its state.
+        Rows: proportions, means, variances. `Mixture(*mixture.parameters)` equals the mixture bit
+        for bit, so a strategy may keep this array as its state.
     log_likelihood : float
-        Mean per edge of the log density when it was fitted; nan for one that was not.
+        Mean log density of the edges that it was fitted to; nan if it was not fitted.
     n_iterations : int
-        EM iterations of the winning start.
+        EM iterations of the best start.
 
     Raises
     ------
     SettingError
-        Shapes that differ, numbers out of range or not finite.
+        If shapes differ, or numbers are out of range or not finite.
     """
 
     def __init__(self, proportions: ArrayLike, means: ArrayLike, variances: ArrayLike) -> None:
@@ -94,7 +94,7 @@ class Mixture:
 
     @classmethod
     def _fitted(cls, parameters: Array, log_likelihood: float, n_iterations: float) -> Mixture:
-        """A mixture from a kernel, read-only; it needs no checks, which cost more than the fit."""
+        """A mixture from a kernel, read-only; without checks, which cost more than the fit."""
         mixture = cls.__new__(cls)
         mixture.parameters, mixture.log_likelihood = parameters, log_likelihood
         mixture.n_iterations = int(n_iterations)
@@ -126,20 +126,15 @@ class Mixture:
     @property
     def mean(self) -> float:
         """Mean of the whole mixture."""
-        if self.n_components == 1:  # asked for in every round, of every family
-            return float(self.parameters[0, 0] * self.parameters[1, 0])
         return float(self.proportions @ self.means)
 
     @property
     def variance(self) -> float:
         """Variance of the whole mixture.
 
-        At most the floor where all edges were equal, as in the first round under uniform weights:
-        voting -1 for every label has edge (K-2)/K on any feature. No planner must rely on it.
+        At most the floor if all edges are equal, as in the first round under uniform weights:
+        voting -1 for every label has edge (K-2)/K on any feature.
         """
-        if self.n_components == 1:
-            one, mean, variance = self.parameters[:, 0].tolist()
-            return float(one * (variance + (mean - one * mean) ** 2))
         return float(self.proportions @ (self.variances + (self.means - self.mean) ** 2))
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
@@ -147,43 +142,18 @@ class Mixture:
         component = rng.choice(self.n_components, n, p=self.proportions)
         return rng.normal(self.means[component], np.sqrt(self.variances[component]))
 
-    def mean_log_likelihood(self, edges: ArrayLike, noise_variance: float = 0.0) -> float:
-        """Mean log density of `edges`, each a draw plus noise of variance `noise_variance`.
-
-        Raises
-        ------
-        DataError
-            No edge, or edges that are not finite.
-        SettingError
-            A point component (variance 0) without noise has no density.
-        """
-        values = finite(edges)
-        if not noise_variance >= 0:
-            raise SettingError(f"noise_variance must be at least 0, got {noise_variance}")
-        if (self.variances + noise_variance).min() <= 0:
-            raise SettingError(
-                "the log likelihood needs variances above 0, got a component of variance 0; "
-                "give it a variance or pass a noise_variance"
-            )
-        proportions, means, variances = self.parameters[:, self.proportions > 0, None]
-        total = variances + noise_variance
-        logs = np.log(proportions) - 0.5 * (
-            np.log(2 * np.pi * total) + (values - means) ** 2 / total
-        )
-        return float(np.logaddexp.reduce(logs, axis=0).mean())
-
     def __repr__(self) -> str:
         rows = (np.array2string(row, precision=4, separator=", ") for row in self.parameters)
         return f"Mixture({', '.join(rows)})"
 
 
 class Mixtures(Sequence[Mixture]):
-    """Several mixtures of as many components each, a family each, as `fit_mixtures` returns them.
+    """Mixtures of equal numbers of components, one for each set of edges.
 
     Attributes
     ----------
     stack : float64 array, shape (n_mixtures, 3, n_components)
-        The parameters of all of them, for kernels; nobody writes to it.
+        Parameters of all mixtures, for kernels; not to be changed.
     """
 
     def __init__(self, stack: Array, fits: Array) -> None:
@@ -204,10 +174,10 @@ class Mixtures(Sequence[Mixture]):
         return Mixture._fitted(parameters, *self._fits[at].tolist())
 
     def moments(self) -> tuple[list[float], list[float]]:
-        """Mean and variance of each of them, as the mixtures themselves tell."""
+        """Mean and variance of each mixture."""
         if self.stack.shape[2] > 1:
             return [each.mean for each in self], [each.variance for each in self]
-        rows = self.stack[:, :, 0].tolist()  # asked for in every round
+        rows = self.stack[:, :, 0].tolist()  # faster: strategies note them in every round
         means = [one * mean for one, mean, _ in rows]
         return means, [one * (variance + (mean - one * mean) ** 2) for one, mean, variance in rows]
 
@@ -216,8 +186,8 @@ def sampling_variance(edges: ArrayLike, n_examples: int) -> float:
     """Mean variance of the noise in edges estimated on T i.i.d. examples, from [DF11] eq. 7.
 
     Var(H | G) = (1 - G^2)/T, and E[1 - H^2] = (1 - G^2)(T - 1)/T; the result is the mean of (1 -
-    H^2)/(T - 1). It is an upper bound for other draws, and for sums over labels. Where the sample
-    is exact, use 0 instead.
+    H^2)/(T - 1). It is an upper bound for other draws, and for sums over labels. If the sample is
+    exact, use 0 instead.
 
     Parameters
     ----------
@@ -229,16 +199,16 @@ def sampling_variance(edges: ArrayLike, n_examples: int) -> float:
     Raises
     ------
     DataError
-        No edge, or edges that are not finite.
+        If there are no edges, or edges are not finite.
     SettingError
-        T below 2.
+        If T is below 2.
 
     Examples
     --------
     >>> sampling_variance([0.0, 0.6], 101)
     0.0082
     """
-    values = finite(edges)
+    values = _finite(edges)
     if n_examples < 2:
         raise SettingError(f"n_examples must be at least 2, got {n_examples}")
     return max(float(1.0 - np.mean(values * values)), 0.0) / (n_examples - 1)
@@ -249,38 +219,30 @@ def fit_mixture(
     n_components: int = N_COMPONENTS,
     *,
     noise_variance: float | ArrayLike = 0.0,
-    weights: ArrayLike | None = None,
     variance_floor: float = VARIANCE_FLOOR,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
-    start: Mixture | None = None,
 ) -> Mixture:
     """Fit a mixture to edges by EM.
 
-    Costs O(n log n) and O(n_components min(n, 128)) an iteration: 45 to 400 us, with `start` 25 to
-    160 us, for 10 to 1,300 edges. Deterministic: no random numbers. Fewer edges than components, or
-    fewer different ones, leave components of proportion 0 or equal ones.
+    Costs O(n log n), and O(n_components min(n, 128)) an iteration: 45 to 400 us for 10 to 1,300
+    edges. Uses no random numbers. Fewer edges than components, or fewer different ones, leave
+    components of proportion 0 or equal ones.
 
     Parameters
     ----------
     edges : array-like of float, shape (n,), n at least 1
     n_components : int, default 3
         Most components; [DF11] gives no number. Three on 10 or 20 edges fit points rather than a
-        spread, which then looks too small: one component for every 20 edges or so is safer.
+        spread, which then seems too small: one component for every 20 edges or so is safer.
     noise_variance : float or array-like of shape (n,), default 0
-        Known variance of the noise in the edges, of all or of each, see `sampling_variance`. The
-        mixture fitted is that of the edges without it. A single number is handled faster and
-        converges faster.
-    weights : array-like of float, shape (n,), optional
-        How much each edge counts; not negative, not all 0. Default: 1 each.
+        Known variance of the noise in all edges or in each, see `sampling_variance`; the fitted
+        mixture is that of the edges without it. A single number is faster and converges faster.
     variance_floor : float, default 1e-6
         Least variance of a component.
     tolerance : float, default 1e-5
-        Stop when the mean log-likelihood per edge gains less than this an iteration.
+        Stop when the mean log-likelihood per edge gains less than this per iteration.
     max_iterations : int, default 200
-    start : Mixture, optional
-        A former fit with as many components. It competes with two fresh starts, so that a fit to a
-        degenerate round locks nothing in; one with a component of proportion 0 is not used.
 
     Returns
     -------
@@ -289,20 +251,17 @@ def fit_mixture(
     Raises
     ------
     DataError
-        No edge, edges that are not finite, bad weights.
+        If there are no edges, or edges are not finite.
     SettingError
-        Settings out of range.
+        If a setting is out of range.
     """
-    noise = float(noise_variance) if isinstance(noise_variance, NUMBER) else [noise_variance]
     return fit_mixtures(
         [edges],
         n_components,
-        noise_variance=noise,
-        weights=None if weights is None else [weights],
+        noise_variance=[noise_variance],
         variance_floor=variance_floor,
         tolerance=tolerance,
         max_iterations=max_iterations,
-        starts=[start],
     )[0]
 
 
@@ -311,16 +270,14 @@ def fit_mixtures(
     n_components: int = N_COMPONENTS,
     *,
     noise_variance: float | Sequence[ArrayLike] = 0.0,
-    weights: Sequence[ArrayLike] | None = None,
     variance_floor: float = VARIANCE_FLOOR,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
-    starts: Sequence[Mixture | None] | None = None,
 ) -> Sequence[Mixture]:
-    """Fit one mixture to each of several sets of edges, a family each, in one call of the kernel.
+    """Fit one mixture to each of several sets of edges, for instance families, in one kernel call.
 
-    Parameters are those of `fit_mixture`; `edges`, `weights`, `starts`, and `noise_variance` unless
-    it is one number, are sequences with an entry for each set.
+    Parameters are those of `fit_mixture`; `edges`, and `noise_variance` unless it is one number,
+    are sequences with an entry for each set.
     """
     if n_components < 1:
         raise SettingError(f"n_components must be at least 1, got {n_components}")
@@ -330,43 +287,32 @@ def fit_mixtures(
         raise SettingError(f"tolerance must be at least 0, got {tolerance}")
     if max_iterations < 1:
         raise SettingError(f"max_iterations must be at least 1, got {max_iterations}")
-    n_sets = len(edges)
-    if n_sets == 0:
-        return []
-    for name, given in (("weights", weights), ("starts", starts)):
-        if given is not None and len(given) != n_sets:
-            raise SettingError(
-                f"{name} must have an entry for each of {n_sets} sets, got {len(given)}"
-            )
-    noises: Sequence[ArrayLike] = (
-        [float(noise_variance)] * n_sets if isinstance(noise_variance, NUMBER) else noise_variance
-    )
-    if len(noises) != n_sets:
+    if isinstance(noise_variance, (int, float, np.number)):
+        noises: Sequence[ArrayLike] = [noise_variance] * len(edges)
+    else:
+        noises = noise_variance
+    if len(noises) != len(edges):
         raise SettingError(
-            f"noise_variance must be a number or have an entry for each of {n_sets} sets, "
+            f"noise_variance must be a number or have an entry for each of {len(edges)} sets, "
             f"got {len(noises)}"
         )
-    known = [float(noise) for noise in noises if isinstance(noise, NUMBER)]
-    if weights is None and len(known) == n_sets:
-        data, first = plain(edges, known)
-    else:
-        data, first = weighted(edges, weights, noises)
-        known = data[3].tolist()
-    if not all(0 <= noise < np.inf for noise in known):
+    if len(edges) == 0:
+        return []
+    columns = [_columns(*pair) for pair in zip(edges, noises, strict=True)]
+    first = np.array([0, *accumulate(each.shape[1] for each in columns)], np.int64)
+    data = np.empty((4, first[-1]))
+    np.concatenate(columns, axis=1, out=data)
+    least, most = data[3].min(), data[3].max()
+    if not 0 <= least <= most < np.inf:
         raise SettingError("noise_variance must be at least 0 and finite")
-    differ = any(noise != known[0] for noise in known)
-    how = differ, first, float(variance_floor), float(tolerance), int(max_iterations)
-    models, fits = np.empty((n_sets, 3, n_components)), np.empty((n_sets, 2))
-    warm = _begin(starts or (), models)
-    if n_components == 1 and np.diff(first).max() <= kernels.MAX_GROUPS:
-        single.fit_single(data, *how, models, fits)
-    else:
-        kernels.fit_segments(data, *how, warm, models, fits)
+    models, fits = np.empty((len(edges), 3, n_components)), np.empty((len(edges), 2))
+    how = float(variance_floor), float(tolerance), int(max_iterations)
+    kernels.fit_segments(data, bool(least < most), first, *how, models, fits)
     return Mixtures(models, fits)
 
 
 def fit_gaussians(edges: Array) -> Mixtures:
-    """`fit_mixtures(edges, 1)` for sets of one size, the rows of a matrix, to the bit and sooner.
+    """`fit_mixtures(edges, 1)` for sets of equal size, equal to the bit and faster.
 
     Parameters
     ----------
@@ -375,26 +321,41 @@ def fit_gaussians(edges: Array) -> Mixtures:
     Raises
     ------
     DataError
-        Edges that are not finite, or another shape.
+        If edges are not finite, or have another shape.
     """
     if edges.ndim != 2 or not 1 <= edges.shape[1] <= kernels.MAX_GROUPS:
         raise DataError(f"edges must have shape (n_sets, 1 to 128), got {edges.shape}")
-    shapes = (4, edges.shape[1]), (len(edges), 3, 1), (len(edges), 2)
-    data, models, fits = map(np.empty, shapes)
-    if not single.fit_rows(edges, VARIANCE_FLOOR, TOLERANCE, MAX_ITERATIONS, data, models, fits):
-        raise DataError(NOT_FINITE)
+    models, fits = np.empty((len(edges), 3, 1)), np.empty((len(edges), 2))
+    how = VARIANCE_FLOOR, TOLERANCE, MAX_ITERATIONS
+    if not single.fit_rows(edges, *how, np.empty(edges.shape[1]), models, fits):
+        raise DataError(_NOT_FINITE)
     return Mixtures(models, fits)
 
 
-def _begin(starts: Sequence[Mixture | None], models: Array) -> NDArray[np.bool_]:
-    """Write starts into models (S, 3, J); whether each one is used: bool (S,)."""
-    used = np.zeros(len(models), np.bool_)
-    for i, start in enumerate(starts):
-        if start is not None:
-            if start.parameters.shape != models[i].shape:
-                raise SettingError(
-                    f"a start must have n_components = {models.shape[2]}, got {start.n_components}"
-                )
-            models[i] = start.parameters
-            used[i] = start.proportions.min() > 0
-    return used
+_NOT_FINITE = "edges must be finite, got nan or infinity"
+
+
+def _finite(edges: ArrayLike) -> Array:
+    """Edges as a vector, or DataError."""
+    values = np.asarray(edges, dtype=np.float64)
+    if values.ndim != 1:
+        raise DataError(f"edges must be a vector, got shape {values.shape}")
+    if values.size == 0:
+        raise DataError("edges must hold at least 1 value, got 0")
+    if not np.isfinite(values).all():
+        raise DataError(_NOT_FINITE)
+    return values
+
+
+def _columns(edges: ArrayLike, noise: ArrayLike) -> Array:
+    """Input of the kernel, (4, n): sorted edges, zeros, ones, and their noise."""
+    values = _finite(edges)
+    data = np.zeros((4, values.size))
+    data[0], data[2] = values, 1.0
+    try:
+        data[3] = noise
+    except ValueError:
+        raise DataError(
+            f"noise_variance must have one number for each of {values.size} edges"
+        ) from None
+    return data[:, np.argsort(values, kind="stable")]

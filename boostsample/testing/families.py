@@ -1,10 +1,7 @@
-"""What any feature family must do: one small check for each promise of `boostsample.family.Family`.
+"""Checks for any feature family, one for each rule of `boostsample.family.Family`.
 
-Each check takes a family and a few examples that it fits, and raises an AssertionError that tells
-which promise is broken and where. They need no test framework:
-
-    for check in FAMILY_CHECKS:
-        check(family, X)
+Each check takes a family and a few examples that it accepts, and raises an AssertionError that
+names the broken rule and the place.
 """
 
 from __future__ import annotations
@@ -64,20 +61,20 @@ def check_family(family: Family, X: ArrayLike) -> None:
     ----------
     family : Family
     X : array, shape (n, ...), or sequence of n documents, n >= 3
-        Examples that the family fits; varied ones find more faults. Checks that need numbers, or
-        documents, pass over what is neither.
+        Examples that the family accepts; varied ones find more faults. Checks that need numbers or
+        documents skip other examples.
 
     Raises
     ------
     AssertionError
-        The first promise that the family breaks.
+        If the family breaks a rule; names the first one.
     """
     for check in FAMILY_CHECKS:
         check(family, X)
 
 
 def check_family_names(family: Family, X: ArrayLike) -> None:
-    """Name, number of features and feature names: there, and different for different features."""
+    """The family has a name, features, and a different name for each feature."""
     require(is_name(family.name), family, f"its name must be text, is {family.name!r}")
     require(
         type(family.n_features) is int and family.n_features >= 1,
@@ -98,7 +95,7 @@ def check_family_names(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_settings(family: Family, X: ArrayLike) -> None:
-    """settings() survive JSON and make an equal family; repr names the class."""
+    """Settings survive JSON and make an equal family; repr names the class."""
     twin = twin_of(family)
     require(
         twin == family and hash(twin) == hash(family),
@@ -112,7 +109,7 @@ def check_family_settings(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_result(family: Family, X: ArrayLike) -> None:
-    """The values are a float32 array (n, q) of their own memory, which no later call changes."""
+    """Values are a new float32 array (n, q) that no later call changes."""
     examples, features = examples_of(X), spread(family)
     values = compute(family, examples, features)
     require(not np.shares_memory(values, examples), family, "the values share their memory with X")
@@ -122,7 +119,7 @@ def check_family_result(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_features(family: Family, X: ArrayLike) -> None:
-    """Any features, in any order, with repeats or none: the same entries as those of the whole."""
+    """Any features in any order, repeats included, have the same values as all together."""
     examples, features = examples_of(X), spread(family)
     whole = compute(family, examples, features)
     rng = np.random.default_rng(0)
@@ -149,7 +146,7 @@ def check_family_features(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_examples(family: Family, X: ArrayLike) -> None:
-    """An example's values depend on that example alone, not on others seen beside or before it."""
+    """An example's values depend on that example alone, not on others in this or earlier calls."""
     examples, features = examples_of(X), spread(family)
     whole = compute(family, examples, features)
     rng = np.random.default_rng(1)
@@ -167,7 +164,7 @@ def check_family_examples(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_sizes(family: Family, X: ArrayLike) -> None:
-    """One example, none, and more of them than fit into one block of work."""
+    """Works with one example, none, and more than one block of work."""
     examples, features = examples_of(X), spread(family)
     whole = compute(family, examples, features)
     for rows in (slice(0, 1), slice(0, 0), slice(len(examples) - 1, None)):
@@ -180,10 +177,9 @@ def check_family_sizes(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_dtypes(family: Family, X: ArrayLike) -> None:
-    """Equal numbers give equal values, whether held as bytes, integers, float32 or float64.
+    """Equal numbers give equal values as bytes, integers, float32 or float64.
 
-    Equal documents do so whether they are objects of an array, of a list, or of fixed width. Of
-    other kinds of examples nothing is asked.
+    Equal documents do so in object arrays, lists, or arrays of fixed width.
     """
     features = spread(family)
     examples, variants = same_in_other_types(examples_of(X))
@@ -193,7 +189,7 @@ def check_family_dtypes(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_layouts(family: Family, X: ArrayLike) -> None:
-    """Any memory order of X: Fortran order, strided, backwards, pixel-major."""
+    """Values do not depend on the memory layout of X."""
     examples, features = examples_of(X), spread(family)
     whole = compute(family, examples, features)
     layouts = {
@@ -208,11 +204,11 @@ def check_family_layouts(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_input(family: Family, X: ArrayLike) -> None:
-    """Neither X nor the list of features is modified; both may be read-only."""
+    """X and the features are not modified, and may be read-only."""
     examples, features = examples_of(X).copy(), spread(family)
     before_X, before_features = examples.copy(), features.copy()
     whole = compute(family, examples, features)
-    numbers = is_numeric(examples)  # the only ones that can be NaN
+    numbers = is_numeric(examples)  # others cannot be NaN
     unchanged = np.array_equal(examples, before_X, equal_nan=numbers)
     require(unchanged, family, "X was modified")
     require(np.array_equal(features, before_features), family, "the features were modified")
@@ -221,7 +217,7 @@ def check_family_input(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_finite(family: Family, X: ArrayLike) -> None:
-    """Finite examples give finite values: also constant, huge and tiny ones, or empty documents."""
+    """Finite examples, even constant, huge, tiny or empty ones, give finite values."""
     features = spread(family)
     for what, array in extremes(examples_of(X)).items():
         values = compute(family, array, features)
@@ -232,7 +228,7 @@ def check_family_finite(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_range(family: Family, X: ArrayLike) -> None:
-    """value_range() gives nothing, or finite ends for each feature, which follow from it alone."""
+    """value_range() returns None, or finite ends that depend on the feature alone."""
     features = spread(family)
     declared = family.value_range(features)
     if declared is None:
@@ -265,7 +261,7 @@ def check_family_range(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_deterministic(family: Family, X: ArrayLike) -> None:
-    """Two families of the same settings have the same features, names and bits."""
+    """Families of equal settings have the same features, names and bits."""
     twin, examples, features = twin_of(family), examples_of(X), spread(family)
     require(
         twin.n_features == family.n_features,
@@ -281,7 +277,7 @@ def check_family_deterministic(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_pickling(family: Family, X: ArrayLike) -> None:
-    """Survives pickling, as worker processes need it: equal, and with the same bits."""
+    """After pickling, as for worker processes, the family is equal and gives the same bits."""
     examples, features = examples_of(X), spread(family)
     try:
         twin = pickle.loads(pickle.dumps(family))
@@ -293,7 +289,7 @@ def check_family_pickling(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_threads(family: Family, X: ArrayLike) -> None:
-    """Several threads may run compute at once."""
+    """Several threads may call compute at once."""
     examples, features = examples_of(X), spread(family)
     whole = compute(family, examples, features)
     n_threads = 4
@@ -312,7 +308,7 @@ def check_family_threads(family: Family, X: ArrayLike) -> None:
 
 
 def check_family_errors(family: Family, X: ArrayLike) -> None:
-    """Features that it has not are a SettingError, other data a DataError; both name the family."""
+    """Unknown features raise SettingError, other data DataError; both name the family."""
     examples = examples_of(X)
     n = family.n_features
     for features in ([n], [-1], [0, n], [0.0], [[0]], 0, [True], ["0"], None):
@@ -325,21 +321,7 @@ def check_family_errors(family: Family, X: ArrayLike) -> None:
         refuses(family, DataError, what, family.compute, array, [0])
 
 
-FAMILY_CHECKS: tuple[Callable[[Family, ArrayLike], None], ...] = (
-    check_family_names,
-    check_family_settings,
-    check_family_result,
-    check_family_features,
-    check_family_examples,
-    check_family_sizes,
-    check_family_dtypes,
-    check_family_layouts,
-    check_family_input,
-    check_family_finite,
-    check_family_range,
-    check_family_deterministic,
-    check_family_pickling,
-    check_family_threads,
-    check_family_errors,
+FAMILY_CHECKS: tuple[Callable[[Family, ArrayLike], None], ...] = tuple(
+    check for name, check in [*globals().items()] if name.startswith("check_family_")
 )
-"""All checks, in the order in which `check_family` runs them."""
+"""All checks, in order of definition, which is the order of `check_family`."""

@@ -1,4 +1,4 @@
-"""What the checks of families run: examples of any kind, and comparisons that name what differs."""
+"""Examples of any kind and assertions for the checks of families."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from numpy.typing import NDArray
 from boostsample.family import PIXEL_LIMIT, Family
 
 MOST_FEATURES = 2000
-"""Families of more features are tried on this many, spread evenly, with the first and the last."""
+"""Larger families are checked on this many features, evenly spaced, first and last included."""
 
 
 def fail(family: Family, message: str) -> None:
+    """Raise an AssertionError that names the family."""
     raise AssertionError(f"family {family.name!r} ({type(family).__name__}): {message}")
 
 
 def require(condition: bool, family: Family, message: str) -> None:
+    """Raise an AssertionError that names the family unless the condition holds."""
     if not condition:
         fail(family, message)
 
 
 def is_name(name: object) -> bool:
+    """Whether a name is a non-empty string."""
     return isinstance(name, str) and bool(name.strip())
 
 
 def examples_of(X: Any) -> NDArray[Any]:
-    """X as an array: numbers as they are, else a one-dimensional array of objects."""
+    """X as an array of numbers, or a one-dimensional array of objects."""
     examples = X if isinstance(X, np.ndarray) else np.asarray(X)
     if examples.dtype.kind in "UT":
         examples = np.asarray(X, dtype=object)
@@ -39,7 +42,7 @@ def examples_of(X: Any) -> NDArray[Any]:
 
 
 def is_numeric(examples: NDArray[Any]) -> bool:
-    """Whether examples are numbers, so that they can be held in other types and scaled."""
+    """Whether examples are numbers."""
     return examples.dtype.kind in "biufc"
 
 
@@ -49,7 +52,7 @@ def is_text(examples: NDArray[Any]) -> bool:
 
 
 def others_like(examples: NDArray[Any]) -> NDArray[Any]:
-    """As many other examples of the same kind; of an unknown kind, the same ones backwards."""
+    """Other examples of the same kind and number; reversed ones for unknown kinds."""
     if is_numeric(examples):
         return (np.nan_to_num(examples.astype(np.float64)) / 3 + 1).astype(np.float32)
     if is_text(examples):
@@ -59,7 +62,7 @@ def others_like(examples: NDArray[Any]) -> NDArray[Any]:
 
 
 def same_in_other_types(examples: NDArray[Any]) -> tuple[NDArray[Any], dict[str, Any]]:
-    """Examples, and arrays of other types that hold equal ones; none for an unknown kind."""
+    """Examples, and equal ones in arrays of other types; none for unknown kinds."""
     if is_text(examples):
         return examples, {"X of fixed-width texts": examples.astype(str), "a list": [*examples]}
     if not is_numeric(examples):
@@ -76,7 +79,7 @@ def same_in_other_types(examples: NDArray[Any]) -> tuple[NDArray[Any], dict[str,
 
 
 def extremes(examples: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Examples that tempt to divide by zero or to overflow; for an unknown kind, X itself."""
+    """Examples that may cause division by zero or overflow; X itself for unknown kinds."""
     if is_text(examples):
         longest = " ".join(examples)
         return {
@@ -99,7 +102,7 @@ def extremes(examples: NDArray[Any]) -> dict[str, NDArray[Any]]:
 
 
 def unfit(examples: NDArray[Any]) -> dict[str, Any]:
-    """What no family of such examples takes."""
+    """Data that no family for such examples accepts."""
     one = {"X of a single number": np.float32(1)}
     if is_text(examples):
         return {
@@ -120,13 +123,13 @@ def unfit(examples: NDArray[Any]) -> dict[str, Any]:
 
 
 def spread(family: Family) -> NDArray[np.intp]:
-    """All features of a family, or many of them spread evenly, in increasing order."""
+    """At most MOST_FEATURES features of a family, evenly spaced, in increasing order."""
     last = family.n_features - 1
     return np.unique(np.linspace(0, last, min(last + 1, MOST_FEATURES)).astype(np.intp))
 
 
 def twin_of(family: Family) -> Family:
-    """A family made from the settings of another, after a journey through JSON."""
+    """A family made from the settings of another, converted to JSON and back."""
     try:
         return type(family)(**json.loads(json.dumps(family.settings())))
     except (TypeError, ValueError) as error:
@@ -136,7 +139,7 @@ def twin_of(family: Family) -> Family:
 
 
 def compute(family: Family, X: Any, features: Any) -> NDArray[np.float32]:
-    """Values from the family, of the promised type, dtype and shape."""
+    """Values from the family; raises unless their type, dtype and shape are as specified."""
     values: Any = None
     try:
         values = family.compute(X, features)
@@ -164,7 +167,7 @@ def same(
     what: str,
     rows: NDArray[np.intp] | None = None,
 ) -> None:
-    """Raise unless all values are equal (NaN equals NaN), naming the first that is not."""
+    """Raise unless all values are equal (NaN equals NaN); names the first difference."""
     different = np.argwhere((values != want) & ~(np.isnan(values) & np.isnan(want)))
     if len(different):
         row, column = different[0]
@@ -179,7 +182,7 @@ def same(
 def refuses(
     family: Family, error: type[Exception], what: str, function: Callable[..., object], *args: Any
 ) -> None:
-    """Raise unless function(*args) raises the error, with a message that names the family."""
+    """Raise unless function(*args) raises the error, and its message names the family."""
     try:
         function(*args)
     except error as raised:

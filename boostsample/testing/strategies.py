@@ -1,4 +1,4 @@
-"""What any strategy must do: one small check for each rule."""
+"""Checks for any strategy, one for each rule."""
 
 from __future__ import annotations
 
@@ -69,22 +69,22 @@ def check_strategy(make: Make) -> None:
     Raises
     ------
     AssertionError
-        The first rule that the strategy breaks.
+        If the strategy breaks a rule; names the first one.
     """
     for check in STRATEGY_CHECKS:
         check(make)
 
 
 def check_strategy_spending(make: Make) -> None:
-    """Each search spends at most the budget and more than nothing; rows keep to definitions."""
+    """Each search spends between 1 look and the budget; rows match their definitions."""
     for weights in ("uniform", "balanced"):
         verify(make, replace(noisy_problem(), weights=weights))
 
 
 def check_strategy_budgets(make: Make) -> None:
-    """A budget, however small, works or is refused at the start by a SettingError that names it.
+    """Any budget works, or `start` raises a SettingError that names it.
 
-    From F * N looks on every budget works.
+    Budgets of F * N looks and more always work.
     """
     problem = noisy_problem(n=40)
     n, n_features = problem.X.shape
@@ -94,7 +94,9 @@ def check_strategy_budgets(make: Make) -> None:
         except SettingError as error:
             name, text = type(make()).__name__, str(error)
             require(
-                budget < n_features * n, name, f"refuses a budget of {budget} = all looks: {text}"
+                budget < n_features * n,
+                name,
+                f"refuses a budget of {budget}, which pays for all looks: {text}",
             )
             require(
                 "budget" in text and (str(budget) in text or f"{budget:,}" in text),
@@ -105,15 +107,14 @@ def check_strategy_budgets(make: Make) -> None:
 
 
 def check_strategy_same_seed(make: Make) -> None:
-    """The same seed makes the same stumps, to the bit."""
+    """The same seed gives the same stumps, to the bit."""
     for seed in (0, 1):
         first, second = (run_on(make, noisy_problem(), seed=seed).stumps() for _ in range(2))
         require(first == second, name_of(make), f"seed {seed} made two different models")
 
 
 def check_strategy_global_random_state(make: Make) -> None:
-    """Neither reads nor moves the global random states of numpy and of `random`."""
-    # It is the old global state that must be left alone: hence the three exceptions below.
+    """Neither reads nor changes the global random states of numpy and `random`."""
     old = random.getstate(), np.random.get_state()  # noqa: NPY002  # the state under test
     try:
         found = []
@@ -130,7 +131,7 @@ def check_strategy_global_random_state(make: Make) -> None:
 
 
 def check_strategy_resume(make: Make) -> None:
-    """state() and restore() between any two rounds go on to identical bits."""
+    """state() and restore() between any two rounds continue to identical bits."""
     problem = noisy_problem()
     straight = run_on(make, problem).stumps()
     for at in range(ROUNDS):
@@ -142,7 +143,7 @@ def check_strategy_resume(make: Make) -> None:
 
 
 def check_strategy_pickling(make: Make) -> None:
-    """Survives pickling before, in the middle of and after a run."""
+    """Continues to identical bits after pickling at any time of a run."""
     problem = noisy_problem()
     straight = run_on(make, problem).stumps()
     for at in (0, ROUNDS // 2, ROUNDS - 1):
@@ -154,7 +155,7 @@ def check_strategy_pickling(make: Make) -> None:
 
 
 def check_strategy_state(make: Make) -> None:
-    """What is learned lives in attributes that end in `_`: arrays, scalars, strings, lists, dicts.
+    """Learned state is in attributes that end in `_`: arrays, scalars, strings, lists, dicts.
 
     Settings and other attributes do not change in a run.
     """
@@ -171,11 +172,11 @@ def check_strategy_state(make: Make) -> None:
 
 
 def check_strategy_instance_untouched(make: Make) -> None:
-    """One object may serve several runs: a booster leaves it as it was and starts it anew."""
+    """One object can serve several runs: boosters do not change it, and start() resets it."""
     strategy = make()
     before = pickle.dumps(strategy)
     first = run_on(lambda: strategy, noisy_problem())
-    require(pickle.dumps(strategy) == before, name_of(make), "changed the instance that was given")
+    require(pickle.dumps(strategy) == before, name_of(make), "changed the given instance")
     again = run_on(lambda: first.booster.strategy, noisy_problem())
     require(again.stumps() == first.stumps(), name_of(make), "start() must forget an earlier run")
 
@@ -192,7 +193,7 @@ def check_strategy_keeps_nothing(make: Make) -> None:
 
 
 def check_strategy_settings(make: Make) -> None:
-    """scikit-learn's rules: `__init__` stores its arguments as they are; clone, params and repr."""
+    """Follows scikit-learn: `__init__` stores its arguments unchanged; clone, params, repr work."""
     strategy = make()
     kind, name = type(strategy), type(strategy).__name__
     parameters = list(inspect.signature(kind).parameters)
@@ -217,7 +218,7 @@ def check_strategy_settings(make: Make) -> None:
 
 
 def check_strategy_one_family(make: Make) -> None:
-    """Works where all features are in one family, or each one in its own."""
+    """Works with all features in one family, and with one family for each feature."""
     verify(make, replace(noisy_problem(), sizes=(12,)))
     verify(make, replace(noisy_problem(), sizes=(1,) * 12))
 
@@ -233,7 +234,7 @@ def check_strategy_two_classes(make: Make) -> None:
 
 
 def check_strategy_multi_label(make: Make) -> None:
-    """Works with multi-label targets, rows without any or with every label included."""
+    """Works with multi-label targets, including rows without labels and with every label."""
     rng = np.random.default_rng(3)
     problem = noisy_problem(n_labels=4)
     Y = np.where(rng.random(problem.Y.shape) < 0.4, 1, -1).astype(np.int8)
@@ -249,7 +250,7 @@ def check_strategy_many_labels(make: Make) -> None:
 
 
 def check_strategy_constant_features(make: Make) -> None:
-    """Goes on, with alpha 0, where no feature tells anything and every edge is 0."""
+    """Continues, with alpha 0, if all features are constant and every edge is 0."""
     problem = noisy_problem(n=60, n_labels=1)
     Y = np.where(np.arange(60) % 2, 1, -1).astype(np.int8)[:, None]
     run = verify(make, replace(problem, X=np.ones_like(problem.X), Y=Y, weights="uniform"))
@@ -260,7 +261,7 @@ def check_strategy_constant_features(make: Make) -> None:
 
 
 def check_strategy_missing_values(make: Make) -> None:
-    """Works with missing values, a feature without any value included."""
+    """Works with missing values, including a feature without values."""
     rng = np.random.default_rng(4)
     problem = noisy_problem()
     X = problem.X.copy()
@@ -294,49 +295,28 @@ def check_strategy_few_examples(make: Make) -> None:
 
 
 def check_strategy_edge_of_one(make: Make) -> None:
-    """A perfect stump ends the training, and the row says why."""
+    """A perfect stump ends the training, and the row gives the reason."""
     problem = noisy_problem(n_labels=1)
     X = np.repeat(problem.Y.astype(np.float32), 12, axis=1)
     run = verify(make, replace(problem, X=X))
     last = run.rounds[-1].rows[-1]
-    require(len(run.rounds) == 1 and bool(last["stopped"]), name_of(make), f"went on: {last}")
+    require(len(run.rounds) == 1 and bool(last["stopped"]), name_of(make), f"continued: {last}")
 
 
 def check_strategy_beyond_the_plan(make: Make) -> None:
-    """Goes on when more rounds are asked for than were planned."""
+    """Continues beyond the planned number of rounds."""
     booster = run_on(make, noisy_problem()).booster
     later = [booster.next_round().rows[-1]["round"] for _ in range(3)]
     want = [ROUNDS + 1, ROUNDS + 2, ROUNDS + 3]
-    require(later == want, name_of(make), f"did rounds {later} after {ROUNDS} planned ones")
+    require(later == want, name_of(make), f"ran rounds {later} after {ROUNDS} planned rounds")
 
 
-STRATEGY_CHECKS: tuple[Callable[[Make], None], ...] = (
-    check_strategy_spending,
-    check_strategy_budgets,
-    check_strategy_same_seed,
-    check_strategy_global_random_state,
-    check_strategy_resume,
-    check_strategy_pickling,
-    check_strategy_state,
-    check_strategy_instance_untouched,
-    check_strategy_keeps_nothing,
-    check_strategy_settings,
-    check_strategy_one_family,
-    check_strategy_one_feature,
-    check_strategy_two_classes,
-    check_strategy_multi_label,
-    check_strategy_many_labels,
-    check_strategy_constant_features,
-    check_strategy_missing_values,
-    check_strategy_rows,
-    check_strategy_example_weights,
-    check_strategy_few_examples,
-    check_strategy_edge_of_one,
-    check_strategy_beyond_the_plan,
+STRATEGY_CHECKS: tuple[Callable[[Make], None], ...] = tuple(
+    check for name, check in [*globals().items()] if name.startswith("check_strategy_")
 )
-"""All checks, in the order in which `check_strategy` runs them."""
+"""All checks, in order of definition, which is the order of `check_strategy`."""
 
 
 def _global_state() -> tuple[Any, ...]:
-    state = np.random.get_state(legacy=False)  # noqa: NPY002 - it is the one that is watched
+    state = np.random.get_state(legacy=False)  # noqa: NPY002 - the state under test
     return random.getstate(), state["state"]["key"].tobytes(), state["state"]["pos"]

@@ -1,4 +1,4 @@
-"""What the checks of strategies run: small problems, runs on them, and the rules of every run."""
+"""Small problems, runs and assertions for the checks of strategies."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from boostsample.loop.weights import initial_weights
 from boostsample.strategy import Strategy
 
 Make: TypeAlias = Callable[[], Strategy]
-"""A function that makes the strategy to check, with the same settings at each call."""
+"""A function that makes the strategy to check, with the same settings in each call."""
 
 ROUNDS = 6
 
 
 class _Table(Family):
-    """Columns first, first + 1, ... of a table: families of this package would import inwards."""
+    """Columns first, first + 1, ... of a table; this module cannot import `families`."""
 
     def __init__(self, first: int, n_features: int) -> None:
         self.first = first
@@ -45,7 +45,7 @@ class _Table(Family):
 
 @dataclass(frozen=True)
 class Problem:
-    """Something to boost on. `sizes` are those of the families; K = 1 for two classes."""
+    """Data to boost on; `sizes` of the families, K = 1 for two classes."""
 
     X: NDArray[np.float32]
     Y: NDArray[np.int8]
@@ -57,12 +57,14 @@ class Problem:
 
 @dataclass(frozen=True)
 class Run:
+    """A finished run."""
+
     booster: Booster
     bank: FeatureBank
     rounds: list[Round]
 
     def stumps(self) -> list[tuple[Any, ...]]:
-        """Everything that a seed must repeat."""
+        """All parts of the stumps that a seed determines."""
         return [
             (t.feature, t.threshold, t.value, tuple(t.votes.tolist()), t.alpha, row["edge"])
             for one in self.rounds
@@ -73,7 +75,7 @@ class Run:
 def noisy_problem(
     n: int = 90, sizes: tuple[int, ...] = (4, 3, 5), n_labels: int = 3, seed: int = 0
 ) -> Problem:
-    """Noisy classes, so that no stump is perfect, on integer columns."""
+    """Integer columns and noisy classes, so that no stump is perfect."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, max(n_labels, 2), n)
     X = rng.integers(0, 9, (n, sum(sizes))) + codes[:, None] * (rng.random((n, sum(sizes))) < 0.4)
@@ -85,6 +87,7 @@ def noisy_problem(
 
 
 def bank_of(problem: Problem) -> FeatureBank:
+    """The bank of a problem."""
     firsts = np.cumsum([0, *problem.sizes[:-1]]).tolist()
     families = [_Table(first, size) for first, size in zip(firsts, problem.sizes, strict=True)]
     rows = np.arange(len(problem.X)) if problem.rows is None else problem.rows
@@ -96,6 +99,7 @@ def bank_of(problem: Problem) -> FeatureBank:
 def booster_of(
     make: Make, problem: Problem, bank: FeatureBank, budget: int | None, seed: int
 ) -> Booster:
+    """A booster of ROUNDS rounds."""
     return Booster(
         bank,
         problem.rows,
@@ -110,6 +114,7 @@ def booster_of(
 
 
 def run_on(make: Make, problem: Problem, budget: int | None = None, seed: int = 0) -> Run:
+    """Boost until the booster is finished."""
     bank = bank_of(problem)
     booster = booster_of(make, problem, bank, budget, seed)
     rounds = []
@@ -119,7 +124,7 @@ def run_on(make: Make, problem: Problem, budget: int | None = None, seed: int = 
 
 
 def verify(make: Make, problem: Problem, budget: int | None = None) -> Run:
-    """Run, and hold every row to the definitions: spending, edge, alpha, loss."""
+    """Run, and compare spending, edge, alpha and loss of each row with their definitions."""
     run = run_on(make, problem, budget)
     name = type(run.booster.strategy).__name__
     kept = np.arange(len(problem.X)) if problem.rows is None else problem.rows
@@ -154,26 +159,29 @@ def verify(make: Make, problem: Problem, budget: int | None = None) -> Run:
 
 
 def live(*kinds: type) -> list[Any]:
-    """The objects of some types that something still refers to."""
+    """All live objects of the given types."""
     gc.collect()
     return [thing for thing in gc.get_objects() if type(thing) in kinds]
 
 
 def name_of(make: Make) -> str:
+    """The class name of a strategy."""
     return type(make()).__name__
 
 
 def require(condition: bool, name: str, message: str) -> None:
+    """Raise an AssertionError that names the strategy unless the condition holds."""
     if not condition:
         raise AssertionError(f"strategy {name}: {message}")
 
 
 def close(value: float, want: float, within: float, name: str, what: str) -> None:
+    """Raise unless a value is near the wanted one."""
     require(abs(value - want) <= within, name, f"{what} is {value!r}, should be {want!r}")
 
 
 def refused_at_the_start(make: Make, problem: Problem, budget: int) -> None:
-    """Raise unless the booster itself, not its first round, refuses the budget."""
+    """Raise unless making the booster raises SettingError for the budget."""
     try:
         booster_of(make, problem, bank_of(problem), budget, seed=0)
     except SettingError:
@@ -182,7 +190,7 @@ def refused_at_the_start(make: Make, problem: Problem, budget: int) -> None:
 
 
 def resumed(make: Make, problem: Problem, at: int, pickled: bool) -> list[tuple[Any, ...]]:
-    """The stumps of a run that goes on in another booster after `at` rounds."""
+    """The stumps of a run that continues in another booster after `at` rounds."""
     bank = bank_of(problem)
     first = booster_of(make, problem, bank, None, seed=0)
     rounds = [first.next_round() for _ in range(at)]
@@ -191,7 +199,7 @@ def resumed(make: Make, problem: Problem, at: int, pickled: bool) -> list[tuple[
         state, strategy = pickle.loads(pickle.dumps((state, strategy)))
     else:
         state = copy.deepcopy(state)
-    first.next_round()  # what happens to the first one later must not reach its state
+    first.next_round()  # must not change the state taken before
     second = booster_of(make, problem, bank, None, seed=99)
     second.restore(state)
     if pickled:

@@ -1,4 +1,4 @@
-"""How arms are taken and drawn: ties, several pulls in a step, sleeping arms, rounding."""
+"""How arms are taken and drawn: ties, several pulls in a step, rounding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from boostsample.bandits import (
     draw_arms,
     inclusion,
 )
-from boostsample.errors import SettingError
 
 
 def test_best_arms_equals_a_stable_sort() -> None:
@@ -119,24 +118,6 @@ def test_exp3p_estimates_stay_unbiased_with_several_pulls(k: int) -> None:
         policy.update(arms, true[arms])
         total += (policy.log_weights_ - start) * (3 * 4 / 0.2)
     np.testing.assert_allclose(total / n, true, atol=0.06)
-
-
-def test_exp3p_lets_unavailable_arms_sleep() -> None:
-    policy = Exp3P(4, horizon=100)
-    policy.update(2, 1.0)
-    before, rng = policy.log_weights_.copy(), np.random.default_rng(0)
-    p = policy.probabilities()
-    awake = np.array([True, False, True, True])
-    arms = policy.select(rng, 1, awake)
-    np.testing.assert_allclose(
-        policy.expected_, np.where(awake, p, 0.0) / p[awake].sum(), rtol=1e-14
-    )
-    policy.update(arms, [0.5])
-    assert policy.log_weights_[1] == before[1]
-    assert (policy.log_weights_ > before)[awake].all()
-    policy.select(rng, 2, awake)
-    with pytest.raises(SettingError, match=r"arms \[1\] were not available"):
-        policy.update([0, 1], [0.5, 0.5])
 
 
 @pytest.mark.parametrize("k", [1, 3])

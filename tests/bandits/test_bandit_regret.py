@@ -12,6 +12,8 @@ compares the two to the bit). The sequences:
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -20,11 +22,9 @@ from boostsample.bandits import (
     UCB1,
     draw_arms,
     exp3p_probabilities,
-    exp3p_regret_bound,
     exp3p_theory,
     exp3p_update,
     ucb1_indices,
-    ucb1_regret_bound,
 )
 
 FloatArray = NDArray[np.float64]
@@ -82,6 +82,21 @@ def exp3p_earned(
         log_weights = exp3p_update(log_weights, p, arms, paid, mixing, bonus, n_steps)
         earned += paid[:, 0]
     return earned
+
+
+def ucb1_regret_bound(means: FloatArray, n_steps: int) -> float:
+    """Auer et al. 2002a, Theorem 1, for exploration = 2 and independent rewards of these means."""
+    gaps = means.max() - means
+    worse = gaps[gaps > 0.0]
+    bound = 8.0 * math.log(n_steps) * (1.0 / worse).sum() + (1.0 + math.pi**2 / 3.0) * gaps.sum()
+    return float(bound)
+
+
+def exp3p_regret_bound(n_arms: int, n_steps: int, delta: float) -> float:
+    """Auer et al. 2002b, Theorem 6.3: weak regret with the parameters of `exp3p_theory`."""
+    log, product = math.log(n_arms * n_steps / delta), n_arms * n_steps
+    root = 4.0 * math.sqrt(5.0 / 3.0 * product * math.log(n_arms))
+    return 4.0 * math.sqrt(product * log) + root + 8.0 * log
 
 
 def ucb1_earned(table: FloatArray) -> float:

@@ -74,14 +74,11 @@ def fit(
     *,
     weights: Array | None = None,
     noise: Array | float = 0.0,
-    warm: Array | None = None,
     tolerance: float = 1e-5,
     n_iterations: int = 200,
 ) -> tuple[Array, float, int]:
     data = columns(np.sort(x), np.ones(x.size) if weights is None else weights, noise)
     models = np.empty((1, 3, n_components))
-    if warm is not None:
-        models[0] = warm
     fits = np.empty((1, 2))
     kernels.fit_segments(
         data,
@@ -90,7 +87,6 @@ def fit(
         FLOOR,
         tolerance,
         n_iterations,
-        np.array([warm is not None]),
         models,
         fits,
     )
@@ -177,8 +173,7 @@ def test_segments_are_fitted_apart(rng: np.random.Generator) -> None:
     fits = np.empty((3, 2))
     data = columns(np.concatenate(sets))
     first = np.array([0, 5, 14, 15])
-    warm = np.zeros(3, np.bool_)
-    kernels.fit_segments(data, False, first, FLOOR, 1e-5, 50, warm, models, fits)
+    kernels.fit_segments(data, False, first, FLOOR, 1e-5, 50, models, fits)
     for own, model in zip(sets, models, strict=True):
         alone, _, _ = fit(own, 2, n_iterations=50)
         np.testing.assert_array_equal(model, alone)
@@ -200,11 +195,6 @@ def test_degenerate_edges(x: list[float], noise: float) -> None:
     assert model[0] @ model[1] == pytest.approx(values.mean(), abs=1e-9)
     assert (model[1] >= values.min() - 1e-9).all()
     assert (model[1] <= values.max() + 1e-9).all()
-    # A fit locked in by such a round does not hold back the next one.
-    spread = np.linspace(0, 0.2, 12)
-    if model[0].min() > 0:
-        warm, _, _ = fit(spread, 3, warm=model)
-        assert warm[0] @ (warm[2] + warm[1] ** 2) == pytest.approx((spread**2).mean(), rel=1e-3)
 
 
 @settings(max_examples=60 if COMPILED else 5, deadline=None)
@@ -267,10 +257,8 @@ def test_fast_exponential() -> None:
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
 def test_one_signature() -> None:
-    start = fit_mixture([0.1, 0.2, 0.3], 2)
-    fit_mixture([0.1, 0.2], 2, start=start, noise_variance=[0.1, 0.2], weights=[1, 2])
-    fit_mixtures(
-        [[1, 2], np.array([1.5, 2], np.float32)], 2, starts=[start, None], noise_variance=0
-    )
+    fit_mixture([0.1, 0.2, 0.3], 2)
+    fit_mixture([0.1, 0.2], 2, noise_variance=[0.1, 0.2])
+    fit_mixtures([[1, 2], np.array([1.5, 2], np.float32)], 2, noise_variance=0)
     for name in kernels.__all__:
         assert len(getattr(kernels, name).signatures) == 1, name

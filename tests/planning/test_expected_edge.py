@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import SettingError
 from boostsample.planning.expected_edge import (
     allocate,
     expected_edge,
@@ -19,7 +19,6 @@ from boostsample.planning.expected_edge import (
     plan,
     plan_curve,
     plan_family,
-    true_edge,
 )
 from boostsample.planning.mixture import Mixture, fit_gaussians, fit_mixture, sampling_variance
 
@@ -221,20 +220,6 @@ def test_a_small_family_is_shared_with_others() -> None:
     assert shared.edge > alone.edge
 
 
-def test_true_edge(rng: np.random.Generator) -> None:
-    """E[G | H] on draws, and its mean is that of G."""
-    n = 400_000
-    g = WIDE.sample(n, rng)
-    h = g + rng.normal(0, 0.05, n)
-    shrunk = true_edge(WIDE, h, 400, unit_noise=1)
-    assert shrunk.mean() == pytest.approx(WIDE.mean, abs=3e-4)
-    for low, high in ((-0.05, -0.04), (0.02, 0.03), (0.12, 0.13)):
-        inside = (h > low) & (h < high)
-        assert shrunk[inside].mean() == pytest.approx(g[inside].mean(), abs=1.5e-3)
-    np.testing.assert_allclose(true_edge(WIDE, [0.1, 0.2], math.inf), [0.1, 0.2])
-    np.testing.assert_allclose(true_edge(Mixture(1.0, 0.3, 0.0), [0.1], 10), [0.3])
-
-
 def test_mixtures_of_different_sizes() -> None:
     three = Mixture([1, 0, 0], [0.02, 0.5, 0.9], [0.02**2, 1, 1])
     one = expected_edge_families([NARROW, WIDE], [3, 4], 100)
@@ -265,11 +250,6 @@ def test_mixtures_of_different_sizes() -> None:
 def test_bad_settings(call: Callable[[], object], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         call()
-
-
-def test_bad_edges() -> None:
-    with pytest.raises(DataError, match="edges must be finite"):
-        true_edge(WIDE, [np.nan], 10)
 
 
 def test_mixtures_in_one_array_are_planned_for_like_a_list(rng: np.random.Generator) -> None:

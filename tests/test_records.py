@@ -1,12 +1,11 @@
-"""What the three Maximum Adaptive Sampling strategies share."""
+"""Members drawn from several families at once."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from boostsample.strategies._mas import draw_members
-from boostsample.strategy import FamilyInfo
+from boostsample.strategy import FamilyInfo, sample_members
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -23,7 +22,7 @@ def test_members_are_those_of_one_call_a_family_and_leave_the_same_stream(seed: 
         one.integers(7, dtype=np.int32)
         all_at_once.integers(7, dtype=np.int32)
     want = [family.sample(n, one) for family, n in zip(families, counts, strict=True)]
-    got = draw_members(families, counts, all_at_once)
+    got = sample_members(families, counts, all_at_once)
     assert got.dtype == np.int64
     np.testing.assert_array_equal(got, np.concatenate(want))
     assert one.bit_generator.state == all_at_once.bit_generator.state
