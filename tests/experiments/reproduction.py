@@ -101,12 +101,12 @@ def side_by_side(data: str, metric: str) -> Iterator[str]:
 
 
 def order(data: str, metric: str, mark: int) -> tuple[int, list[tuple[str, str]], list[str]]:
-    """How many pairs the paper tells apart, those that stand the other way here, and undecided.
+    """The number of pairs that differ in the paper, those reversed here, and undecided ones.
 
     A pair is undecided here if it differs by less than two standard deviations.
     """
     told = 0
-    turned, undecided = [], []
+    reversed_, undecided = [], []
     for one, other in itertools.combinations(strategies(), 2):
         a, b = (paper()[data, metric, mark, name] for name in (one, other))
         if not a.differs_from(b):
@@ -117,19 +117,19 @@ def order(data: str, metric: str, mark: int) -> tuple[int, list[tuple[str, str]]
         if not x.differs_from(y):
             undecided.append(f"{better} < {worse}")
         elif x.mean > y.mean:
-            turned.append((better, worse))
-    return told, turned, undecided
+            reversed_.append((better, worse))
+    return told, reversed_, undecided
 
 
 def orders(metric: str) -> Iterator[str]:
     """A table in Markdown of how the orders agree, and of who is ahead."""
-    yield "| | stumps | pairs apart in the paper | same order | not told apart here | turned |"
+    yield "| | stumps | pairs that differ in the paper | same order | undecided here | reversed |"
     yield "| --- | ---: | ---: | ---: | ---: | --- |"
     for data, name in DATA.items():
         for mark in MARKS[:3]:
-            told, turned, undecided = order(data, metric, mark)
-            same = told - len(turned) - len(undecided)
-            text = ", ".join(f"`{worse}` before `{better}`" for better, worse in turned)
+            told, reversed_, undecided = order(data, metric, mark)
+            same = told - len(reversed_) - len(undecided)
+            text = ", ".join(f"`{worse}` before `{better}`" for better, worse in reversed_)
             yield f"| {name} | {mark:,} | {told} | {same} | {len(undecided)} | {text or 'none'} |"
 
 
