@@ -1,4 +1,4 @@
-"""Benchmarks of whole rounds: `pytest tests/benchmarks --benchmark-enable`; else each runs once.
+"""Benchmarks of whole rounds: `pytest -n 0 tests/benchmarks --benchmark-enable`.
 
 N = 60,000 examples, K = 10 labels, one thread, 600,000 looks a round, bins filled at random.
 """
