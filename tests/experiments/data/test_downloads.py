@@ -55,7 +55,7 @@ class Server:
                 if answer.first is not None and server.asked[self.path] == 1:
                     answer = answer.first
                 if answer.silent:
-                    server.closing.wait(300)
+                    server.closing.wait(10)
                     return
                 self.send_response(answer.status)
                 self.send_header("Content-Length", str(len(answer.body) + answer.missing_bytes))
@@ -74,7 +74,7 @@ class Server:
         self.closing.set()
         self.http.shutdown()
         self.http.server_close()
-        self.thread.join(300)
+        self.thread.join(10)
         assert not self.thread.is_alive()
 
 
