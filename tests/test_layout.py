@@ -116,14 +116,22 @@ def test_a_bare_name_is_refused_before_anything_is_imported(name: str, tmp_path:
     assert f"boostsample.{name}" in done.stdout
 
 
-@pytest.mark.parametrize("name", LINKED)
-def test_an_uninstalled_checkout_can_be_imported(name: str, tmp_path: Path) -> None:
-    code = f"import boostsample.{name} as package; print(package.__name__, package.__file__)"
-    done = python(code, path=ROOT, cwd=tmp_path)
+def files_imported(path: Path, cwd: Path) -> list[Path]:
+    """The file of each of the linked packages, imported from a folder that is no installation."""
+    code = "\n".join(
+        f"import boostsample.{name} as package; print(package.__name__, package.__file__)"
+        for name in LINKED
+    )
+    done = python(code, path=path, cwd=cwd)
     assert done.returncode == 0, done.stderr
-    imported, file = done.stdout.split(maxsplit=1)
-    assert imported == f"boostsample.{name}"
-    assert Path(file.strip()).resolve() == ROOT / name / "__init__.py"
+    lines = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
+    assert [name for name, _ in lines] == [f"boostsample.{name}" for name in LINKED]
+    return [Path(file) for _, file in lines]
+
+
+def test_an_uninstalled_checkout_can_be_imported(tmp_path: Path) -> None:
+    files = [file.resolve() for file in files_imported(ROOT, tmp_path)]
+    assert files == [ROOT / name / "__init__.py" for name in LINKED]
 
 
 def test_the_version_installed_is_the_version_here() -> None:
@@ -193,8 +201,6 @@ def test_the_wheel_has_every_module_once_below_boostsample(archives: tuple[Path,
 def test_the_wheel_can_be_imported(archives: tuple[Path, Path], tmp_path: Path) -> None:
     with zipfile.ZipFile(archives[1]) as archive:
         archive.extractall(tmp_path)
-    for name in LINKED:
-        code = f"import boostsample.{name} as package; print(package.__file__)"
-        done = python(code, path=tmp_path, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert Path(done.stdout.strip()) == tmp_path / "boostsample" / name / "__init__.py"
+    package = tmp_path / "boostsample"
+    files = [package / name / "__init__.py" for name in LINKED]
+    assert files_imported(tmp_path, tmp_path) == files

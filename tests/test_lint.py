@@ -1,4 +1,4 @@
-"""House rules that no linter knows."""
+"""House rules for sources and documents that the linters do not check."""
 
 from __future__ import annotations
 
@@ -35,3 +35,20 @@ def test_house_rules(path: Path) -> None:
         found = EXCEPTION.search(line)
         if found:
             assert re.search(r"\w{3}", found[1]), f"{place} is an exception without its reason"
+
+
+DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+DOCUMENTS += sorted((ROOT / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=names)
+def test_lines_of_documents_have_at_most_100_columns(path: Path) -> None:
+    """But for what cannot be broken: rows of tables, links, and what programs print."""
+    text = path.read_text(encoding="utf-8")
+    blanked = re.sub(r"(?ms)^```.*?^```", lambda block: "\n" * block[0].count("\n"), text)
+    long = [
+        f"{names(path)}:{number} has {len(line)} columns"
+        for number, line in enumerate(blanked.splitlines(), 1)
+        if len(line) > 100 and not re.match(r"\s*(\||(- )?\S*\[.*\]\(\S*\)\S*$)", line)
+    ]
+    assert long == []

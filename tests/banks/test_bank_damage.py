@@ -179,7 +179,7 @@ def test_builders_at_once_do_not_hurt_each_other(X: NDArray[np.float32], before:
     def build() -> None:
         def meet(done: int, total: int) -> None:
             if done == 7:
-                gate.wait(30)
+                gate.wait(300)
 
         banks.append(cached_bank(powers(), X, progress=meet))
 

@@ -1,4 +1,4 @@
-"""Benchmarks of whole rounds; each runs once unless pytest gets `--benchmark-enable`.
+"""Benchmarks of whole rounds: `pytest -n 0 tests/benchmarks --benchmark-enable`.
 
 N = 60,000 examples, K = 10 labels, one thread, 600,000 looks a round, bins filled at random.
 """
@@ -22,7 +22,7 @@ N_LABELS = 10
 
 
 class Uniform(Family):
-    """Features whose bins are given and never computed."""
+    """Stands for features that are never computed: the bank below is filled by hand."""
 
     name = "uniform"
     n_features = N_FEATURES

@@ -21,7 +21,7 @@ from tests import naive
 from tests.paths import ROOT
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-LABELS = (1, 2, 3, 5, 8, 9, 10, 16, 17, 26, 100)
+LABELS = (1, 2, 3, 5, 8, 10, 16, 17, 26, 100)
 
 #: Examples whose sums are formed at a time: small, so that there are several parts.
 PART = 7

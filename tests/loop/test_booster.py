@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,9 @@ def test_the_loss_for_any_number_of_labels(n_labels: int, kind: str) -> None:
 
 def test_a_row() -> None:
     booster = booster_of(Laminating(), n_rounds=3)
+    before = time.perf_counter()
     one = booster.next_round()
+    passed = time.perf_counter() - before
     assert isinstance(one, Round)
     (row,), (term,) = one.rows, one.terms
     for name, value in row.items():
@@ -96,7 +99,7 @@ def test_a_row() -> None:
     assert row["log10_loss"] == pytest.approx(math.log10(1 - row["edge"] ** 2) / 2, rel=1e-12)
     assert 0 < row["looks_search"] <= 800
     assert (row["looks_modelling"], row["looks_finish"], row["values_computed"]) == (0, 80, 0)
-    assert 0 < row["seconds"] < 60
+    assert 0 < row["seconds"] <= passed
     assert booster.next_round().rows[0]["round"] == 2
 
 

@@ -13,6 +13,7 @@ from boostsample.experiments.results.levels import AXES
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
+OTHER = "diagonal(d=4,J=4,q=0.1,n=60)"
 QUICK = ["--rounds", "2,4", "--repeats", "2", "--quiet"]
 
 
@@ -22,11 +23,19 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("BOOSTSAMPLE_DEBUG", raising=False)
 
 
-def made(
-    capsys: pytest.CaptureFixture[str], name: str = "new", data: str = "chess(d=3,n=60)"
-) -> None:
-    """Write a results folder."""
-    assert main(["compare", "--data", data, *QUICK, "--results", name]) == 0
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two results folders, `new` and `other`."""
+    folder = tmp_path_factory.mktemp("trained")
+    for name, data in (("new", "chess(d=3,n=60)"), ("other", OTHER)):
+        assert main(["compare", "--data", data, *QUICK, "--results", str(folder / name)]) == 0
+    return folder
+
+
+@pytest.fixture
+def new(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A results folder `new`, for this test alone."""
+    shutil.copytree(trained / "new", tmp_path / "new")
     capsys.readouterr()
 
 
@@ -39,9 +48,9 @@ SAYS = {
 }
 
 
+@pytest.mark.usefixtures("new")
 @pytest.mark.parametrize("what", SAYS)
 def test_plot_draws_a_results_folder(capsys: pytest.CaptureFixture[str], what: str) -> None:
-    made(capsys)
     assert main(["plot", "new", "--what", what, "-o", "x.svg"]) == 0
     captured = capsys.readouterr()
     assert captured.out == "plot: x.svg\n"
@@ -60,8 +69,8 @@ def test_the_help_names_all_metrics_and_axes(capsys: pytest.CaptureFixture[str])
     assert f"--against {'|'.join(AXES)} " in told
 
 
+@pytest.mark.usefixtures("new")
 def test_curves_have_an_axis_and_a_metric(capsys: pytest.CaptureFixture[str]) -> None:
-    made(capsys)
     curves = ["plot", "new", "-o", "x.svg", "--against", "looks", "--metric", "error", "--charged"]
     assert main(curves) == 0
     text = Path("x.svg").read_text(encoding="utf-8")
@@ -70,10 +79,9 @@ def test_curves_have_an_axis_and_a_metric(capsys: pytest.CaptureFixture[str]) ->
     assert "log10 of the exponential loss" not in text
 
 
-def test_pictures_of_several_folders(capsys: pytest.CaptureFixture[str]) -> None:
-    made(capsys)
-    other = "diagonal(d=4,J=4,q=0.1,n=60)"
-    made(capsys, "other", other)
+@pytest.mark.usefixtures("new")
+def test_pictures_of_several_folders(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(trained / "other", "other")
     both = ["plot", "new", "other", "-o", "x.svg"]
     assert main([*both, "--what", "ranks"]) == 0
     text = Path("x.svg").read_text(encoding="utf-8")
@@ -81,10 +89,10 @@ def test_pictures_of_several_folders(capsys: pytest.CaptureFixture[str]) -> None
     assert main([*both, "--what", "ranks", "--stumps", "2", "--metric", "error"]) == 0
     assert "test error in percent after 2 stumps" in Path("x.svg").read_text(encoding="utf-8")
     for what in ("curves", "edges"):
-        assert main([*both, "--what", what, "--data", other]) == 0
+        assert main([*both, "--what", what, "--data", OTHER]) == 0
         assert "chess" not in Path("x.svg").read_text(encoding="utf-8")
     assert main(both) == 0
-    assert f"chess(d=3,J=3,L=3,n=60), {other}:" in Path("x.svg").read_text(encoding="utf-8")
+    assert f"chess(d=3,J=3,L=3,n=60), {OTHER}:" in Path("x.svg").read_text(encoding="utf-8")
     capsys.readouterr()
     assert main([*both, "--what", "edges"]) == 2
     assert "of one data set, but there are chess(d=3,J=3,L=3,n=60), diag" in capsys.readouterr().err
@@ -96,10 +104,10 @@ def test_pictures_of_several_folders(capsys: pytest.CaptureFixture[str]) -> None
     assert not Path("y.svg").exists()
 
 
+@pytest.mark.usefixtures("new")
 def test_folders_without_cells_still_have_curves_and_sampling(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    made(capsys)
     shutil.rmtree("new/cells")
     assert main(["plot", "new", "-o", "x.svg"]) == 0
     assert capsys.readouterr().err == ""
@@ -111,8 +119,8 @@ def test_folders_without_cells_still_have_curves_and_sampling(
     assert not Path("y.svg").exists()
 
 
+@pytest.mark.usefixtures("new")
 def test_incomplete_folders_are_drawn_as_far_as_they_go(capsys: pytest.CaptureFixture[str]) -> None:
-    made(capsys)
     for name in ("settings.json", "results.csv", "curves.csv"):
         Path("new", name).unlink()
     sorted(Path("new/cells").iterdir())[0].unlink()
@@ -123,8 +131,8 @@ def test_incomplete_folders_are_drawn_as_far_as_they_go(capsys: pytest.CaptureFi
     assert "note: 'new' is incomplete, drawn are the runs that are" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("new")
 def test_plot_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
-    made(capsys)
     cases = {
         ("new", "--what", "family", "-o", "x.svg"): (2, "unknown picture 'family' (did you mean"),
         ("new", "--what", "ranks", "-o", "x.svg"): (2, "ranks need two data sets or more"),

@@ -12,7 +12,7 @@ from boostsample.experiments.commands.cli import main
 from boostsample.experiments.race import methods
 
 QUICK = [
-    *("race", "--data", "chess(d=3,n=200)", "--error", "49", "--limit", "5", "--repeats", "1"),
+    *("race", "--data", "chess(d=3,n=200)", "--error", "49", "--limit", "300", "--repeats", "1"),
     *("--strategies", "uniform-naive,full", "--jobs", "1", "--rounds", "60"),
 ]
 
