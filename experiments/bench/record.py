@@ -11,7 +11,7 @@ from typing import Any
 
 from boostsample.experiments.bench.bounds import last_cache
 from boostsample.experiments.bench.ratios import Section
-from boostsample.experiments.cells.training import machine, versions
+from boostsample.experiments.cells.environment import machine, versions
 from boostsample.experiments.common.files import atomic, unwritable
 
 __all__ = ["FORMAT", "digest", "facts", "record_of", "write"]

@@ -1,8 +1,7 @@
-"""What a trained cell is worth: test error, ROC area and margins at given numbers of stumps.
+"""Test error, ROC area and margins of a model at given numbers of stumps.
 
-None of it chooses anything, and none of it is counted as training time. The scores are summed from
-the bins of the bank, in the same order whatever is asked for, so that asking for more points
-changes no number.
+Scoring is not part of the training time. Scores are summed from the bins of the bank in a fixed
+order, so that more points change no number.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ __all__ = ["MARGIN_BINS", "auc", "evaluate", "margin_counts"]
 MARGIN_BINS = 200
 """Bins of a histogram of margins, of equal width over [-1, 1]."""
 _MOST_TRAINING = 10_000
-"""Training examples whose margins are taken, at equal distances where there are more."""
+"""Most training examples whose margins are counted; of more, every n-th."""
 
 
 def evaluate(
@@ -49,10 +48,10 @@ def evaluate(
     rounds : sequence of sequence of Term
         The stumps by round.
     points, marks : collections of int
-        Numbers of stumps at which the error, and the ROC area and margins, are taken; where
-        training ended before, the last round stands for them.
+        Numbers of stumps at which the error, and at marks also ROC area and margins, are computed.
+        Those beyond the last round are replaced by it.
     check : callable
-        Called each round; may raise to stop.
+        Called in each round; an exception ends the scoring.
 
     Returns
     -------
@@ -101,8 +100,8 @@ def evaluate(
 def auc(scores: NDArray[np.float64], signs: NDArray[np.int8]) -> float:
     """Area under the ROC curve, mean over the labels that have both signs; NaN if none has.
 
-    The share of pairs of a positive and a negative example in which the positive one scores higher,
-    ties counted half.
+    The share of pairs of a positive and a negative example in which the positive one has the higher
+    score; ties count half.
 
     Parameters
     ----------
@@ -131,8 +130,8 @@ def margin_counts(
 ) -> NDArray[np.int64]:
     """Histogram of y_il f_l(x_i) / total over [-1, 1]: int64 (200,).
 
-    `total` is the sum of the alphas; 0 makes all margins 0. Rounding may carry a margin past 1,
-    it counts as 1.
+    `total` is the sum of the alphas; if it is 0, all margins are 0. Margins above 1, by rounding,
+    count as 1.
     """
     margins = scores * signs / total if total > 0 else np.zeros(scores.shape)
     counts, _ = np.histogram(np.clip(margins, -1.0, 1.0), bins=MARGIN_BINS, range=(-1.0, 1.0))

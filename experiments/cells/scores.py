@@ -1,4 +1,4 @@
-"""Scores of test examples while training goes on, from the bins of the bank."""
+"""Scores of examples while stumps are added, from the bins of the bank."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from boostsample.records import Term
 
 __all__ = ["Scores"]
 
-_CHUNK = 256  # stumps summed at a time, as `Model.decision_function` does
-_BLOCK = 4096  # rows at a time: a block of 256 stumps takes 8 MiB
+_CHUNK = 256  # stumps summed at a time, as in `Model.decision_function`
+_BLOCK = 4096  # rows summed at a time: a block of 256 stumps takes 8 MiB
 
 
 class Scores:
-    """Scores f_l(x) of the test rows, from the bank's bins, as rounds come in.
+    """Scores f_l(x) of some rows of the bank, updated round by round.
 
     Parameters
     ----------
     bank : Bank
     rows : ndarray of int64, shape (n,)
-        Test rows of the bank.
     n_labels : int
         K.
     """
@@ -35,7 +34,7 @@ class Scores:
         self._terms: list[Term] = []
 
     def add(self, terms: Iterable[Term]) -> None:
-        """Take in the stumps of one more round."""
+        """Add the stumps of one more round."""
         self._terms.extend(terms)
         while len(self._terms) >= _CHUNK:
             self._sum(self._terms[:_CHUNK], self._scores)
@@ -44,8 +43,7 @@ class Scores:
     def current(self) -> NDArray[np.float64]:
         """Scores of all stumps so far: float64 (n, K).
 
-        Whole chunks are summed once and for all, the rest anew at each call: the sums do not depend
-        on when they were asked for.
+        Whole chunks are summed once, the rest at each call, so that calls do not change the sums.
         """
         scores = self._scores.copy()
         if self._terms:

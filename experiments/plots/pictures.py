@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.common.files import one_line
+from boostsample.experiments.common.files import atomic, one_line
 from boostsample.experiments.plots.axes import (
     COLOURS,
     DASHES,
@@ -32,7 +32,6 @@ from boostsample.experiments.plots.axes import (
     thin,
 )
 from boostsample.experiments.results.comparison import Comparison
-from boostsample.experiments.results.results import atomic
 from boostsample.experiments.results.runs import Run
 
 if TYPE_CHECKING:

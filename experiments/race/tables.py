@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.training import machine, version_of, versions
+from boostsample.experiments.cells.environment import machine, version_of, versions
 from boostsample.experiments.common.files import atomic, one_line, unwritable
 from boostsample.experiments.race.runs import Race, Rules, Run
 from boostsample.experiments.tables.tables import Table

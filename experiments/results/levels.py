@@ -1,16 +1,17 @@
-"""Where strategies are compared: at equal stumps, at equal looks, at equal seconds.
+"""Values of runs at equal stumps, equal looks or equal seconds of training.
 
-A level is a number on an axis. At a number of stumps, values are those of the curve rows
-(`boostsample.experiments.results.curves`) with exactly that many. At looks and seconds they lie between two
-rows, and are interpolated against the logarithm of the axis by monotone cubics
-(`scipy.interpolate.PchipInterpolator`), which never leave the range of the two. Nothing is
-extrapolated: before its first row and behind its end a run has no value.
+A level is a number on one of these axes. At stumps, values are taken from the curve rows
+(`boostsample.experiments.results.curves`). At looks and seconds, they are interpolated between two
+rows by monotone cubics (`scipy.interpolate.PchipInterpolator`) on a log axis, which never leave the
+range of the two. Nothing is extrapolated: before its first and after its last row, a run has no
+value.
 """
 
 from __future__ import annotations
 
 import bisect
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,24 +37,24 @@ AXES = {
     "looks": "looks (search and modelling)",
     "seconds": "seconds of training",
 }
-"""What strategies can be given equally much of, with the titles of axes in pictures."""
+"""Axes on which strategies are compared, with their titles in pictures."""
 
 _DIGITS = 3
-"""Default levels are rounded down to so many digits, so that tables can show them in full."""
+"""Significant digits of default levels, so that tables can show them in full."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that tables compare.
+    """A quantity that tables compare.
 
     Attributes
     ----------
     column : str
-        Of the curve rows.
+        Column of the curve rows.
     title : str
-        What it is, unit included.
+        Description with the unit.
     better : int
-        -1 where lower is better, 1 where higher is, 0 where neither is.
+        -1 if lower is better, 1 if higher is better, 0 if neither is.
     """
 
     column: str
@@ -69,7 +70,7 @@ MEASURES = {
     "features": Measure("features", "features searched, mean over all searches so far", 0),
     "examples": Measure("examples", "examples drawn, mean over all searches so far", 0),
 }
-"""What can be compared, by name."""
+"""Quantities that can be compared, by name."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +80,13 @@ class Curves:
     Attributes
     ----------
     data : str
-        Its name.
+        Name of the data set.
     runs : mapping of str to mapping of int to list of dict
-        Curve rows, ascending in stumps, of each strategy and repetition.
+        Curve rows, ascending in stumps, by strategy and repetition.
     marks : tuple of int
-        Numbers of stumps at which results were taken.
+        Numbers of stumps of the result rows.
     complete : bool
-        False for folders that have rows at the marks only.
+        False if there are rows at the marks only.
     """
 
     data: str
@@ -108,15 +109,15 @@ class Curves:
         Returns
         -------
         dict of str to dict of int to float
-            For each strategy, charged ones included, the value in each repetition; NaN where the
-            run does not reach the level, or begins behind it.
+            Values by strategy, charged ones included, and repetition; NaN if the level is outside
+            the run.
 
         Raises
         ------
         SettingError
-            Nobody has a row of so many stumps, or the metric cannot be had on this axis.
+            No run has a row with this number of stumps, or the metric is not defined on this axis.
         DataError
-            The results have no curves, which this needs.
+            The results lack the curves that are needed.
         """
         self.check(metric, axis)
         if axis == "stumps":
@@ -137,8 +138,8 @@ class Curves:
             raise SettingError(f"all strategies have the same {metric} at equal {axis}")
         if metric == "auc" and axis != "stumps":
             raise SettingError(
-                f"auc is known at the marks only, so that there is none at equal {axis}; take it "
-                "at stumps, or the test error at equal looks or seconds"
+                f"auc is known at the marks only, not at equal {axis}; take it at stumps, or the "
+                "test error at equal looks or seconds"
             )
         if not self.complete and (axis != "stumps" or metric in ("auc", "features", "examples")):
             what = metric if axis == "stumps" else f"{metric} at equal {axis}"
@@ -178,11 +179,11 @@ class Curves:
         return f"{metric} of {self.data} is known at {marks} stumps{between}, got {level:,g}"
 
     def levels(self, axis: str) -> tuple[float, ...]:
-        """Where strategies are compared if nobody says where.
+        """Default levels of an axis.
 
-        At stumps the marks. At looks and seconds, for each mark, the fewest that any run had spent
-        there, so that every run has come as far; rounded down to three digits. Runs that ended
-        before the mark (unless all did), and charged strategies, have no say in it.
+        At stumps the marks. At looks and seconds, for each mark, the least that any run had spent
+        there, rounded down to three digits, so that every run has reached the level. Charged
+        strategies do not count, nor runs that ended before the mark, unless all did.
 
         Returns
         -------
@@ -230,10 +231,10 @@ def _rounded_down(value: float) -> float:
 
 
 def _interpolated(rows: Sequence[Mapping[str, Any]], column: str, axis: str, level: float) -> float:
-    """The value of a run at a level; NaN outside of its curve."""
+    """The value of a run at a level; NaN outside its curve."""
     from scipy.interpolate import PchipInterpolator
 
-    # Where a run ended early, rows repeat what it has spent: the last of them stands for all.
+    # Rows after the end of a run repeat what it has spent; the last one is used.
     known = {row[axis]: row[column] for row in rows if row[axis] > 0}
     known = {at: value for at, value in known.items() if not math.isnan(value)}
     if not known or not min(known) <= level <= max(known):
@@ -245,7 +246,7 @@ def _interpolated(rows: Sequence[Mapping[str, Any]], column: str, axis: str, lev
 
 
 def curves_of(results: Results) -> list[Curves]:
-    """The curves of a results folder, one for each data set that has any."""
+    """The curves of a results folder, one for each data set."""
     rows: Iterable[Mapping[str, Any]] = results.curves or results.rows
     found: dict[str, dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
     for row in rows:
@@ -256,30 +257,28 @@ def curves_of(results: Results) -> list[Curves]:
 
 
 def check_disjoint(names: Iterable[str]) -> None:
-    """Refuse results folders that have a data set in common.
+    """Check that results folders have different data sets.
 
     Parameters
     ----------
     names : iterable of str
-        The data sets of each folder, one folder after the other.
+        The data sets of all folders.
 
     Raises
     ------
     SettingError
-        A data set is there twice.
+        Two folders have the same data set.
     """
-    there: set[str] = set()
-    for name in names:
-        if name in there:
+    for name, count in Counter(names).items():
+        if count > 1:
             raise SettingError(
                 f"the data set '{name}' is in two of the results folders; name folders with "
                 "different data sets, or put their grids into one folder"
             )
-        there.add(name)
 
 
 def parse_levels(text: str) -> tuple[str, tuple[float, ...] | None]:
-    """An axis and, where they are given, its levels.
+    """Read an axis and optional levels.
 
     >>> parse_levels("stumps"), parse_levels("looks=6e6,6e7")
     (('stumps', None), ('looks', (6000000.0, 60000000.0)))
@@ -287,7 +286,7 @@ def parse_levels(text: str) -> tuple[str, tuple[float, ...] | None]:
     Raises
     ------
     SettingError
-        An unknown axis, or a level that is no positive number, or of stumps no whole one.
+        The axis is unknown, or a level is not positive or, for stumps, not a whole number.
     """
     axis, equals, listed = text.partition("=")
     if axis not in AXES:

@@ -1,8 +1,8 @@
-"""Where cells are trained: threads of this process, processes of this machine, a Dask cluster.
+"""Backends that train cells: threads, processes of this machine, a Dask cluster.
 
-The rows do not depend on it. Threads share the bank as the plan has it. Processes read a bank on
-disk, which this process builds and they map: a bank in memory would be there once for each. The
-data travel once to each worker, and with a cell only what is to be trained and, back, its result.
+The rows do not depend on the backend. Threads share the plan's bank. Processes map a bank on disk
+that this process builds, as each would need its own bank in memory. The data are sent once to each
+worker; with a cell only the order and its result are sent.
 """
 
 from __future__ import annotations
@@ -30,32 +30,31 @@ from boostsample.threads.threads import n_threads
 __all__ = ["BACKENDS", "Backend", "check_backend", "n_cores", "open_backend"]
 
 BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
-"""What `open_backend` knows."""
+"""Names that `open_backend` accepts."""
 
 _CONNECT, _WORKERS = 20.0, 60.0
-"""Seconds that a scheduler of Dask, and then its first worker, are waited for."""
+"""Seconds to wait for the scheduler of Dask, and for its first worker."""
 _MOST_SPLITS = 2
-"""Splits that a worker process keeps at once."""
+"""Splits that a worker process keeps in memory."""
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
 )
 
 
 def n_cores(n_jobs: int | None, default: int) -> int:
-    """Workers that are meant, `default` for None; see `boostsample.threads.threads.n_threads`."""
+    """Number of workers, `default` for None; see `boostsample.threads.threads.n_threads`."""
     return n_threads(default if n_jobs is None else n_jobs)
 
 
 def check_backend(name: str, n_jobs: int | None) -> None:
-    """Refuse a backend that there is not, or that is not installed.
+    """Check the name of a backend, its number of workers and its installation.
 
     Raises
     ------
     SettingError
-        With the way out.
+        The name is unknown, `n_jobs` does not fit, or a package is not installed.
     """
-    known = name in BACKENDS[:-1] or re.fullmatch(r"dask://[^/\s:]+:[0-9]+", name)
-    if not known:
+    if name not in BACKENDS[:-1] and not re.fullmatch(r"dask://[^/\s:]+:[0-9]+", name):
         raise SettingError(f"backend must be one of {', '.join(BACKENDS)}, got {name!r}")
     if name == "serial" and n_jobs not in (None, 1):
         raise SettingError(
@@ -70,12 +69,12 @@ def check_backend(name: str, n_jobs: int | None) -> None:
 
 
 class Backend(abc.ABC):
-    """Workers that train cells; a context manager, which ends them."""
+    """Workers that train cells; a context manager that ends them."""
 
     lost: tuple[type[BaseException], ...] = ()
-    """What a future raises when its worker has died: the cell may be tried again."""
+    """Exceptions of a future whose worker has died; the cell is tried again."""
     in_process = False
-    """Whether cells are trained on a `Split` of this process, which is then given to `submit`."""
+    """Whether cells are trained on a `Split` of this process, given to `submit`."""
 
     @property
     @abc.abstractmethod
@@ -84,19 +83,19 @@ class Backend(abc.ABC):
 
     @abc.abstractmethod
     def begin(self, ground: Ground) -> None:
-        """Let the workers know the data of the cells to come."""
+        """Set the data of the cells that are submitted next."""
 
     @abc.abstractmethod
     def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
-        """Have a cell trained."""
+        """Train a cell."""
 
     @abc.abstractmethod
     def restart(self) -> None:
-        """Start over after workers were lost."""
+        """Replace lost workers."""
 
     @abc.abstractmethod
     def end(self) -> None:
-        """Stop everything that is in work, now."""
+        """Stop all training immediately."""
 
     def __enter__(self) -> Backend:
         return self
@@ -106,7 +105,7 @@ class Backend(abc.ABC):
 
 
 def open_backend(name: str, n_jobs: int | None) -> Backend:
-    """A backend by its name, one of `BACKENDS`; arguments as `check_backend` checks them."""
+    """Open a backend by name; errors as in `check_backend`."""
     check_backend(name, n_jobs)
     if name in ("threading", "serial"):
         return _Threads(n_cores(n_jobs, 1))
@@ -116,7 +115,7 @@ def open_backend(name: str, n_jobs: int | None) -> Backend:
 
 
 class _Threads(Backend):
-    """Kernels release the GIL, and all threads look at one bank."""
+    """Threads of this process, which share one bank; the kernels release the GIL."""
 
     in_process = True
 
@@ -146,7 +145,7 @@ class _Threads(Backend):
 
 
 class _Orphan(Watch):
-    """Stops the work of a process whose parent is gone."""
+    """Ends a worker process whose parent has died."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -158,7 +157,7 @@ class _Orphan(Watch):
 
 
 class _Workplace:
-    """The splits that a worker process has at hand, made when they are first needed."""
+    """The splits of a worker process, made on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -166,7 +165,7 @@ class _Workplace:
         self._warm: set[tuple[str, str]] = set()
 
     def work(self, ground: Ground, order: Order, watch: Watch) -> bytes:
-        """Train a cell; the content of its file."""
+        """Train a cell and return the content of its file."""
         facts = order.task.facts
         place = (ground.token, str(facts["split"]))
         with self._lock:
@@ -189,9 +188,9 @@ _ground: Ground | None = None
 
 
 def _install(ground: Ground) -> None:
-    """Begin the life of a worker process."""
+    """Initialise a worker process."""
     global _ground
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends us
     _ground = ground
 
 
@@ -201,7 +200,7 @@ def _work_here(order: Order) -> bytes:
 
 
 class _Processes(Backend):
-    """Processes of joblib's loky, which can be started from any program and share nothing."""
+    """Processes of joblib's loky, which start from any program and share no memory."""
 
     lost = (BrokenExecutor,)
 
@@ -238,7 +237,7 @@ class _Processes(Backend):
 
 @contextmanager
 def _without_ctrl_c() -> Iterator[None]:
-    """Have processes that are started here ignore Ctrl-C: we end them, without their tracebacks."""
+    """Start processes that ignore Ctrl-C; they are ended without printing tracebacks."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -250,14 +249,14 @@ def _without_ctrl_c() -> Iterator[None]:
 
 
 def _work_there(ground: Ground, order: Order, folder: str) -> bytes:
-    """Train a cell on a worker of Dask; the bank is found in the cache folder, or built there."""
-    if os.path.isdir(folder):  # one file system: the bank that the client has built
+    """Train a cell on a worker of Dask; its bank is read from the cache folder, or built there."""
+    if os.path.isdir(folder):  # a shared file system with the bank of the client
         os.environ.setdefault("BOOSTSAMPLE_CACHE_DIR", folder)
     return _workplace.work(ground, order, Watch())
 
 
 class _Dask(Backend):
-    """The workers of a Dask cluster, whose scheduler gives the work of lost ones to others."""
+    """Workers of a Dask cluster; its scheduler reassigns the work of lost ones."""
 
     def __init__(self, name: str, n_jobs: int | None) -> None:
         distributed: Any = importlib.import_module("distributed")
@@ -280,9 +279,8 @@ class _Dask(Backend):
             self._client.wait_for_workers(1, timeout=_WORKERS)
         except (OSError, TimeoutError) as error:
             raise DataError(
-                f"no Dask cluster with workers was found at {self._where}: "
-                f"{' '.join(str(error).split()) or 'no answer'}; start 'dask scheduler' and "
-                "'dask worker', or take --backend loky"
+                f"no Dask cluster with workers was found at {self._where}: {_text(error)}; start "
+                "'dask scheduler' and 'dask worker', or take --backend loky"
             ) from error
         self._pool: Executor = self._client.get_executor(pure=False)
         self._ground: Ground | None = None
@@ -309,14 +307,15 @@ class _Dask(Backend):
                 self.begin(self._ground)
         except (OSError, TimeoutError) as error:
             raise DataError(
-                f"the Dask cluster at {self._where} has no workers any more: "
-                f"{' '.join(str(error).split()) or 'no answer'}; start some, and run the same "
-                "command again"
+                f"the Dask cluster at {self._where} has no workers left: {_text(error)}; start "
+                "some, and run the same command again"
             ) from error
 
     def end(self) -> None:
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # our end is no fault of theirs
-        with suppress(Exception):  # whatever is left of the cluster, there is nothing more to do
+        logging.getLogger("distributed").setLevel(
+            logging.CRITICAL
+        )  # it logs our shutdown as errors
+        with suppress(Exception):  # the cluster may be gone already
             self._pool.shutdown(wait=False, cancel_futures=True)
         for part in (self._client, self._cluster):
             if part is not None:
@@ -324,8 +323,12 @@ class _Dask(Backend):
                     part.close()
 
 
+def _text(error: BaseException) -> str:
+    return " ".join(str(error).split()) or "no answer"
+
+
 def _decoded(encoded: Future[bytes]) -> Future[Cell]:
-    """A future of the cell whose file's content another one brings."""
+    """Turn a future of a cell's file content into one of the cell."""
     decoded: Future[Cell] = Future()
     decoded.set_running_or_notify_cancel()
 

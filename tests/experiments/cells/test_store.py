@@ -18,7 +18,7 @@ from boostsample.experiments.cells import claims as claims_module
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.cells.claims import Claims
 from boostsample.experiments.cells.store import FolderStore, MemoryStore
-from boostsample.experiments.cells.tasks import Task, searches_of
+from boostsample.experiments.cells.tasks import Task, task_groups
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan, Prepared, parse_names, prepare
 from boostsample.experiments.run.backends import open_backend
@@ -52,7 +52,7 @@ def timeless(comparisons: list[Comparison]) -> list[dict[str, Any]]:
 
 
 def tasks_of(prepared: Prepared) -> list[Task]:
-    return [task for search in searches_of(prepared) for task in search.tasks]
+    return [task for group in task_groups(prepared) for task in group.tasks]
 
 
 def files(folder: Path) -> list[str]:
@@ -359,7 +359,7 @@ def test_cells_of_another_process_are_waited_for(
         json.dumps({"place": claims_module._place(), "process": living.pid, "id": "x"})
     )
     trained = count_training(monkeypatch)
-    monkeypatch.setattr("boostsample.experiments.run.schedule._LOOK_AGAIN", 0.05)
+    monkeypatch.setattr("boostsample.experiments.run.schedule._CHECK_AGAIN", 0.05)
 
     def progress(stage: str, done: int, total: int) -> None:
         if stage == "boosting" and len(list((tmp_path / "cells").glob("*.npz"))) == 3:
