@@ -83,14 +83,8 @@ def search_arrays(
 ) -> dict[str, NDArray[Any]]:
     """The arrays of a cell that have one element per search.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        History rows.
-    terms : sequence of Term
-        The stump that each of these searches added to the model.
-    families : sequence of str
-        Names of the bank's families, in its order.
+    `rows` are the history rows, `terms` the stumps that their searches added to the model, and
+    `families` the names of the bank's families in its order.
     """
     number = {name: at for at, name in enumerate(families)}
     arrays = {name: compact([row[name] for row in rows]) for name in _WHOLE}
@@ -135,22 +129,14 @@ def _losses(edges: NDArray[np.float64]) -> NDArray[np.float64]:
 class Cell:
     """A trained run; the module's docstring lists the arrays.
 
-    Attributes
-    ----------
-    facts : dict
-        Everything that determines the bits of the results, as JSON takes it.
-    about : dict
-        ``numerics``, ``n_rounds``, ``stopped``, ``n_labels``, ``data``, ``bank``, ``versions``,
-        ``machine``, ``started``, ``wall`` (seconds, scoring included).
-    arrays : dict of str to ndarray
-    history : list of dict or None
-        History rows, if the plan requests them.
+    `about` has ``numerics``, ``n_rounds``, ``stopped``, ``n_labels``, ``data``, ``bank``,
+    ``versions``, ``machine``, ``started``, and ``wall`` (seconds, scoring included).
     """
 
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # everything that determines the bits of the results, as JSON takes it
     about: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
-    history: list[dict[str, Any]] | None = None
+    history: list[dict[str, Any]] | None = None  # history rows, if the plan requests them
 
     @property
     def key(self) -> str:
@@ -258,13 +244,7 @@ class Cell:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Cell:
-        """Read the content of a cell's file and verify its checksum.
-
-        Raises
-        ------
-        DamagedCell
-            The content was not written by `to_bytes`, or in another format.
-        """
+        """Read the content of a cell's file; DamagedCell if `to_bytes` has not written it."""
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:
                 entries = {name: archive[name] for name in archive.files}

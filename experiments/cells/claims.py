@@ -25,10 +25,8 @@ from boostsample.experiments.common.files import TEMPORARY
 __all__ = ["Claims"]
 
 _ENDING = ".claim"
-_BEAT = 5.0
-"""Seconds between two touches by the owner."""
-_DEAD = 60.0
-"""Seconds without a touch after which a claim is void."""
+_BEAT = 5.0  # seconds between two touches by the owner
+_DEAD = 60.0  # seconds without a touch after which a claim is void
 
 
 @cache
@@ -47,10 +45,8 @@ def _is_alive(number: int) -> bool:
         return True
     try:
         os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
     return True
 
 
@@ -72,13 +68,7 @@ def _create(path: Path, content: bytes) -> None:
 
 
 class Claims:
-    """Claims of this process on names, kept in a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Must exist when something is claimed.
-    """
+    """Claims of this process on names, kept in an existing folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -87,13 +77,7 @@ class Claims:
         self._beaten = time.monotonic()
 
     def take(self, name: str) -> bool:
-        """Claim a name; False if another process holds it.
-
-        Raises
-        ------
-        OSError
-            The folder cannot be written.
-        """
+        """Claim a name; False if another process holds it, OSError if it cannot be written."""
         if name in self._mine:
             return True
         owner = {"place": _place(), "process": os.getpid(), "id": uuid.uuid4().hex}

@@ -6,23 +6,23 @@ order, so that more points change no number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.experiments.cells.cell import compact
-from boostsample.experiments.cells.scores import Scores
 from boostsample.labels import encode, error_percent
 from boostsample.records import Term
 
-__all__ = ["MARGIN_BINS", "auc", "evaluate", "margin_counts"]
+__all__ = ["MARGIN_BINS", "Scores", "auc", "evaluate", "margin_counts"]
 
 MARGIN_BINS = 200
 """Bins of a histogram of margins, of equal width over [-1, 1]."""
-_MOST_TRAINING = 10_000
-"""Most training examples whose margins are counted; of more, every n-th."""
+_MOST_TRAINING = 10_000  # most training examples whose margins are counted; of more, every n-th
+_CHUNK = 256  # stumps summed at a time, as in `Model.decision_function`
+_BLOCK = 4096  # rows summed at a time: a block of 256 stumps takes 8 MiB
 
 
 def evaluate(
@@ -36,38 +36,34 @@ def evaluate(
     marks: Collection[int],
     check: Callable[[], None],
 ) -> dict[str, NDArray[np.generic]]:
-    """Score a model as it grows.
+    """Score a model at some numbers of stumps.
 
     Parameters
     ----------
-    bank : Bank
-    train_rows, test_rows : ndarray of int64
-    y : ndarray
-        Class codes, or 0 and 1 for each label, of all examples of the bank.
-    n_classes : int
-    rounds : sequence of sequence of Term
+    bank, train_rows, test_rows
+        Bins, and positions of examples in it: int64.
+    y, n_classes
+        Class codes, or 0 and 1 for each label, of all rows of the bank.
+    rounds
         The stumps by round.
-    points, marks : collections of int
-        Numbers of stumps at which the error, and at marks also ROC area and margins, are computed.
-        Those beyond the last round are replaced by it.
-    check : callable
+    points, marks
+        Numbers of stumps for the error, and at marks also for ROC area and margins. Those beyond
+        the last round are replaced by it.
+    check
         Called in each round; an exception ends the scoring.
 
     Returns
     -------
     dict of str to ndarray
-        ``points``, ``error``, ``marks``, ``auc`` and ``margins`` of
-        `boostsample.experiments.cells.cell`.
+        ``points``, ``error``, ``marks``, ``auc`` and ``margins`` of a cell.
     """
     last = len(rounds)
     at_marks = sorted({min(mark, last) for mark in marks})
     at_points = sorted({min(point, last) for point in points} | {last, *at_marks})
     step = -(-train_rows.size // _MOST_TRAINING)
     seen = train_rows[::step]
-    truth = y[test_rows]
     signs = [encode(y[rows], n_classes) for rows in (seen, test_rows)]
-    test = Scores(bank, test_rows, signs[1].shape[1])
-    train = Scores(bank, seen, signs[0].shape[1])
+    train, test = (Scores(bank, rows, signs[0].shape[1]) for rows in (seen, test_rows))
     total = 0.0
     errors, areas, margins = [], [], []
     for stumps, terms in enumerate(rounds, start=1):
@@ -78,15 +74,11 @@ def evaluate(
         if stumps not in at_points:
             continue
         scores = test.current()
-        errors.append(error_percent(scores, truth))
+        errors.append(error_percent(scores, y[test_rows]))
         if stumps in at_marks:
             areas.append(auc(scores, signs[1]))
-            margins.append(
-                [
-                    margin_counts(train.current(), signs[0], total),
-                    margin_counts(scores, signs[1], total),
-                ]
-            )
+            both = zip((train.current(), scores), signs, strict=True)
+            margins.append([margin_counts(*one, total) for one in both])
     counts = np.array(margins, np.int64).reshape(len(at_marks), 2, MARGIN_BINS)
     return {
         "points": compact(at_points),
@@ -97,17 +89,49 @@ def evaluate(
     }
 
 
+class Scores:
+    """Scores f_l(x) of `n_labels` labels for some rows of the bank, updated round by round."""
+
+    def __init__(self, bank: Bank, rows: NDArray[np.int64], n_labels: int) -> None:
+        self._bank = bank.reader(rows)
+        self._rows = rows
+        self._scores = np.zeros((rows.size, n_labels))
+        self._terms: list[Term] = []
+
+    def add(self, terms: Iterable[Term]) -> None:
+        """Add the stumps of one more round."""
+        self._terms.extend(terms)
+        while len(self._terms) >= _CHUNK:
+            self._sum(self._terms[:_CHUNK], self._scores)
+            del self._terms[:_CHUNK]
+
+    def current(self) -> NDArray[np.float64]:
+        """Scores of all stumps so far: float64 (n, K).
+
+        Whole chunks are summed once, the rest at each call, so that calls do not change the sums.
+        """
+        scores = self._scores.copy()
+        if self._terms:
+            self._sum(self._terms, scores)
+        return scores
+
+    def _sum(self, terms: Sequence[Term], scores: NDArray[np.float64]) -> None:
+        features, at = np.unique([term.feature for term in terms], return_inverse=True)
+        threshold = np.array([term.threshold for term in terms])
+        voted = np.array([term.votes * term.alpha for term in terms])
+        for start in range(0, self._rows.size, _BLOCK):
+            rows = self._rows[start : start + _BLOCK]
+            side = self._bank.take(features, rows)[at] >= threshold[:, None]
+            scores[start : start + _BLOCK] += np.where(side, 1.0, -1.0).T @ voted
+
+
 def auc(scores: NDArray[np.float64], signs: NDArray[np.int8]) -> float:
     """Area under the ROC curve, mean over the labels that have both signs; NaN if none has.
 
     The share of pairs of a positive and a negative example in which the positive one has the higher
     score; ties count half.
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n, K)
-    signs : ndarray of int8, shape (n, K)
-        +1 or -1.
+    `scores` is float64 (n, K), `signs` is int8 (n, K) with values +1 and -1.
 
     >>> auc(np.array([[0.1], [0.4], [0.4], [0.9]]), np.array([[-1], [-1], [1], [1]]))
     0.875

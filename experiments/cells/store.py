@@ -7,7 +7,6 @@ A file that cannot be used (damaged, of another format or of other numerics) is 
 
 from __future__ import annotations
 
-import abc
 import logging
 import os
 import time
@@ -21,24 +20,18 @@ from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.common.files import TEMPORARY, atomic, reason
 from boostsample.numerics import NUMERICS
 
-__all__ = ["CELLS", "FolderStore", "MemoryStore", "Store", "read_cell"]
+__all__ = ["CELLS", "FolderStore", "Store", "read_cell"]
 
 CELLS = "cells"
 _ASIDE = "aside"
-_STALE = 3600.0
-"""Seconds after which a temporary file is taken for that of a killed process."""
+_STALE = 3600.0  # seconds after which a temporary file is taken for that of a killed process
 _LOG = logging.getLogger(__name__)
 
 
 def read_cell(path: Path, key: str) -> Cell:
     """Read a cell's file and verify its checksum, key and numerics.
 
-    Raises
-    ------
-    FileNotFoundError
-        There is no such file.
-    DamagedCell
-        It cannot be used.
+    FileNotFoundError if there is none, DamagedCell if it cannot be used.
     """
     try:
         content = path.read_bytes()
@@ -55,58 +48,38 @@ def read_cell(path: Path, key: str) -> Cell:
     return cell
 
 
-class Store(abc.ABC):
-    """Cells by their tasks; without an override, no other process uses the store."""
-
-    @abc.abstractmethod
-    def load(self, task: Task) -> Cell | None:
-        """The cell of a task; None if there is no usable one."""
-
-    @abc.abstractmethod
-    def save(self, task: Task, cell: Cell) -> None:
-        """Store a cell and release its claim."""
-
-    def take(self, task: Task) -> bool:
-        """Claim a cell before training it; False if another process is training it."""
-        return True
-
-    def release(self, task: Task) -> None:  # noqa: B027
-        """Release the claim on a cell."""
-
-    def beat(self) -> None:  # noqa: B027
-        """Renew the claims; to be called at least every few seconds."""
-
-    def close(self) -> None:  # noqa: B027
-        """Release all claims."""
-
-
-class MemoryStore(Store):
-    """Cells in the memory of this process."""
+class Store:
+    """Cells by their tasks, in memory; subclasses keep them elsewhere and share them."""
 
     def __init__(self) -> None:
         self._cells: dict[str, Cell] = {}
 
     def load(self, task: Task) -> Cell | None:
-        """The cell of a task, if it was saved."""
+        """The cell of a task; None if there is no usable one."""
         return self._cells.get(task.key)
 
     def save(self, task: Task, cell: Cell) -> None:
-        """Store a cell."""
+        """Store a cell and release its claim."""
         self._cells[task.key] = cell
+
+    def take(self, task: Task) -> bool:
+        """Claim a cell before training it; False if another process is training it."""
+        return True
+
+    def release(self, task: Task) -> None:
+        """Release the claim on a cell."""
+
+    def beat(self) -> None:
+        """Renew the claims; to be called at least every few seconds."""
+
+    def close(self) -> None:
+        """Release all claims."""
 
 
 class FolderStore(Store):
-    """Cells in files of a folder that several processes may use at the same time.
+    """Cells in files below ``cells`` of a results folder, which several processes may share.
 
-    Parameters
-    ----------
-    folder : Path
-        The results folder; its subfolder ``cells`` is created.
-
-    Raises
-    ------
-    DataError
-        The folder cannot be written; also raised by `load`, `save` and `take`.
+    The constructor, `load`, `save` and `take` raise DataError if the folder cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:

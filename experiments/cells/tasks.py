@@ -33,23 +33,12 @@ _CURVE_POINTS = 40
 
 @dataclass(frozen=True)
 class Task:
-    """A cell to train.
+    """A cell to train."""
 
-    Parameters
-    ----------
-    variant : Variant
-        The strategy with concrete settings.
-    repetition : int
-    budget : int
-        Looks per search.
-    facts : mapping
-        Everything that determines the cell's bits, as JSON takes it.
-    """
-
-    variant: Variant
+    variant: Variant  # the strategy with concrete settings
     repetition: int
-    budget: int
-    facts: Mapping[str, Any] = field(repr=False)
+    budget: int  # looks per search
+    facts: Mapping[str, Any] = field(repr=False)  # all that determines its bits, as JSON takes it
 
     @cached_property
     def key(self) -> str:
@@ -76,20 +65,11 @@ class Task:
 
 @dataclass(frozen=True)
 class TaskGroup:
-    """The tasks of one strategy in one repetition; one, or one per setting of its tuning grid.
+    """The tasks of one strategy in one repetition; one, or one per setting of its tuning grid."""
 
-    Parameters
-    ----------
-    variant : Variant
-        The strategy as in the plan, with its tuning grid.
-    repetition : int
-    tasks : tuple of Task
-        In the order of the tuning grid; the best run is kept.
-    """
-
-    variant: Variant
+    variant: Variant  # the strategy as in the plan, with its tuning grid
     repetition: int
-    tasks: tuple[Task, ...]
+    tasks: tuple[Task, ...]  # in the order of the tuning grid; the best run is kept
 
     def points(self, marks: Sequence[int]) -> set[int]:
         """Numbers of stumps to score: the marks, these divided by the number of tasks, a curve."""

@@ -1,7 +1,7 @@
 """Training and scoring of one cell, in any thread, process or machine.
 
-A `Ground` is the data that all cells of a data set share; each worker receives it once. A `Split`
-adds the training rows of a repetition and the feature bank; all cells of the split share it.
+A worker receives the data, a `Prepared` plan, once. A `Split` of the data has the feature bank; all
+cells with these training rows share it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,23 +19,20 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank
 from boostsample.banks.forms import make_bank
 from boostsample.errors import BoostSampleError, StrategyError
-from boostsample.experiments.cells.cell import Cell, key_of, search_arrays
+from boostsample.experiments.cells.cell import Cell, search_arrays
 from boostsample.experiments.cells.environment import machine, versions
 from boostsample.experiments.cells.evaluation import evaluate
-from boostsample.experiments.cells.tasks import Task, families_digest
+from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.common.files import one_line
-from boostsample.experiments.data.datasets import Dataset
-from boostsample.experiments.plan.plan import Plan, Prepared
-from boostsample.family import Family
+from boostsample.experiments.plan.plan import Prepared
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster, Round
 from boostsample.numerics import NUMERICS
 from boostsample.records import Term
 
-__all__ = ["Ground", "Order", "Split", "Stopped", "Watch", "train", "warm_up"]
+__all__ = ["Order", "Split", "Stopped", "Watch", "train", "warm_up"]
 
-_WARM_UP = 2
-"""Rounds that compile everything a strategy uses; models of edges start in the second."""
+_WARM_UP = 2  # rounds that compile everything a strategy uses; models of edges start in the second
 
 
 class Stopped(Exception):
@@ -59,96 +55,37 @@ class Watch:
 
 @dataclass(frozen=True)
 class Order:
-    """A request to train and score a cell.
-
-    Parameters
-    ----------
-    task : Task
-    points, marks : tuple of int
-        Numbers of stumps at which it is scored, see `boostsample.experiments.cells.cell`.
-    history : bool
-        Whether to keep the history rows.
-    known : bytes or None
-        The file of a trained cell, which is then scored again, not trained.
-    """
+    """A request to train and score a cell."""
 
     task: Task
-    points: tuple[int, ...]
+    points: tuple[int, ...]  # numbers of stumps to score, see `boostsample.experiments.cells.cell`
     marks: tuple[int, ...]
-    history: bool = False
-    known: bytes | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Ground:
-    """The data that all cells of one data set share.
-
-    Parameters
-    ----------
-    data : Dataset
-    families : tuple of Family
-    plan : Plan
-        Provides the bank, the seed of the splits, the learner and the initial weights.
-    digest : str
-        Checksum of the data.
-    """
-
-    data: Dataset
-    families: tuple[Family, ...]
-    plan: Plan
-    digest: str
-
-    @classmethod
-    def of(cls, prepared: Prepared) -> Ground:
-        """The ground of a prepared plan."""
-        return cls(prepared.data, prepared.families, prepared.plan, prepared.digest)
-
-    @cached_property
-    def token(self) -> str:
-        """A hash that identifies it in the memory of a worker."""
-        return key_of({"ground": [self.digest, families_digest(self.families), str(self.plan)]})
-
-    @cached_property
-    def about_data(self) -> dict[str, Any]:
-        """Facts about the data that every cell records."""
-        return {
-            "shape": list(self.data.X.shape),
-            "classes": self.data.n_classes,
-            "families": [[family.name, family.n_features] for family in self.families],
-        }
+    history: bool = False  # whether to keep the history rows
+    known: bytes | None = None  # the file of a trained cell, which is then scored again
 
 
 class Split:
-    """A split of the data with its feature bank; immutable, so that threads can share it.
+    """The split of a repetition with its feature bank; immutable, so that threads can share it.
 
-    Parameters
-    ----------
-    ground : Ground
-    repetition : int
-        Any repetition with these training rows.
-    progress : callable, optional
-        Called with features done and in all while the bank is built.
-    n_jobs : int
-        Threads that build the bank.
-    form : str, optional
-        The form of the bank, see `boostsample.banks.forms`. Default: that of the plan.
+    While the bank is built by `n_jobs` threads, `progress` is called with features done and in all.
+    `form` replaces the plan's form of the bank, see `boostsample.banks.forms`.
     """
 
     def __init__(
         self,
-        ground: Ground,
+        prepared: Prepared,
         repetition: int,
         *,
         progress: Callable[[int, int], None] | None = None,
         n_jobs: int = 1,
         form: str | None = None,
     ) -> None:
-        data, plan = ground.data, ground.plan
-        self.ground = ground
-        self.train_rows, self.test_rows = data.split(repetition, plan.seed)
+        data, plan = prepared.data, prepared.plan
+        self.prepared = prepared
+        self.train_rows, self.test_rows = prepared.splits[repetition]
         self.bank: Bank = make_bank(
             plan.bank.name if form is None else form,
-            ground.families,
+            prepared.families,
             data.X,
             self.train_rows,
             progress=progress,
@@ -160,7 +97,7 @@ class Split:
 
     def booster(self, task: Task, rng: np.random.SeedSequence | int) -> Booster:
         """A booster for a task, before its first round."""
-        plan = self.ground.plan
+        plan = self.prepared.plan
         return Booster(
             self.bank,
             self.train_rows,
@@ -177,7 +114,7 @@ class Split:
         self, order: Order, rounds: Sequence[Sequence[Term]], watch: Watch
     ) -> dict[str, NDArray[Any]]:
         """The arrays of `evaluate` for the stumps of a cell, by round."""
-        data, rows = self.ground.data, (self.train_rows, self.test_rows)
+        data, rows = self.prepared.data, (self.train_rows, self.test_rows)
         wanted = (order.points, order.marks)
         return evaluate(self.bank, *rows, data.y, data.n_classes, rounds, *wanted, watch.check)
 
@@ -192,19 +129,14 @@ def warm_up(split: Split, task: Task) -> None:
 def train(split: Split, order: Order, watch: Watch) -> Cell:
     """Train and score a cell.
 
-    Raises
-    ------
-    StrategyError
-        The strategy failed; the message contains its name and the round.
-    Stopped
-        See `Watch`.
+    StrategyError, with name and round, if the strategy fails; Stopped as requested by `watch`.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
-    task, ground = order.task, split.ground
+    task, data, plan = order.task, split.prepared.data, split.prepared.plan
+    families = split.prepared.families
     if order.known is not None:
         return _scored_again(split, order, Cell.from_bytes(order.known), watch)
-    stream = task.variant.stream(ground.data.name, ground.plan.seed, task.repetition)
-    booster = split.booster(task, stream)
+    booster = split.booster(task, task.variant.stream(data.name, plan.seed, task.repetition))
     rounds: list[list[Term]] = []
     rows: list[dict[str, Any]] = []
     losses: list[float] = []
@@ -216,22 +148,21 @@ def train(split: Split, order: Order, watch: Watch) -> Cell:
         losses.append(done.rows[-1]["log10_loss"])
         watch.rounds, watch.seconds = len(rounds), time.perf_counter() - clock
     scores = split.scores(order, rounds, watch)
-    arrays = {
-        **search_arrays(
-            rows,
-            [term for terms in rounds for term in terms],
-            [family.name for family in ground.families],
-        ),
-        **scores,
-        "loss": np.array([losses[at - 1] for at in scores["points"].tolist()], np.float64),
-    }
+    terms = [term for one in rounds for term in one]
+    loss = np.array([losses[at - 1] for at in scores["points"].tolist()], np.float64)
+    names = [family.name for family in families]
+    arrays = {**search_arrays(rows, terms, names), **scores, "loss": loss}
     about = {
         "numerics": NUMERICS,
         "n_rounds": len(rounds),
         "stopped": rows[-1]["stopped"],
         "n_labels": split.labels.shape[1],
-        "data": ground.about_data,
-        "bank": ground.plan.bank.name,
+        "data": {
+            "shape": list(data.X.shape),
+            "classes": data.n_classes,
+            "families": [[family.name, family.n_features] for family in families],
+        },
+        "bank": plan.bank.name,
         "versions": versions(),
         "machine": machine(),
         "started": started.isoformat(timespec="seconds"),

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = [
-    "CURVE_COLUMNS",
-    "CURVE_SCHEMA",
-    "RESULT_COLUMNS",
-    "RESULT_SCHEMA",
-    "Column",
-    "described",
-]
+__all__ = ["CURVE_SCHEMA", "RESULT_SCHEMA", "Column", "described"]
 
 
 class Column(NamedTuple):

@@ -15,18 +15,10 @@ __all__ = ["Comparison"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """All runs of a plan on one data set.
+    """All runs of a plan on one data set."""
 
-    Attributes
-    ----------
-    prepared : Prepared
-        The plan, fitted to the data set.
-    runs : list of Run
-        By strategy, then repetition; of a tuned strategy the kept runs.
-    """
-
-    prepared: Prepared
-    runs: list[Run]
+    prepared: Prepared  # the plan, fitted to the data set
+    runs: list[Run]  # by strategy, then repetition; of a tuned strategy the kept runs
 
     @property
     def rows(self) -> list[dict[str, Any]]:

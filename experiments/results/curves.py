@@ -12,24 +12,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from boostsample.experiments.results.columns import CURVE_COLUMNS
-from boostsample.experiments.results.runs import Run, charged_stumps
+from boostsample.experiments.results.runs import Run
 
 __all__ = ["CURVE_COLUMNS", "curve_rows"]
 
 
 def curve_rows(run: Run, marks: Sequence[int]) -> list[dict[str, Any]]:
-    """The curve of a run, followed by the charged curve of a tuned strategy.
+    """The curve of a run, ascending in stumps; the charged curve of a tuned strategy follows.
 
-    Parameters
-    ----------
-    run : Run
-    marks : sequence of int
-        Numbers of stumps of the result rows; beyond its end, a run repeats its last state.
-
-    Returns
-    -------
-    list of dict
-        With `CURVE_COLUMNS`, ascending in stumps.
+    Up to the last one of the marks; a run that ended earlier repeats its last state.
     """
     features, examples = run.cell.mean("n_features"), run.cell.mean("n_examples")
 
@@ -45,7 +36,7 @@ def curve_rows(run: Run, marks: Sequence[int]) -> list[dict[str, Any]]:
     rows = [row(at) for at in sorted({*(at for at in run.cell.loss_at if at <= marks[-1]), *marks})]
     if run.tuning is not None:
         n_runs = len(run.tuning.losses)
-        shown = {mark: charged_stumps(mark, n_runs) for mark in marks}
+        shown = {mark: mark // n_runs for mark in marks}
         between = {n_runs * at: at for at in run.tuning.spent if at not in shown.values()}
         charged = sorted((shown | between).items())
         rows += [row(stumps, own) for stumps, own in charged if stumps <= marks[-1]]

@@ -33,6 +33,7 @@ from boostsample.experiments.results.results import (
 
 __all__ = ["INCOMPLETE", "ResultsFolder"]
 
+Rows = Sequence[Mapping[str, Any]]
 INCOMPLETE = "incomplete"
 """File that exists while cells or tables are missing."""
 _MARK = """\
@@ -116,21 +117,10 @@ class ResultsFolder:
                 file.write(_MARK)
 
     def begin(self, record: Mapping[str, Any], grid_file: str) -> FolderStore:
-        """Write the grid that the folder is for, and open the store of its cells.
+        """Write ``grid.json`` and ``grid.toml`` with this content, and open the store of cells.
 
-        Parameters
-        ----------
-        record : mapping
-            Content of ``grid.json``, see `boostsample.experiments.results.record.grid_record`.
-        grid_file : str
-            Content of ``grid.toml``, see `boostsample.experiments.results.grid_toml`.
-
-        Raises
-        ------
-        SettingError
-            The folder was begun with a grid that is not part of this one.
-        DataError
-            The folder cannot be written.
+        SettingError if the folder was begun with a grid that is not part of this one, DataError if
+        it cannot be written.
         """
         before = read_grid(self.path)
         wanted = {"format": FORMAT, **record}
@@ -172,17 +162,14 @@ class ResultsFolder:
 
     def write(
         self,
-        rows: Sequence[Mapping[str, Any]],
+        rows: Rows,
         settings: Mapping[str, Any],
-        history: Sequence[Mapping[str, Any]] | None = None,
-        curves: Sequence[Mapping[str, Any]] = (),
+        history: Rows | None = None,
+        curves: Rows = (),
     ) -> None:
         """Write all tables, then `settings.json`; nothing if they exist with the same rows.
 
-        Raises
-        ------
-        DataError
-            A file cannot be written. The files written before it are complete.
+        DataError if a file cannot be written; the files written before it are complete.
         """
         if self._is_written(rows, history, curves):
             return
@@ -202,12 +189,7 @@ class ResultsFolder:
         with self._writing(INCOMPLETE):
             (self.path / INCOMPLETE).unlink(missing_ok=True)
 
-    def _is_written(
-        self,
-        rows: Sequence[Mapping[str, Any]],
-        history: Sequence[Mapping[str, Any]] | None,
-        curves: Sequence[Mapping[str, Any]],
-    ) -> bool:
+    def _is_written(self, rows: Rows, history: Rows | None, curves: Rows) -> bool:
         """Whether the folder is complete with these rows."""
         if not (self.path / SETTINGS).exists() or (self.path / INCOMPLETE).exists():
             return False

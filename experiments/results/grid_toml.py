@@ -1,7 +1,7 @@
-"""Writes a grid as TOML that `boostsample compare --grid` reads and that asks for the same cells.
+"""Writes a grid as TOML with which `boostsample compare --grid` makes the same cells.
 
-All strategies, settings and families are written out, so that defaults of a later version do not
-matter. A path to the user's own data is written as it was given.
+All strategies, settings and families are written out, independent of the defaults of later
+versions. A path to the user's own data is written as it was given.
 """
 
 from __future__ import annotations
@@ -21,14 +21,7 @@ _WIDTH = 100
 
 
 def grid_toml(grid: Grid, prepared: Sequence[Prepared]) -> str:
-    """The content of ``grid.toml``.
-
-    Parameters
-    ----------
-    grid : Grid
-    prepared : sequence of Prepared
-        The grid's plan, fitted to each of its data sets.
-    """
+    """The content of ``grid.toml``, from a grid and its plan fitted to each of its data sets."""
     plan = grid.plan
     families = [_families(one) for one in prepared]
     strategies = [[_entry(variant) for variant in one.variants] for one in prepared]

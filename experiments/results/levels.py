@@ -22,15 +22,7 @@ from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.results.labels import METRICS, is_charged, label_of
 from boostsample.experiments.results.results import Results
 
-__all__ = [
-    "AXES",
-    "MEASURES",
-    "Curves",
-    "Measure",
-    "check_disjoint",
-    "curves_of",
-    "parse_levels",
-]
+__all__ = ["AXES", "MEASURES", "Curves", "Measure", "check_disjoint", "curves_of", "parse_levels"]
 
 AXES = {
     "stumps": "stumps",
@@ -39,27 +31,16 @@ AXES = {
 }
 """Axes on which strategies are compared, with their titles in pictures."""
 
-_DIGITS = 3
-"""Significant digits of default levels, so that tables can show them in full."""
+_DIGITS = 3  # significant digits of default levels, so that tables can show them in full
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A quantity that tables compare.
+    """A quantity that tables compare."""
 
-    Attributes
-    ----------
-    column : str
-        Column of the curve rows.
-    title : str
-        Description with the unit.
-    better : int
-        -1 if lower is better, 1 if higher is better, 0 if neither is.
-    """
-
-    column: str
-    title: str
-    better: int
+    column: str  # of the curve rows
+    title: str  # description with the unit
+    better: int  # -1 if lower is better, 1 if higher is better, 0 if neither is
 
 
 MEASURES = {
@@ -77,40 +58,28 @@ MEASURES = {
 class Curves:
     """The curves of one data set.
 
-    Attributes
-    ----------
-    data : str
-        Name of the data set.
-    runs : mapping of str to mapping of int to list of dict
-        Curve rows, ascending in stumps, by strategy and repetition.
-    marks : tuple of int
-        Numbers of stumps of the result rows.
-    complete : bool
-        False if there are rows at the marks only.
+    `runs` has the curve rows, ascending in stumps, by strategy and repetition.
     """
 
-    data: str
+    data: str  # name of the data set
     runs: Mapping[str, Mapping[int, Sequence[Mapping[str, Any]]]] = field(repr=False)
-    marks: tuple[int, ...]
-    complete: bool = True
+    marks: tuple[int, ...]  # numbers of stumps of the result rows
+    complete: bool = True  # False if there are rows at the marks only
 
     def at(self, metric: str, axis: str, level: float) -> dict[str, dict[int, float]]:
         """The values of a metric at a level.
 
         Parameters
         ----------
-        metric : str
-            One of `MEASURES`.
-        axis : str
-            One of `AXES`.
+        metric, axis : str
+            One of `MEASURES`, and one of `AXES`.
         level : float
             Stumps, looks, or seconds of training.
 
         Returns
         -------
         dict of str to dict of int to float
-            Values by strategy, charged ones included, and repetition; NaN if the level is outside
-            the run.
+            By strategy, charged ones included, and repetition; NaN outside the run.
 
         Raises
         ------
@@ -163,12 +132,7 @@ class Curves:
 
     def _points(self) -> tuple[int, ...]:
         """Numbers of stumps at which all runs have rows, charged ones apart."""
-        found = [
-            {row["stumps"] for row in rows}
-            for label, mine in self.runs.items()
-            if not is_charged(label)
-            for rows in mine.values()
-        ]
+        found = [{row["stumps"] for row in rows} for rows in self._uncharged()]
         return tuple(sorted(set.intersection(*found))) if found else ()
 
     def _no_such_point(self, metric: str, level: float, points: Sequence[int]) -> str:
@@ -179,16 +143,11 @@ class Curves:
         return f"{metric} of {self.data} is known at {marks} stumps{between}, got {level:,g}"
 
     def levels(self, axis: str) -> tuple[float, ...]:
-        """Default levels of an axis.
+        """Default levels of an axis, ascending.
 
         At stumps the marks. At looks and seconds, for each mark, the least that any run had spent
         there, rounded down to three digits, so that every run has reached the level. Charged
         strategies do not count, nor runs that ended before the mark, unless all did.
-
-        Returns
-        -------
-        tuple of float
-            Ascending, all different.
         """
         if axis not in AXES:
             raise unknown("axis", axis, AXES)
@@ -196,27 +155,24 @@ class Curves:
             return self.marks
         spent: dict[int, float] = {}
         ended: list[float] = []
-        for label, mine in self.runs.items():
-            for rows in mine.values() if not is_charged(label) else ():
-                for before, row in zip([None, *rows], rows, strict=False):
-                    if row["stumps"] not in self.marks:
-                        continue
-                    if before is None or row["looks"] > before["looks"]:
-                        spent[row["stumps"]] = min(row[axis], spent.get(row["stumps"], math.inf))
-                    else:
-                        ended.append(row[axis])
+        runs = self._uncharged()
+        for rows in runs:
+            for before, row in zip([None, *rows], rows, strict=False):
+                if row["stumps"] not in self.marks:
+                    continue
+                if before is None or row["looks"] > before["looks"]:
+                    spent[row["stumps"]] = min(row[axis], spent.get(row["stumps"], math.inf))
+                else:
+                    ended.append(row[axis])
         least = set(spent.values()) or set(ended)
         found = sorted({_rounded_down(one) for one in least if one > 0})
-        return tuple(level for level in found if self._is_reached(axis, level))
+        ends = [(rows[0][axis], rows[-1][axis]) for rows in runs]
+        return tuple(level for level in found if any(a <= level <= b for a, b in ends))
 
-    def _is_reached(self, axis: str, level: float) -> bool:
-        """Whether the level lies on any curve."""
-        return any(
-            rows[0][axis] <= level <= rows[-1][axis]
-            for label, mine in self.runs.items()
-            for rows in mine.values()
-            if not is_charged(label)
-        )
+    def _uncharged(self) -> list[Sequence[Mapping[str, Any]]]:
+        """The rows of each run of all strategies but the charged ones."""
+        plain = (mine for label, mine in self.runs.items() if not is_charged(label))
+        return [rows for mine in plain for rows in mine.values()]
 
 
 def _rounded_down(value: float) -> float:
@@ -257,18 +213,7 @@ def curves_of(results: Results) -> list[Curves]:
 
 
 def check_disjoint(names: Iterable[str]) -> None:
-    """Check that results folders have different data sets.
-
-    Parameters
-    ----------
-    names : iterable of str
-        The data sets of all folders.
-
-    Raises
-    ------
-    SettingError
-        Two folders have the same data set.
-    """
+    """Raise SettingError if two results folders have the same data set, given all names."""
     for name, count in Counter(names).items():
         if count > 1:
             raise SettingError(
@@ -278,15 +223,10 @@ def check_disjoint(names: Iterable[str]) -> None:
 
 
 def parse_levels(text: str) -> tuple[str, tuple[float, ...] | None]:
-    """Read an axis and optional levels.
+    """Read an axis and optional levels; SettingError if they are not usable.
 
     >>> parse_levels("stumps"), parse_levels("looks=6e6,6e7")
     (('stumps', None), ('looks', (6000000.0, 60000000.0)))
-
-    Raises
-    ------
-    SettingError
-        The axis is unknown, or a level is not positive or, for stumps, not a whole number.
     """
     axis, equals, listed = text.partition("=")
     if axis not in AXES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -70,13 +71,7 @@ def _group_record(group: TaskGroup) -> dict[str, Any]:
 
 
 def check_growth(old: Mapping[str, Any], new: Mapping[str, Any], place: str) -> None:
-    """Check that a grid includes the one that a folder was begun with.
-
-    Raises
-    ------
-    SettingError
-        Rows of the old grid are missing in the new one; the message names the difference.
-    """
+    """Raise SettingError, with the difference, if the old grid has rows that the new one lacks."""
     before, now = _groups(old), _groups(new)
     lost = before - now
     shrunk = bool(old["history"]) and not new["history"]
@@ -161,11 +156,7 @@ def _cells_record(comparisons: Sequence[Comparison]) -> dict[str, Any]:
 
 
 def _different(values: Sequence[Any]) -> list[Any]:
-    found: list[Any] = []
-    for value in values:
-        if value not in found:
-            found.append(value)
-    return found
+    return [json.loads(text) for text in dict.fromkeys(map(json.dumps, values))]
 
 
 def _strategy_record(variant: Variant, comparison: Comparison) -> dict[str, Any]:

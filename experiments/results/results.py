@@ -8,9 +8,8 @@
 - ``settings.json`` describes data, settings, versions and machine, and has the checksums of the
   tables as they were written. It is written last.
 
-The rows follow from the cells: a folder without ``settings.json`` is read from its cells, as far as
-they exist. Without its cells a folder is small, and still has its tables and curves. Every file is
-written under a temporary name, flushed to the disk and then renamed.
+The rows follow from the cells: a folder without ``settings.json`` is read from its existing cells.
+A folder without cells is small, and still has its tables and curves.
 """
 
 from __future__ import annotations
@@ -33,20 +32,7 @@ from boostsample.experiments.results.curves import curve_rows
 from boostsample.experiments.results.runs import Run, history_rows, result_rows
 from boostsample.experiments.results.tuning import keep
 
-__all__ = [
-    "CURVES",
-    "FORMAT",
-    "GRID",
-    "GRID_FILE",
-    "HISTORY",
-    "RESULTS",
-    "SETTINGS",
-    "Results",
-    "read_grid",
-    "read_grid_text",
-    "read_results",
-    "read_runs",
-]
+__all__ = ["Results", "read_grid", "read_grid_text", "read_results", "read_runs"]
 
 FORMAT = 2
 """Version of the folder's format; readers refuse unknown ones."""
@@ -59,25 +45,15 @@ _MALFORMED = (OSError, KeyError, TypeError, AttributeError, ValueError, csv.Erro
 class Results:
     """The content of a results folder.
 
-    Attributes
-    ----------
-    rows : list of dict
-        Result rows, values as in `RESULT_SCHEMA`.
-    settings : dict
-        Content of ``settings.json``, or of ``grid.json`` for an incomplete folder.
-    history : list of dict or None
-        History rows, values as text.
-    missing : int
-        Number of missing cells; their strategies have no rows in these repetitions.
-    curves : list of dict
-        Curve rows, values as in `CURVE_SCHEMA`; empty for folders of early versions.
+    If cells are missing, their strategies have no rows in these repetitions. There are no curves in
+    folders of early versions.
     """
 
-    rows: list[dict[str, Any]]
-    settings: dict[str, Any]
-    history: list[dict[str, str]] | None
-    missing: int = 0
-    curves: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[dict[str, Any]]  # result rows, see `RESULT_SCHEMA`
+    settings: dict[str, Any]  # of ``settings.json``; of ``grid.json`` while that is missing
+    history: list[dict[str, str]] | None  # history rows, values as text
+    missing: int = 0  # number of missing cells
+    curves: list[dict[str, Any]] = field(default_factory=list)  # curve rows, see `CURVE_SCHEMA`
 
 
 def read_results(path: str | os.PathLike[str]) -> Results:
@@ -155,13 +131,7 @@ def _record(folder: Path, name: str) -> dict[str, Any]:
 
 
 def read_grid(folder: Path) -> dict[str, Any] | None:
-    """The content of ``grid.json``; None if there is none.
-
-    Raises
-    ------
-    DataError
-        It cannot be read.
-    """
+    """The content of ``grid.json``; None if there is none, DataError if it cannot be read."""
     try:
         return _record(folder, GRID)
     except FileNotFoundError:
@@ -184,9 +154,7 @@ def read_grid_text(folder: Path) -> str | None:
 
 
 def read_runs(path: str | os.PathLike[str]) -> dict[str, list[Run]]:
-    """The kept runs of a results folder by data set, read from its cells.
-
-    Runs with missing cells are left out.
+    """The kept runs of a results folder by data set; those with missing cells are left out.
 
     Raises
     ------

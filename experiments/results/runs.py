@@ -11,69 +11,34 @@ from boostsample.experiments.cells.cell import LOOKS, Cell
 from boostsample.experiments.plan.variants import CHARGED, Variant
 from boostsample.experiments.results.columns import RESULT_COLUMNS
 
-__all__ = [
-    "LOOKS",
-    "RESULT_COLUMNS",
-    "Run",
-    "Tuning",
-    "charged_stumps",
-    "history_rows",
-    "result_rows",
-]
+__all__ = ["LOOKS", "RESULT_COLUMNS", "Run", "Tuning", "history_rows", "result_rows"]
 
 
 @dataclass(frozen=True)
 class Tuning:
     """Totals over all runs of a tuned strategy in one repetition.
 
-    Attributes
-    ----------
-    losses : tuple of float
-        Final log10 loss of each run, in the order of the tuning grid; the kept run has the
-        smallest.
-    budget : int
-        Looks per search, summed over the runs.
-    looks : dict of str to int
-        Looks in all rounds, for each of `LOOKS`.
-    seconds : float
-        Training time.
-    spent : dict of int to (int, float)
-        Looks (search and modelling) and seconds when each run has this number of stumps: at the
-        numbers of `charged_stumps` and at the points of the charged curve.
+    `spent` has looks (search and modelling) and seconds by the number of stumps that each run has,
+    each mark divided by the number of runs, and the points of the charged curve.
     """
 
-    losses: tuple[float, ...]
-    budget: int
-    looks: dict[str, int]
-    seconds: float
+    losses: tuple[float, ...]  # final log10 losses, in the order of the tuning grid
+    budget: int  # looks per search, summed over the runs
+    looks: dict[str, int]  # in all rounds, for each of `LOOKS`
+    seconds: float  # of training
     spent: dict[int, tuple[int, float]]
 
 
 @dataclass
 class Run:
-    """One strategy in one repetition.
+    """One strategy in one repetition."""
 
-    Attributes
-    ----------
-    variant : Variant
-        The strategy as in the plan.
-    repetition : int
-    budget : int
-        Looks per search.
-    trained : Variant
-        The strategy as it was trained: `variant`, or an element of its tuning grid.
-    cell : Cell
-        What was measured.
-    tuning : Tuning or None
-        For the kept run of a tuned strategy, the totals over all its runs.
-    """
-
-    variant: Variant
+    variant: Variant  # the strategy as in the plan
     repetition: int
-    budget: int
-    trained: Variant
-    cell: Cell = field(repr=False)
-    tuning: Tuning | None = None
+    budget: int  # looks per search
+    trained: Variant  # `variant`, or an element of its tuning grid
+    cell: Cell = field(repr=False)  # the measurements
+    tuning: Tuning | None = None  # of the kept run of a tuned strategy
 
     @property
     def row_names(self) -> dict[str, Any]:
@@ -126,15 +91,10 @@ class Run:
         return looks, float(self.cell.seconds[at])
 
     def row(self, stumps: int, own: int | None = None) -> dict[str, Any]:
-        """A result row; a run that ended early repeats its last state.
+        """The result row of a number of stumps; a run that ended early repeats its last state.
 
-        Parameters
-        ----------
-        stumps : int
-            Number of stumps in the row.
-        own : int or None
-            None: the run's own row. Otherwise a charged row: the run after `own` stumps, with the
-            looks and seconds of all runs of its tuning. Loss and error are NaN for 0.
+        With `own`, a charged row: the run after `own` stumps, with the looks and seconds of all
+        runs of its tuning; loss and error are NaN for 0.
         """
         names = self.row_names
         if own is None:
@@ -162,7 +122,7 @@ def result_rows(run: Run, marks: Sequence[int]) -> list[dict[str, Any]]:
     rows = [run.row(mark) for mark in marks]
     if run.tuning is not None:
         n_runs = len(run.tuning.losses)
-        rows += [run.row(mark, charged_stumps(mark, n_runs)) for mark in marks]
+        rows += [run.row(mark, mark // n_runs) for mark in marks]
     return rows
 
 
@@ -171,12 +131,3 @@ def history_rows(run: Run) -> list[dict[str, Any]]:
     data = run.cell.facts["data"]["name"]
     names = {"data": data, **run.row_names, "repetition": run.repetition}
     return [{**names, **row} for row in run.cell.history or ()]
-
-
-def charged_stumps(mark: int, n_runs: int) -> int:
-    """Stumps per run so that all runs of a tuning together have `mark` stumps.
-
-    >>> charged_stumps(100, 24), charged_stumps(10, 24)
-    (4, 0)
-    """
-    return mark // n_runs

@@ -47,22 +47,13 @@ LEVEL = 0.05
 class Verdict:
     """The best of several strategies, and how the others compare with it.
 
-    Attributes
-    ----------
-    best : str or None
-        Its label; the first one of equal means. None if fewer than two strategies have values.
-    tied : frozenset of str
-        Strategies that do not differ from it at the level.
-    p_values : dict of str to float
-        Of the tested comparisons with the best, after Holm's correction.
-    untested : frozenset of str
-        Strategies that have fewer than two repetitions in common with the best.
+    `best` is the label of the first one of equal means; None if fewer than two have values.
     """
 
     best: str | None = None
-    tied: frozenset[str] = frozenset()
-    p_values: dict[str, float] = field(default_factory=dict)
-    untested: frozenset[str] = frozenset()
+    tied: frozenset[str] = frozenset()  # those that do not differ from the best at the level
+    p_values: dict[str, float] = field(default_factory=dict)  # after Holm's correction
+    untested: frozenset[str] = frozenset()  # fewer than two repetitions in common with the best
 
 
 def told_apart(
@@ -126,8 +117,6 @@ def paired_test(first: ArrayLike, second: ArrayLike, overlap: float = 0.0) -> fl
     overlap : float
         n_test / n_train, at least 0.
 
-    Examples
-    --------
     >>> round(paired_test([1.0, 1.2, 1.4], [1.1, 1.1, 1.1]), 3)
     0.478
     >>> paired_test([1.0, 1.2], [1.0, 1.2]), paired_test([1.0, 2.0], [2.0, 3.0])
@@ -169,23 +158,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def ranks(scores: ArrayLike, *, lower_is_better: bool = True) -> NDArray[np.float64]:
     """Mean rank of each method over the data sets: 1 is the best, ties share their mean rank.
 
-    Parameters
-    ----------
-    scores : array_like, shape (n_data, n_methods)
-        One value of each method on each data set, no NaN.
-    lower_is_better : bool
+    `scores` is array_like (n_data, n_methods), the result float64 (n_methods,). SettingError if a
+    value is missing (NaN).
 
-    Returns
-    -------
-    ndarray of float64, shape (n_methods,)
-
-    Raises
-    ------
-    SettingError
-        A value is missing (NaN).
-
-    Examples
-    --------
     >>> ranks([[0.1, 0.2, 0.3], [0.2, 0.2, 0.3]])
     array([1.25, 1.75, 3.  ])
     """
@@ -199,15 +174,8 @@ def ranks(scores: ArrayLike, *, lower_is_better: bool = True) -> NDArray[np.floa
 def friedman(scores: ArrayLike) -> tuple[float, float]:
     """Friedman's test of whether mean ranks differ: chi-square, corrected for ties, and p-value.
 
-    Parameters
-    ----------
-    scores : array_like, shape (n_data, n_methods)
-        One value of each method on each data set, no NaN; the direction does not matter.
-
-    Raises
-    ------
-    SettingError
-        There are fewer than three methods or two data sets, or a value is missing (NaN).
+    `scores` is array_like (n_data, n_methods); the direction does not matter. SettingError if there
+    are fewer than three methods or two data sets, or if a value is missing (NaN).
     """
     from scipy.stats import friedmanchisquare
 
@@ -230,20 +198,8 @@ def critical_difference(n_methods: int, n_data: int, level: float = LEVEL) -> fl
     CD = q sqrt(k (k + 1) / (6 N)), q the studentized range statistic divided by sqrt(2) [D06 sec.
     3.2.2].
 
-    Parameters
-    ----------
-    n_methods, n_data : int
-        k >= 2 methods on N >= 2 data sets.
-    level : float
-        Between 0 and 1.
+    SettingError unless there are k >= 2 methods, N >= 2 data sets, and a level between 0 and 1.
 
-    Raises
-    ------
-    SettingError
-        An argument is out of range.
-
-    Examples
-    --------
     >>> round(critical_difference(4, 14), 2)
     1.25
     """

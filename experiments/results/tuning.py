@@ -2,10 +2,9 @@
 
 "We tune the meta-parameters of these techniques [...] by training them multiple times over a large
 range of parameters and keeping only the results of the run with the smallest final Boosting loss."
-This is done in each repetition, on the same training examples and with each setting's own stream,
-so that the kept run equals a run with its settings without tuning. The final loss is the training
-loss at the last mark; test examples are not used. The first setting wins a tie. Each run is a
-separate cell.
+This is done in each repetition, with each setting's own stream, so that the kept run equals a run
+with its settings without tuning. The final loss is the training loss at the last mark. The first
+setting wins a tie. Each run is a separate cell.
 
 Tuning over M settings costs M times the looks of one run, "around one order of magnitude" in the
 paper. Two sets of result rows show both sides:
@@ -23,7 +22,7 @@ from typing import Any
 
 from boostsample.experiments.cells.tasks import curve_points
 from boostsample.experiments.plan.variants import Variant
-from boostsample.experiments.results.runs import LOOKS, Run, Tuning, charged_stumps
+from boostsample.experiments.results.runs import LOOKS, Run, Tuning
 
 __all__ = ["explanation", "keep", "tuning_record"]
 
@@ -31,20 +30,14 @@ __all__ = ["explanation", "keep", "tuning_record"]
 def keep(runs: Iterable[Run], n_runs: int, marks: Sequence[int]) -> Run:
     """The run with the smallest final loss, with the totals over all runs as its `tuning`.
 
-    Parameters
-    ----------
-    runs : iterable of Run
-        One for each setting of the tuning grid, in its order; at most two are held at a time.
-    n_runs : int
-        Their number; a single run is not tuned.
-    marks : sequence of int
-        Numbers of stumps of the result rows.
+    `runs` has one run for each of the `n_runs` settings of the tuning grid, in its order; at most
+    two are held at a time. A single run is not tuned.
     """
     kept: Run | None = None
     losses: list[float] = []
     budget, seconds = 0, 0.0
     looks = dict.fromkeys(LOOKS, 0)
-    points = {*(charged_stumps(mark, n_runs) for mark in marks), *curve_points(marks[-1])}
+    points = {*(mark // n_runs for mark in marks), *curve_points(marks[-1])}
     spent = {stumps: (0, 0.0) for stumps in points if n_runs * stumps <= marks[-1]}
     for one in runs:
         if kept is None or one.final_loss < kept.final_loss:
@@ -78,15 +71,7 @@ def explanation(variants: Sequence[Variant], n_rounds: int) -> str:
 
 
 def tuning_record(variant: Variant, runs: Sequence[Run]) -> dict[str, Any]:
-    """The tuning grid of a strategy, its choices and all final losses, as JSON takes it.
-
-    Parameters
-    ----------
-    variant : Variant
-        With a tuning grid.
-    runs : sequence of Run
-        Its kept runs, by repetition.
-    """
+    """The tuning grid of a strategy, its kept runs and all final losses, as JSON takes it."""
     return {
         "grid": [one.settings_text for one in variant.grid],
         "tuning": [

@@ -18,13 +18,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from boostsample.banks.cache_folder import cache_dir
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.cell import Cell
-from boostsample.experiments.cells.training import Ground, Order, Split, Watch, train, warm_up
+from boostsample.experiments.cells.training import Order, Split, Watch, train, warm_up
+from boostsample.experiments.plan.plan import Prepared
 from boostsample.threads.threads import n_threads
 
 __all__ = ["BACKENDS", "Backend", "check_backend", "n_cores", "open_backend"]
@@ -34,8 +35,7 @@ BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
 
 _CONNECT, _WORKERS = 20.0, 60.0
 """Seconds to wait for the scheduler of Dask, and for its first worker."""
-_MOST_SPLITS = 2
-"""Splits that a worker process keeps in memory."""
+_MOST_SPLITS = 2  # splits that a worker process keeps in memory
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
 )
@@ -47,13 +47,7 @@ def n_cores(n_jobs: int | None, default: int) -> int:
 
 
 def check_backend(name: str, n_jobs: int | None) -> None:
-    """Check the name of a backend, its number of workers and its installation.
-
-    Raises
-    ------
-    SettingError
-        The name is unknown, `n_jobs` does not fit, or a package is not installed.
-    """
+    """Raise SettingError for an unknown backend, one not installed, or an unsuitable `n_jobs`."""
     if name not in BACKENDS[:-1] and not re.fullmatch(r"dask://[^/\s:]+:[0-9]+", name):
         raise SettingError(f"backend must be one of {', '.join(BACKENDS)}, got {name!r}")
     if name == "serial" and n_jobs not in (None, 1):
@@ -68,7 +62,7 @@ def check_backend(name: str, n_jobs: int | None) -> None:
         )
 
 
-class Backend(abc.ABC):
+class Backend(AbstractContextManager["Backend"]):
     """Workers that train cells; a context manager that ends them."""
 
     lost: tuple[type[BaseException], ...] = ()
@@ -76,13 +70,16 @@ class Backend(abc.ABC):
     in_process = False
     """Whether cells are trained on a `Split` of this process, given to `submit`."""
 
+    def __init__(self, n_workers: int = 1) -> None:
+        self._n_workers = n_workers
+
     @property
-    @abc.abstractmethod
     def n_workers(self) -> int:
         """Cells that can be trained at once."""
+        return self._n_workers
 
     @abc.abstractmethod
-    def begin(self, ground: Ground) -> None:
+    def begin(self, prepared: Prepared) -> None:
         """Set the data of the cells that are submitted next."""
 
     @abc.abstractmethod
@@ -96,9 +93,6 @@ class Backend(abc.ABC):
     @abc.abstractmethod
     def end(self) -> None:
         """Stop all training immediately."""
-
-    def __enter__(self) -> Backend:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.end()
@@ -120,15 +114,11 @@ class _Threads(Backend):
     in_process = True
 
     def __init__(self, n_workers: int) -> None:
-        self._n_workers = n_workers
+        super().__init__(n_workers)
         self.stop = threading.Event()
         self._pool = ThreadPoolExecutor(n_workers)
 
-    @property
-    def n_workers(self) -> int:
-        return self._n_workers
-
-    def begin(self, ground: Ground) -> None:
+    def begin(self, prepared: Prepared) -> None:
         pass
 
     def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
@@ -161,22 +151,23 @@ class _Workplace:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._splits: OrderedDict[tuple[str, str], Split] = OrderedDict()
-        self._warm: set[tuple[str, str]] = set()
+        self._splits: OrderedDict[tuple[str, ...], Split] = OrderedDict()
+        self._warm: set[tuple[str, ...]] = set()
 
-    def work(self, ground: Ground, order: Order, watch: Watch) -> bytes:
+    def work(self, prepared: Prepared, order: Order, watch: Watch) -> bytes:
         """Train a cell and return the content of its file."""
         facts = order.task.facts
-        place = (ground.token, str(facts["split"]))
+        data = (str(prepared.plan), str(facts["data"]), str(facts["families"]))
+        place = (*data, str(facts["split"]))
         with self._lock:
             split = self._splits.get(place)
             if split is None:
-                form = "lazy" if ground.plan.bank.name == "lazy" else "disk"
-                split = Split(ground, order.task.repetition, form=form)
+                form = "lazy" if prepared.plan.bank.name == "lazy" else "disk"
+                split = Split(prepared, order.task.repetition, form=form)
                 self._splits[place] = split
                 while len(self._splits) > _MOST_SPLITS:
                     self._splits.popitem(last=False)
-            warm = (ground.token, order.task.variant.label)
+            warm = (*data, order.task.variant.label)
             if order.known is None and warm not in self._warm:
                 warm_up(split, order.task)
                 self._warm.add(warm)
@@ -184,19 +175,19 @@ class _Workplace:
 
 
 _workplace = _Workplace()
-_ground: Ground | None = None
+_prepared: Prepared | None = None
 
 
-def _install(ground: Ground) -> None:
+def _install(prepared: Prepared) -> None:
     """Initialise a worker process."""
-    global _ground
+    global _prepared
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends us
-    _ground = ground
+    _prepared = prepared
 
 
 def _work_here(order: Order) -> bytes:
-    assert _ground is not None
-    return _workplace.work(_ground, order, _Orphan())
+    assert _prepared is not None
+    return _workplace.work(_prepared, order, _Orphan())
 
 
 class _Processes(Backend):
@@ -205,24 +196,20 @@ class _Processes(Backend):
     lost = (BrokenExecutor,)
 
     def __init__(self, n_workers: int) -> None:
-        self._n_workers = n_workers
+        super().__init__(n_workers)
         self._pool: Any = None
-        self._ground: Ground | None = None
+        self._prepared: Prepared | None = None
 
-    @property
-    def n_workers(self) -> int:
-        return self._n_workers
-
-    def begin(self, ground: Ground) -> None:
+    def begin(self, prepared: Prepared) -> None:
         self.end()
-        self._ground = ground
+        self._prepared = prepared
 
     def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
         if self._pool is None:
             from joblib.externals.loky import ProcessPoolExecutor
 
             self._pool = ProcessPoolExecutor(
-                self._n_workers, initializer=_install, initargs=(self._ground,), env=_ONE_THREAD
+                self._n_workers, initializer=_install, initargs=(self._prepared,), env=_ONE_THREAD
             )
         return _decoded(self._pool.submit(_work_here, order))
 
@@ -248,17 +235,18 @@ def _without_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _work_there(ground: Ground, order: Order, folder: str) -> bytes:
+def _work_there(prepared: Prepared, order: Order, folder: str) -> bytes:
     """Train a cell on a worker of Dask; its bank is read from the cache folder, or built there."""
     if os.path.isdir(folder):  # a shared file system with the bank of the client
         os.environ.setdefault("BOOSTSAMPLE_CACHE_DIR", folder)
-    return _workplace.work(ground, order, Watch())
+    return _workplace.work(prepared, order, Watch())
 
 
 class _Dask(Backend):
     """Workers of a Dask cluster; its scheduler reassigns the work of lost ones."""
 
     def __init__(self, name: str, n_jobs: int | None) -> None:
+        super().__init__()
         distributed: Any = importlib.import_module("distributed")
         self.lost = (CancelledError, distributed.KilledWorker)
         self._most = None if n_jobs is None else n_cores(n_jobs, -1)
@@ -283,7 +271,7 @@ class _Dask(Backend):
                 "'dask scheduler' and 'dask worker', or take --backend loky"
             ) from error
         self._pool: Executor = self._client.get_executor(pure=False)
-        self._ground: Ground | None = None
+        self._prepared: Prepared | None = None
         self._scattered: Any = None
 
     @property
@@ -291,9 +279,9 @@ class _Dask(Backend):
         found = sum(self._client.nthreads().values()) or 1
         return found if self._most is None else min(found, self._most)
 
-    def begin(self, ground: Ground) -> None:
-        self._ground = ground
-        self._scattered = self._client.scatter(ground, broadcast=True, hash=False)
+    def begin(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        self._scattered = self._client.scatter(prepared, broadcast=True, hash=False)
 
     def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
         return _decoded(
@@ -303,8 +291,8 @@ class _Dask(Backend):
     def restart(self) -> None:
         try:
             self._client.wait_for_workers(1, timeout=_WORKERS)
-            if self._ground is not None:
-                self.begin(self._ground)
+            if self._prepared is not None:
+                self.begin(self._prepared)
         except (OSError, TimeoutError) as error:
             raise DataError(
                 f"the Dask cluster at {self._where} has no workers left: {_text(error)}; start "

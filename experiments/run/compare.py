@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.store import MemoryStore, Store
+from boostsample.experiments.cells.store import Store
 from boostsample.experiments.cells.tasks import TaskGroup, task_groups
 from boostsample.experiments.cells.training import Order
 from boostsample.experiments.data.datasets import Dataset
@@ -23,16 +23,7 @@ from boostsample.experiments.results.tuning import keep
 from boostsample.experiments.run.backends import Backend, open_backend
 from boostsample.experiments.run.schedule import Progress, Schedule
 
-__all__ = [
-    "LOOKS",
-    "RESULT_COLUMNS",
-    "Comparison",
-    "Progress",
-    "Run",
-    "Shard",
-    "compare",
-    "run_all",
-]
+__all__ = ["LOOKS", "RESULT_COLUMNS", "Comparison", "Progress", "Shard", "compare", "run_all"]
 
 
 def compare(
@@ -63,7 +54,7 @@ def compare(
     """
     prepared = prepare(data, Plan() if plan is None else plan)
     with open_backend("threading", prepared.plan.n_jobs) as backend:
-        (comparison,) = run_all([prepared], MemoryStore(), backend, progress)
+        (comparison,) = run_all([prepared], Store(), backend, progress)
     return comparison
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.cells.training import Watch
@@ -11,16 +9,8 @@ from boostsample.experiments.cells.training import Watch
 __all__ = ["Pace"]
 
 
-@dataclass
-class _Sum:
-    """Seconds and the number of rounds that they were spent on."""
-
-    seconds: float = 0.0
-    rounds: int = 0
-
-    def add(self, seconds: float, rounds: int) -> None:
-        self.seconds += seconds
-        self.rounds += rounds
+_Sums = dict[tuple[str, str], tuple[float, int]]
+"""Seconds and rounds by data set and strategy."""
 
 
 class Pace:
@@ -34,7 +24,7 @@ class Pace:
         self._tasks: dict[str, Task] = {}
         self._done: set[str] = set()
         self._running: dict[str, Watch] = {}
-        self._known: dict[tuple[str, str], _Sum] = {}
+        self._known: _Sums = {}
 
     def expect(self, task: Task) -> None:
         """Add a cell to the comparison."""
@@ -53,8 +43,7 @@ class Pace:
         self._running.pop(task.key, None)
         if task.key in self._tasks and task.key not in self._done:
             self._done.add(task.key)
-            sums = self._known.setdefault(_kind(task), _Sum())
-            sums.add(float(cell.about["wall"]), cell.n_rounds)
+            _add(self._known, task, float(cell.about["wall"]), cell.n_rounds)
 
     def rounds(self) -> tuple[int, int]:
         """Rounds done and rounds in all."""
@@ -64,12 +53,11 @@ class Pace:
 
     def seconds_left(self, n_workers: int) -> float | None:
         """Estimated seconds until all cells are complete; None while unknown."""
-        known = {kind: replace(one) for kind, one in self._known.items()}
+        known = dict(self._known)
         for key, watch in self._running.items():
-            kind = _kind(self._tasks[key])
-            if kind not in self._known and watch.rounds:
-                known.setdefault(kind, _Sum()).add(watch.seconds, watch.rounds)
-        rates = {kind: one.seconds / one.rounds for kind, one in known.items() if one.rounds}
+            if _kind(self._tasks[key]) not in self._known:
+                _add(known, self._tasks[key], watch.seconds, watch.rounds)
+        rates = {kind: seconds / rounds for kind, (seconds, rounds) in known.items() if rounds}
         if not rates:
             return None
         usual = sum(rates.values()) / len(rates)
@@ -79,6 +67,11 @@ class Pace:
             done = self._running[key].rounds if key in self._running else 0
             each.append((task.n_rounds - done) * rates.get(_kind(task), usual))
         return max(sum(each) / n_workers, max(each))
+
+
+def _add(sums: _Sums, task: Task, seconds: float, rounds: int) -> None:
+    before = sums.get(_kind(task), (0.0, 0))
+    sums[_kind(task)] = (before[0] + seconds, before[1] + rounds)
 
 
 def _kind(task: Task) -> tuple[str, str]:

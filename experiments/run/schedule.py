@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,7 +19,7 @@ from boostsample.errors import StrategyError
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.cells.store import Store
 from boostsample.experiments.cells.tasks import Task
-from boostsample.experiments.cells.training import Ground, Order, Split, Stopped, Watch, warm_up
+from boostsample.experiments.cells.training import Order, Split, Stopped, Watch, warm_up
 from boostsample.experiments.plan.plan import Prepared
 from boostsample.experiments.run.backends import Backend, n_cores
 from boostsample.experiments.run.pace import Pace
@@ -30,10 +30,8 @@ Progress = Callable[[str, int, int], None]
 """Called in the calling thread, about ten times a second: the stage, done, total."""
 
 _POLL = 0.1
-_CHECK_AGAIN = 1.0
-"""Seconds between two checks for cells that other processes train."""
-_TRIES = 3
-"""Workers that may be lost over a cell before it fails."""
+_CHECK_AGAIN = 1.0  # seconds between two checks for cells that other processes train
+_TRIES = 3  # workers that may be lost over a cell before it fails
 
 
 @dataclass(eq=False)
@@ -41,6 +39,7 @@ class _Job:
     """An order in progress."""
 
     order: Order
+    place: int  # among the orders of a split
     tries: int = 0
     watch: Watch = field(default_factory=Watch)
 
@@ -50,15 +49,9 @@ class _Job:
 
 
 class Schedule:
-    """Trains cells.
+    """Trains cells on a backend and puts them into a store.
 
-    Parameters
-    ----------
-    store : Store
-    backend : Backend
-    report : Progress
-    left : callable
-        Called with the estimated seconds until the end, None while unknown.
+    `left` is called with the estimated seconds until the end, None while unknown.
     """
 
     def __init__(
@@ -100,12 +93,8 @@ class Schedule:
     def run(self, parts: Sequence[tuple[Prepared, Sequence[Order]]]) -> None:
         """Train cells by data set and split; wait for those that other processes train.
 
-        Raises
-        ------
-        BoostSampleError
-            A cell failed; of several, the first one in the given order.
-        DataError
-            A cell could not be stored.
+        BoostSampleError if a cell fails (of several, that of the first one in the given order) or
+        cannot be stored.
         """
         left = parts
         while True:
@@ -121,21 +110,20 @@ class Schedule:
 
     def _run_data(self, prepared: Prepared, orders: Sequence[Order]) -> list[Order]:
         """Train the cells of a data set; return the orders that other processes work on."""
-        ground = Ground.of(prepared)
         began = False
         groups: dict[str, list[Order]] = {}
         for order in orders:
             groups.setdefault(str(order.task.facts["split"]), []).append(order)
         foreign: list[Order] = []
         for group in groups.values():
-            free = deque(_Job(order) for order in group)
+            free = deque(_Job(order, at) for at, order in enumerate(group))
             while free and not self._take(free[0], foreign):
                 free.popleft()
             if free:
                 if not began:
-                    self._backend.begin(ground)
+                    self._backend.begin(prepared)
                     began = True
-                self._run_split(self._split(ground, free), free, foreign)
+                self._run_split(self._split(prepared, free), free, foreign)
         return foreign
 
     def _take(self, job: _Job, foreign: list[Order]) -> bool:
@@ -150,7 +138,6 @@ class Schedule:
 
     def _run_split(self, split: Split, waiting: deque[_Job], foreign: list[Order]) -> None:
         """Train the cells of a split, of which the first one is claimed already."""
-        place = {job.task.key: at for at, job in enumerate(waiting)}
         failed: dict[int, BaseException] = {}
         self._submit(waiting.popleft(), split)
         while waiting or self._in_flight:
@@ -161,11 +148,11 @@ class Schedule:
             self._tick()
             if self._in_flight:
                 done, _ = wait(self._in_flight, _POLL, FIRST_COMPLETED)
-                self._collect(done, waiting, failed, place)
+                self._collect(done, waiting, failed)
             if failed:
                 self._backend.end()
                 done, _ = wait(self._in_flight, 1.0)
-                self._collect(done, waiting, failed, place)
+                self._collect(done, waiting, failed)
                 raise failed[min(failed)]
 
     def _has_room(self, job: _Job) -> bool:
@@ -175,17 +162,17 @@ class Schedule:
         alone = any(other.tries for other in self._in_flight.values())
         return not alone and len(self._in_flight) < self._backend.n_workers
 
-    def _split(self, ground: Ground, jobs: Sequence[_Job]) -> Split:
+    def _split(self, prepared: Prepared, jobs: Sequence[_Job]) -> Split:
         """The split of the jobs with its bank, which other processes read from disk."""
-        form = None if self._backend.in_process or ground.plan.bank.name == "lazy" else "disk"
+        form = None if self._backend.in_process or prepared.plan.bank.name == "lazy" else "disk"
         # Other processes warm up themselves, with kernels from the cache that is filled here.
         cold = {job.task.variant.label: job.task for job in jobs if job.order.known is None}
         cold = {label: task for label, task in cold.items() if label not in self._warm}
         split = Split(
-            ground,
+            prepared,
             jobs[0].task.repetition,
             progress=partial(self._report, "features"),
-            n_jobs=n_cores(ground.plan.n_jobs, -1),
+            n_jobs=n_cores(prepared.plan.n_jobs, -1),
             form=form,
         )
         for n_done, task in enumerate(cold.values()):
@@ -203,11 +190,7 @@ class Schedule:
         self._pace.begun(job.task, job.watch)
 
     def _collect(
-        self,
-        done: Iterable[Future[Cell]],
-        waiting: deque[_Job],
-        failed: dict[int, BaseException],
-        place: dict[str, int],
+        self, done: set[Future[Cell]], waiting: deque[_Job], failed: dict[int, BaseException]
     ) -> None:
         """Store finished cells; queue jobs again whose workers were lost."""
         lost = False
@@ -233,7 +216,7 @@ class Schedule:
                     "fewer --jobs, or leave it out"
                 )
             if not isinstance(error, Stopped):
-                failed[place[job.task.key]] = error
+                failed[job.place] = error
         if lost and not failed:
             self._backend.restart()
 

@@ -19,7 +19,7 @@ from boostsample.experiments.cells.cell import (
     search_arrays,
 )
 from boostsample.experiments.cells.tasks import task_groups
-from boostsample.experiments.cells.training import Ground, Order, Split, Watch, train, warm_up
+from boostsample.experiments.cells.training import Order, Split, Watch, train, warm_up
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan.plan import Plan, parse_names, prepare
 from boostsample.loop.booster import Booster
@@ -38,7 +38,7 @@ def trained(data: Dataset, strategy: str = "mas-naive", **settings: Any) -> tupl
     plan = Plan(strategies=parse_names(strategy), **{**usual, **settings})
     prepared = prepare(data, plan)
     (group,) = task_groups(prepared)
-    split = Split(Ground.of(prepared), 0)
+    split = Split(prepared, 0)
     order = Order(group.tasks[0], tuple(group.points(plan.marks)), plan.marks, plan.history)
     return split, train(split, order, Watch())
 
@@ -132,7 +132,7 @@ def test_votes_are_kept_as_bits(data: Dataset, cell: Cell) -> None:
 
 
 def fresh_booster(split: Split, data: Dataset) -> Booster:
-    plan = split.ground.plan
+    plan = split.prepared.plan
     (group,) = task_groups(prepare(data, plan))
     task = group.tasks[0]
     return split.booster(task, task.variant.stream(data.name, plan.seed, 0))
@@ -141,7 +141,7 @@ def fresh_booster(split: Split, data: Dataset) -> Booster:
 @pytest.mark.parametrize("strategy", ["mas-naive", "laminating", "full"])
 def test_a_cell_can_be_scored_anew_without_training(data: Dataset, strategy: str) -> None:
     split, cell = trained(data, strategy, history=False)
-    (group,) = task_groups(prepare(data, split.ground.plan))
+    (group,) = task_groups(prepare(data, split.prepared.plan))
     wanted = Order(group.tasks[0], (5, 6, 11), (5, 20), known=cell.to_bytes())
     assert not cell.has(wanted.points, wanted.marks, history=False)
     scored = train(split, wanted, Watch())
@@ -155,7 +155,7 @@ def test_a_cell_can_be_scored_anew_without_training(data: Dataset, strategy: str
 
 def test_a_warm_up_changes_nothing(data: Dataset, cell: Cell) -> None:
     split, _ = trained(data)
-    (group,) = task_groups(prepare(data, split.ground.plan))
+    (group,) = task_groups(prepare(data, split.prepared.plan))
     warm_up(split, group.tasks[0])
     again = train(split, Order(group.tasks[0], (), (3, 20)), Watch())
     np.testing.assert_array_equal(again.arrays["edge"], cell.arrays["edge"])
