@@ -118,7 +118,7 @@ def test_processes_give_the_rows_of_threads() -> None:
 
 
 def test_a_process_that_is_killed_costs_no_cell(tmp_path: Path) -> None:
-    prepared = prepared_for(400, 3)
+    prepared = prepared_for(200, 2)
     killed: list[int] = []
     with open_backend("loky", 2) as backend:
 
