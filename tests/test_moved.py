@@ -28,6 +28,7 @@ def test_a_former_path_is_the_same_module(path: str) -> None:
     former = importlib.import_module(f"boostsample.{path}")
     present = importlib.import_module(f"boostsample.{MOVED[path]}")
     assert former is present
+    assert former.__spec__ is not None
     assert former.__name__ == former.__spec__.name == f"boostsample.{MOVED[path]}"
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from boostsample.errors import DataError
 from boostsample.experiments.bench.problem import last_cache
 from boostsample.experiments.bench.sections import Section
-from boostsample.experiments.cells.training import machine, versions
+from boostsample.experiments.cells.environment import machine, versions
 from boostsample.experiments.common.files import atomic, one_line, reason, unwritable
 from boostsample.experiments.tables.tables import Table
 

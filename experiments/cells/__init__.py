@@ -1,1 +1,5 @@
-"""Cells: one run each, its key, its training, its file."""
+"""Cells: the trained runs of a comparison, their keys and files, and the training itself."""
+
+from boostsample.experiments.cells.cell import Cell
+
+__all__ = ["Cell"]

@@ -1,25 +1,25 @@
-"""A cell: one strategy with concrete settings in one repetition, trained, as numbers and as a file.
+"""The file of one trained run: its stumps, its measurements, and the key that identifies it.
 
-The file is an .npz archive that `numpy.load` opens without pickles. ``searches`` has the number of
-searches of each round, one for stumps. Arrays with one entry a search:
+The file is an .npz archive that `numpy.load` reads without pickles. ``searches`` is the number of
+searches of each round, 1 for stumps. Arrays with one element per search:
 
 - ``feature``, ``family`` (positions in the bank), ``n_features`` (Q), ``n_examples`` (T),
-  ``looks_search``, ``looks_modelling``, ``looks_finish``, ``microseconds``: integers, as narrow as
-  they fit;
-- ``threshold`` (float32, raw; phi = +1 if x >= threshold) and ``votes`` (K bits a stump, set for
-  +1): with ``edge`` they are the model, so that other scores can be taken without training again;
-- ``edge`` (G, float64); to three digits (float16) ``excess``, the estimated edge H less G, and,
-  where the strategy predicted it, ``expected_edge``;
-- ``alpha`` and ``log10_loss`` (float64) only where they do not follow from the edges.
+  ``looks_search``, ``looks_modelling``, ``looks_finish``, ``microseconds``: the narrowest integer
+  type that holds the values;
+- ``threshold`` (float32, raw; phi = +1 if x >= threshold) and ``votes`` (K bits per stump, set for
+  +1): with ``edge`` they are the model, so that it can be scored again without training;
+- ``edge`` (G, float64); as float16, precise to three digits, ``excess`` (estimated edge H minus G)
+  and, if the strategy predicts it, ``expected_edge``;
+- ``alpha`` and ``log10_loss`` (float64), only if they do not follow from the edges.
 
-At some numbers of stumps, ``points``: ``loss`` (log10) and ``error`` (percent of the test
-examples). At some of these, ``marks``: ``auc`` (area under the ROC curve on the test examples, mean
-over the labels that have both signs) and ``margins`` (2, marks, 200): histograms over [-1, 1] of
-y_il f_l(x_i) / sum of alpha, of training and of test examples.
+Arrays with one element per scored number of stumps, listed in ``points``: ``loss`` (log10) and
+``error`` (percent of the test examples). For some of these, listed in ``marks``: ``auc`` (area
+under the ROC curve on the test examples, mean over the labels that have both signs) and ``margins``
+(2, marks, 200): histograms over [-1, 1] of y_il f_l(x_i) / sum of alpha, of training and of test
+examples.
 
-``meta`` is JSON: what was asked (`facts`, whose hash is the cell's key) and how it went (`about`).
-``sha256`` is a checksum over all other entries. ``history`` (JSON, only when it was asked for) has
-the history rows column by column.
+``meta`` is JSON: `facts`, whose hash is the cell's key, and `about`. ``history``, optional, is
+JSON: the history rows by column. ``sha256`` is a checksum over all other entries.
 """
 
 from __future__ import annotations
@@ -37,37 +37,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.keys import key_of
 from boostsample.experiments.common.files import one_line
 from boostsample.learner import EDGE_GAP, alpha_of
 from boostsample.records import Term
 
-__all__ = ["FORMAT", "LOOKS", "Cell", "DamagedCell", "compact", "search_arrays"]
+__all__ = ["FORMAT", "LOOKS", "Cell", "DamagedCell", "compact", "key_of", "search_arrays"]
 
 FORMAT = 1
 """Version of the file's format."""
 LOOKS = ("search", "modelling", "finish")
-"""What looks are spent on; the finish stands outside the budget."""
+"""Purposes of looks; the finish is outside the budget."""
 PREDICTED = "expected_edge"
-"""The note of a strategy that says which edge it expects."""
+"""The note in which a strategy predicts its edge."""
 
 _WHOLE = ("feature", "n_features", "n_examples", *(f"looks_{one}" for one in LOOKS))
 
 
 class DamagedCell(DataError):
-    """A file of a cell that cannot be used; the message is a phrase that says why."""
+    """A cell's file cannot be used; the message is a phrase with the reason."""
+
+
+def key_of(facts: Mapping[str, Any]) -> str:
+    """Hash facts that JSON takes into a key of 32 hexadecimal digits."""
+    text = json.dumps(facts, sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def compact(values: Any) -> NDArray[Any]:
-    """Whole numbers in the narrowest type that holds them.
+    """Integers as an array of the narrowest type that holds them.
 
     >>> compact([0, 300]).dtype, compact([-1]).dtype
     (dtype('uint16'), dtype('int8'))
     """
     array = np.asarray(values, np.int64)
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
-    kinds = ("u1", "u2", "u4") if low >= 0 else ("i1", "i2", "i4")
-    for kind in kinds:
+    for kind in ("u1", "u2", "u4", "i1", "i2", "i4"):
         bounds = np.iinfo(kind)
         if bounds.min <= low and high <= bounds.max:
             return array.astype(kind)
@@ -77,16 +81,10 @@ def compact(values: Any) -> NDArray[Any]:
 def search_arrays(
     rows: Sequence[Mapping[str, Any]], terms: Sequence[Term], families: Sequence[str]
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of a cell that have one entry a search.
+    """The arrays of a cell that have one element per search.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        History rows.
-    terms : sequence of Term
-        What the same searches added to the model.
-    families : sequence of str
-        Names of the bank's families, in its order.
+    `rows` are the history rows, `terms` the stumps that their searches added to the model, and
+    `families` the names of the bank's families in its order.
     """
     number = {name: at for at, name in enumerate(families)}
     arrays = {name: compact([row[name] for row in rows]) for name in _WHOLE}
@@ -101,9 +99,9 @@ def search_arrays(
     estimated = np.array([row["edge_estimated"] for row in rows], np.float64)
     arrays["excess"] = (estimated - edge).astype(np.float16)
     if any(PREDICTED in row for row in rows):
-        told = [row.get(PREDICTED) for row in rows]
-        plain = [math.nan if value is None else value for value in told]
-        arrays[PREDICTED] = np.array(plain, np.float16)
+        predicted = [row.get(PREDICTED) for row in rows]
+        numbers = [math.nan if value is None else value for value in predicted]
+        arrays[PREDICTED] = np.array(numbers, np.float16)
     alpha = np.array([term.alpha for term in terms], np.float64)
     if not np.array_equal(alpha, _alphas(edge)):
         arrays["alpha"] = alpha
@@ -118,7 +116,7 @@ def _alphas(edges: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _losses(edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log10 of the loss after each stump, summed up as the loop does it."""
+    """log10 of the loss after each stump, summed in the order of the loop."""
     total, losses = 0.0, []
     for given in edges.tolist():
         edge = 1.0 - EDGE_GAP if given > 1.0 - EDGE_GAP else given
@@ -129,49 +127,40 @@ def _losses(edges: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A trained cell, see the top of this module.
+    """A trained run; the module's docstring lists the arrays.
 
-    Attributes
-    ----------
-    facts : dict
-        All that determines its bits, as JSON takes it.
-    about : dict
-        ``numerics``, ``n_rounds``, ``stopped``, ``n_labels``, ``families``, ``data``, ``versions``,
-        ``machine``, ``started``, ``wall`` (seconds, scoring included).
-    arrays : dict of str to ndarray
-    history : list of dict or None
-        History rows, if they were asked for.
+    `about` has ``numerics``, ``n_rounds``, ``stopped``, ``n_labels``, ``data``, ``bank``,
+    ``versions``, ``machine``, ``started``, and ``wall`` (seconds, scoring included).
     """
 
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # everything that determines the bits of the results, as JSON takes it
     about: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
-    history: list[dict[str, Any]] | None = None
+    history: list[dict[str, Any]] | None = None  # history rows, if the plan requests them
 
     @property
     def key(self) -> str:
-        """What it is found by."""
+        """Hash of the facts."""
         return key_of(self.facts)
 
     @property
     def n_rounds(self) -> int:
-        """Rounds done; fewer than asked for where training ended early."""
+        """Rounds trained; fewer than requested if training ended early."""
         return int(self.about["n_rounds"])
 
     @cached_property
     def loss(self) -> NDArray[np.float64]:
         """log10 of the exponential loss after each round: float64 (n_rounds,).
 
-        Where it follows from the edges it is summed up anew: on a machine with another logarithm,
-        its last bit may differ. `loss_at` is what was computed in training.
+        If it is not stored, it is computed from the edges; on a machine with another logarithm, the
+        last bit may differ from `loss_at`, which always is the value from training.
         """
         stored = self.arrays.get("log10_loss")
-        each = _losses(self.arrays["edge"]) if stored is None else stored
-        return each[self._ends]
+        return (_losses(self.arrays["edge"]) if stored is None else stored)[self._ends]
 
     @cached_property
     def alpha(self) -> NDArray[np.float64]:
-        """The coefficient of each stump."""
+        """The coefficient of each stump: float64 (n,)."""
         stored = self.arrays.get("alpha")
         return _alphas(self.arrays["edge"]) if stored is None else stored
 
@@ -183,13 +172,13 @@ class Cell:
 
     @cached_property
     def edge_estimated(self) -> NDArray[np.float64]:
-        """H of each search, its difference from G to three digits."""
+        """Estimated edge H of each search: float64 (n,); H - G is precise to three digits."""
         estimated: NDArray[np.float64] = self.arrays["edge"] + self.arrays["excess"]
         return estimated
 
     @cached_property
     def round(self) -> NDArray[np.int64]:
-        """The round that each search belongs to, from 1 on."""
+        """The round of each search, counted from 1: int64 (n,)."""
         return np.repeat(np.arange(1, self.n_rounds + 1), self.arrays["searches"])
 
     @cached_property
@@ -197,37 +186,44 @@ class Cell:
         """Position of the last search of each round."""
         return np.cumsum(self.arrays["searches"], dtype=np.int64) - 1
 
-    def looks(self, purpose: str) -> NDArray[np.int64]:
-        """Looks for a purpose, one of `LOOKS`, up to the end of each round: int64 (n_rounds,)."""
-        sums: NDArray[np.int64] = np.cumsum(self.arrays[f"looks_{purpose}"], dtype=np.int64)
+    def summed(self, name: str) -> NDArray[np.int64]:
+        """Sum of an integer array over all searches up to the end of each round: (n_rounds,)."""
+        sums: NDArray[np.int64] = np.cumsum(self.arrays[name], dtype=np.int64)
         return sums[self._ends]
+
+    def mean(self, name: str) -> NDArray[np.float64]:
+        """Mean of an integer array over all searches up to the end of each round: (n_rounds,)."""
+        return self.summed(name) / (self._ends + 1)
+
+    def looks(self, purpose: str) -> NDArray[np.int64]:
+        """Looks for one of `LOOKS` up to the end of each round: int64 (n_rounds,)."""
+        return self.summed(f"looks_{purpose}")
 
     @cached_property
     def seconds(self) -> NDArray[np.float64]:
-        """Training time up to the end of each round."""
-        sums: NDArray[np.int64] = np.cumsum(self.arrays["microseconds"], dtype=np.int64)
-        return sums[self._ends] / 1e6
+        """Training time up to the end of each round: float64 (n_rounds,)."""
+        return self.summed("microseconds") / 1e6
 
-    def _at_points(self, name: str) -> dict[int, float]:
-        return dict(zip(self.arrays["points"].tolist(), self.arrays[name].tolist(), strict=True))
+    def _by_stumps(self, at: str, name: str) -> dict[int, float]:
+        return dict(zip(self.arrays[at].tolist(), self.arrays[name].tolist(), strict=True))
 
     @cached_property
     def loss_at(self) -> dict[int, float]:
-        """log10 of the loss, by number of stumps."""
-        return self._at_points("loss")
+        """log10 of the exponential loss by number of stumps."""
+        return self._by_stumps("points", "loss")
 
     @cached_property
     def errors(self) -> dict[int, float]:
-        """Test error in percent, by number of stumps."""
-        return self._at_points("error")
+        """Test error in percent by number of stumps."""
+        return self._by_stumps("points", "error")
 
     @cached_property
     def areas(self) -> dict[int, float]:
-        """Area under the ROC curve on the test examples, by number of stumps, at the marks."""
-        return dict(zip(self.arrays["marks"].tolist(), self.arrays["auc"].tolist(), strict=True))
+        """Area under the ROC curve on the test examples by number of stumps, at the marks."""
+        return self._by_stumps("marks", "auc")
 
     def has(self, points: Sequence[int], marks: Sequence[int], history: bool) -> bool:
-        """Whether what was scored includes all that is asked for now."""
+        """Whether all requested scores, and history rows, are present."""
         last = self.n_rounds
         return (
             {min(one, last) for one in points} <= set(self.arrays["points"].tolist())
@@ -236,7 +232,7 @@ class Cell:
         )
 
     def to_bytes(self) -> bytes:
-        """The content of its file."""
+        """The content of the cell's file."""
         meta = {"format": FORMAT, "facts": self.facts, "about": self.about}
         entries = {**self.arrays, "meta": _json(meta)}
         if self.history is not None:
@@ -248,13 +244,7 @@ class Cell:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Cell:
-        """Read a file's content, checksum verified.
-
-        Raises
-        ------
-        DamagedCell
-            It is not what `to_bytes` made, or of another format.
-        """
+        """Read the content of a cell's file; DamagedCell if `to_bytes` has not written it."""
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:
                 entries = {name: archive[name] for name in archive.files}
@@ -263,12 +253,12 @@ class Cell:
             meta = json.loads(entries.pop("meta").tobytes())
             if meta["format"] != FORMAT:
                 raise DamagedCell(f"it is in format {meta['format']}, not {FORMAT}")
-            told = entries.pop("history", None)
-            history = None if told is None else _rows(json.loads(told.tobytes()))
+            columns = entries.pop("history", None)
+            history = None if columns is None else _rows(json.loads(columns.tobytes()))
             return cls(meta["facts"], meta["about"], entries, history)
         except DamagedCell:
             raise
-        except Exception as error:  # of garbage NumPy raises whatever its parsers do
+        except Exception as error:  # NumPy's parsers raise errors of many types on garbage
             raise DamagedCell(f"it is damaged or half-written ({one_line(error)})") from error
 
 
@@ -278,7 +268,7 @@ def _json(value: Any) -> NDArray[np.uint8]:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """History rows by column, which compresses better; with the columns that each row has."""
+    """History rows by column, which compresses better, and the columns of each row."""
     names = list(dict.fromkeys(key for row in rows for key in row))
     kinds: dict[tuple[str, ...], int] = {}
     of_row = [kinds.setdefault(tuple(row), len(kinds)) for row in rows]

@@ -1,11 +1,11 @@
-"""Who works on which cell, when several processes share a folder.
+"""Claims on cells, so that processes that share a folder do not train the same cell.
 
-A claim is a file that only one process can create, with its content at once (a hard link, which
-network file systems make atomically, too). Its owner touches it every few
-seconds. A claim is given up when its owner is known to be dead (same machine, no such process), or
-when it was not touched for a minute by the clock of whoever looks at it: the clocks of the machines
-that share a folder need not agree. Should two processes take the same claim over in the same
-instant, both compute the cell, to the same bits: claims save work, they guard nothing.
+A claim is a file that only one process can create, atomically and with its content (by a hard link,
+which network file systems support, too). Its owner touches it every few seconds. A claim is void
+if its owner is dead (same machine, no such process), or if it has not been touched for a minute.
+Each process measures this minute with its own clock, so that clocks of different machines need not
+agree. If two processes take over the same claim at the same instant, both compute the cell, to the
+same bits: claims save work, they do not protect files.
 """
 
 from __future__ import annotations
@@ -25,15 +25,13 @@ from boostsample.experiments.common.files import TEMPORARY
 __all__ = ["Claims"]
 
 _ENDING = ".claim"
-_BEAT = 5.0
-"""Seconds between two touches of the owner."""
-_DEAD = 60.0
-"""Seconds without a touch after which a claim counts as given up."""
+_BEAT = 5.0  # seconds between two touches by the owner
+_DEAD = 60.0  # seconds without a touch after which a claim is void
 
 
 @cache
 def _place() -> str:
-    """Where process numbers mean the same: a hash of host, boot and namespace."""
+    """Scope of process numbers: a hash of host, boot and namespace."""
     parts = [platform.node()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii"))
@@ -43,19 +41,17 @@ def _place() -> str:
 
 
 def _is_alive(number: int) -> bool:
-    if os.name != "posix":  # there, os.kill would end the process
+    if os.name != "posix":  # on Windows, os.kill would end the process
         return True
     try:
         os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
     return True
 
 
 def _create(path: Path, content: bytes) -> None:
-    """Create a file with its content; FileExistsError if there is one."""
+    """Create a file with its content; FileExistsError if it exists."""
     temporary = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}{TEMPORARY}")
     try:
         temporary.write_bytes(content)
@@ -72,13 +68,7 @@ def _create(path: Path, content: bytes) -> None:
 
 
 class Claims:
-    """Claims of this process on names, in a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Must exist when something is claimed.
-    """
+    """Claims of this process on names, kept in an existing folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -87,53 +77,42 @@ class Claims:
         self._beaten = time.monotonic()
 
     def take(self, name: str) -> bool:
-        """Claim a name; False if another process works on it.
-
-        Raises
-        ------
-        OSError
-            The folder cannot be written.
-        """
+        """Claim a name; False if another process holds it, OSError if it cannot be written."""
         if name in self._mine:
             return True
-        content = json.dumps(
-            {"place": _place(), "process": os.getpid(), "id": uuid.uuid4().hex}
-        ).encode()
-        path = self._path(name)
+        owner = {"place": _place(), "process": os.getpid(), "id": uuid.uuid4().hex}
+        content = json.dumps(owner).encode()
         for _ in range(2):
             try:
-                _create(path, content)
+                _create(self._path(name), content)
             except FileExistsError:
-                if not self._given_up(name):
+                if not self._is_void(name):
                     return False
                 with suppress(FileNotFoundError):
-                    path.unlink()
+                    self._path(name).unlink()
             else:
                 self._mine[name] = content
                 return True
         return False
 
     def release(self, name: str) -> None:
-        """Give a claim back."""
+        """Release a claim, if this process holds it."""
         content = self._mine.pop(name, None)
-        if content is None:
-            return
-        path = self._path(name)
-        with suppress(OSError):  # somebody who took it over may have ended by now
-            if path.read_bytes() == content:
-                path.unlink()
+        with suppress(OSError):  # another process may have taken it over and released it
+            if content is not None and self._path(name).read_bytes() == content:
+                self._path(name).unlink()
 
     def release_all(self) -> None:
-        """Give all claims back, and remove those that the dead have left behind."""
+        """Release all claims of this process and remove void ones of others."""
         for name in list(self._mine):
             self.release(name)
         for path in self._folder.glob(f"*{_ENDING}"):
-            if self._given_up(path.name.removesuffix(_ENDING)):
+            if self._is_void(path.name.removesuffix(_ENDING)):
                 with suppress(OSError):
                     path.unlink()
 
     def beat(self) -> None:
-        """Touch the claims of this process, if it is time to."""
+        """Touch the claims of this process if the last touch was `_BEAT` seconds ago."""
         now = time.monotonic()
         if now - self._beaten < _BEAT:
             return
@@ -142,18 +121,17 @@ class Claims:
             with suppress(OSError):
                 os.utime(self._path(name))
 
-    def _given_up(self, name: str) -> bool:
-        """Whether the owner of a claim is dead, as far as can be told."""
+    def _is_void(self, name: str) -> bool:
+        """Whether the owner of a claim is dead, as far as this process can find out."""
         path = self._path(name)
         try:
             content, touched = path.read_bytes(), path.stat().st_mtime_ns
         except OSError:
-            return True  # it is gone already
+            return True  # it has been released
         with suppress(ValueError, KeyError, TypeError):
-            told = json.loads(content)
-            if told["place"] == _place() and not (
-                _is_alive(int(told["process"])) and int(told["process"]) != os.getpid()
-            ):
+            owner = json.loads(content)
+            number = int(owner["process"])
+            if owner["place"] == _place() and (number == os.getpid() or not _is_alive(number)):
                 return True
         before = self._seen.get(name)
         if before is None or before[0] != touched:

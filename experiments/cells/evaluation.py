@@ -1,29 +1,28 @@
-"""What a trained cell is worth: test error, ROC area and margins at given numbers of stumps.
+"""Test error, ROC area and margins of a model at given numbers of stumps.
 
-None of it chooses anything, and none of it is counted as training time. The scores are summed from
-the bins of the bank, in the same order whatever is asked for, so that asking for more points
-changes no number.
+Scoring is not part of the training time. Scores are summed from the bins of the bank in a fixed
+order, so that more points change no number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.experiments.cells.cell import compact
-from boostsample.experiments.cells.scores import Scores
 from boostsample.labels import encode, error_percent
 from boostsample.records import Term
 
-__all__ = ["MARGIN_BINS", "auc", "evaluate", "margin_counts"]
+__all__ = ["MARGIN_BINS", "Scores", "auc", "evaluate", "margin_counts"]
 
 MARGIN_BINS = 200
 """Bins of a histogram of margins, of equal width over [-1, 1]."""
-_MOST_TRAINING = 10_000
-"""Training examples whose margins are taken, at equal distances where there are more."""
+_MOST_TRAINING = 10_000  # most training examples whose margins are counted; of more, every n-th
+_CHUNK = 256  # stumps summed at a time, as in `Model.decision_function`
+_BLOCK = 4096  # rows summed at a time: a block of 256 stumps takes 8 MiB
 
 
 def evaluate(
@@ -37,38 +36,34 @@ def evaluate(
     marks: Collection[int],
     check: Callable[[], None],
 ) -> dict[str, NDArray[np.generic]]:
-    """Score a model as it grows.
+    """Score a model at some numbers of stumps.
 
     Parameters
     ----------
-    bank : Bank
-    train_rows, test_rows : ndarray of int64
-    y : ndarray
-        Class codes, or 0 and 1 for each label, of all examples of the bank.
-    n_classes : int
-    rounds : sequence of sequence of Term
+    bank, train_rows, test_rows
+        Bins, and positions of examples in it: int64.
+    y, n_classes
+        Class codes, or 0 and 1 for each label, of all rows of the bank.
+    rounds
         The stumps by round.
-    points, marks : collections of int
-        Numbers of stumps at which the error, and the ROC area and margins, are taken; where
-        training ended before, the last round stands for them.
-    check : callable
-        Called each round; may raise to stop.
+    points, marks
+        Numbers of stumps for the error, and at marks also for ROC area and margins. Those beyond
+        the last round are replaced by it.
+    check
+        Called in each round; an exception ends the scoring.
 
     Returns
     -------
     dict of str to ndarray
-        ``points``, ``error``, ``marks``, ``auc`` and ``margins`` of
-        `boostsample.experiments.cells.cell`.
+        ``points``, ``error``, ``marks``, ``auc`` and ``margins`` of a cell.
     """
     last = len(rounds)
     at_marks = sorted({min(mark, last) for mark in marks})
     at_points = sorted({min(point, last) for point in points} | {last, *at_marks})
     step = -(-train_rows.size // _MOST_TRAINING)
     seen = train_rows[::step]
-    truth = y[test_rows]
     signs = [encode(y[rows], n_classes) for rows in (seen, test_rows)]
-    test = Scores(bank, test_rows, signs[1].shape[1])
-    train = Scores(bank, seen, signs[0].shape[1])
+    train, test = (Scores(bank, rows, signs[0].shape[1]) for rows in (seen, test_rows))
     total = 0.0
     errors, areas, margins = [], [], []
     for stumps, terms in enumerate(rounds, start=1):
@@ -79,15 +74,11 @@ def evaluate(
         if stumps not in at_points:
             continue
         scores = test.current()
-        errors.append(error_percent(scores, truth))
+        errors.append(error_percent(scores, y[test_rows]))
         if stumps in at_marks:
             areas.append(auc(scores, signs[1]))
-            margins.append(
-                [
-                    margin_counts(train.current(), signs[0], total),
-                    margin_counts(scores, signs[1], total),
-                ]
-            )
+            both = zip((train.current(), scores), signs, strict=True)
+            margins.append([margin_counts(*one, total) for one in both])
     counts = np.array(margins, np.int64).reshape(len(at_marks), 2, MARGIN_BINS)
     return {
         "points": compact(at_points),
@@ -98,17 +89,49 @@ def evaluate(
     }
 
 
+class Scores:
+    """Scores f_l(x) of `n_labels` labels for some rows of the bank, updated round by round."""
+
+    def __init__(self, bank: Bank, rows: NDArray[np.int64], n_labels: int) -> None:
+        self._bank = bank.reader(rows)
+        self._rows = rows
+        self._scores = np.zeros((rows.size, n_labels))
+        self._terms: list[Term] = []
+
+    def add(self, terms: Iterable[Term]) -> None:
+        """Add the stumps of one more round."""
+        self._terms.extend(terms)
+        while len(self._terms) >= _CHUNK:
+            self._sum(self._terms[:_CHUNK], self._scores)
+            del self._terms[:_CHUNK]
+
+    def current(self) -> NDArray[np.float64]:
+        """Scores of all stumps so far: float64 (n, K).
+
+        Whole chunks are summed once, the rest at each call, so that calls do not change the sums.
+        """
+        scores = self._scores.copy()
+        if self._terms:
+            self._sum(self._terms, scores)
+        return scores
+
+    def _sum(self, terms: Sequence[Term], scores: NDArray[np.float64]) -> None:
+        features, at = np.unique([term.feature for term in terms], return_inverse=True)
+        threshold = np.array([term.threshold for term in terms])
+        voted = np.array([term.votes * term.alpha for term in terms])
+        for start in range(0, self._rows.size, _BLOCK):
+            rows = self._rows[start : start + _BLOCK]
+            side = self._bank.take(features, rows)[at] >= threshold[:, None]
+            scores[start : start + _BLOCK] += np.where(side, 1.0, -1.0).T @ voted
+
+
 def auc(scores: NDArray[np.float64], signs: NDArray[np.int8]) -> float:
     """Area under the ROC curve, mean over the labels that have both signs; NaN if none has.
 
-    The share of pairs of a positive and a negative example in which the positive one scores higher,
-    ties counted half.
+    The share of pairs of a positive and a negative example in which the positive one has the higher
+    score; ties count half.
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n, K)
-    signs : ndarray of int8, shape (n, K)
-        +1 or -1.
+    `scores` is float64 (n, K), `signs` is int8 (n, K) with values +1 and -1.
 
     >>> auc(np.array([[0.1], [0.4], [0.4], [0.9]]), np.array([[-1], [-1], [1], [1]]))
     0.875
@@ -131,8 +154,8 @@ def margin_counts(
 ) -> NDArray[np.int64]:
     """Histogram of y_il f_l(x_i) / total over [-1, 1]: int64 (200,).
 
-    `total` is the sum of the alphas; 0 makes all margins 0. Rounding may carry a margin past 1,
-    it counts as 1.
+    `total` is the sum of the alphas; if it is 0, all margins are 0. Margins above 1, by rounding,
+    count as 1.
     """
     margins = scores * signs / total if total > 0 else np.zeros(scores.shape)
     counts, _ = np.histogram(np.clip(margins, -1.0, 1.0), bins=MARGIN_BINS, range=(-1.0, 1.0))

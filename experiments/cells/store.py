@@ -1,13 +1,12 @@
-"""Where trained cells are kept: one file each in a folder, or in memory.
+"""Stores of trained cells: one file per cell in a folder, or memory.
 
-A cell that is in its file is complete and verified, whatever happened to the process or the machine
-that wrote it. A file that cannot be used is set aside, never removed: ``aside`` beside it holds
-those that were damaged, of another format, or of other numerics.
+A cell's file is complete and verified, even if the process or the machine that wrote it crashed.
+A file that cannot be used (damaged, of another format or of other numerics) is moved to the folder
+``aside``, never removed.
 """
 
 from __future__ import annotations
 
-import abc
 import logging
 import os
 import time
@@ -21,24 +20,18 @@ from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.common.files import TEMPORARY, atomic, reason
 from boostsample.numerics import NUMERICS
 
-__all__ = ["ASIDE", "CELLS", "FolderStore", "MemoryStore", "Store", "read_cell"]
+__all__ = ["CELLS", "FolderStore", "Store", "read_cell"]
 
 CELLS = "cells"
-ASIDE = "aside"
-_STALE = 3600.0
-"""Seconds after which a temporary file counts as left behind by a process that was killed."""
+_ASIDE = "aside"
+_STALE = 3600.0  # seconds after which a temporary file is taken for that of a killed process
 _LOG = logging.getLogger(__name__)
 
 
 def read_cell(path: Path, key: str) -> Cell:
-    """Read a cell's file, checksum, key and numerics verified.
+    """Read a cell's file and verify its checksum, key and numerics.
 
-    Raises
-    ------
-    FileNotFoundError
-        There is none.
-    DamagedCell
-        It cannot be used.
+    FileNotFoundError if there is none, DamagedCell if it cannot be used.
     """
     try:
         content = path.read_bytes()
@@ -55,81 +48,41 @@ def read_cell(path: Path, key: str) -> Cell:
     return cell
 
 
-class Store(abc.ABC):
-    """Cells by their tasks."""
-
-    place = ""
-    """What messages call it; empty for memory."""
-
-    @abc.abstractmethod
-    def load(self, task: Task) -> Cell | None:
-        """The cell of a task; None if there is none that can be used."""
-
-    @abc.abstractmethod
-    def save(self, task: Task, cell: Cell) -> None:
-        """Keep a cell."""
-
-    @abc.abstractmethod
-    def take(self, task: Task) -> bool:
-        """Claim a cell before training it; False if another process trains it now."""
-
-    @abc.abstractmethod
-    def release(self, task: Task) -> None:
-        """Give a claim back."""
-
-    @abc.abstractmethod
-    def beat(self) -> None:
-        """Show that this process is alive; to be called now and then."""
-
-    @abc.abstractmethod
-    def close(self) -> None:
-        """Give all claims back."""
-
-
-class MemoryStore(Store):
-    """Cells that end with the process."""
+class Store:
+    """Cells by their tasks, in memory; subclasses keep them elsewhere and share them."""
 
     def __init__(self) -> None:
         self._cells: dict[str, Cell] = {}
 
     def load(self, task: Task) -> Cell | None:
-        """The cell of a task, if it was saved."""
+        """The cell of a task; None if there is no usable one."""
         return self._cells.get(task.key)
 
     def save(self, task: Task, cell: Cell) -> None:
-        """Keep a cell."""
+        """Store a cell and release its claim."""
         self._cells[task.key] = cell
 
     def take(self, task: Task) -> bool:
-        """Nobody else works here."""
+        """Claim a cell before training it; False if another process is training it."""
         return True
 
     def release(self, task: Task) -> None:
-        """Nothing was claimed."""
+        """Release the claim on a cell."""
 
     def beat(self) -> None:
-        """Nobody looks."""
+        """Renew the claims; to be called at least every few seconds."""
 
     def close(self) -> None:
-        """Nothing was claimed."""
+        """Release all claims."""
 
 
 class FolderStore(Store):
-    """Cells in files of a folder; several processes may use one folder at once.
+    """Cells in files below ``cells`` of a results folder, which several processes may share.
 
-    Parameters
-    ----------
-    folder : Path
-        The results folder; ``cells`` is made in it.
-
-    Raises
-    ------
-    DataError
-        The folder cannot be written.
+    The constructor, `load`, `save` and `take` raise DataError if the folder cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.place = f"'{folder}'"
         self._folder = folder / CELLS
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -141,19 +94,15 @@ class FolderStore(Store):
         self._claims = Claims(self._folder)
 
     def _sweep(self) -> None:
-        """Remove temporary files of processes that were killed long ago."""
+        """Remove old temporary files of killed processes."""
         for path in self._folder.glob(f".*{TEMPORARY}"):
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _STALE:
                     path.unlink()
 
-    def path(self, task: Task) -> Path:
-        """The file of a cell, whether or not it is there."""
-        return self._folder / task.file_name
-
     def load(self, task: Task) -> Cell | None:
-        """The cell of a task; a file that cannot be used is set aside, with a message."""
-        path = self.path(task)
+        """The cell of a task; an unusable file is moved aside, with a warning."""
+        path = self._folder / task.file_name
         try:
             return read_cell(path, task.key)
         except FileNotFoundError:
@@ -163,7 +112,7 @@ class FolderStore(Store):
             return None
 
     def _set_aside(self, path: Path, why: str) -> None:
-        aside = self._folder / ASIDE
+        aside = self._folder / _ASIDE
         target = aside / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{path.name}"
         _LOG.warning(
             "%s cannot be used: %s; it is set aside as %s and computed again",
@@ -173,31 +122,24 @@ class FolderStore(Store):
         )
         try:
             aside.mkdir(exist_ok=True)
-            with suppress(FileNotFoundError):  # another process was faster
+            with suppress(FileNotFoundError):  # another process has moved it
                 os.replace(path, target)
         except OSError as error:
             raise self._unwritable(path.name, error) from error
 
     def save(self, task: Task, cell: Cell) -> None:
-        """Write a cell's file, whole and flushed to the disk.
-
-        Raises
-        ------
-        DataError
-            It cannot be written; the cells that are there stay.
-        """
-        path = self.path(task)
+        """Write a cell's file atomically and release its claim."""
         try:
-            with atomic(path) as stream:
+            with atomic(self._folder / task.file_name) as stream:
                 stream.write(cell.to_bytes())
         except OSError as error:
-            raise self._unwritable(path.name, error) from error
+            raise self._unwritable(task.file_name, error) from error
         self.release(task)
 
     def _unwritable(self, name: str, error: OSError) -> DataError:
         return DataError(
-            f"the cell {name} could not be written to '{self._folder}': {reason(error)}; the cells "
-            "that are there are complete: make room and run the same command with the same "
+            f"the cell {name} could not be written to '{self._folder}': {reason(error)}; the "
+            "existing cells are complete: make room and run the same command with the same "
             "--results again, and only what is missing is computed"
         )
 
@@ -209,7 +151,7 @@ class FolderStore(Store):
             raise self._unwritable(task.file_name, error) from error
 
     def release(self, task: Task) -> None:
-        """Give a claim back."""
+        """Release the claim on a cell."""
         self._claims.release(task.file_name)
 
     def beat(self) -> None:
@@ -217,5 +159,5 @@ class FolderStore(Store):
         self._claims.beat()
 
     def close(self) -> None:
-        """Give all claims back."""
+        """Release all claims."""
         self._claims.release_all()

@@ -1,10 +1,10 @@
-"""What a comparison has to train: cells with their keys, and which of them make which result.
+"""Tasks: the cells that a plan needs, each identified by a key.
 
-A cell's key is a hash of all that determines its bits: data, split, families, reference rows of the
-bin edges, strategy with its settings and its stream, learner, budget, initial weights, rounds. It
-does not depend on the other cells of the grid, nor on threads, backends, or where the bank is.
-The numerics (`boostsample.numerics`) are not part of it: a cell of other numerics is the answer to
-the same question, and is found, set aside and computed again.
+A cell's key is a hash of everything that determines its bits: data, split, families, reference rows
+of the bin edges, strategy with its settings and stream, learner, budget, initial weights, rounds.
+It does not depend on other cells, threads, backends or the form of the bank. The numerics
+(`boostsample.numerics`) are not part of it, so that a cell of other numerics is found under the
+same name, moved aside and computed again.
 """
 
 from __future__ import annotations
@@ -21,39 +21,28 @@ from typing import Any
 import numpy as np
 
 from boostsample.banks.forms import bank_settings
-from boostsample.experiments.cells.keys import key_of
+from boostsample.experiments.cells.cell import key_of
 from boostsample.experiments.plan.plan import Prepared
 from boostsample.experiments.plan.variants import Variant
 from boostsample.family import Family
 
-__all__ = ["Search", "Task", "curve_points", "families_digest", "plain", "searches_of"]
+__all__ = ["Task", "TaskGroup", "curve_points", "families_digest", "plain", "task_groups"]
 
 _CURVE_POINTS = 40
 
 
 @dataclass(frozen=True)
 class Task:
-    """One cell to be trained.
+    """A cell to train."""
 
-    Parameters
-    ----------
-    variant : Variant
-        The strategy with concrete settings.
-    repetition : int
-    budget : int
-        Looks a search.
-    facts : mapping
-        All that determines the cell's bits, as JSON takes it.
-    """
-
-    variant: Variant
+    variant: Variant  # the strategy with concrete settings
     repetition: int
-    budget: int
-    facts: Mapping[str, Any] = field(repr=False)
+    budget: int  # looks per search
+    facts: Mapping[str, Any] = field(repr=False)  # all that determines its bits, as JSON takes it
 
     @cached_property
     def key(self) -> str:
-        """What the cell is found by."""
+        """The cell's key."""
         return key_of(self.facts)
 
     @property
@@ -63,44 +52,33 @@ class Task:
 
     @property
     def name(self) -> str:
-        """A name for messages."""
+        """The cell's name in messages."""
         return f"{self.variant.label} of {self.facts['data']['name']}, repetition {self.repetition}"
 
     @property
     def file_name(self) -> str:
-        """The name of its file: readable, and the key."""
+        """Name of the cell's file: a readable part and the key."""
         text = f"{self.facts['data']['name']}-{self.variant.label}-r{self.repetition}"
         slug = re.sub(r"[^A-Za-z0-9_.=]+", "-", text).strip("-.")[:80]
         return f"{slug}-{self.key}.npz"
 
 
 @dataclass(frozen=True)
-class Search:
-    """The cells of one strategy in one repetition, of which the best is kept; one if not tuned.
+class TaskGroup:
+    """The tasks of one strategy in one repetition; one, or one per setting of its tuning grid."""
 
-    Parameters
-    ----------
-    variant : Variant
-        The strategy as the plan has it, with its grid if it is tuned.
-    repetition : int
-    tasks : tuple of Task
-        In the order of the grid.
-    """
-
-    variant: Variant
+    variant: Variant  # the strategy as in the plan, with its tuning grid
     repetition: int
-    tasks: tuple[Task, ...]
+    tasks: tuple[Task, ...]  # in the order of the tuning grid; the best run is kept
 
     def points(self, marks: Sequence[int]) -> set[int]:
-        """Numbers of stumps at which the test error is taken: marks, charged ones, a curve."""
-        shared = len(self.tasks)
-        return {*marks, *(mark // shared for mark in marks if mark >= shared)} | set(
-            curve_points(marks[-1])
-        )
+        """Numbers of stumps to score: the marks, these divided by the number of tasks, a curve."""
+        shared = {mark // len(self.tasks) for mark in marks if mark >= len(self.tasks)}
+        return {*marks, *shared, *curve_points(marks[-1])}
 
 
 def curve_points(n_rounds: int) -> list[int]:
-    """Numbers of stumps, about equally far apart on a log scale.
+    """At most 40 numbers of stumps, about equally far apart on a log scale.
 
     >>> curve_points(5)
     [1, 2, 3, 5]
@@ -109,8 +87,8 @@ def curve_points(n_rounds: int) -> list[int]:
     return sorted(set(np.rint(curve).astype(int).tolist()))
 
 
-def searches_of(prepared: Prepared) -> list[Search]:
-    """Everything that a plan has to train, by strategy and repetition."""
+def task_groups(prepared: Prepared) -> list[TaskGroup]:
+    """All tasks of a plan, by strategy, then repetition."""
     plan, data = prepared.plan, prepared.data
     common = {
         "data": {"name": data.name, "sha256": prepared.digest},
@@ -129,7 +107,7 @@ def searches_of(prepared: Prepared) -> list[Search]:
         facts = {
             **common,
             "split": splits[repetition],
-            "strategy": strategy_facts(variant),
+            "strategy": _strategy_facts(variant),
             "budget": budget,
             "repetition": repetition,
             "stream": str(stream),
@@ -137,14 +115,14 @@ def searches_of(prepared: Prepared) -> list[Search]:
         return Task(variant, repetition, budget, facts)
 
     return [
-        Search(variant, repetition, tuple(task(one, repetition) for one in variant.trained))
+        TaskGroup(variant, repetition, tuple(task(one, repetition) for one in variant.trained))
         for variant in prepared.variants
         for repetition in range(plan.repeats)
     ]
 
 
-def strategy_facts(variant: Variant) -> dict[str, Any]:
-    """A strategy as its bits depend on it; of a foreign one also a checksum of its module."""
+def _strategy_facts(variant: Variant) -> dict[str, Any]:
+    """The strategy's part of a key; for one of another distribution with its module's checksum."""
     strategy = variant.strategy()
     kind = type(strategy)
     facts: dict[str, Any] = {
@@ -156,7 +134,7 @@ def strategy_facts(variant: Variant) -> dict[str, Any]:
         facts["class"] = f"{kind.__module__}.{kind.__qualname__}"
         try:
             source = Path(inspect.getsourcefile(kind) or "").read_bytes()
-        except (OSError, TypeError):  # defined at a prompt: nothing tells its versions apart
+        except (OSError, TypeError):  # defined at a prompt, without a source file
             source = b""
         facts["code"] = hashlib.sha256(source).hexdigest()
     return facts
@@ -168,7 +146,7 @@ def plain(value: Any) -> Any:
 
 
 def families_digest(families: Sequence[Family]) -> str:
-    """A checksum of what families there are, with all their settings."""
+    """A checksum of the families and all their settings."""
     facts = [
         [family.name, type(family).__qualname__, family.n_features, family.settings()]
         for family in families

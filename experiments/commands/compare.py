@@ -136,6 +136,7 @@ def compare(
         display = stack.enter_context(Display(quiet))
         display("starting", 0, 0)  # before the slow imports
         from boostsample.experiments.plots import pictures
+        from boostsample.experiments.results.grid_toml import grid_toml
         from boostsample.experiments.results.record import grid_record
         from boostsample.experiments.run.backends import check_backend, open_backend
 
@@ -152,7 +153,7 @@ def compare(
         for one in prepared:
             for note in one.notes:
                 display.say(note)
-        store = folder.begin(grid_record(prepared))
+        store = folder.begin(grid_record(prepared), grid_toml(grid, prepared))
         n_kept = sum(len(one.variants) * one.plan.repeats for one in prepared)
         n_runs = sum(len(v.trained) * one.plan.repeats for one in prepared for v in one.variants)
         if n_runs > n_kept:

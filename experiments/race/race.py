@@ -19,7 +19,7 @@ import numpy as np
 
 from boostsample.checks import check_integer, check_number
 from boostsample.errors import BoostSampleError, SettingError
-from boostsample.experiments.cells.training import machine, version_of, versions
+from boostsample.experiments.cells.environment import machine, version_of, versions
 from boostsample.experiments.common.files import atomic, one_line, unwritable
 from boostsample.experiments.race.job import Job, warm_up_job
 from boostsample.experiments.race.methods import Method

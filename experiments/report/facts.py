@@ -20,9 +20,13 @@ from boostsample.errors import BoostSampleError, DataError
 from boostsample.experiments.common.progress import duration
 from boostsample.experiments.plan.variants import TUNED, Variant
 from boostsample.experiments.report.items import Code, Item, Listing, Text, download, slug
-from boostsample.experiments.results.grid_text import grid_text, usual_families
 from boostsample.experiments.results.labels import label_of
-from boostsample.experiments.results.results import Results, read_grid, read_results, read_runs
+from boostsample.experiments.results.results import (
+    Results,
+    read_grid_text,
+    read_results,
+    read_runs,
+)
 from boostsample.experiments.results.runs import Run
 from boostsample.experiments.tables.notes import variant_of
 from boostsample.experiments.tables.tables import mean_std
@@ -40,13 +44,13 @@ class Source:
     results : Results
     runs : mapping of str to list of Run
         Kept runs by data set; empty for a small folder, which has no cells.
-    grid : dict or None
-        Of ``grid.json``, where it is there.
+    grid_file : str or None
+        Content of ``grid.toml``; None if there is none.
     """
 
     results: Results
     runs: Mapping[str, list[Run]]
-    grid: dict[str, Any] | None
+    grid_file: str | None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -77,8 +81,6 @@ class Source:
         cell = self.runs[str(told["name"])][0].cell
         about = cell.about["data"]
         n_test = int(cell.arrays["margins"][1, 0].sum()) // int(cell.about["n_labels"])
-        digest = cell.facts["families"]
-        usual = usual_families(about["shape"], self.settings["seed"], about["families"], digest)
         return {
             "name": told["name"],
             "sha256": cell.facts["data"]["sha256"],
@@ -87,15 +89,9 @@ class Source:
             "n_train": told.get("n_train", [about["shape"][0] - n_test]),
             "n_test": told.get("n_test", [n_test]),
             "families": [{"name": name, "n_features": n} for name, n in about["families"]],
-            "usual": usual,
             "strategies": [_searched(one) for one in _first_repetitions(told["searches"])],
             "notes": [],
         }
-
-    def grid_file(self) -> str:
-        """The grid as the text of a TOML file."""
-        usual = {name: data.get("usual") for name, data in self.data_sets.items()}
-        return grid_text(self.settings, self.grid, usual)
 
 
 def read_source(path: Path) -> Source:
@@ -105,7 +101,7 @@ def read_source(path: Path) -> Source:
         runs = read_runs(path)
     except DataError:
         runs = {}  # a small folder: rows, curves and settings
-    return Source(results, runs, read_grid(path))
+    return Source(results, runs, read_grid_text(path))
 
 
 def _first_repetitions(searches: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -273,18 +269,20 @@ def repeated(source: Source, several: bool) -> list[Item]:
     if source.settings.get("command"):
         command = shlex.join(map(str, source.settings["command"]))
         commands += ["# the command that made these results", command, ""]
-    commands += [
-        "# the same from the file below, into a folder of its own;",
-        "# --data-dir DIR names a folder of original data files, else they are downloaded",
-        f"boostsample compare --grid {file} --results {folder}",
-        "",
-        "# its report",
-        f"boostsample report {folder} -o {stem}.html",
-    ]
+    grid = source.grid_file
+    if grid is not None:
+        commands += [
+            "# the same from the file below, into a new folder;",
+            "# --data-dir DIR names a folder of original data files, else they are downloaded",
+            f"boostsample compare --grid {file} --results {folder}",
+            "",
+            "# its report",
+            f"boostsample report {folder} -o {stem}.html",
+        ]
     return [
         *([Text(f"{source.title}:")] if several else []),
-        Code("commands", "\n".join(commands) + "\n"),
-        download(f"grid of {source.title}", file, source.grid_file()),
+        *([Code("commands", "\n".join(commands) + "\n")] if commands else []),
+        *([] if grid is None else [download(f"grid of {source.title}", file, grid)]),
         Listing(f"How the runs on {source.title} were made", ("", ""), tuple(_made(source))),
     ]
 

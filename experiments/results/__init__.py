@@ -1,1 +1,5 @@
-"""Results of runs: rows, curves, levels and results folders."""
+"""Results of comparisons: runs, rows, curves, and the folders that hold them."""
+
+from boostsample.experiments.results.results import Results, read_results, read_runs
+
+__all__ = ["Results", "read_results", "read_runs"]

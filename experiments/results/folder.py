@@ -1,12 +1,15 @@
-"""A results folder while it is being filled: opened, continued, completed."""
+"""Writes results folders: creates or continues a folder, keeps its cells, completes its tables."""
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,46 +17,49 @@ from typing import Any
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.store import CELLS, FolderStore
 from boostsample.experiments.common.files import TEMPORARY, atomic, reason
-from boostsample.experiments.results.curves import CURVE_COLUMNS
+from boostsample.experiments.results.columns import CURVE_COLUMNS, RESULT_COLUMNS
 from boostsample.experiments.results.record import check_growth
 from boostsample.experiments.results.results import (
+    CURVES,
     FORMAT,
     GRID,
+    GRID_FILE,
+    HISTORY,
+    RESULTS,
     SETTINGS,
     read_grid,
     read_results,
-    write_csv,
 )
-from boostsample.experiments.results.runs import RESULT_COLUMNS
 
 __all__ = ["INCOMPLETE", "ResultsFolder"]
 
+Rows = Sequence[Mapping[str, Any]]
 INCOMPLETE = "incomplete"
-"""File that stands in a folder as long as cells are missing; a killed run leaves it behind."""
+"""File that exists while cells or tables are missing."""
 _MARK = """\
-A run is writing its results here, or was stopped. They are complete when settings.json is there;
-run the same command with --results and this folder again to have what is missing.
+A run is writing its results here, or was stopped. They are complete when settings.json is there; to
+compute what is missing, run the same command with --results and this folder again.
 """
-_CURVES, _HISTORY, _RESULTS = "curves.csv", "history.csv", "results.csv"
-_OURS = {CELLS, GRID, SETTINGS, INCOMPLETE, _CURVES, _HISTORY, _RESULTS}
+_TABLES = {RESULTS, CURVES, HISTORY, SETTINGS}
+_OURS = {CELLS, GRID, GRID_FILE, INCOMPLETE, *_TABLES}
 
 
 class ResultsFolder:
-    """A folder for results: a new or empty one, or one that was begun and is continued.
+    """A folder for results: new, empty, or begun before and continued.
 
-    As a context manager it takes back what it has made when the run fails before anything was kept.
+    As a context manager it is removed again if the run fails before anything is kept.
 
     Parameters
     ----------
     path : path
-        Made if it is not there, parents included.
+        Created if it does not exist, parents included.
 
     Raises
     ------
     SettingError
-        It holds something else.
+        It contains other files.
     DataError
-        It cannot be written to.
+        It cannot be written.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -63,8 +69,10 @@ class ResultsFolder:
         try:
             if self.path.is_dir():
                 self._check_content()
-            else:
-                self._make(self.path)
+            missing = [one for one in (self.path, *self.path.parents) if not one.is_dir()]
+            for one in reversed(missing):
+                one.mkdir(exist_ok=True)
+                self._made.append(one)
             self._mark()
         except OSError as error:
             self.discard()
@@ -75,21 +83,25 @@ class ResultsFolder:
 
     @classmethod
     def new(cls, parent: str | os.PathLike[str], name: str) -> ResultsFolder:
-        """A folder ``parent/<name>-<date and time>`` that nobody else has."""
+        """A new folder ``parent/<name>-<date and time>``."""
         slug = re.sub(r"[^\w.=-]+", "-", name).strip("-.")[:80] or "data"
         stem = f"{slug}-{datetime.now():%Y%m%d-%H%M%S}"
         for attempt in range(1, 1000):
             path = Path(parent) / (stem if attempt == 1 else f"{stem}-{attempt}")
-            with suppress(FileExistsError):
-                if not path.exists():
-                    return cls(path)
+            if not path.exists():
+                return cls(path)
         raise DataError(f"no free name like {stem} in '{parent}'; name a folder yourself")
 
+    def _content(self) -> set[str]:
+        """Names in the folder, without temporary files."""
+        names = {entry.name for entry in self.path.iterdir()}
+        return {name for name in names if not (name[0] == "." and name.endswith(TEMPORARY))}
+
     def _check_content(self) -> None:
-        found = {entry.name for entry in self.path.iterdir() if not self._is_temporary(entry)}
+        found = self._content()
         foreign = sorted(found - _OURS)
-        if not foreign and found & {_CURVES, _HISTORY, _RESULTS, SETTINGS} and GRID not in found:
-            foreign = sorted(found)  # results of an earlier version, which kept no cells
+        if not foreign and found & _TABLES and GRID not in found:
+            foreign = sorted(found)  # a small folder, without cells
         if foreign:
             raise SettingError(
                 f"the results folder must be new, empty, or one that was begun with the same "
@@ -97,58 +109,34 @@ class ResultsFolder:
                 f"{', ...' if foreign[3:] else ''}; name another folder"
             )
 
-    @staticmethod
-    def _is_temporary(entry: Path) -> bool:
-        return entry.name.startswith(".") and entry.name.endswith(TEMPORARY)
-
-    def _make(self, path: Path) -> None:
-        if not path.parent.is_dir():
-            self._make(path.parent)
-        path.mkdir(exist_ok=True)
-        self._made.append(path)
-
     def _mark(self) -> None:
-        if (self.path / SETTINGS).exists():
-            return
-        with (
-            suppress(FileExistsError),
-            (self.path / INCOMPLETE).open("x", encoding="ascii") as file,
-        ):
-            self._begun = True
-            file.write(_MARK)
+        """Create the file `INCOMPLETE`, unless the results are complete."""
+        if not (self.path / SETTINGS).exists():
+            with suppress(FileExistsError), (self.path / INCOMPLETE).open("x") as file:
+                self._begun = True
+                file.write(_MARK)
 
-    def begin(self, record: Mapping[str, Any]) -> FolderStore:
-        """Say which grid is to fill the folder; its cells.
+    def begin(self, record: Mapping[str, Any], grid_file: str) -> FolderStore:
+        """Write ``grid.json`` and ``grid.toml`` with this content, and open the store of cells.
 
-        Parameters
-        ----------
-        record : mapping
-            As `boostsample.experiments.results.record.grid_record` makes it.
-
-        Raises
-        ------
-        SettingError
-            The folder was begun with another grid, which this one does not include.
-        DataError
-            The folder cannot be written to.
+        SettingError if the folder was begun with a grid that is not part of this one, DataError if
+        it cannot be written.
         """
         before = read_grid(self.path)
         wanted = {"format": FORMAT, **record}
         if before is not None:
             check_growth(before, wanted, f"'{self.path}'")
-        try:
-            if before != wanted:
-                with suppress(FileNotFoundError):  # rows of the smaller grid are made anew
-                    (self.path / SETTINGS).unlink()
+        if before != wanted:
+            with self._writing(INCOMPLETE):
+                (self.path / SETTINGS).unlink(missing_ok=True)  # the rows are made again
                 self._mark()
-                with atomic(self.path / GRID) as stream:
-                    stream.write((json.dumps(wanted, indent=1) + "\n").encode())
-        except OSError as error:
-            raise self._unwritten(GRID, error) from error
+            self._write(GRID, (json.dumps(wanted, indent=1) + "\n").encode())
+        if before != wanted or not (self.path / GRID_FILE).exists():
+            self._write(GRID_FILE, grid_file.encode("utf-8", "replace"))
         return FolderStore(self.path)
 
     def cells(self) -> int:
-        """Cells that are there."""
+        """Number of cells in the folder."""
         return len(list((self.path / CELLS).glob("*.npz")))
 
     def __enter__(self) -> ResultsFolder:
@@ -159,12 +147,11 @@ class ResultsFolder:
             self.discard()
 
     def discard(self) -> None:
-        """Take back what was made, if no cell and no result is there."""
+        """Remove what this object has created, unless there is a cell or a result."""
         with suppress(OSError):
-            left = {entry.name for entry in self.path.iterdir() if not self._is_temporary(entry)}
-            if left & {_CURVES, _HISTORY, _RESULTS, SETTINGS} or self.cells():
+            if self._content() & _TABLES or self.cells():
                 return
-            for name in (INCOMPLETE, GRID) if self._begun else ():
+            for name in (INCOMPLETE, GRID, GRID_FILE) if self._begun else ():
                 with suppress(OSError):
                     (self.path / name).unlink()
             with suppress(OSError):
@@ -175,65 +162,67 @@ class ResultsFolder:
 
     def write(
         self,
-        rows: Sequence[Mapping[str, Any]],
+        rows: Rows,
         settings: Mapping[str, Any],
-        history: Sequence[Mapping[str, Any]] | None = None,
-        curves: Sequence[Mapping[str, Any]] = (),
+        history: Rows | None = None,
+        curves: Rows = (),
     ) -> None:
-        """Write the rows, `settings.json` last; where they are there already, nothing.
+        """Write all tables, then `settings.json`; nothing if they exist with the same rows.
 
-        Raises
-        ------
-        DataError
-            A file could not be written. Those before it are complete.
+        DataError if a file cannot be written; the files written before it are complete.
         """
         if self._is_written(rows, history, curves):
             return
-        tables: dict[str, tuple[Sequence[str], Sequence[Mapping[str, Any]]]] = {
-            _RESULTS: (RESULT_COLUMNS, rows),
-            _CURVES: (CURVE_COLUMNS, curves),
-        }
+        tables = {RESULTS: _csv(RESULT_COLUMNS, rows), CURVES: _csv(CURVE_COLUMNS, curves)}
         if history is not None:
-            columns = dict.fromkeys(key for row in history for key in row)
-            tables[_HISTORY] = (tuple(columns), history)
-        files: dict[str, dict[str, Any]] = {}
-        name = SETTINGS
-        try:
-            with suppress(FileNotFoundError):
-                (self.path / SETTINGS).unlink()
-            for name, table in tables.items():
-                with atomic(self.path / name) as stream:
-                    files[name] = write_csv(stream, *table)
-            name = SETTINGS
-            record = {"format": FORMAT, **settings, "files": files}
-            with atomic(self.path / name) as stream:
-                stream.write((json.dumps(record, indent=2) + "\n").encode())
-            with suppress(FileNotFoundError):
-                (self.path / INCOMPLETE).unlink()
-        except OSError as error:
-            raise self._unwritten(name, error) from error
+            tables[HISTORY] = _csv(dict.fromkeys(key for row in history for key in row), history)
+        with self._writing(SETTINGS):
+            (self.path / SETTINGS).unlink(missing_ok=True)
+        for name, content in tables.items():
+            self._write(name, content)
+        files = {
+            name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            for name, content in tables.items()
+        }
+        record = {"format": FORMAT, **settings, "files": files}
+        self._write(SETTINGS, (json.dumps(record, indent=2) + "\n").encode())
+        with self._writing(INCOMPLETE):
+            (self.path / INCOMPLETE).unlink(missing_ok=True)
 
-    def _is_written(
-        self,
-        rows: Sequence[Mapping[str, Any]],
-        history: Sequence[Mapping[str, Any]] | None,
-        curves: Sequence[Mapping[str, Any]],
-    ) -> bool:
-        """Whether the folder is complete with these very rows."""
+    def _is_written(self, rows: Rows, history: Rows | None, curves: Rows) -> bool:
+        """Whether the folder is complete with these rows."""
         if not (self.path / SETTINGS).exists() or (self.path / INCOMPLETE).exists():
             return False
         try:
             found = read_results(self.path)
         except DataError:
             return False
-        return repr([found.rows, found.curves]) == repr([list(rows), list(curves)]) and len(
-            found.history or ()
-        ) == len(history or ())
+        same = repr([found.rows, found.curves]) == repr([list(rows), list(curves)])
+        return same and len(found.history or ()) == len(history or ())
 
-    def _unwritten(self, name: str, error: OSError) -> DataError:
-        kept = self.cells()
-        what = f"its {kept:,} cells are complete" if kept else "no cell is kept there"
-        return DataError(
-            f"{name} could not be written to '{self.path}': {reason(error)}; {what}; make room and "
-            "run the same command with the same --results again, only what is missing is computed"
-        )
+    def _write(self, name: str, content: bytes) -> None:
+        with self._writing(name), atomic(self.path / name) as stream:
+            stream.write(content)
+
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
+        """Turn the OSError of a block into a DataError that names the file."""
+        try:
+            yield
+        except OSError as error:
+            kept = self.cells()
+            what = f"its {kept:,} cells are complete" if kept else "no cell is kept there"
+            raise DataError(
+                f"{name} could not be written to '{self.path}': {reason(error)}; {what}; make room "
+                "and run the same command with the same --results again, only what is missing is "
+                "computed"
+            ) from error
+
+
+def _csv(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    names = list(columns)
+    writer.writerow(names)
+    writer.writerows([row.get(name) for name in names] for row in rows)
+    return stream.getvalue().encode("utf-8", "backslashreplace")

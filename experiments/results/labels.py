@@ -1,4 +1,4 @@
-"""Names in tables and pictures: metrics, strategies and numbers of repetitions."""
+"""Labels of strategies, titles of metrics and of repetitions, for tables and pictures."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from boostsample.experiments.plan.variants import CHARGED, is_tuned
 __all__ = ["METRICS", "is_charged", "label_of", "repetitions"]
 
 METRICS = {"loss": ("log10_loss", "log10 loss"), "error": ("test_error", "test error in percent")}
-"""Name of each metric, with its column of the result rows and its title."""
+"""Metrics by name: the column of the result rows, and a title."""
 
 
 def label_of(row: Mapping[str, Any]) -> str:
-    """How tables and plots call the strategy of a row: its name with its settings."""
+    """The label of a row's strategy: its name with its settings."""
     name = str(row["strategy"])
     return f"{name}:{row['settings']}" if row["settings"] and not is_tuned(name) else name
 
 
 def is_charged(label: str) -> bool:
-    """Whether a label is that of a tuned strategy with its search charged to it."""
+    """Whether a label is that of a tuned strategy with its tuning charged to it."""
     return label.endswith(CHARGED)
 
 
 def repetitions(n: int, what: str = "mean and std", least: int | None = None) -> str:
-    """What a title says of repetitions: of `n`, or of `least` to `n` of them.
+    """A phrase for titles about `n` repetitions, or `least` to `n` of them.
 
     >>> repetitions(3), repetitions(1)
     ('mean and std of 3 repetitions', 'one repetition')

@@ -1,16 +1,17 @@
-"""Where strategies are compared: at equal stumps, at equal looks, at equal seconds.
+"""Values of runs at equal stumps, equal looks or equal seconds of training.
 
-A level is a number on an axis. At a number of stumps, values are those of the curve rows
-(`boostsample.experiments.results.curves`) with exactly that many. At looks and seconds they lie between two
-rows, and are interpolated against the logarithm of the axis by monotone cubics
-(`scipy.interpolate.PchipInterpolator`), which never leave the range of the two. Nothing is
-extrapolated: before its first row and behind its end a run has no value.
+A level is a number on one of these axes. At stumps, values are taken from the curve rows
+(`boostsample.experiments.results.curves`). At looks and seconds, they are interpolated between two
+rows by monotone cubics (`scipy.interpolate.PchipInterpolator`) on a log axis, which never leave the
+range of the two. Nothing is extrapolated: before its first and after its last row, a run has no
+value.
 """
 
 from __future__ import annotations
 
 import bisect
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,44 +22,25 @@ from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.results.labels import METRICS, is_charged, label_of
 from boostsample.experiments.results.results import Results
 
-__all__ = [
-    "AXES",
-    "MEASURES",
-    "Curves",
-    "Measure",
-    "check_disjoint",
-    "curves_of",
-    "parse_levels",
-]
+__all__ = ["AXES", "MEASURES", "Curves", "Measure", "check_disjoint", "curves_of", "parse_levels"]
 
 AXES = {
     "stumps": "stumps",
     "looks": "looks (search and modelling)",
     "seconds": "seconds of training",
 }
-"""What strategies can be given equally much of, with the titles of axes in pictures."""
+"""Axes on which strategies are compared, with their titles in pictures."""
 
-_DIGITS = 3
-"""Default levels are rounded down to so many digits, so that tables can show them in full."""
+_DIGITS = 3  # significant digits of default levels, so that tables can show them in full
 
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that tables compare.
+    """A quantity that tables compare."""
 
-    Attributes
-    ----------
-    column : str
-        Of the curve rows.
-    title : str
-        What it is, unit included.
-    better : int
-        -1 where lower is better, 1 where higher is, 0 where neither is.
-    """
-
-    column: str
-    title: str
-    better: int
+    column: str  # of the curve rows
+    title: str  # description with the unit
+    better: int  # -1 if lower is better, 1 if higher is better, 0 if neither is
 
 
 MEASURES = {
@@ -69,54 +51,42 @@ MEASURES = {
     "features": Measure("features", "features searched, mean over all searches so far", 0),
     "examples": Measure("examples", "examples drawn, mean over all searches so far", 0),
 }
-"""What can be compared, by name."""
+"""Quantities that can be compared, by name."""
 
 
 @dataclass(frozen=True)
 class Curves:
     """The curves of one data set.
 
-    Attributes
-    ----------
-    data : str
-        Its name.
-    runs : mapping of str to mapping of int to list of dict
-        Curve rows, ascending in stumps, of each strategy and repetition.
-    marks : tuple of int
-        Numbers of stumps at which results were taken.
-    complete : bool
-        False for folders that have rows at the marks only.
+    `runs` has the curve rows, ascending in stumps, by strategy and repetition.
     """
 
-    data: str
+    data: str  # name of the data set
     runs: Mapping[str, Mapping[int, Sequence[Mapping[str, Any]]]] = field(repr=False)
-    marks: tuple[int, ...]
-    complete: bool = True
+    marks: tuple[int, ...]  # numbers of stumps of the result rows
+    complete: bool = True  # False if there are rows at the marks only
 
     def at(self, metric: str, axis: str, level: float) -> dict[str, dict[int, float]]:
         """The values of a metric at a level.
 
         Parameters
         ----------
-        metric : str
-            One of `MEASURES`.
-        axis : str
-            One of `AXES`.
+        metric, axis : str
+            One of `MEASURES`, and one of `AXES`.
         level : float
             Stumps, looks, or seconds of training.
 
         Returns
         -------
         dict of str to dict of int to float
-            For each strategy, charged ones included, the value in each repetition; NaN where the
-            run does not reach the level, or begins behind it.
+            By strategy, charged ones included, and repetition; NaN outside the run.
 
         Raises
         ------
         SettingError
-            Nobody has a row of so many stumps, or the metric cannot be had on this axis.
+            No run has a row with this number of stumps, or the metric is not defined on this axis.
         DataError
-            The results have no curves, which this needs.
+            The results lack the curves that are needed.
         """
         self.check(metric, axis)
         if axis == "stumps":
@@ -137,8 +107,8 @@ class Curves:
             raise SettingError(f"all strategies have the same {metric} at equal {axis}")
         if metric == "auc" and axis != "stumps":
             raise SettingError(
-                f"auc is known at the marks only, so that there is none at equal {axis}; take it "
-                "at stumps, or the test error at equal looks or seconds"
+                f"auc is known at the marks only, not at equal {axis}; take it at stumps, or the "
+                "test error at equal looks or seconds"
             )
         if not self.complete and (axis != "stumps" or metric in ("auc", "features", "examples")):
             what = metric if axis == "stumps" else f"{metric} at equal {axis}"
@@ -162,12 +132,7 @@ class Curves:
 
     def _points(self) -> tuple[int, ...]:
         """Numbers of stumps at which all runs have rows, charged ones apart."""
-        found = [
-            {row["stumps"] for row in rows}
-            for label, mine in self.runs.items()
-            if not is_charged(label)
-            for rows in mine.values()
-        ]
+        found = [{row["stumps"] for row in rows} for rows in self._uncharged()]
         return tuple(sorted(set.intersection(*found))) if found else ()
 
     def _no_such_point(self, metric: str, level: float, points: Sequence[int]) -> str:
@@ -178,16 +143,11 @@ class Curves:
         return f"{metric} of {self.data} is known at {marks} stumps{between}, got {level:,g}"
 
     def levels(self, axis: str) -> tuple[float, ...]:
-        """Where strategies are compared if nobody says where.
+        """Default levels of an axis, ascending.
 
-        At stumps the marks. At looks and seconds, for each mark, the fewest that any run had spent
-        there, so that every run has come as far; rounded down to three digits. Runs that ended
-        before the mark (unless all did), and charged strategies, have no say in it.
-
-        Returns
-        -------
-        tuple of float
-            Ascending, all different.
+        At stumps the marks. At looks and seconds, for each mark, the least that any run had spent
+        there, rounded down to three digits, so that every run has reached the level. Charged
+        strategies do not count, nor runs that ended before the mark, unless all did.
         """
         if axis not in AXES:
             raise unknown("axis", axis, AXES)
@@ -195,27 +155,24 @@ class Curves:
             return self.marks
         spent: dict[int, float] = {}
         ended: list[float] = []
-        for label, mine in self.runs.items():
-            for rows in mine.values() if not is_charged(label) else ():
-                for before, row in zip([None, *rows], rows, strict=False):
-                    if row["stumps"] not in self.marks:
-                        continue
-                    if before is None or row["looks"] > before["looks"]:
-                        spent[row["stumps"]] = min(row[axis], spent.get(row["stumps"], math.inf))
-                    else:
-                        ended.append(row[axis])
+        runs = self._uncharged()
+        for rows in runs:
+            for before, row in zip([None, *rows], rows, strict=False):
+                if row["stumps"] not in self.marks:
+                    continue
+                if before is None or row["looks"] > before["looks"]:
+                    spent[row["stumps"]] = min(row[axis], spent.get(row["stumps"], math.inf))
+                else:
+                    ended.append(row[axis])
         least = set(spent.values()) or set(ended)
         found = sorted({_rounded_down(one) for one in least if one > 0})
-        return tuple(level for level in found if self._is_reached(axis, level))
+        ends = [(rows[0][axis], rows[-1][axis]) for rows in runs]
+        return tuple(level for level in found if any(a <= level <= b for a, b in ends))
 
-    def _is_reached(self, axis: str, level: float) -> bool:
-        """Whether the level lies on any curve."""
-        return any(
-            rows[0][axis] <= level <= rows[-1][axis]
-            for label, mine in self.runs.items()
-            for rows in mine.values()
-            if not is_charged(label)
-        )
+    def _uncharged(self) -> list[Sequence[Mapping[str, Any]]]:
+        """The rows of each run of all strategies but the charged ones."""
+        plain = (mine for label, mine in self.runs.items() if not is_charged(label))
+        return [rows for mine in plain for rows in mine.values()]
 
 
 def _rounded_down(value: float) -> float:
@@ -230,10 +187,10 @@ def _rounded_down(value: float) -> float:
 
 
 def _interpolated(rows: Sequence[Mapping[str, Any]], column: str, axis: str, level: float) -> float:
-    """The value of a run at a level; NaN outside of its curve."""
+    """The value of a run at a level; NaN outside its curve."""
     from scipy.interpolate import PchipInterpolator
 
-    # Where a run ended early, rows repeat what it has spent: the last of them stands for all.
+    # Rows after the end of a run repeat what it has spent; the last one is used.
     known = {row[axis]: row[column] for row in rows if row[axis] > 0}
     known = {at: value for at, value in known.items() if not math.isnan(value)}
     if not known or not min(known) <= level <= max(known):
@@ -245,7 +202,7 @@ def _interpolated(rows: Sequence[Mapping[str, Any]], column: str, axis: str, lev
 
 
 def curves_of(results: Results) -> list[Curves]:
-    """The curves of a results folder, one for each data set that has any."""
+    """The curves of a results folder, one for each data set."""
     rows: Iterable[Mapping[str, Any]] = results.curves or results.rows
     found: dict[str, dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
     for row in rows:
@@ -256,38 +213,20 @@ def curves_of(results: Results) -> list[Curves]:
 
 
 def check_disjoint(names: Iterable[str]) -> None:
-    """Refuse results folders that have a data set in common.
-
-    Parameters
-    ----------
-    names : iterable of str
-        The data sets of each folder, one folder after the other.
-
-    Raises
-    ------
-    SettingError
-        A data set is there twice.
-    """
-    there: set[str] = set()
-    for name in names:
-        if name in there:
+    """Raise SettingError if two results folders have the same data set, given all names."""
+    for name, count in Counter(names).items():
+        if count > 1:
             raise SettingError(
                 f"the data set '{name}' is in two of the results folders; name folders with "
                 "different data sets, or put their grids into one folder"
             )
-        there.add(name)
 
 
 def parse_levels(text: str) -> tuple[str, tuple[float, ...] | None]:
-    """An axis and, where they are given, its levels.
+    """Read an axis and optional levels; SettingError if they are not usable.
 
     >>> parse_levels("stumps"), parse_levels("looks=6e6,6e7")
     (('stumps', None), ('looks', (6000000.0, 60000000.0)))
-
-    Raises
-    ------
-    SettingError
-        An unknown axis, or a level that is no positive number, or of stumps no whole one.
     """
     axis, equals, listed = text.partition("=")
     if axis not in AXES:

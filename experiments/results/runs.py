@@ -1,94 +1,54 @@
-"""One strategy in one repetition as a comparison shows it: its cell, and the result rows of it."""
+"""Runs: one strategy in one repetition, with its result rows and history rows."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from boostsample.experiments.cells.cell import LOOKS, Cell
 from boostsample.experiments.plan.variants import CHARGED, Variant
+from boostsample.experiments.results.columns import RESULT_COLUMNS
 
-__all__ = ["LOOKS", "RESULT_COLUMNS", "Run", "Tuning", "charged_stumps"]
-
-RESULT_COLUMNS = (
-    "data",
-    "strategy",
-    "settings",
-    "learner",
-    "repetition",
-    "stumps",
-    "log10_loss",
-    "test_error",
-    "looks",
-    "seconds",
-)
+__all__ = ["LOOKS", "RESULT_COLUMNS", "Run", "Tuning", "history_rows", "result_rows"]
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """The search that a kept run comes from: all runs of its strategy in its repetition.
+    """Totals over all runs of a tuned strategy in one repetition.
 
-    Attributes
-    ----------
-    losses : tuple of float
-        log10 loss of each run at its end, in the order of the grid; the smallest is the kept run's.
-    budget : int
-        Looks a search, summed over the runs.
-    looks : dict of str to int
-        Looks of all runs in all rounds, for each of `LOOKS`.
-    seconds : float
-        Training time of all runs.
-    spent : dict of int to (int, float)
-        Looks (search and modelling) and seconds of all runs by number of stumps, each run with that
-        number: at those that `charged_stumps` asks for, and at the points of the charged curve.
+    `spent` has looks (search and modelling) and seconds by the number of stumps that each run has,
+    each mark divided by the number of runs, and the points of the charged curve.
     """
 
-    losses: tuple[float, ...]
-    budget: int
-    looks: dict[str, int]
-    seconds: float
+    losses: tuple[float, ...]  # final log10 losses, in the order of the tuning grid
+    budget: int  # looks per search, summed over the runs
+    looks: dict[str, int]  # in all rounds, for each of `LOOKS`
+    seconds: float  # of training
     spent: dict[int, tuple[int, float]]
 
 
 @dataclass
 class Run:
-    """One strategy in one repetition.
+    """One strategy in one repetition."""
 
-    Attributes
-    ----------
-    variant, repetition
-        Which one.
-    budget : int
-        Looks a search.
-    trained : Variant
-        The strategy as it was trained: `variant` itself, or one of its grid.
-    cell : Cell
-        What was measured.
-    rows : list of dict
-        One result row a mark, with `RESULT_COLUMNS`; for a tuned strategy a second one with the
-        search charged to it.
-    tuning : Tuning or None
-        For the kept run of a tuned strategy, the search that it comes from.
-    """
-
-    variant: Variant
+    variant: Variant  # the strategy as in the plan
     repetition: int
-    budget: int
-    trained: Variant
-    cell: Cell = field(repr=False)
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    tuning: Tuning | None = None
+    budget: int  # looks per search
+    trained: Variant  # `variant`, or an element of its tuning grid
+    cell: Cell = field(repr=False)  # the measurements
+    tuning: Tuning | None = None  # of the kept run of a tuned strategy
 
     @property
     def row_names(self) -> dict[str, Any]:
-        """What says in a row which run it belongs to."""
+        """The columns `strategy` and `settings` of its rows."""
         name = self.variant.label if self.variant.grid else self.variant.name
         return {"strategy": name, "settings": self.trained.settings_text}
 
     @property
     def n_rounds(self) -> int:
-        """Rounds done."""
+        """Rounds trained."""
         return self.cell.n_rounds
 
     @property
@@ -99,7 +59,7 @@ class Run:
 
     @property
     def final_loss(self) -> float:
-        """log10 of the exponential loss at the end."""
+        """log10 of the exponential loss after the last round."""
         return self.cell.loss_at[self.n_rounds]
 
     @property
@@ -114,7 +74,7 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """Training time, evaluation apart."""
+        """Training time, without evaluation."""
         return float(self.cell.seconds[-1])
 
     @property
@@ -122,37 +82,34 @@ class Run:
         """Why training ended before the last mark; empty if it did not."""
         return str(self.cell.about["stopped"])
 
-    @property
-    def history(self) -> list[dict[str, Any]]:
-        """History rows, if the plan asked for them."""
-        return self.cell.history or []
-
     def spent_at(self, stumps: int) -> tuple[int, float]:
-        """Looks (search and modelling) and seconds up to a number of stumps, or to the end."""
+        """Looks (search and modelling) and seconds for a number of stumps, or for all."""
         if not stumps:
             return 0, 0.0
         at = min(stumps, self.n_rounds) - 1
         looks = sum(int(self.cell.looks(purpose)[at]) for purpose in LOOKS if purpose != "finish")
         return looks, float(self.cell.seconds[at])
 
-    def make_rows(self, data: str, marks: tuple[int, ...]) -> None:
-        """Fill in the result rows; a run that ended early repeats its last state."""
-        self.rows = [self._row(data, mark, mark, self.spent_at(mark)) for mark in marks]
-        if self.tuning is not None:
-            for mark in marks:
-                stumps = charged_stumps(mark, len(self.tuning.losses))
-                row = self._row(data, mark, stumps, self.tuning.spent[stumps])
-                self.rows.append({**row, "strategy": row["strategy"] + CHARGED})
+    def row(self, stumps: int, own: int | None = None) -> dict[str, Any]:
+        """The result row of a number of stumps; a run that ended early repeats its last state.
 
-    def _row(self, data: str, mark: int, stumps: int, spent: tuple[int, float]) -> dict[str, Any]:
-        at = min(stumps, self.n_rounds)
-        looks, seconds = spent
+        With `own`, a charged row: the run after `own` stumps, with the looks and seconds of all
+        runs of its tuning; loss and error are NaN for 0.
+        """
+        names = self.row_names
+        if own is None:
+            at, (looks, seconds) = stumps, self.spent_at(stumps)
+        else:
+            assert self.tuning is not None, "only tuned strategies have charged rows"
+            at, (looks, seconds) = own, self.tuning.spent[own]
+            names["strategy"] += CHARGED
+        at = min(at, self.n_rounds)
         return {
-            "data": data,
-            **self.row_names,
+            "data": self.cell.facts["data"]["name"],
+            **names,
             "learner": self.cell.facts["learner"],
             "repetition": self.repetition,
-            "stumps": mark,
+            "stumps": stumps,
             "log10_loss": self.cell.loss_at[at] if at else math.nan,
             "test_error": self.errors[at] if at else math.nan,
             "looks": looks,
@@ -160,10 +117,17 @@ class Run:
         }
 
 
-def charged_stumps(mark: int, n_runs: int) -> int:
-    """Stumps of each of the runs of a search when together they have as many as one has at a mark.
+def result_rows(run: Run, marks: Sequence[int]) -> list[dict[str, Any]]:
+    """One row per mark, with `RESULT_COLUMNS`; the charged rows of a tuned strategy follow."""
+    rows = [run.row(mark) for mark in marks]
+    if run.tuning is not None:
+        n_runs = len(run.tuning.losses)
+        rows += [run.row(mark, mark // n_runs) for mark in marks]
+    return rows
 
-    >>> charged_stumps(100, 24), charged_stumps(10, 24)
-    (4, 0)
-    """
-    return mark // n_runs
+
+def history_rows(run: Run) -> list[dict[str, Any]]:
+    """The history rows of a run, if it has any, preceded by data set, strategy and repetition."""
+    data = run.cell.facts["data"]["name"]
+    names = {"data": data, **run.row_names, "repetition": run.repetition}
+    return [{**names, **row} for row in run.cell.history or ()]

@@ -1,14 +1,14 @@
-"""Which differences between strategies are more than chance: within one data set, and across many.
+"""Significance tests of differences between strategies, within one data set and across many.
 
-Within a data set, each strategy is compared with the best one by a paired t-test over repetitions.
-Repetitions with splits of their own train on overlapping examples, so that their results are not
-independent, and the plain variance of their mean is too small; [NB03] adds n_test / n_train to the
-1 / n of the variance. Holm's step-down correction [H79] keeps the chance of even one wrong
-"different" among the comparisons with one best at the level. The best is chosen by the same values,
-which makes no test more exact than its assumptions are.
+Within a data set, a paired t-test over repetitions compares each strategy with the best one. If
+repetitions have different splits, their training examples overlap, their results are not
+independent, and the plain variance of their mean is too small; [NB03] replaces its 1 / n by
+1 / n + n_test / n_train. Holm's step-down correction [H79] bounds the probability of one or more
+false differences by the level. The best strategy is chosen by the same values, so that the tests
+are approximate.
 
-Across data sets, strategies are ranked on each; Friedman's test asks whether the mean ranks differ
-at all, and two of them do where they are further apart than Nemenyi's critical difference [D06].
+Across data sets, strategies are ranked on each. Friedman's test decides whether mean ranks differ
+at all; two of them differ by more than Nemenyi's critical difference [D06].
 
 - [NB03] Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003.
 - [H79] Holm, A simple sequentially rejective multiple test procedure, Scand. J. Stat. 6, 1979.
@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 
 __all__ = [
@@ -44,24 +45,15 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Verdict:
-    """The best of several strategies, and what the test says of the others.
+    """The best of several strategies, and how the others compare with it.
 
-    Attributes
-    ----------
-    best : str or None
-        Its label; the first one of equal means. None where fewer than two have values.
-    tied : frozenset of str
-        Those that cannot be told from it at the level, identical ones included.
-    p_values : dict of str to float
-        Of the comparisons with the best that could be tested, Holm's correction included.
-    untested : frozenset of str
-        Those that have fewer than two repetitions in common with it.
+    `best` is the label of the first one of equal means; None if fewer than two have values.
     """
 
     best: str | None = None
-    tied: frozenset[str] = frozenset()
-    p_values: dict[str, float] = field(default_factory=dict)
-    untested: frozenset[str] = frozenset()
+    tied: frozenset[str] = frozenset()  # those that do not differ from the best at the level
+    p_values: dict[str, float] = field(default_factory=dict)  # after Holm's correction
+    untested: frozenset[str] = frozenset()  # fewer than two repetitions in common with the best
 
 
 def told_apart(
@@ -71,17 +63,17 @@ def told_apart(
     overlap: float = 0.0,
     level: float = LEVEL,
 ) -> Verdict:
-    """Find the best mean, and those that cannot be told from it.
+    """Find the best mean, and the strategies that do not differ from it significantly.
 
     Parameters
     ----------
     values : mapping of str to mapping of int to float
-        Values of each strategy by repetition, without NaN; a strategy without any takes no part.
+        Values of each strategy by repetition, without NaN; strategies without values are ignored.
     lower_is_better : bool
     overlap : float
-        n_test / n_train of repetitions with splits of their own, 0 where all have the same split.
+        n_test / n_train if the splits of repetitions differ, 0 if all are the same.
     level : float
-        A strategy is tied where its corrected p-value is above.
+        Strategies with a corrected p-value above it are tied.
 
     Examples
     --------
@@ -115,18 +107,16 @@ def paired_test(first: ArrayLike, second: ArrayLike, overlap: float = 0.0) -> fl
     """Two-sided p-value of a paired t-test, its variance corrected for overlapping training sets.
 
     t = mean(d) / sqrt((1 / n + overlap) var(d)) with n - 1 degrees of freedom [NB03 eq. 9 and
-    sec. 4]; without overlap, Student's test. Where all differences are the same number, there is no
-    variance to speak of: p is 1 for no difference, else 0.
+    sec. 4]; without overlap, Student's test. If all differences are equal, p is 1 for 0 and 0 for
+    others.
 
     Parameters
     ----------
     first, second : array_like, shape (n,)
-        Values of both in the same n >= 2 repetitions.
+        Values of two strategies in the same n >= 2 repetitions.
     overlap : float
         n_test / n_train, at least 0.
 
-    Examples
-    --------
     >>> round(paired_test([1.0, 1.2, 1.4], [1.1, 1.1, 1.1]), 3)
     0.478
     >>> paired_test([1.0, 1.2], [1.0, 1.2]), paired_test([1.0, 2.0], [2.0, 3.0])
@@ -149,10 +139,10 @@ def paired_test(first: ArrayLike, second: ArrayLike, overlap: float = 0.0) -> fl
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Corrected p-values of a family of tests, in their order [H79].
+    """p-values with Holm's step-down correction [H79], in the given order.
 
-    The i-th smallest of m is multiplied by m - i + 1; none is smaller than one before it, or above
-    1.
+    The i-th smallest of m is multiplied by m - i + 1, then raised to the largest before it, and
+    limited to 1.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -166,25 +156,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def ranks(scores: ArrayLike, *, lower_is_better: bool = True) -> NDArray[np.float64]:
-    """Mean rank of each method over the data sets: 1 is the best, equal ones share their ranks.
+    """Mean rank of each method over the data sets: 1 is the best, ties share their mean rank.
 
-    Parameters
-    ----------
-    scores : array_like, shape (n_data, n_methods)
-        One value of each method on each data set, no NaN.
-    lower_is_better : bool
+    `scores` is array_like (n_data, n_methods), the result float64 (n_methods,). SettingError if a
+    value is missing (NaN).
 
-    Returns
-    -------
-    ndarray of float64, shape (n_methods,)
-
-    Raises
-    ------
-    SettingError
-        A value is missing (NaN).
-
-    Examples
-    --------
     >>> ranks([[0.1, 0.2, 0.3], [0.2, 0.2, 0.3]])
     array([1.25, 1.75, 3.  ])
     """
@@ -196,17 +172,10 @@ def ranks(scores: ArrayLike, *, lower_is_better: bool = True) -> NDArray[np.floa
 
 
 def friedman(scores: ArrayLike) -> tuple[float, float]:
-    """Friedman's chi-square, corrected for ties, and its p-value: whether mean ranks differ at all.
+    """Friedman's test of whether mean ranks differ: chi-square, corrected for ties, and p-value.
 
-    Parameters
-    ----------
-    scores : array_like, shape (n_data, n_methods)
-        One value of each method on each data set, no NaN; which direction is better plays no part.
-
-    Raises
-    ------
-    SettingError
-        There are fewer than three methods or two data sets, or a value is missing (NaN).
+    `scores` is array_like (n_data, n_methods); the direction does not matter. SettingError if there
+    are fewer than three methods or two data sets, or if a value is missing (NaN).
     """
     from scipy.stats import friedmanchisquare
 
@@ -224,42 +193,29 @@ def friedman(scores: ArrayLike) -> tuple[float, float]:
 
 
 def critical_difference(n_methods: int, n_data: int, level: float = LEVEL) -> float:
-    """How far apart the mean ranks of two methods must be to differ, by Nemenyi's test.
+    """Nemenyi's critical difference of the mean ranks of two methods.
 
     CD = q sqrt(k (k + 1) / (6 N)), q the studentized range statistic divided by sqrt(2) [D06 sec.
     3.2.2].
 
-    Parameters
-    ----------
-    n_methods, n_data : int
-        k >= 2 methods on N >= 2 data sets.
-    level : float
-        Between 0 and 1.
+    SettingError unless there are k >= 2 methods, N >= 2 data sets, and a level between 0 and 1.
 
-    Raises
-    ------
-    SettingError
-        One of these is out of its range.
-
-    Examples
-    --------
     >>> round(critical_difference(4, 14), 2)
     1.25
     """
     from scipy.stats import studentized_range
 
-    for name, value in (("n_methods", n_methods), ("n_data", n_data)):
-        if value < 2:
-            raise SettingError(f"{name} must be at least 2 for ranks to be compared, got {value}")
+    check_integer("n_methods", n_methods, 2)
+    check_integer("n_data", n_data, 2)
     if not 0 < level < 1:
-        raise SettingError(f"level must lie between 0 and 1, got {level}")
+        raise SettingError(f"level must be between 0 and 1, got {level}")
     quantile = float(studentized_range.ppf(1 - level, n_methods, math.inf)) / math.sqrt(2)
     return quantile * math.sqrt(n_methods * (n_methods + 1) / (6 * n_data))
 
 
 def _complete(scores: ArrayLike) -> NDArray[np.float64]:
     table = np.asarray(scores, np.float64)
-    assert table.ndim == 2, "a row a data set, a column a method"
+    assert table.ndim == 2, "one row per data set, one column per method"
     if np.isnan(table).any():
         raise SettingError(
             "ranks need a value of every method on every data set, and "

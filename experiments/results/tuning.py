@@ -1,20 +1,18 @@
-"""Tuning as in [DF11] 5.2: every setting of a grid is trained in full, the best run is kept.
+"""Tuning as in [DF11] 5.2: trains every setting of the tuning grid in full and keeps the best run.
 
 "We tune the meta-parameters of these techniques [...] by training them multiple times over a large
 range of parameters and keeping only the results of the run with the smallest final Boosting loss."
-This is done in each repetition, on the same training examples and with each setting's own stream,
-so that the kept run is the very run that its settings give without tuning. The final loss is the
-training loss at the last mark; test examples play no part. The first setting of the grid wins a
-tie. Each run is a cell of its own: which one is kept is found out when all of them are there.
+This is done in each repetition, with each setting's own stream, so that the kept run equals a run
+with its settings without tuning. The final loss is the training loss at the last mark. The first
+setting wins a tie. Each run is a separate cell.
 
-A search over M settings costs M times the looks of one run, "around one order of magnitude" in the
-paper, and two sets of result rows tell of both sides:
+Tuning over M settings costs M times the looks of one run, "around one order of magnitude" in the
+paper. Two sets of result rows show both sides:
 
-- ``ucb*``: the kept run at the marks, as in the paper's Table 2; its looks are its own.
-- ``ucb* charged``: in the row of mark m the kept run after m // M stumps, with the looks and the
-  seconds that all M runs together have spent on as many stumps each: about the looks that a
-  strategy without tuning has spent after m stumps. No numbers (NaN) where that is less than one
-  stump. Chosen by its loss at the end, the kept run need not be the best one of that moment.
+- ``ucb*``: the kept run at the marks, as in the paper's Table 2, with its own looks.
+- ``ucb* charged``: at mark m the kept run after m // M stumps, with the looks and seconds of all M
+  runs after this number of stumps, about the looks of m stumps without tuning. NaN if that is less
+  than one stump. The run is chosen by its final loss and need not be the best one at each mark.
 """
 
 from __future__ import annotations
@@ -24,30 +22,23 @@ from typing import Any
 
 from boostsample.experiments.cells.tasks import curve_points
 from boostsample.experiments.plan.variants import Variant
-from boostsample.experiments.results.runs import LOOKS, Run, Tuning, charged_stumps
+from boostsample.experiments.results.runs import LOOKS, Run, Tuning
 
 __all__ = ["explanation", "keep", "tuning_record"]
 
 
-def keep(runs: Iterable[Run], n_runs: int, marks: tuple[int, ...]) -> Run:
-    """The run with the smallest loss at its end, with the search that it comes from.
+def keep(runs: Iterable[Run], n_runs: int, marks: Sequence[int]) -> Run:
+    """The run with the smallest final loss, with the totals over all runs as its `tuning`.
 
-    Parameters
-    ----------
-    runs : iterable of Run
-        One for each setting of the grid, in its order; they are taken one by one, and no more than
-        two are held at once.
-    n_runs : int
-        How many these are; a single one is no search.
-    marks : tuple of int
-        Numbers of stumps at which results are taken.
+    `runs` has one run for each of the `n_runs` settings of the tuning grid, in its order; at most
+    two are held at a time. A single run is not tuned.
     """
     kept: Run | None = None
     losses: list[float] = []
     budget, seconds = 0, 0.0
     looks = dict.fromkeys(LOOKS, 0)
-    asked = {*(charged_stumps(mark, n_runs) for mark in marks), *curve_points(marks[-1])}
-    spent = {stumps: (0, 0.0) for stumps in asked if n_runs * stumps <= marks[-1]}
+    points = {*(mark // n_runs for mark in marks), *curve_points(marks[-1])}
+    spent = {stumps: (0, 0.0) for stumps in points if n_runs * stumps <= marks[-1]}
     for one in runs:
         if kept is None or one.final_loss < kept.final_loss:
             kept = one
@@ -65,30 +56,22 @@ def keep(runs: Iterable[Run], n_runs: int, marks: tuple[int, ...]) -> Run:
 
 
 def explanation(variants: Sequence[Variant], n_rounds: int) -> str:
-    """How to read the results of tuned strategies; empty if there is none."""
+    """A note on how to read the results of tuned strategies; empty if there are none."""
     tuned = [variant for variant in variants if variant.grid]
     if not tuned:
         return ""
     sizes = ", ".join(f"{len(variant.grid)} for {variant.label}" for variant in tuned)
     return (
-        "strategies with a * were tuned: each of the M settings of their grid "
+        "strategies with a * were tuned: each of the M settings of their tuning grid "
         f"({sizes}) was trained in each repetition, and the run with the smallest training loss "
-        f"after {n_rounds:,} stumps was kept. In a column 'charged' the search is paid for: in the "
-        "row of m stumps it has the kept run after m / M stumps, when all M runs together have "
-        "spent the looks of m stumps; '-' where that is less than one stump"
+        f"after {n_rounds:,} stumps was kept. A column 'charged' includes the cost of tuning: its "
+        "row of m stumps shows the kept run after m / M stumps, when all M runs together have "
+        "spent the looks of m stumps; '-' if that is less than one stump"
     )
 
 
 def tuning_record(variant: Variant, runs: Sequence[Run]) -> dict[str, Any]:
-    """Grid, choice and every run's final loss of a tuned strategy, as JSON takes it.
-
-    Parameters
-    ----------
-    variant : Variant
-        With a grid.
-    runs : sequence of Run
-        Its kept runs, by repetition.
-    """
+    """The tuning grid of a strategy, its kept runs and all final losses, as JSON takes it."""
     return {
         "grid": [one.settings_text for one in variant.grid],
         "tuning": [

@@ -1,1 +1,1 @@
-"""The runner: trains the missing cells of a plan on a backend."""
+"""Runs comparisons: trains the missing cells of plans on a backend."""

@@ -1,8 +1,8 @@
-"""Where cells are trained: threads of this process, processes of this machine, a Dask cluster.
+"""Backends that train cells: threads, processes of this machine, a Dask cluster.
 
-The rows do not depend on it. Threads share the bank as the plan has it. Processes read a bank on
-disk, which this process builds and they map: a bank in memory would be there once for each. The
-data travel once to each worker, and with a cell only what is to be trained and, back, its result.
+The rows do not depend on the backend. Threads share the plan's bank. Processes map a bank on disk
+that this process builds, as each would need its own bank in memory. The data are sent once to each
+worker; with a cell only the order and its result are sent.
 """
 
 from __future__ import annotations
@@ -18,44 +18,37 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from boostsample.banks.cache_folder import cache_dir
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.cell import Cell
-from boostsample.experiments.cells.training import Ground, Order, Split, Watch, train, warm_up
+from boostsample.experiments.cells.training import Order, Split, Watch, train, warm_up
+from boostsample.experiments.plan.plan import Prepared
 from boostsample.threads.threads import n_threads
 
 __all__ = ["BACKENDS", "Backend", "check_backend", "n_cores", "open_backend"]
 
 BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
-"""What `open_backend` knows."""
+"""Names that `open_backend` accepts."""
 
 _CONNECT, _WORKERS = 20.0, 60.0
-"""Seconds that a scheduler of Dask, and then its first worker, are waited for."""
-_MOST_SPLITS = 2
-"""Splits that a worker process keeps at once."""
+"""Seconds to wait for the scheduler of Dask, and for its first worker."""
+_MOST_SPLITS = 2  # splits that a worker process keeps in memory
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
 )
 
 
 def n_cores(n_jobs: int | None, default: int) -> int:
-    """Workers that are meant, `default` for None; see `boostsample.threads.threads.n_threads`."""
+    """Number of workers, `default` for None; see `boostsample.threads.threads.n_threads`."""
     return n_threads(default if n_jobs is None else n_jobs)
 
 
 def check_backend(name: str, n_jobs: int | None) -> None:
-    """Refuse a backend that there is not, or that is not installed.
-
-    Raises
-    ------
-    SettingError
-        With the way out.
-    """
-    known = name in BACKENDS[:-1] or re.fullmatch(r"dask://[^/\s:]+:[0-9]+", name)
-    if not known:
+    """Raise SettingError for an unknown backend, one not installed, or an unsuitable `n_jobs`."""
+    if name not in BACKENDS[:-1] and not re.fullmatch(r"dask://[^/\s:]+:[0-9]+", name):
         raise SettingError(f"backend must be one of {', '.join(BACKENDS)}, got {name!r}")
     if name == "serial" and n_jobs not in (None, 1):
         raise SettingError(
@@ -69,44 +62,44 @@ def check_backend(name: str, n_jobs: int | None) -> None:
         )
 
 
-class Backend(abc.ABC):
-    """Workers that train cells; a context manager, which ends them."""
+class Backend(AbstractContextManager["Backend"]):
+    """Workers that train cells; a context manager that ends them."""
 
     lost: tuple[type[BaseException], ...] = ()
-    """What a future raises when its worker has died: the cell may be tried again."""
+    """Exceptions of a future whose worker has died; the cell is tried again."""
     in_process = False
-    """Whether cells are trained on a `Split` of this process, which is then given to `submit`."""
+    """Whether cells are trained on a `Split` of this process, given to `submit`."""
+
+    def __init__(self, n_workers: int = 1) -> None:
+        self._n_workers = n_workers
 
     @property
-    @abc.abstractmethod
     def n_workers(self) -> int:
         """Cells that can be trained at once."""
+        return self._n_workers
 
     @abc.abstractmethod
-    def begin(self, ground: Ground) -> None:
-        """Let the workers know the data of the cells to come."""
+    def begin(self, prepared: Prepared) -> None:
+        """Set the data of the cells that are submitted next."""
 
     @abc.abstractmethod
     def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
-        """Have a cell trained."""
+        """Train a cell."""
 
     @abc.abstractmethod
     def restart(self) -> None:
-        """Start over after workers were lost."""
+        """Replace lost workers."""
 
     @abc.abstractmethod
     def end(self) -> None:
-        """Stop everything that is in work, now."""
-
-    def __enter__(self) -> Backend:
-        return self
+        """Stop all training immediately."""
 
     def __exit__(self, *_: object) -> None:
         self.end()
 
 
 def open_backend(name: str, n_jobs: int | None) -> Backend:
-    """A backend by its name, one of `BACKENDS`; arguments as `check_backend` checks them."""
+    """Open a backend by name; errors as in `check_backend`."""
     check_backend(name, n_jobs)
     if name in ("threading", "serial"):
         return _Threads(n_cores(n_jobs, 1))
@@ -116,20 +109,16 @@ def open_backend(name: str, n_jobs: int | None) -> Backend:
 
 
 class _Threads(Backend):
-    """Kernels release the GIL, and all threads look at one bank."""
+    """Threads of this process, which share one bank; the kernels release the GIL."""
 
     in_process = True
 
     def __init__(self, n_workers: int) -> None:
-        self._n_workers = n_workers
+        super().__init__(n_workers)
         self.stop = threading.Event()
         self._pool = ThreadPoolExecutor(n_workers)
 
-    @property
-    def n_workers(self) -> int:
-        return self._n_workers
-
-    def begin(self, ground: Ground) -> None:
+    def begin(self, prepared: Prepared) -> None:
         pass
 
     def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
@@ -146,7 +135,7 @@ class _Threads(Backend):
 
 
 class _Orphan(Watch):
-    """Stops the work of a process whose parent is gone."""
+    """Ends a worker process whose parent has died."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -158,26 +147,27 @@ class _Orphan(Watch):
 
 
 class _Workplace:
-    """The splits that a worker process has at hand, made when they are first needed."""
+    """The splits of a worker process, made on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._splits: OrderedDict[tuple[str, str], Split] = OrderedDict()
-        self._warm: set[tuple[str, str]] = set()
+        self._splits: OrderedDict[tuple[str, ...], Split] = OrderedDict()
+        self._warm: set[tuple[str, ...]] = set()
 
-    def work(self, ground: Ground, order: Order, watch: Watch) -> bytes:
-        """Train a cell; the content of its file."""
+    def work(self, prepared: Prepared, order: Order, watch: Watch) -> bytes:
+        """Train a cell and return the content of its file."""
         facts = order.task.facts
-        place = (ground.token, str(facts["split"]))
+        data = (str(prepared.plan), str(facts["data"]), str(facts["families"]))
+        place = (*data, str(facts["split"]))
         with self._lock:
             split = self._splits.get(place)
             if split is None:
-                form = "lazy" if ground.plan.bank.name == "lazy" else "disk"
-                split = Split(ground, order.task.repetition, form=form)
+                form = "lazy" if prepared.plan.bank.name == "lazy" else "disk"
+                split = Split(prepared, order.task.repetition, form=form)
                 self._splits[place] = split
                 while len(self._splits) > _MOST_SPLITS:
                     self._splits.popitem(last=False)
-            warm = (ground.token, order.task.variant.label)
+            warm = (*data, order.task.variant.label)
             if order.known is None and warm not in self._warm:
                 warm_up(split, order.task)
                 self._warm.add(warm)
@@ -185,45 +175,41 @@ class _Workplace:
 
 
 _workplace = _Workplace()
-_ground: Ground | None = None
+_prepared: Prepared | None = None
 
 
-def _install(ground: Ground) -> None:
-    """Begin the life of a worker process."""
-    global _ground
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends us
-    _ground = ground
+def _install(prepared: Prepared) -> None:
+    """Initialise a worker process."""
+    global _prepared
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends us
+    _prepared = prepared
 
 
 def _work_here(order: Order) -> bytes:
-    assert _ground is not None
-    return _workplace.work(_ground, order, _Orphan())
+    assert _prepared is not None
+    return _workplace.work(_prepared, order, _Orphan())
 
 
 class _Processes(Backend):
-    """Processes of joblib's loky, which can be started from any program and share nothing."""
+    """Processes of joblib's loky, which start from any program and share no memory."""
 
     lost = (BrokenExecutor,)
 
     def __init__(self, n_workers: int) -> None:
-        self._n_workers = n_workers
+        super().__init__(n_workers)
         self._pool: Any = None
-        self._ground: Ground | None = None
+        self._prepared: Prepared | None = None
 
-    @property
-    def n_workers(self) -> int:
-        return self._n_workers
-
-    def begin(self, ground: Ground) -> None:
+    def begin(self, prepared: Prepared) -> None:
         self.end()
-        self._ground = ground
+        self._prepared = prepared
 
     def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
         if self._pool is None:
             from joblib.externals.loky import ProcessPoolExecutor
 
             self._pool = ProcessPoolExecutor(
-                self._n_workers, initializer=_install, initargs=(self._ground,), env=_ONE_THREAD
+                self._n_workers, initializer=_install, initargs=(self._prepared,), env=_ONE_THREAD
             )
         return _decoded(self._pool.submit(_work_here, order))
 
@@ -238,7 +224,7 @@ class _Processes(Backend):
 
 @contextmanager
 def _without_ctrl_c() -> Iterator[None]:
-    """Have processes that are started here ignore Ctrl-C: we end them, without their tracebacks."""
+    """Start processes that ignore Ctrl-C; they are ended without printing tracebacks."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -249,17 +235,18 @@ def _without_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _work_there(ground: Ground, order: Order, folder: str) -> bytes:
-    """Train a cell on a worker of Dask; the bank is found in the cache folder, or built there."""
-    if os.path.isdir(folder):  # one file system: the bank that the client has built
+def _work_there(prepared: Prepared, order: Order, folder: str) -> bytes:
+    """Train a cell on a worker of Dask; its bank is read from the cache folder, or built there."""
+    if os.path.isdir(folder):  # a shared file system with the bank of the client
         os.environ.setdefault("BOOSTSAMPLE_CACHE_DIR", folder)
-    return _workplace.work(ground, order, Watch())
+    return _workplace.work(prepared, order, Watch())
 
 
 class _Dask(Backend):
-    """The workers of a Dask cluster, whose scheduler gives the work of lost ones to others."""
+    """Workers of a Dask cluster; its scheduler reassigns the work of lost ones."""
 
     def __init__(self, name: str, n_jobs: int | None) -> None:
+        super().__init__()
         distributed: Any = importlib.import_module("distributed")
         self.lost = (CancelledError, distributed.KilledWorker)
         self._most = None if n_jobs is None else n_cores(n_jobs, -1)
@@ -280,12 +267,11 @@ class _Dask(Backend):
             self._client.wait_for_workers(1, timeout=_WORKERS)
         except (OSError, TimeoutError) as error:
             raise DataError(
-                f"no Dask cluster with workers was found at {self._where}: "
-                f"{' '.join(str(error).split()) or 'no answer'}; start 'dask scheduler' and "
-                "'dask worker', or take --backend loky"
+                f"no Dask cluster with workers was found at {self._where}: {_text(error)}; start "
+                "'dask scheduler' and 'dask worker', or take --backend loky"
             ) from error
         self._pool: Executor = self._client.get_executor(pure=False)
-        self._ground: Ground | None = None
+        self._prepared: Prepared | None = None
         self._scattered: Any = None
 
     @property
@@ -293,9 +279,9 @@ class _Dask(Backend):
         found = sum(self._client.nthreads().values()) or 1
         return found if self._most is None else min(found, self._most)
 
-    def begin(self, ground: Ground) -> None:
-        self._ground = ground
-        self._scattered = self._client.scatter(ground, broadcast=True, hash=False)
+    def begin(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        self._scattered = self._client.scatter(prepared, broadcast=True, hash=False)
 
     def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
         return _decoded(
@@ -305,18 +291,19 @@ class _Dask(Backend):
     def restart(self) -> None:
         try:
             self._client.wait_for_workers(1, timeout=_WORKERS)
-            if self._ground is not None:
-                self.begin(self._ground)
+            if self._prepared is not None:
+                self.begin(self._prepared)
         except (OSError, TimeoutError) as error:
             raise DataError(
-                f"the Dask cluster at {self._where} has no workers any more: "
-                f"{' '.join(str(error).split()) or 'no answer'}; start some, and run the same "
-                "command again"
+                f"the Dask cluster at {self._where} has no workers left: {_text(error)}; start "
+                "some, and run the same command again"
             ) from error
 
     def end(self) -> None:
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # our end is no fault of theirs
-        with suppress(Exception):  # whatever is left of the cluster, there is nothing more to do
+        logging.getLogger("distributed").setLevel(
+            logging.CRITICAL
+        )  # it logs our shutdown as errors
+        with suppress(Exception):  # the cluster may be gone already
             self._pool.shutdown(wait=False, cancel_futures=True)
         for part in (self._client, self._cluster):
             if part is not None:
@@ -324,8 +311,12 @@ class _Dask(Backend):
                     part.close()
 
 
+def _text(error: BaseException) -> str:
+    return " ".join(str(error).split()) or "no answer"
+
+
 def _decoded(encoded: Future[bytes]) -> Future[Cell]:
-    """A future of the cell whose file's content another one brings."""
+    """Turn a future of a cell's file content into one of the cell."""
     decoded: Future[Cell] = Future()
     decoded.set_running_or_notify_cancel()
 

@@ -1,8 +1,9 @@
-"""The main job: strategies on data sets at an equal budget of looks, results at the marks.
+"""Compares strategies on data sets at an equal budget of looks.
 
-`compare` and `run` have every cell of a plan trained that is not in the store yet and put the
-results together from the cells. There is one way, whatever the backend and wherever cells are kept:
-the rows depend on the plan alone; only their seconds do not.
+`compare` is the function for users: one data set, in memory. `run_all` is the general form for
+several data sets, any store and any backend; `boostsample compare` uses it. Both train the cells
+that are missing in the store and make the results from the cells. Except for their seconds, rows
+depend on the plan alone.
 """
 
 from __future__ import annotations
@@ -11,49 +12,24 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.store import MemoryStore, Store
-from boostsample.experiments.cells.tasks import Search, searches_of
+from boostsample.experiments.cells.store import Store
+from boostsample.experiments.cells.tasks import TaskGroup, task_groups
+from boostsample.experiments.cells.training import Order
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.experiments.plan.plan import Plan, Prepared, prepare
 from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.runs import LOOKS, RESULT_COLUMNS, Run
 from boostsample.experiments.results.tuning import keep
 from boostsample.experiments.run.backends import Backend, open_backend
-from boostsample.experiments.run.schedule import Progress, Schedule, orders_of
+from boostsample.experiments.run.schedule import Progress, Schedule
 
-__all__ = [
-    "LOOKS",
-    "RESULT_COLUMNS",
-    "Comparison",
-    "Progress",
-    "Run",
-    "Shard",
-    "compare",
-    "put_together",
-    "run",
-    "run_all",
-]
-
-
-@dataclass(frozen=True)
-class Shard:
-    """The cells that are one process's share: number `index` of `count`, from 1 on.
-
-    Cells are dealt out in the order of their keys, so that all processes agree without a word.
-    """
-
-    index: int
-    count: int
-
-    def mine(self, keys: Sequence[str]) -> set[str]:
-        """The keys of this share."""
-        return set(sorted(set(keys))[self.index - 1 :: self.count])
+__all__ = ["LOOKS", "RESULT_COLUMNS", "Comparison", "Progress", "Shard", "compare", "run_all"]
 
 
 def compare(
     data: Dataset, plan: Plan | None = None, progress: Progress | None = None
 ) -> Comparison:
-    """Compare strategies on a data set, in memory.
+    """Compare strategies on a data set, in threads and in memory.
 
     Parameters
     ----------
@@ -66,7 +42,7 @@ def compare(
     Raises
     ------
     SettingError, DataError
-        As `boostsample.experiments.plan.plan.prepare`, before anything is computed.
+        See `boostsample.experiments.plan.plan.prepare`; raised before anything is computed.
 
     Examples
     --------
@@ -76,14 +52,25 @@ def compare(
     >>> [row["stumps"] for row in compare(load_dataset("chess"), plan).rows]
     [5, 10]
     """
-    return run(prepare(data, Plan() if plan is None else plan), progress)
-
-
-def run(prepared: Prepared, progress: Progress | None = None) -> Comparison:
-    """Train everything that was prepared, in threads, and keep it in memory."""
+    prepared = prepare(data, Plan() if plan is None else plan)
     with open_backend("threading", prepared.plan.n_jobs) as backend:
-        (comparison,) = run_all([prepared], MemoryStore(), backend, progress)
+        (comparison,) = run_all([prepared], Store(), backend, progress)
     return comparison
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One process's share of the cells: number `index` of `count`, counted from 1.
+
+    Cells are dealt out in the order of their keys, so that processes need not communicate.
+    """
+
+    index: int
+    count: int
+
+    def mine(self, keys: Sequence[str]) -> set[str]:
+        """The keys of this share."""
+        return set(sorted(set(keys))[self.index - 1 :: self.count])
 
 
 def run_all(
@@ -94,78 +81,71 @@ def run_all(
     left: Callable[[float | None], None] | None = None,
     shard: Shard | None = None,
 ) -> list[Comparison]:
-    """Train the cells that the store lacks; the comparisons, one a data set.
+    """Train the cells that are missing in the store, and return one comparison per data set.
 
     Parameters
     ----------
     prepared : sequence of Prepared
-        One a data set.
+        One per data set.
     store : Store
+        Closed at the end.
     backend : Backend
     progress : callable, optional
         See `Progress`.
     left : callable, optional
-        Called with the seconds that the rest will take, None as long as that is not known.
+        Called with the estimated seconds until the end, None while unknown.
     shard : Shard, optional
-        Train only these cells. Where others are missing then, the result is empty.
+        Train only these cells. If others are missing, the result is empty.
 
     Raises
     ------
     BoostSampleError
-        A cell failed or could not be kept; those that were finished before are in the store.
+        A cell failed or could not be stored; the cells finished before are in the store.
     """
     report = progress or (lambda stage, done, total: None)
     schedule = Schedule(store, backend, report, left or (lambda seconds: None))
-    searches = [searches_of(one) for one in prepared]
-    orders = [orders_of(*both) for both in zip(prepared, searches, strict=True)]
+    groups = [task_groups(one) for one in prepared]
+    orders = [_orders(one.plan, mine) for one, mine in zip(prepared, groups, strict=True)]
     if shard is not None:
-        mine = shard.mine([order.task.key for part in orders for order in part])
-        orders = [[order for order in part if order.task.key in mine] for part in orders]
+        keys = shard.mine([order.task.key for part in orders for order in part])
+        orders = [[order for order in part if order.task.key in keys] for part in orders]
     try:
         missing = [schedule.missing(part) for part in orders]
         schedule.run(list(zip(prepared, missing, strict=True)))
     finally:
         store.close()
-    return put_together(prepared, searches, store, complete=shard is None)
+    try:
+        return [_comparison(one, mine, store) for one, mine in zip(prepared, groups, strict=True)]
+    except _MissingCell as error:
+        if shard is not None:
+            return []
+        raise DataError(
+            f"the cell {error} was removed or damaged during the run; run the same command again"
+        ) from None
 
 
-def put_together(
-    prepared: Sequence[Prepared],
-    searches: Sequence[Sequence[Search]],
-    store: Store,
-    *,
-    complete: bool,
-) -> list[Comparison]:
-    """The comparisons that the cells of a store make; none while cells are missing.
-
-    Raises
-    ------
-    DataError
-        Cells are missing though they should be `complete`: somebody removed or damaged them.
-    """
-    comparisons = []
-    for one, part in zip(prepared, searches, strict=True):
-        runs = []
-        for search in part:
-            try:
-                kept = keep(_runs(search, store), len(search.tasks), one.plan.marks)
-            except LookupError as error:
-                if not complete:
-                    return []
-                raise DataError(
-                    f"the cell {error.args[0]} was there a moment ago and cannot be used now; run "
-                    "the same command again"
-                ) from None
-            kept.make_rows(one.data.name, one.plan.marks)
-            runs.append(kept)
-        comparisons.append(Comparison(one, runs))
-    return comparisons
+class _MissingCell(Exception):
+    """A cell is not in the store; the message is the name of its file."""
 
 
-def _runs(search: Search, store: Store) -> Iterator[Run]:
-    """The runs of a search; LookupError for the first one that is not there."""
-    for task in search.tasks:
+def _orders(plan: Plan, groups: Sequence[TaskGroup]) -> list[Order]:
+    """An order for each task of a plan."""
+    return [
+        Order(task, tuple(sorted(group.points(plan.marks))), plan.marks, plan.history)
+        for group in groups
+        for task in group.tasks
+    ]
+
+
+def _comparison(prepared: Prepared, groups: Sequence[TaskGroup], store: Store) -> Comparison:
+    """The comparison that the cells of a store make."""
+    marks = prepared.plan.marks
+    return Comparison(prepared, [keep(_runs(one, store), len(one.tasks), marks) for one in groups])
+
+
+def _runs(group: TaskGroup, store: Store) -> Iterator[Run]:
+    for task in group.tasks:
         cell = store.load(task)
         if cell is None:
-            raise LookupError(task.file_name)
-        yield Run(search.variant, search.repetition, task.budget, task.variant, cell)
+            raise _MissingCell(task.file_name)
+        yield Run(group.variant, group.repetition, task.budget, task.variant, cell)

@@ -1,8 +1,6 @@
-"""How far a comparison has come, and how long the rest will take."""
+"""Progress of a comparison in rounds, and an estimate of the remaining time."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.cells.tasks import Task
@@ -11,82 +9,69 @@ from boostsample.experiments.cells.training import Watch
 __all__ = ["Pace"]
 
 
-@dataclass
-class _Sum:
-    """Seconds of so many rounds."""
-
-    seconds: float = 0.0
-    rounds: int = 0
-
-    def add(self, seconds: float, rounds: int) -> None:
-        self.seconds += seconds
-        self.rounds += rounds
-
-    def per_round(self) -> float | None:
-        return self.seconds / self.rounds if self.rounds else None
+_Sums = dict[tuple[str, str], tuple[float, int]]
+"""Seconds and rounds by data set and strategy."""
 
 
 class Pace:
-    """Rounds of all cells, and seconds a round: by data set and strategy, as far as known.
+    """Rounds of all cells and their seconds, by data set and strategy.
 
-    What finished cells took counts, those of earlier runs too; of a strategy that has none, what
-    its running cells have taken so far; of one that has not begun, the mean of the others.
+    The seconds per round of a strategy are taken from its finished cells, including those of
+    earlier commands; without any, from its running cells; without these, from other strategies.
     """
 
     def __init__(self) -> None:
         self._tasks: dict[str, Task] = {}
         self._done: set[str] = set()
         self._running: dict[str, Watch] = {}
-        self._known: dict[tuple[str, str], _Sum] = {}
+        self._known: _Sums = {}
 
     def expect(self, task: Task) -> None:
-        """A cell belongs to the comparison."""
+        """Add a cell to the comparison."""
         self._tasks[task.key] = task
 
     def begun(self, task: Task, watch: Watch) -> None:
-        """A cell is in work."""
+        """Record that a cell is being trained."""
         self._running[task.key] = watch
 
     def failed(self, task: Task) -> None:
-        """A cell is not in work any more."""
+        """Record that the training of a cell failed."""
         self._running.pop(task.key, None)
 
     def finished(self, task: Task, cell: Cell) -> None:
-        """A cell is there."""
+        """Record that a cell is complete."""
         self._running.pop(task.key, None)
         if task.key in self._tasks and task.key not in self._done:
             self._done.add(task.key)
-            sums = self._known.setdefault(_kind(task), _Sum())
-            sums.add(float(cell.about["wall"]), cell.n_rounds)
+            _add(self._known, task, float(cell.about["wall"]), cell.n_rounds)
 
     def rounds(self) -> tuple[int, int]:
-        """Rounds done, and rounds in all."""
+        """Rounds done and rounds in all."""
         total = sum(task.n_rounds for task in self._tasks.values())
         done = sum(self._tasks[key].n_rounds for key in self._done)
         return done + sum(watch.rounds for watch in self._running.values()), total
 
     def seconds_left(self, n_workers: int) -> float | None:
-        """Seconds until all cells are there, with so many trained at once; None if unknown."""
-        known = {kind: _Sum(one.seconds, one.rounds) for kind, one in self._known.items()}
+        """Estimated seconds until all cells are complete; None while unknown."""
+        known = dict(self._known)
         for key, watch in self._running.items():
-            kind = _kind(self._tasks[key])
-            if kind not in self._known and watch.rounds:
-                known.setdefault(kind, _Sum()).add(watch.seconds, watch.rounds)
-        rates = {kind: one.per_round() for kind, one in known.items()}
-        found = [rate for rate in rates.values() if rate is not None]
-        if not found:
+            if _kind(self._tasks[key]) not in self._known:
+                _add(known, self._tasks[key], watch.seconds, watch.rounds)
+        rates = {kind: seconds / rounds for kind, (seconds, rounds) in known.items() if rounds}
+        if not rates:
             return None
-        usual = sum(found) / len(found)
-        left = longest = 0.0
-        for key, task in self._tasks.items():
-            if key not in self._done:
-                rate = rates.get(_kind(task))
-                begun = self._running.get(key)
-                rest = task.n_rounds - (0 if begun is None else begun.rounds)
-                seconds = rest * (usual if rate is None else rate)
-                left += seconds
-                longest = max(longest, seconds)
-        return max(left / n_workers, longest)
+        usual = sum(rates.values()) / len(rates)
+        each = [0.0]
+        for key in self._tasks.keys() - self._done:
+            task = self._tasks[key]
+            done = self._running[key].rounds if key in self._running else 0
+            each.append((task.n_rounds - done) * rates.get(_kind(task), usual))
+        return max(sum(each) / n_workers, max(each))
+
+
+def _add(sums: _Sums, task: Task, seconds: float, rounds: int) -> None:
+    before = sums.get(_kind(task), (0.0, 0))
+    sums[_kind(task)] = (before[0] + seconds, before[1] + rounds)
 
 
 def _kind(task: Task) -> tuple[str, str]:

@@ -1,15 +1,16 @@
-"""The loop that has the missing cells of a comparison trained, and keeps them as they come in.
+"""Trains the missing cells of a comparison on a backend and stores them.
 
-What is there already is not trained again. What another process of the same folder is working on is
-left to it; in the end its cells are waited for, or taken over if it dies. A cell whose worker was
-lost is tried again, alone from then on, so that a cell that kills its workers can be told by name.
+Existing cells are not trained again. Cells that another process of the same folder is training are
+skipped; at the end, this process waits for them, or takes them over if the other one dies. A cell
+whose worker is lost is tried again without other cells beside it, so that a cell that kills its
+workers can be identified.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,31 +18,29 @@ from functools import partial
 from boostsample.errors import StrategyError
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.cells.store import Store
-from boostsample.experiments.cells.tasks import Search, Task
-from boostsample.experiments.cells.training import Ground, Order, Split, Stopped, Watch, warm_up
+from boostsample.experiments.cells.tasks import Task
+from boostsample.experiments.cells.training import Order, Split, Stopped, Watch, warm_up
 from boostsample.experiments.plan.plan import Prepared
 from boostsample.experiments.run.backends import Backend, n_cores
 from boostsample.experiments.run.pace import Pace
 
-__all__ = ["Progress", "Schedule", "orders_of"]
+__all__ = ["Progress", "Schedule"]
 
 Progress = Callable[[str, int, int], None]
-"""Called in the calling thread, some ten times a second: what is being done, done, total."""
+"""Called in the calling thread, about ten times a second: the stage, done, total."""
 
 _POLL = 0.1
-_LOOK_AGAIN = 1.0
-"""Seconds between two looks at cells that other processes train."""
-_TRIES = 3
-"""Workers that may be lost over a cell before it is given up."""
+_CHECK_AGAIN = 1.0  # seconds between two checks for cells that other processes train
+_TRIES = 3  # workers that may be lost over a cell before it fails
 
 
 @dataclass(eq=False)
 class _Job:
-    """An order on its way."""
+    """An order in progress."""
 
     order: Order
+    place: int  # among the orders of a split
     tries: int = 0
-    is_there: bool = False
     watch: Watch = field(default_factory=Watch)
 
     @property
@@ -49,26 +48,10 @@ class _Job:
         return self.order.task
 
 
-def orders_of(prepared: Prepared, searches: Iterable[Search]) -> list[Order]:
-    """What is to be trained and known for the searches of a plan."""
-    plan = prepared.plan
-    return [
-        Order(task, tuple(sorted(search.points(plan.marks))), plan.marks, plan.history)
-        for search in searches
-        for task in search.tasks
-    ]
-
-
 class Schedule:
-    """Has cells trained.
+    """Trains cells on a backend and puts them into a store.
 
-    Parameters
-    ----------
-    store : Store
-    backend : Backend
-    report : Progress
-    left : callable
-        Called with the seconds that the rest will take, None as long as that is not known.
+    `left` is called with the estimated seconds until the end, None while unknown.
     """
 
     def __init__(
@@ -87,41 +70,31 @@ class Schedule:
         self._warm: set[str] = set()
 
     def missing(self, orders: Sequence[Order]) -> list[Order]:
-        """Those of the orders whose cells are not there as they are wanted.
-
-        A cell that was only not scored at the right points is passed on to be scored.
-        """
-        open_ones = []
+        """The orders whose cells are not complete; existing cells that lack scores are attached."""
+        missing = []
         for done, order in enumerate(orders):
             self._report("looking for cells", done, len(orders))
             self._pace.expect(order.task)
-            if self._found(order) is None:
+            if not self._is_done(order):
                 cell = self._store.load(order.task)
                 if cell is not None and (cell.history is not None or not order.history):
                     order = replace(order, known=cell.to_bytes())
-                open_ones.append(order)
-        return open_ones
+                missing.append(order)
+        return missing
 
-    def _found(self, order: Order) -> Cell | None:
-        """The cell of an order if it is there as it is wanted."""
+    def _is_done(self, order: Order) -> bool:
+        """Whether the store has the cell of an order with all requested scores."""
         cell = self._store.load(order.task)
         if cell is None or not cell.has(order.points, order.marks, order.history):
-            return None
+            return False
         self._pace.finished(order.task, cell)
-        return cell
+        return True
 
     def run(self, parts: Sequence[tuple[Prepared, Sequence[Order]]]) -> None:
-        """Train cells, data set by data set and split by split.
+        """Train cells by data set and split; wait for those that other processes train.
 
-        Cells that other processes train are left to them, and looked at again when all else is
-        done.
-
-        Raises
-        ------
-        BoostSampleError
-            A cell failed; of several the first one in the order given.
-        DataError
-            A cell could not be kept.
+        BoostSampleError if a cell fails (of several, that of the first one in the given order) or
+        cannot be stored.
         """
         left = parts
         while True:
@@ -129,88 +102,77 @@ class Schedule:
             left = [(prepared, orders) for prepared, orders in left if orders]
             if not left:
                 break
-            until = time.monotonic() + _LOOK_AGAIN
+            until = time.monotonic() + _CHECK_AGAIN
             while time.monotonic() < until:
                 self._tick()
                 time.sleep(_POLL)
         self._tick()
 
     def _run_data(self, prepared: Prepared, orders: Sequence[Order]) -> list[Order]:
-        """Train cells of one data set; those that other processes train."""
-        ground = Ground.of(prepared)
+        """Train the cells of a data set; return the orders that other processes work on."""
         began = False
         groups: dict[str, list[Order]] = {}
         for order in orders:
             groups.setdefault(str(order.task.facts["split"]), []).append(order)
         foreign: list[Order] = []
         for group in groups.values():
-            free = deque(_Job(order) for order in group)
-            while free and not self._take(free[0]):
-                foreign += self._left_over(free.popleft())
+            free = deque(_Job(order, at) for at, order in enumerate(group))
+            while free and not self._take(free[0], foreign):
+                free.popleft()
             if free:
                 if not began:
-                    self._backend.begin(ground)
+                    self._backend.begin(prepared)
                     began = True
-                split = self._split(ground, free)
-                foreign += self._run_split(split, free)
+                self._run_split(self._split(prepared, free), free, foreign)
         return foreign
 
-    def _take(self, job: _Job) -> bool:
-        """Claim a cell; False if another process trains it, or has done so by now."""
+    def _take(self, job: _Job, foreign: list[Order]) -> bool:
+        """Claim a cell. False if it is done by now, or if another process trains it: `foreign`."""
         if not self._store.take(job.task):
+            foreign.append(job.order)
             return False
-        if job.order.known is None and self._found(job.order) is not None:
+        if job.order.known is None and self._is_done(job.order):
             self._store.release(job.task)
-            job.is_there = True
             return False
         return True
 
-    @staticmethod
-    def _left_over(job: _Job) -> list[Order]:
-        return [] if job.is_there else [job.order]
-
-    def _run_split(self, split: Split, waiting: deque[_Job]) -> list[Order]:
-        """Train cells of one split, the first of which is claimed already; those of others."""
-        place = {job.task.key: at for at, job in enumerate(waiting)}
-        foreign: list[Order] = []
+    def _run_split(self, split: Split, waiting: deque[_Job], foreign: list[Order]) -> None:
+        """Train the cells of a split, of which the first one is claimed already."""
         failed: dict[int, BaseException] = {}
         self._submit(waiting.popleft(), split)
         while waiting or self._in_flight:
             while waiting and self._has_room(waiting[0]):
                 job = waiting.popleft()
-                if self._take(job):
+                if self._take(job, foreign):
                     self._submit(job, split)
-                else:
-                    foreign += self._left_over(job)
             self._tick()
             if self._in_flight:
                 done, _ = wait(self._in_flight, _POLL, FIRST_COMPLETED)
-                self._collect(done, waiting, failed, place)
+                self._collect(done, waiting, failed)
             if failed:
                 self._backend.end()
                 done, _ = wait(self._in_flight, 1.0)
-                self._collect(done, waiting, failed, place)
+                self._collect(done, waiting, failed)
                 raise failed[min(failed)]
-        return foreign
 
     def _has_room(self, job: _Job) -> bool:
-        """Whether a job can be given to the workers now; one that lost workers goes alone."""
+        """Whether a job can be submitted now; one that has lost workers runs alone."""
         if job.tries:
             return not self._in_flight
         alone = any(other.tries for other in self._in_flight.values())
         return not alone and len(self._in_flight) < self._backend.n_workers
 
-    def _split(self, ground: Ground, jobs: Sequence[_Job]) -> Split:
-        """The split of these jobs, its bank built; for other processes it is only put on disk."""
-        form = None if self._backend.in_process or ground.plan.bank.name == "lazy" else "disk"
-        # Other processes warm themselves up, but find the kernels that are compiled here.
+    def _split(self, prepared: Prepared, jobs: Sequence[_Job]) -> Split:
+        """The split of the jobs with its bank, which other processes read from disk."""
+        form = None if self._backend.in_process or prepared.plan.bank.name == "lazy" else "disk"
+        # Other processes warm up themselves, with kernels from the cache that is filled here.
         cold = {job.task.variant.label: job.task for job in jobs if job.order.known is None}
         cold = {label: task for label, task in cold.items() if label not in self._warm}
         split = Split(
-            ground,
+            prepared,
             jobs[0].task.repetition,
             progress=partial(self._report, "features"),
-            n_jobs=n_cores(ground.plan.n_jobs, -1),
+            n_jobs=n_cores(prepared.plan.n_jobs, -1),
             form=form,
         )
         for n_done, task in enumerate(cold.values()):
@@ -228,13 +190,9 @@ class Schedule:
         self._pace.begun(job.task, job.watch)
 
     def _collect(
-        self,
-        done: Iterable[Future[Cell]],
-        waiting: deque[_Job],
-        failed: dict[int, BaseException],
-        place: dict[str, int],
+        self, done: set[Future[Cell]], waiting: deque[_Job], failed: dict[int, BaseException]
     ) -> None:
-        """Keep what has come in; jobs whose workers were lost wait again."""
+        """Store finished cells; queue jobs again whose workers were lost."""
         lost = False
         for future in done:
             job = self._in_flight.pop(future)
@@ -258,12 +216,12 @@ class Schedule:
                     "fewer --jobs, or leave it out"
                 )
             if not isinstance(error, Stopped):
-                failed[place[job.task.key]] = error
+                failed[job.place] = error
         if lost and not failed:
             self._backend.restart()
 
     def _tick(self) -> None:
-        """Show progress, and that this process is alive."""
+        """Renew the claims and report progress."""
         self._store.beat()
         self._report("boosting", *self._pace.rounds())
         self._left(self._pace.seconds_left(self._backend.n_workers))

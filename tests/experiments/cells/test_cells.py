@@ -15,11 +15,11 @@ from boostsample.experiments.cells.cell import (
     Cell,
     DamagedCell,
     compact,
+    key_of,
     search_arrays,
 )
-from boostsample.experiments.cells.keys import key_of
-from boostsample.experiments.cells.tasks import searches_of
-from boostsample.experiments.cells.training import Ground, Order, Split, Watch, train, warm_up
+from boostsample.experiments.cells.tasks import task_groups
+from boostsample.experiments.cells.training import Order, Split, Watch, train, warm_up
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan.plan import Plan, parse_names, prepare
 from boostsample.loop.booster import Booster
@@ -37,9 +37,9 @@ def trained(data: Dataset, strategy: str = "mas-naive", **settings: Any) -> tupl
     usual: dict[str, Any] = {"marks": (3, 20), "repeats": 1, "history": True}
     plan = Plan(strategies=parse_names(strategy), **{**usual, **settings})
     prepared = prepare(data, plan)
-    (search,) = searches_of(prepared)
-    split = Split(Ground.of(prepared), 0)
-    order = Order(search.tasks[0], tuple(search.points(plan.marks)), plan.marks, plan.history)
+    (group,) = task_groups(prepared)
+    split = Split(prepared, 0)
+    order = Order(group.tasks[0], tuple(group.points(plan.marks)), plan.marks, plan.history)
     return split, train(split, order, Watch())
 
 
@@ -132,21 +132,21 @@ def test_votes_are_kept_as_bits(data: Dataset, cell: Cell) -> None:
 
 
 def fresh_booster(split: Split, data: Dataset) -> Booster:
-    plan = split.ground.plan
-    (search,) = searches_of(prepare(data, plan))
-    task = search.tasks[0]
+    plan = split.prepared.plan
+    (group,) = task_groups(prepare(data, plan))
+    task = group.tasks[0]
     return split.booster(task, task.variant.stream(data.name, plan.seed, 0))
 
 
 @pytest.mark.parametrize("strategy", ["mas-naive", "laminating", "full"])
 def test_a_cell_can_be_scored_anew_without_training(data: Dataset, strategy: str) -> None:
     split, cell = trained(data, strategy, history=False)
-    (search,) = searches_of(prepare(data, split.ground.plan))
-    wanted = Order(search.tasks[0], (5, 6, 11), (5, 20), known=cell.to_bytes())
+    (group,) = task_groups(prepare(data, split.prepared.plan))
+    wanted = Order(group.tasks[0], (5, 6, 11), (5, 20), known=cell.to_bytes())
     assert not cell.has(wanted.points, wanted.marks, history=False)
     scored = train(split, wanted, Watch())
     assert scored.has(wanted.points, wanted.marks, history=False)
-    asked = Order(search.tasks[0], (5, 6, 11, *cell.errors), (3, 5, 20))
+    asked = Order(group.tasks[0], (5, 6, 11, *cell.errors), (3, 5, 20))
     straight = train(split, asked, Watch())
     for name in straight.arrays.keys() - {"microseconds"}:
         np.testing.assert_array_equal(scored.arrays[name], straight.arrays[name], err_msg=name)
@@ -155,9 +155,9 @@ def test_a_cell_can_be_scored_anew_without_training(data: Dataset, strategy: str
 
 def test_a_warm_up_changes_nothing(data: Dataset, cell: Cell) -> None:
     split, _ = trained(data)
-    (search,) = searches_of(prepare(data, split.ground.plan))
-    warm_up(split, search.tasks[0])
-    again = train(split, Order(search.tasks[0], (), (3, 20)), Watch())
+    (group,) = task_groups(prepare(data, split.prepared.plan))
+    warm_up(split, group.tasks[0])
+    again = train(split, Order(group.tasks[0], (), (3, 20)), Watch())
     np.testing.assert_array_equal(again.arrays["edge"], cell.arrays["edge"])
 
 

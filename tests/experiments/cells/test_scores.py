@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.experiments.cells import scores as scores_module
-from boostsample.experiments.cells.scores import Scores
+from boostsample.experiments.cells import evaluation
+from boostsample.experiments.cells.evaluation import Scores
 from boostsample.families.columns import Columns
 from boostsample.models.model import Model
 from boostsample.records import Term
@@ -18,7 +18,7 @@ from boostsample.records import Term
 def test_scores_equal_the_models(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, n_terms: int, block: int
 ) -> None:
-    monkeypatch.setattr(scores_module, "_BLOCK", block)
+    monkeypatch.setattr(evaluation, "_BLOCK", block)
     X = rng.integers(0, 9, (60, 5)).astype(np.float32)
     X[rng.random(X.shape) < 0.2] = np.nan
     bank = FeatureBank.build([Columns(range(5))], X, np.arange(40))

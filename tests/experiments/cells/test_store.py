@@ -17,8 +17,8 @@ from boostsample.errors import DataError
 from boostsample.experiments.cells import claims as claims_module
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.cells.claims import Claims
-from boostsample.experiments.cells.store import FolderStore, MemoryStore
-from boostsample.experiments.cells.tasks import Task, searches_of
+from boostsample.experiments.cells.store import FolderStore, Store
+from boostsample.experiments.cells.tasks import Task, task_groups
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan, Prepared, parse_names, prepare
 from boostsample.experiments.run.backends import open_backend
@@ -38,7 +38,7 @@ def prepared_for(strategies: str, **settings: Any) -> Prepared:
 
 @pytest.fixture(scope="module")
 def undisturbed(prepared: Prepared) -> list[dict[str, Any]]:
-    return timeless(filled(prepared, MemoryStore()))
+    return timeless(filled(prepared, Store()))
 
 
 def filled(prepared: Prepared, store: Any, shard: Shard | None = None) -> list[Comparison]:
@@ -52,7 +52,7 @@ def timeless(comparisons: list[Comparison]) -> list[dict[str, Any]]:
 
 
 def tasks_of(prepared: Prepared) -> list[Task]:
-    return [task for search in searches_of(prepared) for task in search.tasks]
+    return [task for group in task_groups(prepared) for task in group.tasks]
 
 
 def files(folder: Path) -> list[str]:
@@ -165,7 +165,7 @@ def test_more_marks_or_repetitions_cost_only_what_is_new(
     plan = Plan(strategies=parse_names("laminating,full"), marks=(2, 4, 6), repeats=3)
     wider = filled(prepare(data, plan), FolderStore(tmp_path))
     assert len(trained) == 1 + 3  # a repetition and a strategy
-    assert timeless(wider) == timeless(filled(prepare(data, plan), MemoryStore()))
+    assert timeless(wider) == timeless(filled(prepare(data, plan), Store()))
 
 
 def test_history_is_trained_for_when_it_was_not_kept(
@@ -348,7 +348,7 @@ def test_cells_of_another_process_are_waited_for(
     monkeypatch: pytest.MonkeyPatch,
     living: Any,
 ) -> None:
-    first = MemoryStore()
+    first = Store()
     filled(prepared, first)
     task = tasks_of(prepared)[0]
     theirs = FolderStore(tmp_path)
@@ -359,7 +359,7 @@ def test_cells_of_another_process_are_waited_for(
         json.dumps({"place": claims_module._place(), "process": living.pid, "id": "x"})
     )
     trained = count_training(monkeypatch)
-    monkeypatch.setattr("boostsample.experiments.run.schedule._LOOK_AGAIN", 0.05)
+    monkeypatch.setattr("boostsample.experiments.run.schedule._CHECK_AGAIN", 0.05)
 
     def progress(stage: str, done: int, total: int) -> None:
         if stage == "boosting" and len(list((tmp_path / "cells").glob("*.npz"))) == 3:

@@ -7,13 +7,34 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.experiments.cells.tasks import curve_points, searches_of
+from boostsample.experiments.cells.tasks import curve_points, task_groups
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
+from boostsample.experiments.results import read_results
 from boostsample.experiments.run.compare import Shard
 from boostsample.registry import make_strategy
 from boostsample.strategies import UniformNaive
+from tests.paths import ROOT
+
+# Stored cells are found by these keys: a change makes all of them unusable.
+GOLDEN = {
+    ("chess(d=3,n=60)", "laminating,uniform-naive:n_features=1|2"): [
+        "32254189e7bf42da03b1e4642dea1f94",
+        "21021c576d6a066aa2aa239e5b7b8a34",
+        "0ea06fc20f4dba24efaada6d9dbb77b4",
+    ],
+    ("chess(d=3,n=60)", "mas-naive,full"): [
+        "244754c310b28fc81c0cde36eac0404f",
+        "04c3cdc16668ebad4cbf6e2791c1282c",
+    ],
+    ("digits", "ucb:exploration=0.1"): ["826e1ed3d178736c6c644ba7f1671cc7"],
+}
+GOLDEN_PLANS: list[dict[str, Any]] = [
+    {"marks": (2, 6), "tune": True},
+    {"marks": (3,), "weights": "balanced", "seed": 4, "budget": "7.5N"},
+    {"marks": (3,), "families": parse_names("haar,patches:n_members=9")},
+]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +45,29 @@ def data() -> Dataset:
 def keys(data: Dataset, strategies: str = "laminating", **settings: Any) -> list[str]:
     usual: dict[str, Any] = {"marks": (3, 9), "repeats": 2}
     plan = Plan(strategies=parse_names(strategies), **{**usual, **settings})
-    return [task.key for search in searches_of(prepare(data, plan)) for task in search.tasks]
+    return [task.key for group in task_groups(prepare(data, plan)) for task in group.tasks]
+
+
+def test_keys_are_those_of_earlier_versions() -> None:
+    for ((name, strategies), expected), plan in zip(GOLDEN.items(), GOLDEN_PLANS, strict=True):
+        assert keys(load_dataset(name), strategies, repeats=1, **plan) == expected
+
+
+def test_streams_are_those_of_stored_results() -> None:
+    for folder in ("df11-mnist", "df11-cifar10", "df11-mnist-noise"):
+        settings = read_results(ROOT / "docs" / "results" / folder).settings
+        (data,) = settings["data_sets"]
+        for one in data["strategies"]:
+            if "grid" not in one:
+                text = (
+                    f"{one['strategy']}:{one['settings']}" if one["settings"] else one["strategy"]
+                )
+                variant = Variant.parse(text)
+                streams = (
+                    variant.stream(data["name"], settings["seed"], repetition).entropy
+                    for repetition in range(settings["repeats"])
+                )
+                assert list(map(str, streams)) == one["stream"]
 
 
 def test_keys_differ_from_cell_to_cell(data: Dataset) -> None:
@@ -112,7 +155,7 @@ def test_defaults_and_foreign_code_are_part_of_the_key(
 
         monkeypatch.setattr(variants_module, "make_strategy", make)
         plan = Plan(strategies=(Variant("foreign"),), marks=(3,), repeats=1)
-        return searches_of(prepare(data, plan))[0].tasks[0]
+        return task_groups(prepare(data, plan))[0].tasks[0]
 
     one, other = facts(7), facts(8)
     assert one.key != other.key
@@ -123,8 +166,8 @@ def test_defaults_and_foreign_code_are_part_of_the_key(
 
 def test_file_names_are_readable(data: Dataset) -> None:
     plan = Plan(strategies=parse_names("laminating:scheme=distinct"), marks=(3,), repeats=1)
-    (search,) = searches_of(prepare(data, plan))
-    (task,) = search.tasks
+    (group,) = task_groups(prepare(data, plan))
+    (task,) = group.tasks
     stem = "chess-d=4-J=3-L=3-n=80-laminating-scheme=distinct-r0"
     assert task.file_name == f"{stem}-{task.key}.npz"
     assert task.name == "laminating:scheme=distinct of chess(d=4,J=3,L=3,n=80), repetition 0"
@@ -137,8 +180,8 @@ def test_errors_are_taken_at_marks_charged_points_and_along_a_curve(data: Datase
         repeats=1,
         tune=True,
     )
-    (search,) = searches_of(prepare(data, plan))
-    assert search.points(plan.marks) == {2, 16, 33, 50, 100, *curve_points(100)}
+    (group,) = task_groups(prepare(data, plan))
+    assert group.points(plan.marks) == {2, 16, 33, 50, 100, *curve_points(100)}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 30])

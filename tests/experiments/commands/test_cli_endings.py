@@ -88,7 +88,8 @@ def test_a_killed_run_leaves_a_folder_that_says_so() -> None:
     wait_for(process, b"boosting")
     process.kill()
     process.communicate()
-    assert {path.name for path in Path("here").iterdir()} == {"cells", "grid.json", "incomplete"}
+    names = {path.name for path in Path("here").iterdir()}
+    assert names == {"cells", "grid.json", "grid.toml", "incomplete"}
     assert "complete when settings.json is there" in Path("here/incomplete").read_text()
 
 

@@ -86,6 +86,6 @@ def test_a_run_that_ended_early_repeats_its_last_state() -> None:
     done = compare(data, Plan(strategies=parse_names("full"), marks=(1, 8), repeats=1))
     run = done.runs[0]
     assert run.n_rounds == 1
-    first, last = curve_rows(run, "easy", (1, 8))
+    first, last = curve_rows(run, (1, 8))
     assert (first["stumps"], last["stumps"]) == (1, 8)
     assert {**first, "stumps": 8} == last

@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 
 from boostsample.errors import DataError, SettingError
+from boostsample.experiments.common.files import atomic
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan, parse_names
 from boostsample.experiments.results.folder import ResultsFolder
 from boostsample.experiments.results.record import settings_of
-from boostsample.experiments.results.results import FORMAT, atomic, read_results
+from boostsample.experiments.results.results import FORMAT, read_results
 from boostsample.experiments.run.compare import RESULT_COLUMNS, Comparison, compare
 from tests.paths import ROOT
 
@@ -263,16 +264,44 @@ def test_a_killed_run_leaves_no_half_written_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["results.csv", "curves.csv", "history.csv"])
-def test_damage_is_found_out(written: Path, name: str) -> None:
-    content = (written / name).read_bytes()
-    (written / name).write_bytes(content.replace(b"0", b"1", 1))
-    with pytest.raises(DataError, match=f"{name}' is damaged or was edited"):
-        read_results(written)
-    (written / name).write_bytes(content[:-20])
-    with pytest.raises(DataError, match=f"{name}' is damaged or was edited"):
-        read_results(written)
+def test_a_missing_table_is_named(written: Path, name: str) -> None:
     (written / name).unlink()
     with pytest.raises(DataError, match=f"{name} is missing"):
+        read_results(written)
+
+
+def test_an_edited_table_is_read(comparison: Comparison, written: Path) -> None:
+    path = written / "results.csv"
+    lines = path.read_text("utf-8").splitlines()
+    edited = [f"{line},{'note' if not at else 'mine'}" for at, line in enumerate(lines) if at != 1]
+    # As a spreadsheet writes it: a mark of the encoding, other ends of lines.
+    path.write_bytes("\r\n".join(edited).encode("utf-8-sig"))
+    found = read_results(written)
+    assert found.rows == comparison.rows[1:]
+    assert repr(found.curves) == repr(comparison.curves)
+
+
+@pytest.mark.parametrize("name", ["results.csv", "curves.csv"])
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"stumps", b"steps", "line 2: stumps must be of type int, got None"),
+        (b",0,2,", b",0,two,", "line [23]: stumps must be of type int, got 'two'"),
+        (b"stump,", b"", "line 2: stumps must be of type int, got '-0"),
+    ],
+)
+def test_a_malformed_table_is_refused_with_its_place(
+    written: Path, name: str, old: bytes, new: bytes, message: str
+) -> None:
+    path = written / name
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
+    with pytest.raises(DataError, match=f"{name}', {message}.*; correct the file, or remove"):
+        read_results(written)
+
+
+def test_a_table_that_is_no_text_is_refused(written: Path) -> None:
+    (written / "results.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(DataError, match="cannot be read"):
         read_results(written)
 
 

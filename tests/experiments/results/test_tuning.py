@@ -21,7 +21,7 @@ from boostsample.experiments.plots.pictures import comparison_figure
 from boostsample.experiments.results.folder import ResultsFolder
 from boostsample.experiments.results.record import settings_of
 from boostsample.experiments.results.results import read_results
-from boostsample.experiments.results.runs import RESULT_COLUMNS, Run
+from boostsample.experiments.results.runs import RESULT_COLUMNS, Run, result_rows
 from boostsample.experiments.results.tuning import keep
 from boostsample.experiments.run.compare import Comparison, compare
 from boostsample.experiments.tables.tables import looks_table, score_table, to_text, tuning_table
@@ -331,7 +331,7 @@ def test_the_folder_records_grid_choice_and_every_final_loss(
         best = search["final_log10_loss"].index(min(search["final_log10_loss"]))
         assert search["kept"] == SETTINGS[best] == one.trained.settings_text
         assert search["final_log10_loss"][best] == one.loss[-1]
-        assert search["looks"] == 3 * one.rows[2]["looks"]
+        assert search["looks"] == 3 * result_rows(one, MARKS)[2]["looks"]
         assert stream == str(one.trained.stream("thirds", 0, one.repetition).entropy)
     assert found.settings["data_sets"][0]["notes"] == list(comparison.notes)
 

@@ -20,8 +20,8 @@ import pytest
 
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.experiments.cells.cell import Cell
-from boostsample.experiments.cells.store import FolderStore, MemoryStore
-from boostsample.experiments.cells.training import Ground, Order, Split, Watch, train
+from boostsample.experiments.cells.store import FolderStore, Store
+from boostsample.experiments.cells.training import Order, Split, Watch, train
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.experiments.plan.plan import Plan, Prepared, Variant, parse_names, prepare
@@ -60,7 +60,7 @@ def timeless(comparisons: list[Comparison]) -> list[dict[str, Any]]:
 
 def rows_by(name: str, n_jobs: int | None, prepared: Prepared) -> list[dict[str, Any]]:
     with open_backend(name, n_jobs) as backend:
-        return timeless(run_all([prepared], MemoryStore(), backend))
+        return timeless(run_all([prepared], Store(), backend))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_processes_give_the_rows_of_threads() -> None:
 
 
 def test_a_process_that_is_killed_costs_no_cell(tmp_path: Path) -> None:
-    prepared = prepared_for(400, 3)
+    prepared = prepared_for(200, 2)
     killed: list[int] = []
     with open_backend("loky", 2) as backend:
 
@@ -153,7 +153,7 @@ class Fragile(Backend):
     def n_workers(self) -> int:
         return 3
 
-    def begin(self, ground: Ground) -> None:
+    def begin(self, prepared: Prepared) -> None:
         pass
 
     def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
@@ -183,7 +183,7 @@ class Fragile(Backend):
 def test_cells_whose_workers_were_lost_are_tried_again_alone() -> None:
     prepared = prepared_for(5, 1)
     backend = Fragile("uniform-naive:n_features=2", 2)
-    found = run_all([prepared], MemoryStore(), backend)
+    found = run_all([prepared], Store(), backend)
     assert timeless(found) == rows_by("threading", 1, prepared)
     assert backend.restarts == 2
     first = ["laminating", "uniform-naive:n_features=2"]
@@ -210,7 +210,7 @@ def test_a_fault_in_another_process_is_told_as_it_is() -> None:
         (),
     )
     with open_backend("loky", 1) as backend, pytest.raises(SettingError, match="power of two"):
-        run_all([wrong], MemoryStore(), backend)
+        run_all([wrong], Store(), backend)
 
 
 @pytest.fixture

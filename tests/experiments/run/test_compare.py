@@ -14,6 +14,7 @@ from boostsample.errors import BudgetExceeded, StrategyError
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
+from boostsample.experiments.results.runs import result_rows
 from boostsample.experiments.run import schedule
 from boostsample.experiments.run.compare import LOOKS, RESULT_COLUMNS, compare
 from boostsample.labels import encode, error_percent
@@ -177,8 +178,9 @@ def test_looks_add_up_and_history_is_kept_only_when_asked_for(data: Dataset) -> 
         ]
         assert [row["round"] for row in mine] == list(range(1, 13))
         assert one.looks == {p: sum(row[f"looks_{p}"] for row in mine) for p in LOOKS}
-        assert one.rows[0]["looks"] == one.looks["search"] + one.looks["modelling"]
-        assert one.rows[0]["looks"] <= 12 * one.budget
+        (row,) = result_rows(one, (12,))
+        assert row["looks"] == one.looks["search"] + one.looks["modelling"]
+        assert row["looks"] <= 12 * one.budget
 
 
 def test_curves_have_errors_between_the_marks(data: Dataset) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from boostsample.experiments.cells.cell import Cell
-from boostsample.experiments.cells.tasks import Task, searches_of
+from boostsample.experiments.cells.tasks import Task, task_groups
 from boostsample.experiments.cells.training import Watch
 from boostsample.experiments.common.progress import Display
 from boostsample.experiments.data.datasets import load_dataset
@@ -18,7 +18,7 @@ def tasks() -> list[Task]:
     """Two of laminating, two of full, 100 rounds each."""
     plan = Plan(strategies=parse_names("laminating,full"), marks=(100,), repeats=2)
     prepared = prepare(load_dataset("chess(d=3,n=60)"), plan)
-    return [task for search in searches_of(prepared) for task in search.tasks]
+    return [task for group in task_groups(prepared) for task in group.tasks]
 
 
 def cell(wall: float, n_rounds: int = 100) -> Cell:

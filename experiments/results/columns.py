@@ -1,0 +1,57 @@
+"""Names, types and meanings of the columns of ``results.csv`` and ``curves.csv``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["CURVE_SCHEMA", "RESULT_SCHEMA", "Column", "described"]
+
+
+class Column(NamedTuple):
+    """A column of a table of rows: its name, the Python type of its values, their meaning."""
+
+    name: str
+    type: type
+    meaning: str
+
+
+RESULT_SCHEMA = (
+    Column("data", str, "data set"),
+    Column(
+        "strategy",
+        str,
+        "name; a tuned strategy: label with `*`, ` charged` at the end if tuning is",
+    ),
+    Column("settings", str, "settings of the strategy, for a tuned one those that were kept"),
+    Column("learner", str, "learner"),
+    Column("repetition", int, "repetition, counted from 0"),
+    Column("stumps", int, "number of stumps (rounds)"),
+    Column("log10_loss", float, "log10 of the exponential loss on the training examples"),
+    Column("test_error", float, "error on the test examples in percent"),
+    Column("looks", int, "looks so far for search and modelling, without the finish"),
+    Column("seconds", float, "seconds of training so far, without evaluation"),
+)
+"""Columns of ``results.csv``: one row per run and mark."""
+CURVE_SCHEMA = (
+    *RESULT_SCHEMA,
+    Column("auc", float, "area under the ROC curve on the test examples; NaN except at marks"),
+    Column("features", float, "features searched (Q), mean over all searches so far"),
+    Column("examples", float, "examples drawn (T), mean over all searches so far"),
+)
+"""Columns of ``curves.csv``: about forty rows per run."""
+RESULT_COLUMNS = tuple(column.name for column in RESULT_SCHEMA)
+CURVE_COLUMNS = tuple(column.name for column in CURVE_SCHEMA)
+
+
+def described(schema: Sequence[Column] = CURVE_SCHEMA) -> str:
+    """The columns as a Markdown table of names, types and meanings.
+
+    >>> print(described(RESULT_SCHEMA[3:5]))
+    | column | type | meaning |
+    | --- | --- | --- |
+    | `learner` | str | learner |
+    | `repetition` | int | repetition, counted from 0 |
+    """
+    lines = [f"| `{one.name}` | {one.type.__name__} | {one.meaning} |" for one in schema]
+    return "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *lines])
