@@ -135,9 +135,10 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # untyped numb
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, _stamp())
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        # The stamp covers the code, and the name the sizes that a closure was made for; numba's own
-        # key would hash the closure, in which other kernels have a new identity in each process.
-        return (sig, codegen.magic_tuple(), self._py_func.__qualname__)
+        # The stamp covers the code, and the name the sizes of a closure; numba's key would hash the
+        # closure, in which other kernels have a new identity in each process. The signature is text
+        # because an index that names a class cannot be read once the class is gone.
+        return (str(sig), codegen.magic_tuple(), self._py_func.__qualname__)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

@@ -84,9 +84,6 @@ def _pack(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         kinds = tuple(sig.args[2])
-        for kind in kinds:
-            if not isinstance(kind, (types.Array, types.Number, types.Boolean)):
-                raise TypingError(f"{kind} cannot be put into a mailbox")
         packed = ir.LiteralStructType([_WORD, *map(context.get_value_type, kinds)])
         if context.get_abi_sizeof(packed) > 8 * (SIZE - _ARGUMENTS):
             raise TypingError(f"{len(kinds)} arguments do not fit into a mailbox")
@@ -94,12 +91,7 @@ def _pack(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
         place = builder.bitcast(place, packed.as_pointer())
         values = [context.cast(builder, args[1], sig.args[1], types.int64)]
         for kind, value in zip(kinds, cgutils.unpack_tuple(builder, args[2]), strict=True):
-            if isinstance(kind, types.Array):
-                array = context.make_array(kind)(context, builder, value)
-                array.meminfo = cgutils.get_null_value(array.meminfo.type)
-                array.parent = cgutils.get_null_value(array.parent.type)
-                value = array._getvalue()
-            values.append(value)
+            values.append(_lent(context, builder, kind, value))
         for i, value in enumerate(values):
             builder.store(value, cgutils.gep_inbounds(builder, place, 0, i))
         call = builder.ptrtoint(_caller(context, builder.module, kinds, packed), _WORD)
@@ -107,6 +99,22 @@ def _pack(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(box, address, arguments), codegen
+
+
+def _lent(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """An argument whose arrays have no owners."""
+    if isinstance(kind, types.BaseNamedTuple):
+        fields = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)
+        lent = [_lent(context, builder, *field) for field in fields]
+        return context.make_tuple(builder, kind, lent)
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+    if not isinstance(kind, types.Number | types.Boolean):
+        raise TypingError(f"{kind} cannot be put into a mailbox")
+    return value
 
 
 def _caller(context: Any, module: Any, kinds: tuple[Any, ...], packed: Any) -> Any:

@@ -24,7 +24,7 @@ from boostsample.experiments.tables.tables import Table
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.layout import GROUP
 from boostsample.loop.sampling import SCHEMES
-from boostsample.loop.weights import vectors_of
+from boostsample.kernels.layout import vectors_of
 from boostsample.registry import make_strategy
 
 __all__ = [

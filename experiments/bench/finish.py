@@ -18,8 +18,7 @@ from boostsample.experiments.bench.looks import seconds_of
 from boostsample.experiments.bench.problem import Problem, Progress, layout_of, weights_of
 from boostsample.experiments.bench.ratios import Section, paired_ratio
 from boostsample.experiments.tables.tables import Table
-from boostsample.kernels.layout import N_BINS
-from boostsample.loop.weights import aligned
+from boostsample.kernels.layout import N_BINS, aligned
 
 __all__ = ["FinishTimes", "finish_section", "finish_table", "time_finish"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES, add_into, load, prefetch
-from boostsample.loop.weights import aligned, vectors_of
+from boostsample.kernels.layout import aligned, vectors_of
 
 __all__ = ["AT_ONCE", "read_bins", "read_words", "store_rows"]
 

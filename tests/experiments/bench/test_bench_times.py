@@ -57,7 +57,7 @@ from boostsample.experiments.bench.ratios import (
 from boostsample.experiments.bench.rounds import PARTS, RoundTimes
 from boostsample.families.columns import Columns
 from boostsample.loop.sampling import SCHEMES
-from boostsample.loop.weights import aligned, vectors_of
+from boostsample.kernels.layout import aligned, vectors_of
 
 
 @pytest.fixture(scope="module")
