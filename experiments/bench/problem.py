@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.family import Family
-from boostsample.labels import encode
 from boostsample.kernels.layout import aligned, vectors_of
+from boostsample.labels import encode
 from boostsample.loop.weights import SignedWeights, initial_weights
 
 __all__ = ["Problem", "Progress", "layout_of", "made_problem", "relabelled", "weights_of"]
