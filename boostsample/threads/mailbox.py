@@ -1,9 +1,8 @@
-"""Kernels for another thread to run, handed over without the GIL.
+"""Hands kernels to another thread without the GIL.
 
-A mailbox, int64 (SIZE,), has two sides: one thread puts in what to call and its arguments, another
-one does it. They count what was given and what is done, each on a cache line of its own, and look
-at the other's count until it changes. A thread that sleeps, or that is refused the GIL, takes 30 to
-50 microseconds to wake up, as long as a small search.
+A mailbox, int64 (SIZE,), connects two threads: one puts in a kernel and its arguments, the other
+runs it. Each counts its calls on a separate cache line and polls the other's count: waking a thread
+that sleeps or waits for the GIL takes 30 to 50 microseconds, as long as a small search.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ from typing import Any, TypeAlias
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, config
+from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from boostsample.jit.compiling import kernel
+from boostsample.jit.compiling import COMPILED, kernel
 
 Box: TypeAlias = NDArray[np.int64]
 
-#: Places of the counts, of whether a kernel failed, of what to call, and of its arguments.
+#: Places of the counts, of the failure flag, of the function to call, and of its arguments.
 _GIVEN, _DONE, _FAILED, _CALL, _ARGUMENTS = 0, 8, 9, 16, 17
 SIZE = 272
 
-#: What tells a processor that it waits in a loop, so that others may go on at its cost.
+#: Instructions that yield a processor's resources to its other threads in a waiting loop.
 _RELAX = {"x86_64": "llvm.x86.sse2.pause", "AMD64": "llvm.x86.sse2.pause"}
 _WORD, _BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 
@@ -39,7 +38,7 @@ def _place(context: Any, builder: Any, kind: Any, box: Any, at: Any) -> Any:
 
 @intrinsic
 def _now(typing: Any, box: Any, at: Any) -> Any:
-    """box[at] as it is in memory: compilers must read it again each time."""
+    """box[at], read from memory each time."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         at = context.cast(builder, args[1], sig.args[1], types.intp)
@@ -62,8 +61,8 @@ def _relax(typing: Any) -> Any:
 
 
 @intrinsic
-def _tell(typing: Any, box: Any, at: Any, value: Any) -> Any:
-    """box[at] = value, for others to see after all that was written before."""
+def _publish(typing: Any, box: Any, at: Any, value: Any) -> Any:
+    """box[at] = value, visible to other threads after all earlier writes."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         at = context.cast(builder, args[1], sig.args[1], types.intp)
@@ -77,9 +76,9 @@ def _tell(typing: Any, box: Any, at: Any, value: Any) -> Any:
 
 @intrinsic
 def _pack(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
-    """Write to the box a function that calls the kernel at `address`, and arguments for it.
+    """Write the arguments to the box, and a function that calls the kernel at `address` with them.
 
-    Arrays are lent without their owners, who must outlive the call.
+    Arrays are passed without their owners, which must outlive the call.
     """
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -102,7 +101,7 @@ def _pack(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
 
 
 def _lent(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """An argument whose arrays have no owners."""
+    """An argument with the owners of its arrays removed."""
     if isinstance(kind, types.BaseNamedTuple):
         fields = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)
         lent = [_lent(context, builder, *field) for field in fields]
@@ -118,9 +117,9 @@ def _lent(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 def _caller(context: Any, module: Any, kinds: tuple[Any, ...], packed: Any) -> Any:
-    """A function of the address of such a struct that calls its first member with the others.
+    """A function of the address of a packed struct: calls its first member with the others.
 
-    It returns whether that has failed, as a number.
+    Returns 1 if the call failed, else 0.
     """
     name = module.get_unique_name("boostsample.mailbox.caller")
     caller = ir.Function(module, ir.FunctionType(_WORD, [_BYTES]), name)
@@ -141,7 +140,7 @@ def _caller(context: Any, module: Any, kinds: tuple[Any, ...], packed: Any) -> A
 
 @intrinsic
 def _run(typing: Any, box: Any, call: Any) -> Any:
-    """Call what was in the box; 1 if it has failed, else 0."""
+    """Call the function in the box; 1 if it failed, else 0."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         place = _place(context, builder, sig.args[0], args[0], _WORD(_ARGUMENTS))
@@ -152,75 +151,71 @@ def _run(typing: Any, box: Any, call: Any) -> Any:
     return types.int64(box, types.int64), codegen
 
 
-_COMPILED = not vars(config)["DISABLE_JIT"]
-now: Any = _now if _COMPILED else lambda box, at: box[at]
-tell: Any = _tell if _COMPILED else lambda box, at, value: box.__setitem__(at, value)
-relax: Any = _relax if _COMPILED else lambda: None
-#: These two are never reached where nothing is compiled.
-pack: Any = _pack
-run: Any = _run
+now: Any = _now if COMPILED else lambda box, at: box[at]
+publish: Any = _publish if COMPILED else lambda box, at, value: box.__setitem__(at, value)
+relax: Any = _relax if COMPILED else lambda: None
 
 
 @kernel
 def put(box: Box, address: int, arguments: tuple[Any, ...]) -> None:
-    """Have the kernel at `address`, see `boostsample.jit.compiling.entry`, called with these arguments.
+    """Run the kernel at `address` (`boostsample.jit.compiling.entry`) with these arguments.
 
-    Only when what was put in before is done. The caller keeps the arrays alive until this is.
+    Earlier work must be done. The caller keeps the arrays alive until the kernel returns.
     """
     box[_FAILED] = 0
-    pack(box, address, arguments)
-    tell(box, _GIVEN, box[_GIVEN] + 1)
+    _pack(box, address, arguments)
+    publish(box, _GIVEN, box[_GIVEN] + 1)
 
 
 @kernel
 def call_back(box: Box) -> None:
-    """Have `serve` return True."""
+    """Make `serve` return True."""
     box[_CALL] = 0
-    tell(box, _GIVEN, box[_GIVEN] + 1)
+    publish(box, _GIVEN, box[_GIVEN] + 1)
 
 
 @kernel
 def done(box: Box) -> None:
-    """Count what `serve` returned for as done."""
-    tell(box, _DONE, box[_DONE] + 1)
+    """Count the request that `serve` returned for as done."""
+    publish(box, _DONE, box[_DONE] + 1)
 
 
 @kernel
 def failed(box: Box) -> bool:
-    """Whether the kernel that was put in last has raised an error."""
+    """Whether the latest kernel raised an error."""
     return bool(box[_FAILED])
 
 
 @kernel
 def is_idle(box: Box) -> bool:
-    """Whether all that was given is done."""
+    """Whether all requests are done."""
     return bool(now(box, _DONE) == now(box, _GIVEN))
 
 
 @kernel
-def serve(box: Box, looks: int) -> bool:
-    """Run what is put in, until `call_back` is asked for, or nothing comes for so many looks."""
+def serve(box: Box, polls: int) -> bool:
+    """Run requests; return True after `call_back`, False after `polls` polls without a request."""
     so_far = box[_DONE]
-    left = looks
+    left = polls
     while left > 0:
         left -= 1
         if now(box, _GIVEN) != so_far:
             call = box[_CALL]
             if call == 0:
                 return True
-            box[_FAILED] = run(box, call)
+            box[_FAILED] = _run(box, call)
             so_far += 1
-            tell(box, _DONE, so_far)
-            left = looks
+            publish(box, _DONE, so_far)
+            left = polls
         relax()
     return False
 
 
 @kernel
-def finished(box: Box, looks: int) -> bool:
-    """Whether all that was given is done within so many looks."""
+def finished(box: Box, polls: int) -> bool:
+    """Whether all requests are done within `polls` polls."""
     given = box[_GIVEN]
-    left = looks
+    left = polls
     while left > 0 and now(box, _DONE) != given:
         left -= 1
         relax()
