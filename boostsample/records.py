@@ -41,12 +41,11 @@ class Stumps:
 
     Attributes
     ----------
-    feature : ndarray of int64, shape (Q,)
-    threshold : ndarray of int64, shape (Q,)
-        Bin indices.
+    feature, threshold : ndarray of int64, shape (Q,)
+        Global feature indices, and bin indices.
     votes : ndarray of int8, shape (Q, K)
     edge : ndarray of float64, shape (Q,)
-        Estimated edges H; between 0 and 1.
+        Estimated edges H, between 0 and 1.
     """
 
     feature: NDArray[np.int64]
@@ -67,12 +66,8 @@ class Stumps:
         if len(self) == 0:
             raise SettingError("best() needs at least 1 stump, got 0; search at least one feature")
         row = int(self.edge.argmax())
-        return Stump(
-            int(self.feature[row]),
-            int(self.threshold[row]),
-            self.votes[row],
-            float(self.edge[row]),
-        )
+        feature, threshold = int(self.feature[row]), int(self.threshold[row])
+        return Stump(feature, threshold, self.votes[row], float(self.edge[row]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

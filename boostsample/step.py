@@ -25,17 +25,9 @@ __all__ = ["Ledger", "Searched", "Searcher", "Step", "find"]
 class Searcher(Protocol):
     """Draws and searches of one run: `boostsample.loop.searcher`."""
 
-    @property
-    def n_examples(self) -> int:
-        """Examples with weight, N."""
-
-    @property
-    def n_labels(self) -> int:
-        """Labels, K."""
-
-    @property
-    def n_features(self) -> int:
-        """Features in the bank, F."""
+    n_examples: int
+    n_labels: int
+    n_features: int
 
     def draw(self, size: int, scheme: str, rng: np.random.Generator) -> Any:
         """Weighted rows of a draw of `size` examples; all with exact weights if `size` is N."""
@@ -50,9 +42,7 @@ class Searcher(Protocol):
 class Ledger(Protocol):
     """The looks of one search: `boostsample.loop.ledger`."""
 
-    @property
-    def budget(self) -> int:
-        """Looks that may be spent."""
+    budget: int
 
     @property
     def spent(self) -> int:
@@ -80,21 +70,7 @@ class _Held(NamedTuple):
 
 
 class Step:
-    """One weak-learner search, as a strategy sees it.
-
-    Attributes
-    ----------
-    rng : numpy.random.Generator
-        Random stream of the strategy.
-    round, n_rounds : int
-        Number of the round, from 1, and rounds planned.
-    n_examples, n_features : int
-        N and F.
-    budget, spent, remaining : int
-        Looks.
-    families : sequence of FamilyInfo
-        Families of features.
-    """
+    """One weak-learner search, as a strategy sees it."""
 
     __slots__ = ("__families", "__ledger", "__notes", "__open", "__place", "__records", "__rng",
                  "__samples", "__searcher")  # fmt: skip
@@ -222,12 +198,8 @@ class Step:
         self.__ledger.charge(wanted.size * held.size, purpose)
         stumps = self.__searcher.search(wanted, held.rows, held.exact)
         self.__records.append(Searched(stumps, held.size, purpose))
-        return Stumps(
-            _frozen_copy(stumps.feature),
-            _frozen_copy(stumps.threshold),
-            _frozen_copy(stumps.votes),
-            _frozen_copy(stumps.edge),
-        )
+        fields: list[NDArray[Any]] = [stumps.feature, stumps.threshold, stumps.votes, stumps.edge]
+        return Stumps(*map(_frozen_copy, fields))
 
     def edges(self, stumps: Stumps, sample: Sample, purpose: str = "search") -> NDArray[np.float64]:
         """Signed edges of given stumps on another sample: unbiased estimates for their votes.

@@ -104,20 +104,17 @@ class _Stamped:
         return _stamp()
 
 
-class _Provided(_Stamped, caching.UserProvidedCacheLocator):  # type: ignore[misc]  # untyped numba
-    """In NUMBA_CACHE_DIR."""
-
-
-class _Beside(_Stamped, caching.InTreeCacheLocator):  # type: ignore[misc]  # untyped numba
-    """Beside the kernel's file."""
-
-
-class _OfUser(_Stamped, caching.UserWideCacheLocator):  # type: ignore[misc]  # untyped numba
-    """In the user's cache folder."""
+def _stamped(locator: type) -> type:
+    return type(locator.__name__, (_Stamped, locator), {})
 
 
 class _Code(caching.CompileResultCacheImpl):  # type: ignore[misc]  # untyped numba
-    _locator_classes = (_Provided, _Beside, _OfUser)
+    #: In NUMBA_CACHE_DIR, beside the kernel's file, in the user's cache folder.
+    _locator_classes = (
+        _stamped(caching.UserProvidedCacheLocator),
+        _stamped(caching.InTreeCacheLocator),
+        _stamped(caching.UserWideCacheLocator),
+    )
 
 
 class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]  # untyped numba

@@ -13,7 +13,7 @@ import numpy as np
 from boostsample.jit.compiling import inner_for, kernel_for
 from boostsample.jit.stack import on_stack
 from boostsample.jit.vectors import LANES, add, fill, load, multiply, prefetch_first, store, widen
-from boostsample.kernels.layout import N_BINS, ROWS_AHEAD, Bytes, Doubles, Ints, Rows
+from boostsample.kernels.layout import N_BINS, ROWS_AHEAD, Bytes, Doubles, Ints, Rows, planes_of
 
 
 class EdgeKernels(NamedTuple):
@@ -60,13 +60,8 @@ def _pair_sums(lanes: int, more: int, width: int) -> Any:
 def edge_kernels(blocks: int, tail: int) -> EdgeKernels:
     """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
-    n_pairs, single = divmod(blocks, 2)
-    rest_at: Any = np.int64(2 * LANES * n_pairs)
-    has_rest = width > rest_at
-    rest = _pair_sums(LANES, tail, width) if single else _pair_sums(max(tail, 1), 0, width)
-    # numba resolves both names, though an unneeded kernel is never called.
-    pair_sums = _pair_sums(LANES, LANES, width) if n_pairs else rest
-    rest_sums = rest if has_rest else pair_sums
+    last_at, plane, last = planes_of(blocks, tail)
+    pair_sums, last_sums = _pair_sums(*plane, width), _pair_sums(*last, width)
     kernel = kernel_for(blocks, tail)
 
     @inner_for(blocks, tail)
@@ -74,10 +69,9 @@ def edge_kernels(blocks: int, tail: int) -> EdgeKernels:
         column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles
     ) -> None:
         """sums[l] = sum over rows low, ..., high - 1 of phi * w_il * y_il, in their order."""
-        for at in range(0, rest_at, 2 * LANES):
+        for at in range(0, last_at, 2 * LANES):
             pair_sums(column, threshold, rows, low, high, sums, at)
-        if has_rest:
-            rest_sums(column, threshold, rows, low, high, sums, rest_at)
+        last_sums(column, threshold, rows, low, high, sums, last_at)
 
     @kernel
     def label_sums(

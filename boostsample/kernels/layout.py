@@ -116,6 +116,20 @@ def vectors_of(n_labels: int) -> tuple[int, int]:
     return (blocks + 1, 0) if tail == LANES else (blocks, tail)
 
 
+def planes_of(blocks: int, tail: int) -> tuple[Any, tuple[int, int], tuple[int, int]]:
+    """The first label of the last plane, and the lanes of both vectors of a plane.
+
+    Of a plane before the last one, and of the last one; the second vector can have 0 lanes. If
+    there is one plane only, both are the same, so that numba can resolve the unused kernel.
+    """
+    vectors = [LANES] * blocks + [tail] * (tail > 0) + [0]
+    n_before = (len(vectors) - 2) // 2
+    lanes, more = vectors[2 * n_before : 2 * n_before + 2]
+    last = lanes, more
+    # A Python int would be another type for numba.
+    return np.int64(2 * LANES * n_before), (LANES, LANES) if n_before else last, last
+
+
 def in_planes(matrix: NDArray[Any], width: int) -> Floats:
     """The rows of a matrix (n, K) in the layout of the kernels: float32 (n * width,)."""
     n, n_labels = matrix.shape

@@ -44,6 +44,7 @@ from boostsample.kernels.layout import (
     Ints,
     Room,
     Rows,
+    planes_of,
     room_sizes,
 )
 
@@ -266,22 +267,18 @@ def search_kernel(blocks: int, tail: int) -> Any:
     width = LANES * blocks + tail
     sizes = room_sizes(blocks, tail)
     size, n_marks, edges_at = sizes.hist // GROUP, sizes.marks, sizes.marks + sizes.below
-    n_pairs, single = divmod(blocks, 2)
-    rest_at = ZERO + 2 * LANES * n_pairs
-    has_rest = width > rest_at
-    rest = _pair(LANES, tail, width, size) if single else _pair(max(tail, 1), 0, width, size)
-    # numba resolves both names, though an unneeded kernel is never called.
-    pair = _pair(LANES, LANES, width, size) if n_pairs else rest
-    fill_in, flush, top_bin, sweep, add_below = pair
-    fill_rest, flush_rest, top_rest_bin, sweep_rest, add_rest_below = rest if has_rest else pair
+    last_at, plane, last = planes_of(blocks, tail)
+    fill_in, flush, top_bin, sweep, add_below = _pair(*plane, width, size)
+    fill_last, flush_last, top_last_bin, sweep_last, add_last_below = _pair(*last, width, size)
     inner = inner_for(blocks, tail)
 
     @inner
     def top(histogram: Histogram, b: int, least: int) -> int:
         """The highest bin down from b whose sums are not all 0, or `least`."""
-        for at in range(0, rest_at, 2 * LANES):
+        for at in range(0, last_at, 2 * LANES):
             least = top_bin(histogram, b, at, least)
-        return top_rest_bin(histogram, b, rest_at, least) if has_rest else least
+        highest: int = top_last_bin(histogram, b, last_at, least)
+        return highest
 
     @inner
     def last_bin(column: Bytes, rows: Rows, n: int, histogram: Histogram, most: int) -> int:
@@ -356,33 +353,29 @@ def search_kernel(blocks: int, tail: int) -> Any:
                 room.sums[h] = 0.0
             for first in range(0, n, chunk):
                 end = min(n, first + chunk)
-                for at in range(0, rest_at, 2 * LANES):
+                for at in range(0, last_at, 2 * LANES):
                     stretch = Stretch(first, end, at, q, group)
                     fill_in(bins, features, rows, stretch, near and at == 0, room.hist)
-                if has_rest:
-                    stretch = Stretch(first, end, rest_at, q, group)
-                    fill_rest(bins, features, rows, stretch, near and rest_at == 0, room.hist)
+                stretch = Stretch(first, end, last_at, q, group)
+                fill_last(bins, features, rows, stretch, near and last_at == 0, room.hist)
                 for g in range(group if end < n else 0):
                     own = slice(g * size, (g + 1) * size)
                     histogram = Histogram(room.hist[own], room.sums[own], fresh)
-                    for at in range(0, rest_at, 2 * LANES):
+                    for at in range(0, last_at, 2 * LANES):
                         flush(histogram, most, at)
-                    if has_rest:
-                        flush_rest(histogram, most, rest_at)
+                    flush_last(histogram, most, last_at)
             for g in range(group):
                 own = slice(g * size, (g + 1) * size)
                 histogram = Histogram(room.hist[own], room.sums[own], fresh)
                 highest = last_bin(bins[features[q + g]], rows, n, histogram, most)
                 ahead = bins[features[min(q + group + g, n_features - 1)]]
-                for at in range(0, rest_at, 2 * LANES):
+                for at in range(0, last_at, 2 * LANES):
                     sweep(histogram, highest, base, at, work, ahead, soon)
-                if has_rest:
-                    sweep_rest(histogram, highest, base, rest_at, work, ahead, soon)
+                sweep_last(histogram, highest, base, last_at, work, ahead, soon)
                 best = first_near(work.edges, highest, tie)
-                for at in range(0, rest_at, 2 * LANES):
+                for at in range(0, last_at, 2 * LANES):
                     add_below(histogram, best, at, work)
-                if has_rest:
-                    add_rest_below(histogram, best, rest_at, work)
+                add_last_below(histogram, best, last_at, work)
                 found.thresholds[q + g] = best
                 found.edges[q + g] = min(work.edges[best] * rows.scale, 1.0)
                 for label in range(found.votes.shape[1]):

@@ -29,7 +29,7 @@ from boostsample.jit.vectors import (
     total,
     widen,
 )
-from boostsample.kernels.layout import ROWS_AHEAD, Bytes, Doubles, Floats, Ints, Rows
+from boostsample.kernels.layout import ROWS_AHEAD, Bytes, Doubles, Floats, Ints, Rows, planes_of
 
 #: Rows of a single label that are updated at a time; eight take a sixth longer.
 ROWS_AT_ONCE = 4
@@ -66,25 +66,15 @@ class WeightKernels(NamedTuple):
 def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
-    has_tail, last = tail > 0, max(tail, 1)
     kernel = kernel_for(blocks, tail)
-
     # Labels are updated two vectors at a time, in one pass over the rows for each two, so that
     # registers hold their sums.
-    n_pairs, single = divmod(blocks, 2)
-    rest_at: Any = np.int64(2 * LANES * n_pairs)  # a Python int would be another type
-    has_rest = width > rest_at
-    rest_lanes = (LANES, tail) if single else (last, 0)
-    # numba resolves both names, though an unneeded kernel is never called.
-    pair_lanes = (LANES, LANES) if n_pairs else rest_lanes
-    rest_lanes = rest_lanes if has_rest else pair_lanes
-    if width == 1:
-        pair = rest = _update_single
-    else:
-        pair, rest = _update_pair(*pair_lanes, width), _update_pair(*rest_lanes, width)
-    weigh_pair, weigh_rest = _weigh_pair(*pair_lanes, width), _weigh_pair(*rest_lanes, width)
-
-    eight, eight_last = _eight_totals(LANES), _eight_totals(last)
+    last_at, plane, last = planes_of(blocks, tail)
+    update_of: Any = _update_pair if width > 1 else lambda *sizes: _update_single
+    update_plane, update_last = update_of(*plane, width), update_of(*last, width)
+    weigh_plane, weigh_last = _weigh_pair(*plane, width), _weigh_pair(*last, width)
+    eight, eight_last = _eight_totals(LANES), _eight_totals(last[0])
+    eight_more, last_lanes, has_more = _eight_totals(last[1] or last[0]), last[0], last[1] > 0
 
     @kernel
     def update(
@@ -100,7 +90,7 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     ) -> None:
         """w_il *= right where v_l phi_i y_il = +1, wrong elsewhere ([BK10] Figure 1, line 4).
 
-        Updates parts first, ..., end - 1 of rows.values; the products are rounded once. Reads column
+        Updates parts first, ..., end - 1 of rows.values; products are rounded once. Reads column
         uint8 (n,). Writes sums[p] float64 (P,), the new sum over the part's i of w_il * y_il, and
         masses[p], the new sum of its weights. O(N P / 8).
         """
@@ -108,10 +98,9 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
         for part in range(first, end):
             low, high = part * part_size, min(n, (part + 1) * part_size)
             mass = 0.0
-            for at in range(0, rest_at, 2 * LANES):
-                mass += pair(column, threshold, rows, factors, low, high, sums[part], at)
-            if has_rest:
-                mass += rest(column, threshold, rows, factors, low, high, sums[part], rest_at)
+            for at in range(0, last_at, 2 * LANES):
+                mass += update_plane(column, threshold, rows, factors, low, high, sums[part], at)
+            mass += update_last(column, threshold, rows, factors, low, high, sums[part], last_at)
             masses[part] = mass
 
     @kernel
@@ -122,15 +111,14 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
         while t < n:
             step = int(t + LANES <= n)  # eight rows, or one of the last eight times
             so_far = fill(load(one, 0, LANES), np.float32(0.0))
-            for at in range(0, rest_at, 2 * LANES):
+            for at in range(0, last_at, 2 * LANES):
                 row, stride = at * n + t * 2 * LANES, step * 2 * LANES
                 so_far = add(so_far, eight(rows, row, stride))
                 so_far = add(so_far, eight(rows, row + LANES, stride))
-            row, stride = rest_at * n + t * (width - rest_at), step * (width - rest_at)
-            if single:
-                so_far = add(so_far, eight(rows, row, stride))
-            if has_tail:
-                so_far = add(so_far, eight_last(rows, row + single * LANES, stride))
+            row, stride = last_at * n + t * (width - last_at), step * (width - last_at)
+            so_far = add(so_far, eight_last(rows, row, stride))
+            if has_more:
+                so_far = add(so_far, eight_more(rows, row + last_lanes, stride))
             if step:
                 store(weight, t, so_far)
                 t += LANES
@@ -148,10 +136,9 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
         Reads rows, examples int32 (T,), factors float64 (T,). Writes sampled float32, flat (T *
         P), and base float64 (P,). O(T P / 8).
         """
-        for at in range(0, rest_at, 2 * LANES):
-            weigh_pair(rows, examples, factors, sampled, base, at)
-        if has_rest:
-            weigh_rest(rows, examples, factors, sampled, base, rest_at)
+        for at in range(0, last_at, 2 * LANES):
+            weigh_plane(rows, examples, factors, sampled, base, at)
+        weigh_last(rows, examples, factors, sampled, base, last_at)
 
     return WeightKernels(update, totals, weigh)
 

@@ -35,40 +35,27 @@ class Searcher:
     def __init__(self, bank: Bank, weights: SignedWeights) -> None:
         self.bank = bank
         self.weights = weights
+        self.n_examples, self.n_labels = weights.n_examples, weights.n_labels
+        self.n_features = int(bank.n_features)
         sizes = vectors_of(weights.n_labels)
         self._search = search_kernel(*sizes)
         self._signed_edges = edge_kernels(*sizes).signed_edges
-        self._rooms = [search_room(weights.n_labels) for _ in range(weights.threads.n)]
-
-    @property
-    def n_examples(self) -> int:
-        """Examples with weight, N."""
-        return self.weights.n_examples
-
-    @property
-    def n_labels(self) -> int:
-        """Labels, K."""
-        return self.weights.n_labels
-
-    @property
-    def n_features(self) -> int:
-        """Features in the bank, F."""
-        return int(self.bank.n_features)
+        self._rooms = [search_room(self.n_labels) for _ in range(weights.threads.n)]
 
     def draw(self, size: int, scheme: str, rng: np.random.Generator) -> Rows:
         """Weighted rows of a draw of `size` examples; all with exact weights if `size` is N."""
         method = known_scheme(scheme)
-        if size == self.weights.n_examples:
+        if size == self.n_examples:
             return self.weights.exact()
         return self.weights.draw(size, method, rng)
 
     def _tie(self, n_rows: int) -> float:
         """Edges this close are equal: float32 weights round by 6e-8 each, independently."""
-        return 1e-9 + 1e-7 / math.sqrt(n_rows * self.weights.n_labels)
+        return 1e-9 + 1e-7 / math.sqrt(n_rows * self.n_labels)
 
     def search(self, features: NDArray[np.int64], rows: Rows, exact: bool) -> Stumps:
         """The best stump of each feature on the given rows."""
-        many = self.weights.n_examples > _MANY
+        many = self.n_examples > _MANY
         stumps = self._run(features, rows, 2 if exact and not many else _ROWS_A_BIN)
         if exact and features.size > 1:
             self._settle_ties(stumps, rows)
@@ -129,7 +116,7 @@ class Searcher:
         for value, edge in zip(values, edges, strict=True):
             stumps.edge[near[rough == value]] = edge
         best = stumps.edge.max()
-        stumps.edge[stumps.edge >= best - self._tie(self.weights.n_examples)] = best
+        stumps.edge[stumps.edge >= best - self._tie(self.n_examples)] = best
 
     def column(self, feature: int) -> NDArray[np.uint8]:
         """The bins of one feature for every example of the bank: uint8 (n,)."""
@@ -147,7 +134,7 @@ class Searcher:
 
     def _whole(self, rows: Rows) -> bool:
         """Whether these rows are all examples of the run."""
-        return rows.values.size == self.weights.n_examples * self.weights.width
+        return rows.values.size == self.n_examples * self.weights.width
 
     def _most(self, rows: Rows) -> int:
         """Features that the bank can show at once, in whole groups of the kernels."""
