@@ -22,9 +22,8 @@ from boostsample.experiments.bench.ratios import Section, paired_ratio
 from boostsample.experiments.bench.rounds import RoundTimes, Timed
 from boostsample.experiments.tables.tables import Table
 from boostsample.jit.vectors import LANES
-from boostsample.kernels.layout import GROUP
+from boostsample.kernels.layout import GROUP, vectors_of
 from boostsample.loop.sampling import SCHEMES
-from boostsample.kernels.layout import vectors_of
 from boostsample.registry import make_strategy
 
 __all__ = [

@@ -56,8 +56,8 @@ from boostsample.experiments.bench.ratios import (
 )
 from boostsample.experiments.bench.rounds import PARTS, RoundTimes
 from boostsample.families.columns import Columns
-from boostsample.loop.sampling import SCHEMES
 from boostsample.kernels.layout import aligned, vectors_of
+from boostsample.loop.sampling import SCHEMES
 
 
 @pytest.fixture(scope="module")
