@@ -42,7 +42,9 @@ class Searcher(Protocol):
 class Ledger(Protocol):
     """The looks of one search: `boostsample.loop.ledger`."""
 
-    budget: int
+    @property
+    def budget(self) -> int:
+        """Looks that may be spent."""
 
     @property
     def spent(self) -> int:

@@ -21,12 +21,17 @@ class Ledger:
         Looks that may be spent.
     """
 
-    __slots__ = ("_spent", "_strategy", "budget")
+    __slots__ = ("_budget", "_spent", "_strategy")
 
     def __init__(self, strategy: str, budget: int) -> None:
         self._strategy = strategy
-        self.budget = budget
+        self._budget = budget
         self._spent: dict[str, int] = dict.fromkeys(PURPOSES, 0)
+
+    @property
+    def budget(self) -> int:
+        """Looks that may be spent in this search."""
+        return self._budget
 
     @property
     def spent(self) -> int:
@@ -44,10 +49,10 @@ class Ledger:
         if cost < 0:
             raise SettingError(f"a cost must be 0 looks or more, got {cost}")
         spent = self.spent
-        if cost > self.budget - spent:
+        if cost > self._budget - spent:
             raise BudgetExceeded(
                 f"strategy {self._strategy!r} asks for {cost:,} looks, but {spent:,} of its "
-                f"budget of {self.budget:,} looks are already spent; "
+                f"budget of {self._budget:,} looks are already spent; "
                 "search fewer features or draw fewer examples"
             )
         self._spent[purpose] += cost
