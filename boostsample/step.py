@@ -34,9 +34,11 @@ class Searcher(Protocol):
 
     def search(self, features: NDArray[np.int64], rows: Any, exact: bool) -> Stumps:
         """The best stump of each feature on weighted rows."""
+        ...
 
     def signed_edges(self, stumps: Stumps, rows: Any) -> NDArray[np.float64]:
         """The edges of given stumps on weighted rows."""
+        ...
 
 
 class Ledger(Protocol):
@@ -45,10 +47,12 @@ class Ledger(Protocol):
     @property
     def budget(self) -> int:
         """Looks that may be spent."""
+        ...
 
     @property
     def spent(self) -> int:
         """Looks spent so far."""
+        ...
 
     def charge(self, cost: int, purpose: str) -> None:
         """Enter looks, or raise BudgetExceeded."""

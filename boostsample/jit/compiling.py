@@ -200,13 +200,14 @@ def _named(function: F, sizes: tuple[int, ...]) -> F:
 
 
 def _compiled(function: F, *, by_python: bool, allocates: bool = False) -> F:
-    compiled: Any = numba.njit(
-        nogil=True,
-        error_model="numpy",
-        no_cfunc_wrapper=True,  # nothing calls kernels from C
-        no_cpython_wrapper=not by_python,
-        _nrt=allocates,
-    )(function)
+    how: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "no_cfunc_wrapper": True,  # nothing calls kernels from C
+        "no_cpython_wrapper": not by_python,
+        "_nrt": allocates,
+    }
+    compiled: Any = numba.njit(**how)(function)
     if compiled is not function:
         if not by_python:
             compiled.__class__ = _Inner

@@ -103,7 +103,8 @@ def _pack(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
 def _lent(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """An argument with the owners of its arrays removed."""
     if isinstance(kind, types.BaseNamedTuple):
-        fields = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)
+        kinds: Any = kind
+        fields = zip(kinds, cgutils.unpack_tuple(builder, value), strict=True)
         lent = [_lent(context, builder, *field) for field in fields]
         return context.make_tuple(builder, kind, lent)
     if isinstance(kind, types.Array):
@@ -154,6 +155,8 @@ def _run(typing: Any, box: Any, call: Any) -> Any:
 now: Any = _now if COMPILED else lambda box, at: box[at]
 publish: Any = _publish if COMPILED else lambda box, at, value: box.__setitem__(at, value)
 relax: Any = _relax if COMPILED else lambda: None
+pack: Any = _pack
+run: Any = _run
 
 
 @kernel
@@ -163,7 +166,7 @@ def put(box: Box, address: int, arguments: tuple[Any, ...]) -> None:
     Earlier work must be done. The caller keeps the arrays alive until the kernel returns.
     """
     box[_FAILED] = 0
-    _pack(box, address, arguments)
+    pack(box, address, arguments)
     publish(box, _GIVEN, box[_GIVEN] + 1)
 
 
@@ -203,7 +206,7 @@ def serve(box: Box, polls: int) -> bool:
             call = box[_CALL]
             if call == 0:
                 return True
-            box[_FAILED] = _run(box, call)
+            box[_FAILED] = run(box, call)
             so_far += 1
             publish(box, _DONE, so_far)
             left = polls

@@ -126,10 +126,8 @@ def test_compiled_functions_have_the_private_parts(tmp_path: Path) -> None:
         def on_end(self, event: Any) -> None:
             pass
 
-    @numba.njit(_nrt=False, no_cfunc_wrapper=True)  # type: ignore[untyped-decorator]  # as above
-    def nothing(values: Any) -> None:
-        pass
-
+    how: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True}
+    nothing: Any = numba.njit(**how)(lambda values: None)
     with event.install_listener("numba:compile", Listener()):
         nothing(np.zeros(1))
     assert seen == [nothing]
