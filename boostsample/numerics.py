@@ -1,8 +1,8 @@
-"""The number of the present numerics: results that it stands beside can be had again to the bit.
+"""Version of the numerical results; equal versions reproduce bit for bit.
 
-Whoever changes what any strategy, family or part of the loop computes, be it the last bit of an
-edge, raises `NUMERICS`: stored results of another number are then computed again instead of being
-mixed with new ones. `tests/test_numerics.py` fails when bits have changed and the number has not.
+Raise `NUMERICS` with any change of what a strategy, a family or the loop computes, down to the last
+bit of an edge: stored results of another version are computed again, not mixed with new ones.
+`tests/test_numerics.py` fails when bits change and the version does not.
 """
 
 from __future__ import annotations
