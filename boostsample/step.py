@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,46 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import NAMES
-from boostsample.kernels.layout import N_BINS
+from boostsample.kernels.layout import N_BINS, Rows
+from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Sample, Stumps
+from boostsample.shard.searcher import Searcher
 
-__all__ = ["Ledger", "Searched", "Searcher", "Step", "find"]
-
-
-class Searcher(Protocol):
-    """Draws and searches of one run: `boostsample.loop.searcher`."""
-
-    n_examples: int
-    n_labels: int
-    n_features: int
-
-    def draw(self, size: int, scheme: str, rng: np.random.Generator) -> Any:
-        """Weighted rows of a draw of `size` examples; all with exact weights if `size` is N."""
-
-    def search(self, features: NDArray[np.int64], rows: Any, exact: bool) -> Stumps:
-        """The best stump of each feature on weighted rows."""
-        ...
-
-    def signed_edges(self, stumps: Stumps, rows: Any) -> NDArray[np.float64]:
-        """The edges of given stumps on weighted rows."""
-        ...
-
-
-class Ledger(Protocol):
-    """The looks of one search: `boostsample.loop.ledger`."""
-
-    @property
-    def budget(self) -> int:
-        """Looks that may be spent."""
-        ...
-
-    @property
-    def spent(self) -> int:
-        """Looks spent so far."""
-        ...
-
-    def charge(self, cost: int, purpose: str) -> None:
-        """Enter looks, or raise BudgetExceeded."""
+__all__ = ["Searched", "Step", "find"]
 
 
 class Searched(NamedTuple):
@@ -70,7 +36,7 @@ class _Held(NamedTuple):
     """A sample of this step and the loop's record of it, which strategies cannot change."""
 
     sample: Sample
-    rows: Any
+    rows: Rows
     size: int
     exact: bool
 
@@ -153,7 +119,7 @@ class Step:
             Number of examples, at least 1; N or more means all with their exact weights.
         scheme : str
             `iid` ([DF11] eq. 4-6), `stratified`, `distinct`, or a registered name; see
-            `boostsample.loop.sampling`.
+            `boostsample.shard.sampling`.
 
         Returns
         -------

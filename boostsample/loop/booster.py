@@ -20,20 +20,16 @@ from sklearn.base import clone
 from boostsample.banks.bank import Bank
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, StrategyError
-from boostsample.history import history_row
-from boostsample.learner import EDGE_GAP, Found, Learner, alpha_of
+from boostsample.learner import EDGE_GAP, Found, Learner
 from boostsample.learners import make_learner
-from boostsample.loop.ledger import Ledger
-from boostsample.loop.searcher import Searcher
-from boostsample.loop.weights import SignedWeights, initial_weights
+from boostsample.learners.search import Search
 from boostsample.records import Term
-from boostsample.step import Step, find
-from boostsample.strategy import FamilyInfo, Outcome, Pool, Strategy, Stump
+from boostsample.shard.searcher import Searcher
+from boostsample.shard.weights import SignedWeights, initial_weights
+from boostsample.strategy import FamilyInfo, Pool, Strategy
 from boostsample.threads.threads import Threads, n_threads
 
 __all__ = ["Booster", "Round", "boost"]
-
-_PLUS, _MINUS = np.int8(1), np.int8(-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +65,7 @@ class Booster:
     budget : int or None
         Looks for each search; None is the strategy's default: 10 N, F N for `full`.
     weights : {"uniform", "balanced"}
-        Initial label weights, see `boostsample.loop.weights.initial_weights`.
+        Initial label weights, see `boostsample.shard.weights.initial_weights`.
     rng : seed or numpy.random.Generator
         Anything that `numpy.random.default_rng` accepts.
     n_jobs : int
@@ -126,6 +122,9 @@ class Booster:
         self._round = 0
         self._log_loss = 0.0
         self._stopped = ""
+        self._search = Search(
+            self.strategy, self._searcher, self.budget, self.n_rounds, self._families, self._rng
+        )
         self.strategy.start(pool, self.budget, self.n_rounds, self._rng)
 
     @property
@@ -144,6 +143,7 @@ class Booster:
             raise StrategyError(f"training has ended in round {self._round}: {self._stopped}")
         started = time.perf_counter()
         self._round += 1
+        self._search.round = self._round
         try:
             found = self._learner.learn(self._weights, self._search)
         except BaseException:
@@ -155,59 +155,6 @@ class Booster:
         for one in found:
             one.row["seconds"] = seconds / len(found)
         return Round([one.term for one in found], [one.row for one in found])
-
-    def _search(self, index: int) -> Found:
-        """Let the strategy choose a stump and finish it on all N examples."""
-        strategy = self.strategy
-        computed = self._bank.values_computed
-        ledger = Ledger(type(strategy).__name__, self.budget)
-        step = Step(self._searcher, ledger, self._rng, self._families, (self._round, self.n_rounds))
-        try:
-            stump = strategy.choose(step)
-        finally:
-            records, notes = step._end()
-            self._weights.release()
-        if not isinstance(stump, Stump):
-            raise StrategyError(
-                f"choose() of {type(strategy).__name__} must return a Stump, got "
-                f"{type(stump).__name__}; return step.search(...).best()"
-            )
-        feature, threshold = int(stump.feature), int(stump.threshold)
-        estimated, n_examples = find(feature, threshold, records)
-        column = self._searcher.column(feature)
-        sums = self._weights.label_sums(column, threshold)
-        votes = np.where(sums >= 0.0, _PLUS, _MINUS)
-        edge = min(float(np.add.reduce(np.abs(sums))), 1.0)
-        if n_examples == self._weights.n_examples:
-            estimated = edge  # exact sample: H = G; the search only rounds differently
-        alpha = alpha_of(edge)
-        term = Term(feature, threshold, self._bank.threshold(feature, threshold), votes, alpha)
-        family = self._bank.family_of(feature)
-        searched = [r.stumps.feature for r in records if r.purpose == "search"]
-        row = history_row(
-            notes,
-            round=self._round,
-            search=index,
-            family=self._families[family].name,
-            feature=feature,
-            threshold=term.value,
-            n_features=_n_different(searched),
-            n_examples=n_examples,
-            edge_estimated=estimated,
-            edge=edge,
-            alpha=alpha,
-            log10_loss=0.0,  # this and the last two are set when the round is finished
-            looks_search=ledger.of("search"),
-            looks_modelling=ledger.of("modelling"),
-            looks_finish=self._weights.n_examples,
-            values_computed=self._bank.values_computed - computed,
-            seconds=0.0,
-            stopped="",
-        )
-        strategy.learn(
-            Outcome(self._round, index, feature, family, estimated, edge, alpha, ledger.spent)
-        )
-        return Found(term, edge, row)
 
     def _finish(self, found: Found) -> None:
         """Update the weights and the loss; training ends at an edge of 1."""
@@ -266,15 +213,6 @@ def boost(
     booster = Booster(bank, rows, Y, strategy, **settings)
     while not booster.finished:
         yield booster.next_round()
-
-
-def _n_different(searched: list[NDArray[np.int64]]) -> int:
-    """Number of different features; takes a sixth of the time of `np.unique`."""
-    if not searched:  # modelling only
-        return 0
-    features = np.concatenate(searched)
-    features.sort()
-    return 1 + int(np.count_nonzero(features[1:] != features[:-1]))
 
 
 def family_infos(bank: Bank) -> tuple[FamilyInfo, ...]:

@@ -13,8 +13,8 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.families.columns import Columns
 from boostsample.kernels.layout import aligned, vectors_of
 from boostsample.labels import encode
-from boostsample.loop.weights import SignedWeights, initial_weights
 from boostsample.registry import default_families
+from boostsample.shard.weights import SignedWeights, initial_weights
 
 __all__ = ["Problem", "last_cache", "loaded_problem", "made_problem", "relabelled", "weights_of"]
 

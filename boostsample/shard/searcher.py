@@ -14,9 +14,9 @@ from boostsample.banks.bank import Bank
 from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.layout import GROUP, Found, Rows, search_room, vectors_of
 from boostsample.kernels.search import search_kernel
-from boostsample.loop.sampling import known_scheme
-from boostsample.loop.weights import SignedWeights
 from boostsample.records import Stumps
+from boostsample.shard.sampling import known_scheme
+from boostsample.shard.weights import SignedWeights
 
 __all__ = ["Searcher"]
 
@@ -30,7 +30,7 @@ _MOST_COMPARED = 16
 
 
 class Searcher:
-    """Draws and searches of one run, see `boostsample.step.Searcher`."""
+    """Draws and searches of one run."""
 
     def __init__(self, bank: Bank, weights: SignedWeights) -> None:
         self.bank = bank

@@ -18,7 +18,7 @@ from boostsample.kernels import draw as draw_kernels
 from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.layout import Rows, aligned, in_planes, vectors_of
 from boostsample.kernels.weights import Factors, weight_kernels
-from boostsample.loop.sampling import Scheme
+from boostsample.shard.sampling import Scheme
 from boostsample.threads.threads import Threads
 
 __all__ = ["WEIGHT_INITS", "Rows", "SignedWeights", "initial_weights"]
@@ -122,7 +122,7 @@ class SignedWeights:
         return Rows(self._start, self._columns, self._values, self._sums, 1.0 / self._mass)
 
     def draw(self, size: int, scheme: Scheme, rng: np.random.Generator) -> Rows:
-        """Draw `size` examples, fewer than N, by a scheme of `boostsample.loop.sampling`."""
+        """Draw `size` examples, fewer than N, by a scheme of `boostsample.shard.sampling`."""
         if not self._ends_are_current:
             self._kernels.totals(self._values, self._weight)
             draw_kernels.cumulate(self._weight, self._ends)
