@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from boostsample.bandits import EpsilonGreedy as EpsilonGreedyPolicy
 from boostsample.strategies._bandit import SCALES, BanditStrategy
@@ -16,6 +17,7 @@ from boostsample.strategies._bandit import SCALES, BanditStrategy
 __all__ = ["EpsilonGreedy"]
 
 
+@dataclass(eq=False, repr=False)
 class EpsilonGreedy(BanditStrategy):
     """Epsilon-greedy over families or features.
 
@@ -35,25 +37,11 @@ class EpsilonGreedy(BanditStrategy):
         See `BanditStrategy`.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 0.1,
-        schedule: str = "constant",
-        c: float = 5.0,
-        d: float = 0.5,
-        initial: float = math.inf,
-        arms: str = "family",
-        pulls: str | int = "1.Q",
-        n_features: int | None = None,
-        reward: str = "log-edge",
-        reward_scale: float = 1.0,
-    ) -> None:
-        super().__init__(arms, pulls, n_features, reward, reward_scale)
-        self.epsilon = epsilon
-        self.schedule = schedule
-        self.c = c
-        self.d = d
-        self.initial = initial
+    epsilon: float = 0.1
+    schedule: str = "constant"
+    c: float = 5.0
+    d: float = 0.5
+    initial: float = math.inf
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
         """Settings of the schedule; a reward scale matters only by its cap."""

@@ -10,6 +10,8 @@ searches few features would starve the next model, so at least the last 32 edges
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +28,7 @@ _LEAST_EDGES = 32
 _EDGES_PER_COMPONENT = 20
 
 
+@dataclass(eq=False, repr=False)
 class MASNaive(MASStrategy):
     """Maximum Adaptive Sampling without families.
 
@@ -33,17 +36,14 @@ class MASNaive(MASStrategy):
     ----------
     n_components : int
         Most components of the mixture; one for each 20 edges.
-    noise : {"paper", "deconvolved"}
-        Model the estimated edges as they are, or remove the known variance of their noise.
-    scheme : str
-        How samples are drawn, see `Step.draw`.
+    noise, scheme
+        See `MASStrategy`.
     """
 
-    def __init__(self, n_components: int = 3, noise: str = "paper", scheme: str = "iid") -> None:
-        super().__init__(n_components, noise, scheme)
+    n_components: int = 3
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Check the settings, forget all edges."""
+        """Check the settings and remove all edges."""
         super().start(pool, budget, n_rounds, rng)
         self.edges_ = np.empty(0)
         self.noises_ = np.empty(0)

@@ -9,6 +9,7 @@ pays 0.003, which vanishes beside the confidence term, so scale or exploration n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from boostsample.bandits import UCB1
 from boostsample.strategies._bandit import SCALES, BanditStrategy
@@ -16,6 +17,7 @@ from boostsample.strategies._bandit import SCALES, BanditStrategy
 __all__ = ["UCB"]
 
 
+@dataclass(eq=False, repr=False)
 class UCB(BanditStrategy):
     """UCB1 over families or features.
 
@@ -27,17 +29,7 @@ class UCB(BanditStrategy):
         See `BanditStrategy`.
     """
 
-    def __init__(
-        self,
-        exploration: float = 2.0,
-        arms: str = "family",
-        pulls: str | int = "1.Q",
-        n_features: int | None = None,
-        reward: str = "log-edge",
-        reward_scale: float = 1.0,
-    ) -> None:
-        super().__init__(arms, pulls, n_features, reward, reward_scale)
-        self.exploration = exploration
+    exploration: float = 2.0
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
         """24 settings; but for the cap, only exploration / reward_scale^2 matters."""
