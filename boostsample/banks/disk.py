@@ -80,19 +80,8 @@ class _Files(NamedTuple):
 class DiskBank(FeatureBank):
     """A feature bank in the files of `write_bank`: the same bits as the bank in memory.
 
-    Several threads and processes may read one bank.
-
-    Parameters
-    ----------
-    folder : path
-    families : sequence of Family
-        The families that it was built from.
-    n_examples : int
-        N.
-
-    Attributes
-    ----------
-    folder : Path
+    Several threads and processes may read one bank. Takes the folder, the families that the bank
+    was built from, and N.
 
     Raises
     ------
@@ -223,21 +212,9 @@ def write_bank(
     Memory: up to 64 MiB of values and 48 MiB of finished bins for each thread, and a copy of X if
     that takes at most an eighth of the bank and 256 MiB.
 
-    Parameters
-    ----------
-    folder : path
-        An empty folder; the caller renames it when this function returns.
-    families, X, progress, n_jobs
-        As in `FeatureBank.build`.
-    rows : ndarray of int64, shape (T,)
-        The reference rows.
-    facts : mapping
-        Further entries of the header; `key` is required.
-
-    Raises
-    ------
-    OSError
-        The files cannot be written. The caller removes the folder.
+    `folder` is empty; the caller renames it afterwards, or removes it after an OSError. `rows` are
+    the reference rows, `facts` further entries of the header, including `key`; the others are as in
+    `FeatureBank.build`.
     """
     first = check_families(families)
     n_features, n = int(first[-1]), X.shape[0]

@@ -21,12 +21,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, View
 from boostsample.banks.binning import MAX_CUTS, assign_bins, check_rows, find_cuts
-from boostsample.banks.build import (
-    compute_columns,
-    declared_cuts,
-    reference_rows,
-    turned,
-)
+from boostsample.banks.build import compute_columns, declared_cuts, reference_rows, turned
 from boostsample.banks.slots import SlotCache
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
@@ -114,10 +109,7 @@ class LazyBank(Bank):
     def reader(self, rows: NDArray[np.int64] | None = None) -> Self:
         """A bank on the same data with a separate cache, work space and counter.
 
-        Parameters
-        ----------
-        rows : ndarray of int64, shape (T,), optional
-            Examples that whole columns are computed for, all by default; `view` reads these only.
+        Whole columns are computed for `rows` only, all by default, and `view` reads these only.
         """
         other = copy.copy(self)
         every = np.arange(self.n_examples)
@@ -138,14 +130,8 @@ class LazyBank(Bank):
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """Bins of some features: whole columns from the cache, or a block for a sample.
 
-        Computes what is not in the cache. Blocks for a sample are not cached.
-
-        Parameters
-        ----------
-        features : ndarray of int64, shape (Q,)
-            At most `most_features` of them.
-        rows : ndarray of int, shape (T,), optional
-            Some of the reader's rows; None: all of them.
+        Computes what is not in the cache; blocks for a sample are not cached. `rows` are some of
+        the reader's rows. Takes at most `most_features` features.
         """
         wanted, inverse = np.unique(features, return_inverse=True)
         most = self.most_features(None if rows is None else rows.size)
