@@ -25,13 +25,13 @@ __all__ = ["BanditStrategy"]
 
 ARMS = ("family", "feature")
 PULLS = ("1.Q", "Q.1")
-#: Values of reward_scale worth tuning: at scale 1 an edge of 0.03 to 0.3 pays 0.0005 to 0.05.
+#: Values of reward_scale to tune: at scale 1, edges of 0.03 to 0.3 give rewards of 0.0005 to 0.05.
 SCALES = (1, 10, 30, 100, 300, 1000)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BanditStrategy(Strategy):
-    """Pull arms by a policy of `boostsample.bandits`; subclasses add its settings and make it.
+    """Base class: a policy of `boostsample.bandits`, made by the subclass, pulls the arms.
 
     A subclass is a dataclass too: its settings come first, these can only be given by name.
 

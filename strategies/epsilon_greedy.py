@@ -44,7 +44,7 @@ class EpsilonGreedy(BanditStrategy):
     initial: float = math.inf
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
-        """Settings of the schedule; a reward scale matters only by its cap."""
+        """Settings of the schedule; the reward scale matters only through its cap."""
         if self.schedule == "decreasing":
             return {"c": (0.01, 0.1, 1, 10), "reward_scale": SCALES}
         return {"epsilon": (0.01, 0.05, 0.2, 0.6), "reward_scale": SCALES}
@@ -52,10 +52,5 @@ class EpsilonGreedy(BanditStrategy):
     def make_policy(self, n_arms: int, n_rounds: int) -> EpsilonGreedyPolicy:
         """Epsilon-greedy with this schedule."""
         return EpsilonGreedyPolicy(
-            n_arms,
-            self.epsilon,
-            schedule=self.schedule,
-            c=self.c,
-            d=self.d,
-            initial=self.initial,
+            n_arms, self.epsilon, self.schedule, self.c, self.d, self.initial
         )

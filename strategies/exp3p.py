@@ -2,7 +2,7 @@
 
 Cost per iteration: one search of Q features on T = budget / Q examples; O(arms) for the weights.
 Source: Auer et al. 2002b in the form of [BK10] Figure 2; over families, [DF11] section 5.2. The
-horizon is the planned number of rounds, so a run planned longer is another algorithm.
+horizon is the planned number of rounds, so results depend on it from the first round.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class ExploreThenCommit(BanditStrategy):
     order: str = "round-robin"
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
-        """Means are compared, so a reward scale matters only by its cap."""
+        """Means are compared, so the reward scale matters only through its cap."""
         return {"n_pulls": (1, 3, 10, 30, 100, 300), "reward_scale": (1, 10, 100, 1000)}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> ExploreThenCommitPolicy:

@@ -4,8 +4,8 @@ Cost per iteration: one search of Q features on T examples, Q T at most the budg
 choosing cost no looks and about 0.1 ms. Source: [DF11] section 4.1, e(Q,T) of eq. 9-13.
 The paper leaves open: the number of components (3), candidates and quadrature (see
 `boostsample.planning.expected_edge`), and the first rounds. Rounds 1 and 2 are probes with T = 4 Q:
-under uniform initial weights the first edges are all (K-2)/K and show no spread. A round that
-searches few features would starve the next model, so at least the last 32 edges are kept.
+under uniform initial weights the first edges are all (K-2)/K and show no spread. At least
+the last 32 edges are kept, because a round may search few features.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from boostsample.strategy import Pool, Stump
 __all__ = ["MASNaive"]
 
 _LEAST_EDGES = 32
-#: Fewer edges per component overfit: the spread seems too small, and Q would stay small for good.
+#: With fewer, the mixture overfits: its spread is too small, and Q would stay small.
 _EDGES_PER_COMPONENT = 20
 
 
@@ -35,7 +35,7 @@ class MASNaive(MASStrategy):
     Parameters
     ----------
     n_components : int
-        Most components of the mixture; one for each 20 edges.
+        Maximum number of components of the mixture; one for each 20 edges.
     noise, scheme
         See `MASStrategy`.
     """

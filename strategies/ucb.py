@@ -3,7 +3,7 @@
 Cost per iteration: one search of Q features on T = budget / Q examples; O(arms) for the indices.
 Source: UCB1 of Auer et al. 2002a with boosting's rewards, [BK09]; over families, [DF11] section
 5.2. [DF11] leaves open: the scale of the reward, and how arms share Q (`pulls`). An edge of 0.08
-pays 0.003, which vanishes beside the confidence term, so scale or exploration needs tuning.
+gives 0.003, which is negligible beside the confidence term, so scale or exploration needs tuning.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class UCB(BanditStrategy):
     exploration: float = 2.0
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
-        """24 settings; but for the cap, only exploration / reward_scale^2 matters."""
+        """24 settings; apart from the cap, only exploration / reward_scale^2 matters."""
         return {"exploration": (0.002, 0.02, 0.2, 2), "reward_scale": SCALES}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> UCB1:

@@ -122,7 +122,7 @@ class Bank(abc.ABC):
         return self
 
     def most_features(self, n_rows: int | None) -> int:
-        """Most features that one `view` can take, at least a group of the search kernel.
+        """Maximum number of features per `view`, at least a group of the search kernel.
 
         `n_rows` is the number of rows, None for whole columns.
         """

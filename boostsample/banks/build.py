@@ -36,7 +36,6 @@ __all__ = [
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 SMALL_BLOCK = 1 << 23  # bytes that a block or copy may take even for a small bank
-_TURNED_ROWS = 512
 
 T = TypeVar("T")
 
@@ -150,13 +149,7 @@ def turned(X: Any, most: int, rows: NDArray[Any] | None = None) -> Any:
     turnable = isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1
     if not turnable or n * X[:1].nbytes > max(SMALL_BLOCK, most):
         return X if rows is None else X[rows]
-    if rows is None:
-        return pixel_major(X)
-    out = np.empty((*X.shape[1:], n), X.dtype)
-    for start in range(0, n, _TURNED_ROWS):
-        part = slice(start, start + _TURNED_ROWS)
-        out[..., part] = np.moveaxis(X[rows[part]], 0, -1)
-    return np.moveaxis(out, -1, 0)
+    return pixel_major(X, rows)
 
 
 def block_size(n_features: int, n: int, threads: int, most: int | None = None) -> int:

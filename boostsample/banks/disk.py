@@ -86,8 +86,7 @@ class DiskBank(FeatureBank):
     Raises
     ------
     DamagedBank
-        On opening: a file is missing, damaged, or of another size or format; or the bank is of
-        another shape.
+        On opening: a file is missing, damaged, or of another size, format or shape.
     DataError
         On reading a feature whose bins or cuts are damaged.
     """
@@ -266,13 +265,7 @@ def _flushed(stream: BinaryIO) -> dict[str, Any]:
 
 
 def check_files(folder: Path, *, all_features: bool = False) -> None:
-    """Check a bank as opening it does; with `all_features`, check every byte.
-
-    Raises
-    ------
-    DamagedBank
-        The message is a phrase with the reason.
-    """
+    """Raise DamagedBank as opening a bank does; with `all_features`, check every byte."""
     files = _open(folder)
     if all_features:
         wrong = [what for what in map(files.damage, range(len(files.bins))) if what]

@@ -123,7 +123,7 @@ class LazyBank(Bank):
         return kept + self.n_bins.nbytes + self.first.nbytes
 
     def most_features(self, n_rows: int | None) -> int:
-        """Most features that one `view` can take."""
+        """Maximum number of features per `view`."""
         most = self._columns.n_rows if n_rows is None else _VIEW_BYTES // max(n_rows, 1)
         return max(min(most, self._cuts.n_rows) // GROUP * GROUP, GROUP)
 
@@ -146,7 +146,9 @@ class LazyBank(Bank):
         kept = self._columns.find(wanted)
         order = np.argsort(kept >= 0, kind="stable")  # those to be computed first
         n_new = int(np.count_nonzero(kept < 0))
-        out = self._work_space(wanted.size, rows.size)
+        if self._space.size < wanted.size * rows.size:
+            self._space = np.empty(wanted.size * rows.size, np.uint8)
+        out = self._space[: wanted.size * rows.size].reshape(wanted.size, rows.size)
         self._compute(wanted[order[:n_new]], self._examples(rows), rows, out[:n_new])
         out[n_new:] = self._columns.rows[kept[order[n_new:], None], rows]
         at = np.empty(wanted.size, np.int64)
@@ -251,12 +253,6 @@ class LazyBank(Bank):
         if self._sample is None or self._sample[0] is not rows:
             self._sample = (rows, turned(self._source.X, self._cache_bytes, rows))
         return self._sample[1]
-
-    def _work_space(self, n_features: int, n_rows: int) -> NDArray[np.uint8]:
-        size = n_features * n_rows
-        if self._space.size < size:
-            self._space = np.empty(size, np.uint8)
-        return self._space[:size].reshape(n_features, n_rows)
 
 
 class _Source:
