@@ -31,13 +31,8 @@ def sha256_of_json(value: Any) -> str:
 def sha256_of_arrays(*arrays: Any) -> str:
     """Checksum of the dtypes, shapes and values of arrays, whatever their memory order.
 
-    Rows are read in blocks of 16 MiB, so that no array is copied as a whole. Arrays of objects must
-    hold texts.
-
-    Raises
-    ------
-    TypeError
-        An array of objects holds something else than text.
+    Rows are read in blocks of 16 MiB, so that no array is copied as a whole. Raises TypeError if an
+    array of objects holds anything but text.
     """
     digest = hashlib.sha256()
     for given in arrays:

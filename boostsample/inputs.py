@@ -32,10 +32,7 @@ _RULES: dict[str, Any] = {
 def read_numbers(families: Any) -> bool:
     """Whether the user's families read numbers; the default families and groups of columns do.
 
-    Raises
-    ------
-    SettingError
-        If an item is not a family, or some families read numbers and others do not.
+    Raises SettingError if an item is not a family, or if some read numbers and others do not.
     """
     if families is None or isinstance(families, Mapping | str):
         return True
@@ -60,22 +57,10 @@ def read_numbers(families: Any) -> bool:
 def read_training(estimator: Any, X: Any, y: Any, *, numbers: bool) -> tuple[Any, NDArray[Any]]:
     """Validated training examples and labels.
 
-    Parameters
-    ----------
-    estimator : BoostSampleClassifier
-        Gets scikit-learn's `n_features_in_` and `feature_names_in_`, if X is numbers.
-    numbers : bool
-        Whether the families read numbers.
-
-    Returns
-    -------
-    X : ndarray (n, ...) or sparse matrix in CSC format (n, d); array of objects (n, ...)
-    y : ndarray
-
-    Raises
-    ------
-    ValueError
-        From scikit-learn's checks; a DataError if X holds text instead of numbers.
+    Numbers become an array (n, ...) or a sparse matrix in CSC format (n, d), and the estimator gets
+    scikit-learn's `n_features_in_` and `feature_names_in_`; other examples become an array of
+    objects (n, ...). Raises the ValueError of scikit-learn's checks, or a DataError if X holds text
+    instead of numbers.
     """
     if numbers:
         with _explained(X):
@@ -99,15 +84,7 @@ def read_examples(estimator: Any, X: Any, *, numbers: bool) -> Any:
 def families_of(families: Any, X: Any, examples: Any, names: Any) -> list[Family]:
     """The families of the classifier's setting `families`.
 
-    Parameters
-    ----------
-    families : sequence of Family, mapping of str to columns, "dtype", "prefix" or None
-    X : array, sparse matrix or data frame
-        The user's examples.
-    examples : array or sparse matrix
-        The same after `read_training`.
-    names : sequence of str or None
-        Names of columns.
+    X are the user's examples, `examples` those from `read_training`, `names` of columns or None.
     """
     if isinstance(families, Mapping | str):
         table = X if families == "dtype" else examples
@@ -133,7 +110,7 @@ def _as_numbers(checked: Any) -> Any:
 
 @contextmanager
 def _explained(X: Any) -> Iterator[None]:
-    """Raise a DataError with the way out if X holds text instead of numbers."""
+    """Raise a DataError that suggests a solution if X holds text instead of numbers."""
     try:
         yield
     except (TypeError, ValueError) as error:

@@ -21,10 +21,8 @@ def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
     n_classes : int, optional
         Number of classes; default: the largest code plus one.
 
-    Raises
-    ------
-    DataError
-        If y has another form, is empty, has fewer than two classes, or a code is out of range.
+    Raises DataError if y has another form, is empty, has fewer than two classes, or a code is out
+    of range.
 
     Examples
     --------

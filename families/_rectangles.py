@@ -17,7 +17,6 @@ from boostsample.errors import SettingError
 from boostsample.family import ImageFamily
 
 __all__ = [
-    "Corners",
     "Members",
     "RectangleFamily",
     "corners_of",
@@ -40,32 +39,12 @@ class Members(NamedTuple):
     kind: NDArray[np.intp]  # the quantity that is summed, for example a bin of a histogram
 
 
-class Corners(NamedTuple):
-    """Entries of flat summed-area tables, intp (q,), whose signed sum is that of a rectangle."""
-
-    plus: tuple[NDArray[np.intp], NDArray[np.intp]]  # lower right, upper left
-    minus: tuple[NDArray[np.intp], NDArray[np.intp]]  # upper right, lower left
-
-
 class RectangleFamily(ImageFamily):
     """Base class of families whose members are a rectangle, channel and kind each.
 
-    Members are distinct: all of them, or a sample, uniform without replacement (`draw_members`).
-
-    Parameters
-    ----------
-    image_shape : tuple of int, (h, w) or (h, w, channels)
-    n_members : int or None
-        Sample size; None: all members, ordered by rows, columns, channel and kind.
-    seed : int
-        At least 0.
-    min_side, max_side : int or None
-        Shortest and longest side in pixels. None: 2 (1 in images of one row or column), no limit.
-    name : str
-    what : str
-        Word for the members in messages, like "patches".
-    n_kinds : int, default 1
-        Kinds of each rectangle.
+    Members are distinct: all of them, ordered by rows, columns, channel and kind, or a sample,
+    uniform without replacement (`draw_members`). Settings are those of `PatchSums`; `what` names
+    the members in messages ("patches"), and `n_kinds` is the number of kinds of each rectangle.
     """
 
     def __init__(
@@ -156,20 +135,19 @@ def distinct(total: int, n: int, seed: int) -> NDArray[np.intp]:
     return numbers[:n]
 
 
-def corners_of(members: Members, table: NDArray[np.intp] | int, height: int, width: int) -> Corners:
-    """Corners of rectangles in tables (tables, height + 1, width + 1), as flat indices.
+def corners_of(
+    members: Members, table: NDArray[np.intp] | int, height: int, width: int
+) -> NDArray[np.intp]:
+    """Flat indices of each rectangle's corners in tables (tables, height + 1, width + 1): (4, q).
 
-    `table` is the table of all rectangles, or of each, intp (q,). Height and width are those of the
-    summed planes, which must contain every rectangle.
+    Lower right, upper right, lower left, upper left: the sum over the rectangle is the first minus
+    the next two plus the last. `table` is the table of all rectangles, or of each, intp (q,).
+    Height and width are those of the summed planes, which must contain every rectangle.
     """
-
-    def at(row: NDArray[np.intp], column: NDArray[np.intp]) -> NDArray[np.intp]:
-        return (table * (height + 1) + row) * (width + 1) + column
-
-    return Corners(
-        (at(members.bottom, members.right), at(members.top, members.left)),
-        (at(members.top, members.right), at(members.bottom, members.left)),
-    )
+    rows = np.array([members.bottom, members.top, members.bottom, members.top])
+    columns = np.array([members.right, members.right, members.left, members.left])
+    corners: NDArray[np.intp] = (table * (height + 1) + rows) * (width + 1) + columns
+    return corners
 
 
 def cumulate(tables: NDArray[Any]) -> None:
@@ -187,9 +165,10 @@ def cumulate(tables: NDArray[Any]) -> None:
         tables[..., row, 1:, :] += tables[..., row - 1, 1:, :]
 
 
-def sums(entries: NDArray[Any], corners: Corners, out: NDArray[Any]) -> None:
+def sums(entries: NDArray[Any], corners: NDArray[np.intp], out: NDArray[Any]) -> None:
     """Write sums over rectangles to out, (q, m), from flat summed-area tables, (entries, m)."""
-    values = entries[corners.plus[0]]
-    values -= entries[corners.minus[0]]
-    values -= entries[corners.minus[1]]
-    np.add(values, entries[corners.plus[1]], out=out, casting="same_kind")
+    lower_right, upper_right, lower_left, upper_left = corners
+    values = entries[lower_right]
+    values -= entries[upper_right]
+    values -= entries[lower_left]
+    np.add(values, entries[upper_left], out=out, casting="same_kind")

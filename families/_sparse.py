@@ -18,15 +18,9 @@ def is_sparse(X: Any) -> bool:
 def sparse_columns(matrix: Any, columns: NDArray[np.intp]) -> NDArray[np.float32]:
     """Some columns as a dense array: float32 (q, n), C-contiguous; overflow becomes infinite.
 
-    Cost: a pass over the q n values of the result and over the stored values, in CSC format only
-    those of the given columns.
-
-    Parameters
-    ----------
-    matrix : sparse matrix or array, shape (n, d)
-        Duplicate entries are summed.
-    columns : intp, shape (q,)
-        In any order, with repeats.
+    `matrix` is (n, d), and its duplicate entries are summed; `columns` (q,) are in any order, with
+    repeats. Cost: a pass over the q n values of the result and over the stored values, in CSC
+    format only those of the given columns.
     """
     part = matrix[:, columns] if matrix.format in ("csc", "csr") else matrix.tocsc()[:, columns]
     with np.errstate(over="ignore"):

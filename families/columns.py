@@ -119,7 +119,7 @@ class Columns(Family):
         return f"column {column}" if self.column_names is None else self.column_names[column]
 
     def _table(self, X: Any) -> Any:
-        """X as an array or sparse matrix (n, d) of real numbers; DataError if columns lack."""
+        """X as an array or sparse matrix (n, d) of real numbers; DataError if not wide enough."""
         table: Any = X if is_sparse(X) else np.asarray(X)
         width = table.shape[1] if table.ndim == 2 else 0
         if self.n_columns is None and width <= max(self.columns):
@@ -151,7 +151,7 @@ def _indices(
 ) -> tuple[int, ...]:
     """A selection as a tuple of distinct indices, or a SettingError."""
     one = isinstance(columns, int | str | slice | np.integer)
-    parts: list[Any] = [columns] if one else [*columns]  # type: ignore[misc]  # mypy cannot tell
+    parts: list[Any] = [columns] if one else [*columns]  # type: ignore[misc]  # not narrowed by mypy
     positions = None if names is None else {name: at for at, name in enumerate(names)}
     high = None if n_columns is None else n_columns - 1
     indices: list[int] = []

@@ -71,37 +71,26 @@ class DocumentFamily(Family):
 
     @abc.abstractmethod
     def table(self, documents: list[str]) -> Any:
-        """Values of all features of some documents.
+        """Values of all features of at least one document: sparse matrix (n, n_features).
 
-        Parameters
-        ----------
-        documents : list of str
-            At least one.
-
-        Returns
-        -------
-        values : sparse matrix or array, shape (n, n_features)
-            Each row depends on its document only.
+        Each row depends on its document only.
         """
 
     def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
         """Values of some features for some documents, see `Family.compute`; feature-major."""
         wanted = self.check_features(features)
         array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
-        documents = self._documents(array)
-        if not documents or not wanted.size:
-            return np.empty((len(wanted), len(documents)), np.float32).T
-        with _TURNS:
-            matrix = self._table(array, documents)
-        return sparse_columns(matrix, wanted).T
-
-    def _documents(self, array: NDArray[Any]) -> list[str]:
         if array.ndim != 1:
             raise DataError(
                 f"family {self.name!r} takes documents, a sequence of texts of shape (n,), got "
                 f"shape {array.shape}; give it such examples or other families"
             )
-        return check_documents(array.tolist(), f"family {self.name!r}")
+        documents = check_documents(array.tolist(), f"family {self.name!r}")
+        if not documents or not wanted.size:
+            return np.empty((len(wanted), len(documents)), np.float32).T
+        with _TURNS:
+            matrix = self._table(array, documents)
+        return sparse_columns(matrix, wanted).T
 
     def _table(self, array: NDArray[Any], documents: list[str]) -> Any:
         """The table of these documents in CSC format; reuses the last one for equal documents.
@@ -114,12 +103,12 @@ class DocumentFamily(Family):
         matrix = self.table(documents).tocsc()
         me = weakref.ref(self)
 
-        def forget(_: object) -> None:
+        def drop(_: object) -> None:
             family = me()
             if family is not None:
                 family.__dict__.pop("_last", None)
 
-        self._last = (weakref.ref(array, forget), documents, matrix)
+        self._last = (weakref.ref(array, drop), documents, matrix)
         return matrix
 
     def __getstate__(self) -> dict[str, Any]:
@@ -142,7 +131,7 @@ def check_analysis(
     ngram_range: Any, analyzer: str, lowercase: bool, token_pattern: str
 ) -> dict[str, Any]:
     """Checked settings as scikit-learn's vectorizers take them; SettingError if out of range."""
-    rule = "ngram_range must be (shortest, longest), two numbers of at least 1 that do not fall"
+    rule = "ngram_range must be (shortest, longest), with 1 <= shortest <= longest"
     if not isinstance(ngram_range, Sequence) or len(ngram_range) != 2:
         raise SettingError(f"{rule}, got {ngram_range!r}")
     shortest = check_integer("the shortest of ngram_range", ngram_range[0], 1)

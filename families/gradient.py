@@ -99,10 +99,8 @@ class Gradient(ImageFamily):
     def _sides(self) -> list[tuple[int, int]]:
         """Number of rows and columns of each component."""
         lost = {"x": (0, 1), "y": (1, 0), "magnitude": (1, 1)}
-        return [
-            (self.height - rows, self.width - columns)
-            for rows, columns in (lost[component] for component in self.components)
-        ]
+        pairs = [lost[component] for component in self.components]
+        return [(self.height - rows, self.width - columns) for rows, columns in pairs]
 
     def _members(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
         """Component (its position), row, column and channel of features, intp (q,) each."""

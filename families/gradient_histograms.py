@@ -155,8 +155,7 @@ class GradientHistograms(RectangleFamily):
         order = np.argsort(group, kind="stable")
         groups, first = np.unique(group[order], return_index=True)
         planes, orientations = np.divmod(groups, self.n_orientations)
-        (lower_right, upper_left), (upper_right, lower_left) = corners_of(members, 0, height, width)
-        corners = np.column_stack([lower_right, upper_right, lower_left, upper_left])
+        corners = corners_of(members, 0, height, width)
         arguments = (
             (n_rows, n_columns),
             (height, width),
@@ -166,7 +165,7 @@ class GradientHistograms(RectangleFamily):
             1 / _UNIT,
             self.normalise,
             np.append(first, len(order)),
-            corners[order],
+            corners[:, order].T.copy(),
             order,
         )
 

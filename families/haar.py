@@ -1,4 +1,4 @@
-"""Any coefficients of the orthonormal two-dimensional Haar wavelet transform.
+"""Haar wavelet coefficients: any subset of the orthonormal two-dimensional transform.
 
 Cost: a coefficient of level l is a signed sum over a block of 2^l x 2^l pixels. Sums of aligned
 blocks are computed level by level, only for the wanted coefficients: about four additions per value

@@ -46,7 +46,7 @@ class Opponent(ImageFamily):
     opponents : sequence of str, default ("red-green", "yellow-blue", "intensity")
         The channels that the family reads, in this order.
     name : str, default "{family}-opponent"
-        "{family}" stands for the name of the family.
+        "{family}" is replaced by the name of the family.
     **settings
         Further settings of the family, without image_shape and name.
 

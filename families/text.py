@@ -124,9 +124,10 @@ def text_family(
     ngram_range, analyzer, lowercase, token_pattern, name
         See `Text`.
     min_df : int, default 2
-        Least number of documents that contain a term.
+        Minimum number of documents that contain a term.
     max_features : int, optional
-        Most terms, those in the most documents; ties in alphabetical order. Default: all.
+        Maximum number of terms; those in the most documents are kept, ties in alphabetical
+        order. Default: all.
 
     Returns
     -------

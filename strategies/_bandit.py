@@ -8,6 +8,7 @@ chosen stump, the edge on the sample for the others (equal if T >= N).
 from __future__ import annotations
 
 import abc
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +25,15 @@ __all__ = ["BanditStrategy"]
 
 ARMS = ("family", "feature")
 PULLS = ("1.Q", "Q.1")
-#: Values of reward_scale worth tuning: at scale 1 an edge of 0.03 to 0.3 pays 0.0005 to 0.05.
+#: Values of reward_scale to tune: at scale 1, edges of 0.03 to 0.3 give rewards of 0.0005 to 0.05.
 SCALES = (1, 10, 30, 100, 300, 1000)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BanditStrategy(Strategy):
-    """Pull arms by a policy of `boostsample.bandits`; subclasses add its settings and make it.
+    """Base class: a policy of `boostsample.bandits`, made by the subclass, pulls the arms.
+
+    A subclass is a dataclass too: its settings come first, these can only be given by name.
 
     Parameters
     ----------
@@ -46,26 +50,18 @@ class BanditStrategy(Strategy):
         The factor kappa in min(1, kappa * reward), above 0.
     """
 
-    def __init__(
-        self,
-        arms: str = "family",
-        pulls: str | int = "1.Q",
-        n_features: int | None = None,
-        reward: str = "log-edge",
-        reward_scale: float = 1.0,
-    ) -> None:
-        self.arms = arms
-        self.pulls = pulls
-        self.n_features = n_features
-        self.reward = reward
-        self.reward_scale = reward_scale
+    arms: str = "family"
+    pulls: str | int = "1.Q"
+    n_features: int | None = None
+    reward: str = "log-edge"
+    reward_scale: float = 1.0
 
     @abc.abstractmethod
     def make_policy(self, n_arms: int, n_rounds: int) -> Policy:
         """A new policy that chooses the arms to pull."""
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Check the settings, forget all rewards."""
+        """Check the settings and reset the policy."""
         if self.arms not in ARMS:
             raise unknown("kind of arms", self.arms, ARMS)
         if self.reward not in REWARDS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,23 +31,23 @@ MODELLING_SHARE = 0.1
 FEATURES_PER_FAMILY = 16
 
 
+@dataclass(eq=False, repr=False)
 class MASStrategy(Strategy):
     """Settings of the Maximum Adaptive Sampling strategies, and their checks.
 
     Parameters
     ----------
     n_components : int
-        Components of each mixture.
+        Components of each mixture, here of each family's.
     noise : {"paper", "deconvolved"}
         Model the estimated edges as they are, or remove the known variance of their noise.
     scheme : str
         How samples are drawn, see `Step.draw`.
     """
 
-    def __init__(self, n_components: int = 1, noise: str = "paper", scheme: str = "iid") -> None:
-        self.n_components = n_components
-        self.noise = noise
-        self.scheme = scheme
+    n_components: int = 1
+    noise: str = "paper"
+    scheme: str = "iid"
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""

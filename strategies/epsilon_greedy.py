@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from boostsample.bandits import EpsilonGreedy as EpsilonGreedyPolicy
 from boostsample.strategies._bandit import SCALES, BanditStrategy
@@ -16,6 +17,7 @@ from boostsample.strategies._bandit import SCALES, BanditStrategy
 __all__ = ["EpsilonGreedy"]
 
 
+@dataclass(eq=False, repr=False)
 class EpsilonGreedy(BanditStrategy):
     """Epsilon-greedy over families or features.
 
@@ -35,28 +37,14 @@ class EpsilonGreedy(BanditStrategy):
         See `BanditStrategy`.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 0.1,
-        schedule: str = "constant",
-        c: float = 5.0,
-        d: float = 0.5,
-        initial: float = math.inf,
-        arms: str = "family",
-        pulls: str | int = "1.Q",
-        n_features: int | None = None,
-        reward: str = "log-edge",
-        reward_scale: float = 1.0,
-    ) -> None:
-        super().__init__(arms, pulls, n_features, reward, reward_scale)
-        self.epsilon = epsilon
-        self.schedule = schedule
-        self.c = c
-        self.d = d
-        self.initial = initial
+    epsilon: float = 0.1
+    schedule: str = "constant"
+    c: float = 5.0
+    d: float = 0.5
+    initial: float = math.inf
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
-        """Settings of the schedule; a reward scale matters only by its cap."""
+        """Settings of the schedule; the reward scale matters only through its cap."""
         if self.schedule == "decreasing":
             return {"c": (0.01, 0.1, 1, 10), "reward_scale": SCALES}
         return {"epsilon": (0.01, 0.05, 0.2, 0.6), "reward_scale": SCALES}
@@ -64,10 +52,5 @@ class EpsilonGreedy(BanditStrategy):
     def make_policy(self, n_arms: int, n_rounds: int) -> EpsilonGreedyPolicy:
         """Epsilon-greedy with this schedule."""
         return EpsilonGreedyPolicy(
-            n_arms,
-            self.epsilon,
-            schedule=self.schedule,
-            c=self.c,
-            d=self.d,
-            initial=self.initial,
+            n_arms, self.epsilon, self.schedule, self.c, self.d, self.initial
         )

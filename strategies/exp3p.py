@@ -2,12 +2,13 @@
 
 Cost per iteration: one search of Q features on T = budget / Q examples; O(arms) for the weights.
 Source: Auer et al. 2002b in the form of [BK10] Figure 2; over families, [DF11] section 5.2. The
-horizon is the planned number of rounds, so a run planned longer is another algorithm.
+horizon is the planned number of rounds, so results depend on it from the first round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from boostsample.bandits import Exp3P as Exp3PPolicy
 from boostsample.strategies._bandit import SCALES, BanditStrategy
@@ -15,6 +16,7 @@ from boostsample.strategies._bandit import SCALES, BanditStrategy
 __all__ = ["Exp3P"]
 
 
+@dataclass(eq=False, repr=False)
 class Exp3P(BanditStrategy):
     """Exp3.P over families or features.
 
@@ -30,21 +32,9 @@ class Exp3P(BanditStrategy):
         See `BanditStrategy`.
     """
 
-    def __init__(
-        self,
-        mixing: float | str = 0.15,
-        bonus: float | str = 0.3,
-        delta: float = 0.05,
-        arms: str = "family",
-        pulls: str | int = "1.Q",
-        n_features: int | None = None,
-        reward: str = "log-edge",
-        reward_scale: float = 1.0,
-    ) -> None:
-        super().__init__(arms, pulls, n_features, reward, reward_scale)
-        self.mixing = mixing
-        self.bonus = bonus
-        self.delta = delta
+    mixing: float | str = 0.15
+    bonus: float | str = 0.3
+    delta: float = 0.05
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
         """24 settings; the mixing is also the rate of learning."""

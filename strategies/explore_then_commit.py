@@ -9,6 +9,7 @@ round-robin compares arms at about the same rounds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from boostsample.bandits import ExploreThenCommit as ExploreThenCommitPolicy
 from boostsample.strategies._bandit import BanditStrategy
@@ -16,6 +17,7 @@ from boostsample.strategies._bandit import BanditStrategy
 __all__ = ["ExploreThenCommit"]
 
 
+@dataclass(eq=False, repr=False)
 class ExploreThenCommit(BanditStrategy):
     """Explore then commit over families or features.
 
@@ -29,22 +31,11 @@ class ExploreThenCommit(BanditStrategy):
         See `BanditStrategy`.
     """
 
-    def __init__(
-        self,
-        n_pulls: int = 10,
-        order: str = "round-robin",
-        arms: str = "family",
-        pulls: str | int = "1.Q",
-        n_features: int | None = None,
-        reward: str = "log-edge",
-        reward_scale: float = 1.0,
-    ) -> None:
-        super().__init__(arms, pulls, n_features, reward, reward_scale)
-        self.n_pulls = n_pulls
-        self.order = order
+    n_pulls: int = 10
+    order: str = "round-robin"
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
-        """Means are compared, so a reward scale matters only by its cap."""
+        """Means are compared, so the reward scale matters only through its cap."""
         return {"n_pulls": (1, 3, 10, 30, 100, 300), "reward_scale": (1, 10, 100, 1000)}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> ExploreThenCommitPolicy:

@@ -29,7 +29,7 @@ class Full(Strategy):
             raise SettingError(
                 f"strategy 'full' needs a budget of at least F * N = {pool.n_features:,} * "
                 f"{pool.n_examples:,} = {cost:,} looks, got {budget:,}; "
-                "leave it out or give it more"
+                "omit it or raise it"
             )
 
     def choose(self, step: Step) -> Stump:

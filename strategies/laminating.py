@@ -22,7 +22,7 @@ __all__ = ["Laminating", "stages"]
 
 #: Default Q0 if the budget allows it.
 _PREFERRED = 256
-#: Least examples of the first stage.
+#: Minimum number of examples in the first stage.
 _LEAST_EXAMPLES = 50
 
 

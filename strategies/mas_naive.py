@@ -4,11 +4,13 @@ Cost per iteration: one search of Q features on T examples, Q T at most the budg
 choosing cost no looks and about 0.1 ms. Source: [DF11] section 4.1, e(Q,T) of eq. 9-13.
 The paper leaves open: the number of components (3), candidates and quadrature (see
 `boostsample.planning.expected_edge`), and the first rounds. Rounds 1 and 2 are probes with T = 4 Q:
-under uniform initial weights the first edges are all (K-2)/K and show no spread. A round that
-searches few features would starve the next model, so at least the last 32 edges are kept.
+under uniform initial weights the first edges are all (K-2)/K and show no spread. At least
+the last 32 edges are kept, because a round may search few features.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,28 +24,26 @@ from boostsample.strategy import Pool, Stump
 __all__ = ["MASNaive"]
 
 _LEAST_EDGES = 32
-#: Fewer edges per component overfit: the spread seems too small, and Q would stay small for good.
+#: With fewer, the mixture overfits: its spread is too small, and Q would stay small.
 _EDGES_PER_COMPONENT = 20
 
 
+@dataclass(eq=False, repr=False)
 class MASNaive(MASStrategy):
     """Maximum Adaptive Sampling without families.
 
     Parameters
     ----------
     n_components : int
-        Most components of the mixture; one for each 20 edges.
-    noise : {"paper", "deconvolved"}
-        Model the estimated edges as they are, or remove the known variance of their noise.
-    scheme : str
-        How samples are drawn, see `Step.draw`.
+        Maximum number of components of the mixture; one for each 20 edges.
+    noise, scheme
+        See `MASStrategy`.
     """
 
-    def __init__(self, n_components: int = 3, noise: str = "paper", scheme: str = "iid") -> None:
-        super().__init__(n_components, noise, scheme)
+    n_components: int = 3
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Check the settings, forget all edges."""
+        """Check the settings and remove all edges."""
         super().start(pool, budget, n_rounds, rng)
         self.edges_ = np.empty(0)
         self.noises_ = np.empty(0)

@@ -23,12 +23,8 @@ class MASQ1(MASStrategy):
 
     Parameters
     ----------
-    n_components : int
-        Components of each family's mixture.
-    noise : {"paper", "deconvolved"}
-        Model the estimated edges as they are, or remove the known variance of their noise.
-    scheme : str
-        How samples are drawn, see `Step.draw`.
+    n_components, noise, scheme
+        See `MASStrategy`.
     """
 
     def choose(self, step: Step) -> Stump:

@@ -3,12 +3,13 @@
 Cost per iteration: one search of Q features on T = budget / Q examples; O(arms) for the indices.
 Source: UCB1 of Auer et al. 2002a with boosting's rewards, [BK09]; over families, [DF11] section
 5.2. [DF11] leaves open: the scale of the reward, and how arms share Q (`pulls`). An edge of 0.08
-pays 0.003, which vanishes beside the confidence term, so scale or exploration needs tuning.
+gives 0.003, which is negligible beside the confidence term, so scale or exploration needs tuning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from boostsample.bandits import UCB1
 from boostsample.strategies._bandit import SCALES, BanditStrategy
@@ -16,6 +17,7 @@ from boostsample.strategies._bandit import SCALES, BanditStrategy
 __all__ = ["UCB"]
 
 
+@dataclass(eq=False, repr=False)
 class UCB(BanditStrategy):
     """UCB1 over families or features.
 
@@ -27,20 +29,10 @@ class UCB(BanditStrategy):
         See `BanditStrategy`.
     """
 
-    def __init__(
-        self,
-        exploration: float = 2.0,
-        arms: str = "family",
-        pulls: str | int = "1.Q",
-        n_features: int | None = None,
-        reward: str = "log-edge",
-        reward_scale: float = 1.0,
-    ) -> None:
-        super().__init__(arms, pulls, n_features, reward, reward_scale)
-        self.exploration = exploration
+    exploration: float = 2.0
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
-        """24 settings; but for the cap, only exploration / reward_scale^2 matters."""
+        """24 settings; apart from the cap, only exploration / reward_scale^2 matters."""
         return {"exploration": (0.002, 0.02, 0.2, 2), "reward_scale": SCALES}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> UCB1:

@@ -8,6 +8,7 @@ implementations differ by a factor of 3 in the last term; `c` makes it a setting
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from boostsample.bandits import UCBV as UCBVPolicy
 from boostsample.strategies._bandit import SCALES, BanditStrategy
@@ -15,6 +16,7 @@ from boostsample.strategies._bandit import SCALES, BanditStrategy
 __all__ = ["UCBV"]
 
 
+@dataclass(eq=False, repr=False)
 class UCBV(BanditStrategy):
     """UCB-V over families or features.
 
@@ -28,19 +30,8 @@ class UCBV(BanditStrategy):
         See `BanditStrategy`.
     """
 
-    def __init__(
-        self,
-        c: float = 1.0,
-        zeta: float = 1.0,
-        arms: str = "family",
-        pulls: str | int = "1.Q",
-        n_features: int | None = None,
-        reward: str = "log-edge",
-        reward_scale: float = 1.0,
-    ) -> None:
-        super().__init__(arms, pulls, n_features, reward, reward_scale)
-        self.c = c
-        self.zeta = zeta
+    c: float = 1.0
+    zeta: float = 1.0
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
         """24 settings; zeta is in both terms, and the smallest hardly explores."""

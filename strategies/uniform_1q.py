@@ -7,30 +7,21 @@ features are searched, on more examples if the budget allows.
 
 from __future__ import annotations
 
-import numpy as np
-
 from boostsample.step import Step
-from boostsample.strategies.uniform_naive import features_to_search
-from boostsample.strategy import Pool, Strategy, Stump
+from boostsample.strategies.uniform_naive import UniformNaive, features_to_search
+from boostsample.strategy import Stump
 
 __all__ = ["Uniform1Q"]
 
 
-class Uniform1Q(Strategy):
+class Uniform1Q(UniformNaive):
     """Search Q features of one family drawn uniformly.
 
     Parameters
     ----------
-    n_features : int or None
-        Q; None is max(10, budget // N).
+    n_features
+        See `UniformNaive`.
     """
-
-    def __init__(self, n_features: int | None = None) -> None:
-        self.n_features = n_features
-
-    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Check the settings."""
-        features_to_search(self.n_features, pool.n_examples, pool.n_features, budget)
 
     def choose(self, step: Step) -> Stump:
         """Draw a family, then features and examples, search."""

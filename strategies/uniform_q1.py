@@ -10,27 +10,20 @@ from __future__ import annotations
 import numpy as np
 
 from boostsample.step import Step
-from boostsample.strategies.uniform_naive import features_to_search
-from boostsample.strategy import Pool, Strategy, Stump, sample_members
+from boostsample.strategies.uniform_naive import UniformNaive, features_to_search
+from boostsample.strategy import Stump, sample_members
 
 __all__ = ["UniformQ1"]
 
 
-class UniformQ1(Strategy):
+class UniformQ1(UniformNaive):
     """Search one feature of each of Q families drawn uniformly.
 
     Parameters
     ----------
-    n_features : int or None
-        Q; None is max(10, budget // N).
+    n_features
+        See `UniformNaive`.
     """
-
-    def __init__(self, n_features: int | None = None) -> None:
-        self.n_features = n_features
-
-    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Check the settings."""
-        features_to_search(self.n_features, pool.n_examples, pool.n_features, budget)
 
     def choose(self, step: Step) -> Stump:
         """Draw families, a feature for each, and examples; search."""

@@ -2,7 +2,7 @@
 
 Source: Auer et al. 2002a, Figure 3. Cost: O(n_arms) a step.
 
-The sources leave open, and this file chooses: [DF11] only names the method, so epsilon is constant
+Choices that the sources leave open: [DF11] only names the method, so epsilon is constant
 by default; schedule="decreasing" is Auer's epsilon_t = min(1, c M / (d^2 t)), with t = 1 in the
 first step. Random pulls are uniform over all arms, the best one included. An arm never pulled has
 the mean `initial`: +inf pulls each arm once before exploiting, 0 leaves unknown arms to the random
@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from boostsample.bandits.policy import FloatArray, IndexPolicy, IntArray, best_arms
+from boostsample.bandits.policy import FloatArray, IntArray, MeanPolicy, best_arms
 from boostsample.checks import check_number
 from boostsample.errors import unknown
 
@@ -25,7 +25,7 @@ __all__ = ["EpsilonGreedy"]
 SCHEDULES = ("constant", "decreasing")
 
 
-class EpsilonGreedy(IndexPolicy):
+class EpsilonGreedy(MeanPolicy):
     """Epsilon-greedy with a constant or the decreasing schedule of Auer et al. 2002a.
 
     Parameters
@@ -42,13 +42,6 @@ class EpsilonGreedy(IndexPolicy):
         Above 0 and at most 1; the paper's bound needs d at most the gap between the two best means.
     initial : float
         Mean assumed for an arm never pulled: inf, or a number of at least 0.
-
-    Attributes
-    ----------
-    counts_ : int64 (n_arms,)
-        Pulls of each arm.
-    sums_ : float64 (n_arms,)
-        Sum of the rewards of each arm.
     """
 
     def __init__(
@@ -70,8 +63,6 @@ class EpsilonGreedy(IndexPolicy):
         if initial != math.inf:
             initial = check_number("initial", initial, 0.0)
         self.initial = float(initial)
-        self.counts_ = np.zeros(self.n_arms, dtype=np.int64)
-        self.sums_ = np.zeros(self.n_arms)
 
     def indices(self) -> FloatArray:
         """Mean reward of every arm, float64 (n_arms,); `initial` for an arm never pulled."""
@@ -101,7 +92,3 @@ class EpsilonGreedy(IndexPolicy):
         if n_random == k:
             return drawn
         return np.concatenate([best_arms(index, k - n_random), drawn])
-
-    def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
-        self.counts_[arms] += 1
-        self.sums_[arms] += rewards

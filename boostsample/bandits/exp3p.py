@@ -9,7 +9,7 @@ Here lambda is `mixing` and eta is `bonus`; the algorithm is Auer et al. 2002b, 
 are kept as logarithms, so that nothing overflows. T, the planned number of steps, is a setting:
 another T is another algorithm. Cost: O(n_arms) a step.
 
-The paper leaves open, and this file chooses: several arms a step are drawn with inclusion
+Choices that the paper leaves open: several arms a step are drawn with inclusion
 probabilities min(1, c p), which replace p in lines 9 and 10; this keeps the estimates unbiased and
 is the paper's algorithm for one arm. Steps after T follow the same rule.
 """
@@ -92,10 +92,7 @@ class Exp3P(Policy):
         self.pending_ = False
 
     def probabilities(self) -> FloatArray:
-        """Probability of every arm at the present step, float64 (n_arms,).
-
-        They sum to 1, and none is below mixing / n_arms.
-        """
+        """Probability of every arm at the present step, float64 (n_arms,), >= mixing / n_arms."""
         return exp3p_probabilities(self.log_weights_, self.mixing)
 
     def _pick(self, rng: np.random.Generator, k: int) -> IntArray:
@@ -147,7 +144,7 @@ def exp3p_update(
         The new log-weights.
     """
     n_arms = log_weights.shape[-1]
-    # At most horizon * optimism * n_arms / mixing: p is never below mixing / n_arms.
+    # At most bonus * sqrt(M / T) / mixing, because no probability is below mixing / M.
     gain = bonus / math.sqrt(n_arms * horizon) / expected
     if gain.ndim == 1:
         gain[arms] += rewards / expected[arms]

@@ -2,8 +2,8 @@
 
 Source: [LS20] chapter 6. Cost: O(n_arms) a step.
 
-The source leaves open, and this file chooses: the first arm wins a tie; of k > 1 arms in a step,
-the first k that still lack pulls are taken, completed by the best of the others.
+Choices that the source leaves open: the first arm wins a tie; of k > 1 arms in a step,
+the first k with missing pulls are taken, completed by the best of the others.
 order="round-robin" pulls the arm with the fewest pulls first instead of arm after arm: boosting
 rewards fall from round to round, and blocks confuse an arm's worth with the time of its pulls.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostsample.bandits.policy import FloatArray, IndexPolicy, IntArray
+from boostsample.bandits.policy import FloatArray, IntArray, MeanPolicy
 from boostsample.checks import check_integer
 from boostsample.errors import unknown
 
@@ -21,7 +21,7 @@ __all__ = ["ExploreThenCommit"]
 ORDERS = ("blocks", "round-robin")
 
 
-class ExploreThenCommit(IndexPolicy):
+class ExploreThenCommit(MeanPolicy):
     """m pulls of each arm, then the best for the rest of the run.
 
     Parameters
@@ -35,8 +35,6 @@ class ExploreThenCommit(IndexPolicy):
 
     Attributes
     ----------
-    counts_ : int64 (n_arms,)
-        Pulls of each arm, including those after the exploration.
     sums_ : float64 (n_arms,)
         Sum of the first m rewards of each arm.
     """
@@ -47,8 +45,6 @@ class ExploreThenCommit(IndexPolicy):
             raise unknown("order", order, ORDERS)
         self.n_pulls = check_integer("n_pulls", n_pulls, 1)
         self.order = order
-        self.counts_ = np.zeros(self.n_arms, dtype=np.int64)
-        self.sums_ = np.zeros(self.n_arms)
 
     @property
     def committed(self) -> bool:
@@ -66,5 +62,4 @@ class ExploreThenCommit(IndexPolicy):
         return np.where(lacking > 0, exploring, self.sums_ / self.n_pulls)
 
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
-        self.sums_[arms] += np.where(self.counts_[arms] < self.n_pulls, rewards, 0.0)
-        self.counts_[arms] += 1
+        super()._learn(arms, np.where(self.counts_[arms] < self.n_pulls, rewards, 0.0))

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 
-__all__ = ["IndexPolicy", "Policy", "best_arms", "draw_arms", "inclusion"]
+__all__ = ["IndexPolicy", "MeanPolicy", "Policy", "best_arms", "draw_arms", "inclusion"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -84,8 +84,31 @@ class Policy(abc.ABC):
         SettingError
             If arms are out of range or repeated, rewards outside [0, 1] or NaN, or lengths differ.
         """
-        pulled, paid = self._checked(arms, rewards)
-        self._learn(pulled, paid)
+        pulled = np.asarray(arms)
+        paid = np.asarray(rewards, dtype=np.float64)
+        if pulled.ndim == 0:
+            pulled, paid = pulled.reshape(1), paid.reshape(-1)
+        if pulled.ndim != 1 or pulled.shape != paid.shape or pulled.size == 0:
+            raise SettingError(
+                "arms and rewards must be two lists of the same length, at least 1, got shapes "
+                f"{pulled.shape} and {paid.shape}; give one reward for each arm that was pulled"
+            )
+        if pulled.dtype.kind not in "iu":
+            raise SettingError(f"arms must be integers, got {pulled.dtype}")
+        low, high = int(pulled.min()), int(pulled.max())
+        if low < 0 or high >= self.n_arms:
+            wrong = low if low < 0 else high
+            raise SettingError(f"an arm must be between 0 and {self.n_arms - 1}, got {wrong}")
+        if pulled.size > 1 and np.unique(pulled).size < pulled.size:
+            raise SettingError(
+                f"arms must be different in one step, got {pulled.tolist()}; "
+                "give one reward for each arm, its best or its mean"
+            )
+        if not (paid.min() >= 0.0 and paid.max() <= 1.0):  # true for NaN, too
+            raise SettingError(
+                f"rewards must be between 0 and 1, got {paid.tolist()}; scale or cap them"
+            )
+        self._learn(pulled.astype(np.int64, copy=False), paid)
         self.n_steps_ += 1
 
     @abc.abstractmethod
@@ -148,33 +171,6 @@ class Policy(abc.ABC):
         settings = ", ".join(f"{name}={value!r}" for name, value in self.settings().items())
         return f"{type(self).__name__}({settings})"
 
-    def _checked(self, arms: ArrayLike, rewards: ArrayLike) -> tuple[IntArray, FloatArray]:
-        pulled = np.asarray(arms)
-        paid = np.asarray(rewards, dtype=np.float64)
-        if pulled.ndim == 0:
-            pulled, paid = pulled.reshape(1), paid.reshape(-1)
-        if pulled.ndim != 1 or pulled.shape != paid.shape or pulled.size == 0:
-            raise SettingError(
-                "arms and rewards must be two lists of the same length, at least 1, got shapes "
-                f"{pulled.shape} and {paid.shape}; give one reward for each arm that was pulled"
-            )
-        if pulled.dtype.kind not in "iu":
-            raise SettingError(f"arms must be integers, got {pulled.dtype}")
-        low, high = int(pulled.min()), int(pulled.max())
-        if low < 0 or high >= self.n_arms:
-            wrong = low if low < 0 else high
-            raise SettingError(f"an arm must be between 0 and {self.n_arms - 1}, got {wrong}")
-        if pulled.size > 1 and np.unique(pulled).size < pulled.size:
-            raise SettingError(
-                f"arms must be different in one step, got {pulled.tolist()}; "
-                "give one reward for each arm, its best or its mean"
-            )
-        if not (paid.min() >= 0.0 and paid.max() <= 1.0):  # true for NaN, too
-            raise SettingError(
-                f"rewards must be between 0 and 1, got {paid.tolist()}; scale or cap them"
-            )
-        return pulled.astype(np.int64, copy=False), paid
-
 
 class IndexPolicy(Policy):
     """A policy that gives each arm an index and pulls the arms with the k largest."""
@@ -185,6 +181,27 @@ class IndexPolicy(Policy):
 
     def _pick(self, rng: np.random.Generator, k: int) -> IntArray:
         return best_arms(self.indices(), k)
+
+
+class MeanPolicy(IndexPolicy):
+    """An index policy that learns the mean reward of each arm.
+
+    Attributes
+    ----------
+    counts_ : int64 (n_arms,)
+        Pulls of each arm.
+    sums_ : float64 (n_arms,)
+        Sum of the rewards of each arm.
+    """
+
+    def __init__(self, n_arms: int) -> None:
+        super().__init__(n_arms)
+        self.counts_ = np.zeros(self.n_arms, dtype=np.int64)
+        self.sums_ = np.zeros(self.n_arms)
+
+    def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
+        self.counts_[arms] += 1
+        self.sums_[arms] += rewards
 
 
 def best_arms(index: FloatArray, k: int = 1) -> IntArray:

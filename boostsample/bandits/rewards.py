@@ -11,8 +11,8 @@ name           formula                            source
 ============== ================================== =======================================
 
 All are even in gamma: a stump with a negative edge is as good as its negation. [DF11] tunes "the
-scale of the reward" without defining it; here it is kappa in min(1, kappa r). An edge of 0.08 pays
-0.003, which vanishes beside a confidence term of 0.1 to 1.
+scale of the reward" without defining it; here it is kappa in min(1, kappa r). An edge of 0.08 gives
+0.003, which is negligible beside a confidence term of 0.1 to 1.
 """
 
 from __future__ import annotations

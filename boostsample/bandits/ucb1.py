@@ -4,10 +4,10 @@ index_j = mean_j + sqrt(exploration * log t / n_j), n_j pulls of arm j, t steps 
 this is UCB(k) of [BK09]: each step pulls the k arms with the largest indices and rewards each of
 them. Cost: O(n_arms) a step.
 
-The papers leave open, and this file chooses: an arm never pulled has the index +inf, and the first
+Choices that the papers leave open: an arm never pulled has the index +inf, and the first
 arm wins a tie, so each arm is first pulled once, in order. t counts steps, not single pulls (for
 k = 1 Auer's number of plays, for k > 1 the boosting iteration of [BK09]). With more arms than k
-times the number of steps, the policy never gets past the first pulls.
+times the number of steps, the policy never completes the first pulls.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import math
 
 import numpy as np
 
-from boostsample.bandits.policy import FloatArray, IndexPolicy, IntArray
+from boostsample.bandits.policy import FloatArray, IntArray, MeanPolicy
 from boostsample.checks import check_number
 
 __all__ = ["UCB1", "ucb1_indices"]
 
 
-class UCB1(IndexPolicy):
+class UCB1(MeanPolicy):
     """UCB1 of Auer et al. 2002a; UCB(k) of [BK09] when k arms are selected in a step.
 
     Parameters
@@ -32,28 +32,15 @@ class UCB1(IndexPolicy):
     exploration : float
         Factor of log t under the root, at least 0; 2 in both papers. Boosting rewards are small, so
         tuned values lie far below 2 unless the reward is scaled up.
-
-    Attributes
-    ----------
-    counts_ : int64 (n_arms,)
-        Pulls of each arm.
-    sums_ : float64 (n_arms,)
-        Sum of the rewards of each arm.
     """
 
     def __init__(self, n_arms: int, exploration: float = 2.0) -> None:
         super().__init__(n_arms)
         self.exploration = check_number("exploration", exploration, 0.0)
-        self.counts_ = np.zeros(self.n_arms, dtype=np.int64)
-        self.sums_ = np.zeros(self.n_arms)
 
     def indices(self) -> FloatArray:
         """Index of every arm at the present step, float64 (n_arms,); +inf if never pulled."""
         return ucb1_indices(self.counts_, self.sums_, self.n_steps_, self.exploration)
-
-    def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
-        self.counts_[arms] += 1
-        self.sums_[arms] += rewards
 
 
 def ucb1_indices(

@@ -4,7 +4,7 @@ index_j = mean_j + sqrt(2 zeta V_j log t / n_j) + c 3 b zeta log t / n_j, with V
 deviation (divided by n_j, not n_j - 1) and b = 1 the range of the rewards. Cost: O(n_arms) a step;
 mean and variance are updated in place.
 
-The papers leave open, and this file chooses: published code differs by a factor of 3 in the last
+Choices that the papers leave open: published code differs by a factor of 3 in the last
 term, written with the 3 (c = 1) or without it (c = 1/3, MultiBoost), so c is a parameter. A range b
 below 1 equals a smaller c. [BK10] names the policy without its constants. Arms never pulled, ties
 and t: as in UCB1.
@@ -77,10 +77,10 @@ def ucbv_indices(
 
     Parameters
     ----------
-    counts, means, squares : int64, float64, float64 (..., M)
-        Pulls, mean rewards, and sums of squared deviations from the mean.
-    n_steps : int
-        Steps finished, t.
+    counts, n_steps
+        As in `ucb1_indices`.
+    means, squares : float64 (..., M)
+        Mean rewards, and sums of squared deviations from the mean.
     c, zeta : float
         The constants of the formula.
 

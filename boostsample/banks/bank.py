@@ -13,16 +13,15 @@ from contextlib import closing
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from boostsample.banks.binning import MAX_CUTS, assign_bins
+from boostsample.banks.binning import MAX_CUTS
 from boostsample.banks.build import (
     aligned_bins,
     bin_block,
     block_size,
     blocks,
     check_families,
-    compute_columns,
     reference_rows,
     run_blocks,
     turned,
@@ -119,17 +118,11 @@ class Bank(abc.ABC):
         """Bytes of memory in use, without the pages of mapped files."""
 
     def reader(self, rows: NDArray[np.int64] | None = None) -> Self:
-        """The bank for one user in one thread.
-
-        Parameters
-        ----------
-        rows : ndarray of int64, shape (T,), optional
-            Examples of which whole columns are needed, all by default.
-        """
+        """The bank for one user in one thread; `rows` are the examples of whole columns."""
         return self
 
     def most_features(self, n_rows: int | None) -> int:
-        """Most features that one `view` can take, at least a group of the search kernel.
+        """Maximum number of features per `view`, at least a group of the search kernel.
 
         `n_rows` is the number of rows, None for whole columns.
         """
@@ -149,7 +142,7 @@ class Bank(abc.ABC):
 
     def family_of(self, feature: int) -> int:
         """Position in `families` of the family of a feature; SettingError if out of range."""
-        self._check_one(feature)
+        self._check(feature)
         return int(self.first.searchsorted(feature, side="right")) - 1
 
     def feature_name(self, feature: int) -> str:
@@ -158,26 +151,12 @@ class Bank(abc.ABC):
         return self.families[number].feature_name(feature - int(self.first[number]))
 
     def threshold(self, feature: int, b: int) -> float:
-        """Raw threshold of threshold index b: the bin of x is >= b if and only if x >= threshold.
+        """Raw threshold of index b: a value's bin is >= b if and only if the value is >= this.
 
-        Parameters
-        ----------
-        feature : int
-            Global index.
-        b : int
-            1 <= b < n_bins[feature].
-
-        Returns
-        -------
-        float
-            -inf for b = 1, else a float32 as a Python float.
-
-        Raises
-        ------
-        SettingError
-            If the feature or the threshold is out of range.
+        -inf for b = 1, else a float32 as a Python float. Raises SettingError if the feature, or b,
+        1 <= b < n_bins[feature], is out of range.
         """
-        self._check_one(feature)
+        self._check(feature)
         cuts = self.cuts_of(np.array([feature]))[0]
         if not 1 <= b < self.n_bins[feature]:
             raise SettingError(
@@ -186,59 +165,11 @@ class Bank(abc.ABC):
             )
         return -np.inf if b == 1 else float(cuts[b - 2])
 
-    def transform(self, X: Any, features: ArrayLike) -> NDArray[np.uint8]:
-        """Bins of some features of new rows; the other features are not computed.
-
-        Parameters
-        ----------
-        X : ndarray, shape (n, ...)
-            Rows of raw data as the families take them.
-        features : array of int, shape (Q,)
-            Global indices in any order; repeats are computed once.
-
-        Returns
-        -------
-        ndarray of uint8, shape (Q, n)
-
-        Raises
-        ------
-        SettingError
-            If a feature is out of range.
-        DataError
-            If a value is infinite.
-        """
-        wanted, inverse = np.unique(self._check(features), return_inverse=True)
-        out = np.empty((wanted.size, X.shape[0]), np.uint8)
-        size = block_size(wanted.size, max(X.shape[0], 1), 1)
-        for number, family in enumerate(self.families):
-            low, high = np.searchsorted(wanted, self.first[number : number + 2])
-            for start in range(low, high, size):
-                part = slice(start, min(start + size, high))
-                columns = compute_columns(family, X, wanted[part] - self.first[number])
-                cuts = self.cuts_of(wanted[part])
-                assign_bins(columns, cuts, self.n_bins[wanted[part]], out=out[part])
-        return out if np.array_equal(inverse, np.arange(wanted.size)) else out[inverse]
-
-    def _check(self, features: ArrayLike) -> NDArray[np.int64]:
-        given = np.asarray(features)
-        if given.size == 0:
-            return np.empty(0, np.int64)
-        if given.ndim != 1 or given.dtype.kind not in "iu":
+    def _check(self, feature: int) -> None:
+        if not 0 <= feature < self.n_features:
             raise SettingError(
-                f"features must be a vector of whole numbers, got {given.dtype} of shape "
-                f"{given.shape}"
+                f"a feature must be between 0 and {self.n_features - 1}, got {feature}"
             )
-        outside = (given < 0) | (given >= self.n_features)
-        if outside.any():
-            raise SettingError(
-                f"a feature must be between 0 and {self.n_features - 1}, "
-                f"got {given[outside.argmax()]}"
-            )
-        return given.astype(np.int64)
-
-    def _check_one(self, feature: int) -> None:
-        if type(feature) is not int or not 0 <= feature < self.n_features:  # spares most calls
-            self._check([feature])
 
 
 class FeatureBank(Bank):

@@ -33,10 +33,9 @@ def find_cuts(
     Parameters
     ----------
     columns : ndarray of float32, shape (F, N), C-contiguous
-        Feature-major values, finite or NaN.
+        Feature-major values, finite or NaN; another form raises DataError.
     rows : ndarray of int64, shape (T,), optional
-        Rows that the cuts are computed from, all by default; repeats count. The caller leaves out
-        rows of weight zero.
+        Rows that the cuts are computed from, see `check_rows`; all by default; repeats count.
 
     Returns
     -------
@@ -44,11 +43,6 @@ def find_cuts(
         Ascending, padded with +inf.
     n_bins : ndarray of int16, shape (F,)
         Number of cuts + 2, bin 0 included: 2 for a feature that is constant or missing in `rows`.
-
-    Raises
-    ------
-    DataError
-        If an argument has a wrong dtype, shape or layout, or a row is out of range.
 
     Examples
     --------
@@ -93,23 +87,9 @@ def uniform_cuts(
     Fewer where float32 has fewer distinct values in the range, none where low = high. Values beyond
     the range fall into the outer bins.
 
-    Parameters
-    ----------
-    lows, highs : array of float, shape (F,)
-        Finite, lows <= highs.
+    Returns cuts and n_bins as `find_cuts`. Raises DataError unless lows and highs are finite, of
+    one shape (F,), and lows <= highs.
 
-    Returns
-    -------
-    cuts, n_bins
-        As in `find_cuts`.
-
-    Raises
-    ------
-    DataError
-        If the ends are not finite numbers of one shape (F,), or a low is above its high.
-
-    Examples
-    --------
     >>> cuts, n_bins = uniform_cuts([0, 2], [255, 2])
     >>> cuts[0, :3], n_bins
     (array([1., 2., 3.], dtype=float32), array([256,   2], dtype=int16))
@@ -143,27 +123,10 @@ def assign_bins(
     n_bins: NDArray[np.int16],
     out: NDArray[np.uint8] | None = None,
 ) -> NDArray[np.uint8]:
-    """The bin of each value.
+    """The bin of each value, uint8 (F, N): 0 where missing, else 1 + the number of cuts <= value.
 
-    Parameters
-    ----------
-    columns : ndarray of float32, shape (F, N), C-contiguous
-        Feature-major values, finite or NaN.
-    cuts : ndarray of float32, shape (F, 254)
-    n_bins : ndarray of int16, shape (F,)
-        Both as returned by `find_cuts`.
-    out : ndarray of uint8, shape (F, N), C-contiguous, optional
-        Array to write to; a new one by default.
-
-    Returns
-    -------
-    ndarray of uint8, shape (F, N)
-        0 where missing, otherwise 1 + the number of cuts at or below the value.
-
-    Raises
-    ------
-    DataError
-        If an argument has a wrong dtype, shape or layout.
+    `columns` as in `find_cuts`, `cuts` and `n_bins` as it returns them. Writes to `out`, uint8
+    (F, N) and C-contiguous, if given. Raises DataError for a wrong dtype, shape or layout.
     """
     _check_columns(columns)
     n_features = columns.shape[0]
@@ -198,10 +161,7 @@ def first_infinite(columns: NDArray[np.float32]) -> tuple[int, int] | None:
 def check_rows(rows: NDArray[np.int64], n: int, name: str = "rows") -> NDArray[np.int64]:
     """Row numbers as a new int64 array (writable: numba compiles again for read-only ones).
 
-    Raises
-    ------
-    DataError
-        If they are not a vector of integers, or one is negative or at least n.
+    Raises DataError if they are not a vector of integers, or one is negative or at least n.
     """
     given = np.asarray(rows)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):

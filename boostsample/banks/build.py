@@ -36,7 +36,6 @@ __all__ = [
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 SMALL_BLOCK = 1 << 23  # bytes that a block or copy may take even for a small bank
-_TURNED_ROWS = 512
 
 T = TypeVar("T")
 
@@ -62,30 +61,12 @@ def check_families(families: Sequence[Family]) -> NDArray[np.int64]:
 def reference_rows(
     n: int, train_rows: NDArray[np.int64] | None, reference: int | None
 ) -> NDArray[np.int64]:
-    """The rows that the cuts are computed from.
+    """The rows that the cuts are computed from, in the order of the train rows.
 
-    Parameters
-    ----------
-    n : int
-        Rows of X.
-    train_rows : ndarray of int64, shape (T,), or None
-        None: all rows.
-    reference : int or None
-        Number of train rows to draw without replacement; None, or at least T: all of them. The
-        draw depends on T and `reference` only, and on no version of NumPy, which guarantees the raw
-        stream of a bit generator.
-
-    Returns
-    -------
-    ndarray of int64
-        In the order of the train rows.
-
-    Raises
-    ------
-    DataError
-        If X has no rows, train_rows is empty or out of range.
-    SettingError
-        If `reference` is not at least 1.
+    `reference` of the train rows (None: of all n rows of X) are drawn without replacement; None, or
+    at least their number, takes all of them. The draw depends on these two numbers only, and on no
+    version of NumPy, which guarantees the raw stream of a bit generator. Raises DataError if there
+    is no row or one is out of range, SettingError if `reference` is below 1.
     """
     if n == 0:
         raise DataError("X has no rows; give at least one example")
@@ -168,13 +149,7 @@ def turned(X: Any, most: int, rows: NDArray[Any] | None = None) -> Any:
     turnable = isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1
     if not turnable or n * X[:1].nbytes > max(SMALL_BLOCK, most):
         return X if rows is None else X[rows]
-    if rows is None:
-        return pixel_major(X)
-    out = np.empty((*X.shape[1:], n), X.dtype)
-    for start in range(0, n, _TURNED_ROWS):
-        part = slice(start, start + _TURNED_ROWS)
-        out[..., part] = np.moveaxis(X[rows[part]], 0, -1)
-    return np.moveaxis(out, -1, 0)
+    return pixel_major(X, rows)
 
 
 def block_size(n_features: int, n: int, threads: int, most: int | None = None) -> int:

@@ -140,6 +140,7 @@ def _unwritable(error: OSError) -> DataError:
 
 def bank_facts(families: Sequence[Family], X: Any, rows: NDArray[np.int64]) -> dict[str, Any]:
     """Everything that the bits of a bank depend on, as a JSON value."""
+    engine = [(_PACKAGE / name).read_bytes() for name in _ENGINE]
     return {
         "version": FORMAT,
         "data": {"shape": list(X.shape), "sha256": _digest_of_data(X)},
@@ -154,7 +155,7 @@ def bank_facts(families: Sequence[Family], X: Any, rows: NDArray[np.int64]) -> d
             }
             for family in families
         ],
-        "binning": {"cuts": MAX_CUTS, "code": sha256_of(*_engine_code())},
+        "binning": {"cuts": MAX_CUTS, "code": sha256_of(*engine)},
         "numpy": np.__version__,
     }
 
@@ -170,10 +171,6 @@ def _digest_of_data(X: Any) -> str:
         raise SettingError(
             f"examples of a bank on disk must be numbers or texts: {error}; use the bank in memory"
         ) from None
-
-
-def _engine_code() -> list[bytes]:
-    return [(_PACKAGE / name).read_bytes() for name in _ENGINE]
 
 
 def _code(kind: type) -> list[bytes]:

@@ -76,29 +76,14 @@ def building(key: str) -> Path:
 
 @dataclass(frozen=True)
 class CachedBank:
-    """A feature bank in the cache, described by its header; the bins are not read.
+    """A feature bank in the cache, described by its header; the bins are not read."""
 
-    Attributes
-    ----------
-    key : str
-        Name of its folder: a hash of everything that its bits depend on.
-    folder : Path
-    size : int
-        Bytes on disk.
-    last_used : float
-        Seconds since the epoch.
-    header : mapping
-        Empty if it cannot be read.
-    problem : str
-        Why the header cannot be read; empty if it can.
-    """
-
-    key: str
+    key: str  # name of its folder: a hash of everything that its bits depend on
     folder: Path
-    size: int
-    last_used: float
-    header: Mapping[str, Any]
-    problem: str = ""
+    size: int  # bytes on disk
+    last_used: float  # seconds since the epoch
+    header: Mapping[str, Any]  # empty if it cannot be read
+    problem: str = ""  # why the header cannot be read; empty if it can
 
 
 def cached_banks() -> list[CachedBank]:
@@ -120,10 +105,7 @@ def cached_banks() -> list[CachedBank]:
 def find_banks(keys: list[str] | tuple[str, ...]) -> list[CachedBank]:
     """The cached banks whose keys begin with the given texts, without repeats.
 
-    Raises
-    ------
-    SettingError
-        A text fits no bank, or several.
+    Raises SettingError if a text fits no bank, or several.
     """
     known = cached_banks()
     found = {}
@@ -155,10 +137,7 @@ def unfinished() -> tuple[list[Path], list[Path]]:
 def remove(folder: Path) -> None:
     """Remove a bank in one step; on POSIX systems, processes that read it are not disturbed.
 
-    Raises
-    ------
-    OSError
-        The system does not allow it; on Windows also while a process uses the bank.
+    Raises OSError if the system does not allow it; on Windows also while a process uses the bank.
     """
     trash = folder.with_name(f"{_TRASH}{uuid.uuid4().hex}")
     with suppress(FileNotFoundError):  # removed by another process
@@ -185,13 +164,7 @@ def write_header(folder: Path, facts: Mapping[str, Any]) -> None:
 
 
 def read_header(folder: Path) -> dict[str, Any]:
-    """Read `header.json`.
-
-    Raises
-    ------
-    DamagedBank
-        It is missing, or differs from what `write_header` wrote for a bank of this name.
-    """
+    """Read `header.json`; DamagedBank unless `write_header` wrote it for a bank of this name."""
     try:
         facts: dict[str, Any] = json.loads((folder / HEADER).read_bytes())
         intact = facts.pop("sha256") == sha256_of_json(facts)

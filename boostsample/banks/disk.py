@@ -80,25 +80,13 @@ class _Files(NamedTuple):
 class DiskBank(FeatureBank):
     """A feature bank in the files of `write_bank`: the same bits as the bank in memory.
 
-    Several threads and processes may read one bank.
-
-    Parameters
-    ----------
-    folder : path
-    families : sequence of Family
-        The families that it was built from.
-    n_examples : int
-        N.
-
-    Attributes
-    ----------
-    folder : Path
+    Several threads and processes may read one bank. Takes the folder, the families that the bank
+    was built from, and N.
 
     Raises
     ------
     DamagedBank
-        On opening: a file is missing, damaged, or of another size or format; or the bank is of
-        another shape.
+        On opening: a file is missing, damaged, or of another size, format or shape.
     DataError
         On reading a feature whose bins or cuts are damaged.
     """
@@ -223,21 +211,9 @@ def write_bank(
     Memory: up to 64 MiB of values and 48 MiB of finished bins for each thread, and a copy of X if
     that takes at most an eighth of the bank and 256 MiB.
 
-    Parameters
-    ----------
-    folder : path
-        An empty folder; the caller renames it when this function returns.
-    families, X, progress, n_jobs
-        As in `FeatureBank.build`.
-    rows : ndarray of int64, shape (T,)
-        The reference rows.
-    facts : mapping
-        Further entries of the header; `key` is required.
-
-    Raises
-    ------
-    OSError
-        The files cannot be written. The caller removes the folder.
+    `folder` is empty; the caller renames it afterwards, or removes it after an OSError. `rows` are
+    the reference rows, `facts` further entries of the header, including `key`; the others are as in
+    `FeatureBank.build`.
     """
     first = check_families(families)
     n_features, n = int(first[-1]), X.shape[0]
@@ -289,13 +265,7 @@ def _flushed(stream: BinaryIO) -> dict[str, Any]:
 
 
 def check_files(folder: Path, *, all_features: bool = False) -> None:
-    """Check a bank as opening it does; with `all_features`, check every byte.
-
-    Raises
-    ------
-    DamagedBank
-        The message is a phrase with the reason.
-    """
+    """Raise DamagedBank as opening a bank does; with `all_features`, check every byte."""
     files = _open(folder)
     if all_features:
         wrong = [what for what in map(files.damage, range(len(files.bins))) if what]

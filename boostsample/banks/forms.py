@@ -31,10 +31,7 @@ BANKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 def bank_settings(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """All settings of a form of bank: the given ones and defaults.
 
-    Raises
-    ------
-    SettingError
-        The form or a setting is unknown, or a value is out of range.
+    Raises SettingError if the form or a setting is unknown, or a value is out of range.
 
     >>> bank_settings("memory", {"reference": 500})
     {'reference': 500}

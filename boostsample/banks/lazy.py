@@ -21,12 +21,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, View
 from boostsample.banks.binning import MAX_CUTS, assign_bins, check_rows, find_cuts
-from boostsample.banks.build import (
-    compute_columns,
-    declared_cuts,
-    reference_rows,
-    turned,
-)
+from boostsample.banks.build import compute_columns, declared_cuts, reference_rows, turned
 from boostsample.banks.slots import SlotCache
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
@@ -114,10 +109,7 @@ class LazyBank(Bank):
     def reader(self, rows: NDArray[np.int64] | None = None) -> Self:
         """A bank on the same data with a separate cache, work space and counter.
 
-        Parameters
-        ----------
-        rows : ndarray of int64, shape (T,), optional
-            Examples that whole columns are computed for, all by default; `view` reads these only.
+        Whole columns are computed for `rows` only, all by default, and `view` reads these only.
         """
         other = copy.copy(self)
         every = np.arange(self.n_examples)
@@ -131,21 +123,15 @@ class LazyBank(Bank):
         return kept + self.n_bins.nbytes + self.first.nbytes
 
     def most_features(self, n_rows: int | None) -> int:
-        """Most features that one `view` can take."""
+        """Maximum number of features per `view`."""
         most = self._columns.n_rows if n_rows is None else _VIEW_BYTES // max(n_rows, 1)
         return max(min(most, self._cuts.n_rows) // GROUP * GROUP, GROUP)
 
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """Bins of some features: whole columns from the cache, or a block for a sample.
 
-        Computes what is not in the cache. Blocks for a sample are not cached.
-
-        Parameters
-        ----------
-        features : ndarray of int64, shape (Q,)
-            At most `most_features` of them.
-        rows : ndarray of int, shape (T,), optional
-            Some of the reader's rows; None: all of them.
+        Computes what is not in the cache; blocks for a sample are not cached. `rows` are some of
+        the reader's rows. Takes at most `most_features` features.
         """
         wanted, inverse = np.unique(features, return_inverse=True)
         most = self.most_features(None if rows is None else rows.size)
@@ -160,7 +146,9 @@ class LazyBank(Bank):
         kept = self._columns.find(wanted)
         order = np.argsort(kept >= 0, kind="stable")  # those to be computed first
         n_new = int(np.count_nonzero(kept < 0))
-        out = self._work_space(wanted.size, rows.size)
+        if self._space.size < wanted.size * rows.size:
+            self._space = np.empty(wanted.size * rows.size, np.uint8)
+        out = self._space[: wanted.size * rows.size].reshape(wanted.size, rows.size)
         self._compute(wanted[order[:n_new]], self._examples(rows), rows, out[:n_new])
         out[n_new:] = self._columns.rows[kept[order[n_new:], None], rows]
         at = np.empty(wanted.size, np.int64)
@@ -265,12 +253,6 @@ class LazyBank(Bank):
         if self._sample is None or self._sample[0] is not rows:
             self._sample = (rows, turned(self._source.X, self._cache_bytes, rows))
         return self._sample[1]
-
-    def _work_space(self, n_features: int, n_rows: int) -> NDArray[np.uint8]:
-        size = n_features * n_rows
-        if self._space.size < size:
-            self._space = np.empty(size, np.uint8)
-        return self._space[:size].reshape(n_features, n_rows)
 
 
 class _Source:

@@ -16,23 +16,8 @@ class SlotCache:
     """A bounded least-recently-used cache whose values are rows of an array.
 
     Keys are the integers 0 .. n_keys - 1. Each takes 4 bytes, cached or not, so that every
-    operation is one on arrays.
-
-    Parameters
-    ----------
-    n_keys : int
-    n_rows : int
-        Capacity in rows.
-    width : int
-        Values per row.
-    dtype : dtype
-
-    Attributes
-    ----------
-    rows : ndarray, shape (any, width), C-contiguous
-        Replaced by a larger array as rows are claimed, up to `n_rows`.
-    n_rows : int
-        As given.
+    operation is one on arrays. `rows`, of shape (any, width), is replaced by a larger array as rows
+    are claimed, up to `n_rows` rows.
     """
 
     def __init__(self, n_keys: int, n_rows: int, width: int, dtype: DTypeLike) -> None:
@@ -57,16 +42,10 @@ class SlotCache:
         return found
 
     def claim(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows for new keys, to be filled by the caller; replaces the least recently used ones.
+        """Rows for distinct new keys, to be filled by the caller; int64 (k,).
 
-        Parameters
-        ----------
-        keys : ndarray of int64, shape (k,)
-            Distinct. Rows just found stay valid if they and the claimed ones are at most `n_rows`.
-
-        Returns
-        -------
-        ndarray of int64, shape (k,)
+        Replaces the least recently used rows. Rows just found stay valid if they and the claimed
+        ones are at most `n_rows`.
         """
         before = self._n_used
         self._grow(min(before + keys.size, self.n_rows))

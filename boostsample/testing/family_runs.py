@@ -134,7 +134,7 @@ def twin_of(family: Family) -> Family:
         return type(family)(**json.loads(json.dumps(family.settings())))
     except (TypeError, ValueError) as error:
         raise AssertionError(
-            f"family {family.name!r} cannot be made again from its settings(): {error}"
+            f"family {family.name!r} cannot be recreated from its settings(): {error}"
         ) from error
 
 

@@ -96,7 +96,7 @@ def check_strategy_budgets(make: Make) -> None:
             require(
                 budget < n_features * n,
                 name,
-                f"refuses a budget of {budget}, which pays for all looks: {text}",
+                f"refuses a budget of {budget}, enough for all looks: {text}",
             )
             require(
                 "budget" in text and (str(budget) in text or f"{budget:,}" in text),
@@ -178,7 +178,7 @@ def check_strategy_instance_untouched(make: Make) -> None:
     first = run_on(lambda: strategy, noisy_problem())
     require(pickle.dumps(strategy) == before, name_of(make), "changed the given instance")
     again = run_on(lambda: first.booster.strategy, noisy_problem())
-    require(again.stumps() == first.stumps(), name_of(make), "start() must forget an earlier run")
+    require(again.stumps() == first.stumps(), name_of(make), "start() must discard an earlier run")
 
 
 def check_strategy_keeps_nothing(make: Make) -> None:

@@ -8,14 +8,14 @@ import math
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, SupportsIndex, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
-from boostsample.family import Family
+from boostsample.families.columns import Columns
 from boostsample.learner import EDGE_GAP
 from boostsample.loop.booster import Booster, Round
 from boostsample.shard.weights import initial_weights
@@ -25,22 +25,6 @@ Make: TypeAlias = Callable[[], Strategy]
 """A function that makes the strategy to check, with the same settings in each call."""
 
 ROUNDS = 6
-
-
-class _Table(Family):
-    """Columns first, first + 1, ... of a table; this module cannot import `families`."""
-
-    def __init__(self, first: int, n_features: int) -> None:
-        self.first = first
-        self.n_features = n_features
-        self.name = f"columns from {first}"
-
-    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
-        columns = self.check_features(features) + self.first
-        return np.ascontiguousarray(np.asarray(X, np.float32)[:, columns])
-
-    def feature_name(self, feature: SupportsIndex) -> str:
-        return f"column {self.check_feature(feature) + self.first}"
 
 
 @dataclass(frozen=True)
@@ -89,7 +73,10 @@ def noisy_problem(
 def bank_of(problem: Problem) -> FeatureBank:
     """The bank of a problem."""
     firsts = np.cumsum([0, *problem.sizes[:-1]]).tolist()
-    families = [_Table(first, size) for first, size in zip(firsts, problem.sizes, strict=True)]
+    families = [
+        Columns(range(first, first + size), f"columns from {first}")
+        for first, size in zip(firsts, problem.sizes, strict=True)
+    ]
     rows = np.arange(len(problem.X)) if problem.rows is None else problem.rows
     if problem.example_weight is not None:
         rows = rows[problem.example_weight > 0]

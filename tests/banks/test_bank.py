@@ -178,42 +178,6 @@ def test_an_infinite_value_is_named(
         FeatureBank.build([Powers(1, 2, "first"), families[1]], np.delete(X, 200, 0), n_jobs=n_jobs)
 
 
-def test_transform_bins_new_rows_and_computes_no_other_feature(
-    X: NDArray[np.float32], families: list[Powers], rng: np.random.Generator
-) -> None:
-    bank = FeatureBank.build(families, X, np.arange(200))
-    new = rng.normal(size=(40, 3)).astype(np.float32) * 3
-    both = FeatureBank.build(families, np.concatenate([X, new]), np.arange(200))
-    wanted = [9, 0, 9, 3]
-    for family in families:
-        family.asked.clear()
-    bins = bank.transform(new, wanted)
-    assert bins.dtype == np.uint8
-    assert bins.shape == (4, 40)
-    assert (bins == both.bins[wanted, 300:]).all()
-    assert [family.asked for family in families] == [[[0, 3]], [[2]]]
-    assert (bank.transform(X, np.arange(11)) == bank.bins).all()
-    assert bank.transform(X[:1], [4]).tolist() == bank.bins[4:5, :1].tolist()
-    assert bank.transform(X[:0], [4, 5]).shape == (2, 0)
-    assert bank.transform(X, []).shape == (0, 300)
-
-
-def test_transform_in_small_blocks_is_the_same_bits(
-    X: NDArray[np.float32], families: list[Powers], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bank = FeatureBank.build(families, X)
-    monkeypatch.setattr(_bank_build, "SMALL_BLOCK", 1)
-    wanted = [10, 2, 7, 1]
-    assert (bank.transform(X, wanted) == bank.bins[wanted]).all()
-
-
-def test_transform_refuses_infinite_values(X: NDArray[np.float32], families: list[Powers]) -> None:
-    bank = FeatureBank.build(families, X)
-    X[5, 0] = np.inf
-    with pytest.raises(DataError, match="feature 3 of family first has an infinite value in row 5"):
-        bank.transform(X, [1, 3])
-
-
 def test_a_view_copies_nothing(X: NDArray[np.float32], families: list[Powers]) -> None:
     bank = FeatureBank.build(families, X)
     features = np.array([7, 2])
@@ -251,20 +215,13 @@ def test_features_know_their_family(X: NDArray[np.float32], families: list[Power
         bank.family_of(11)
 
 
-@pytest.mark.parametrize(
-    ("features", "message"),
-    [
-        ([-1], "a feature must be between 0 and 10, got -1"),
-        ([0.5], "features must be a vector of whole numbers, got float64"),
-        ([[1]], "features must be a vector of whole numbers, got int64 of shape"),
-    ],
-)
+@pytest.mark.parametrize("feature", [-1, 11])
 def test_bad_features_are_refused(
-    X: NDArray[np.float32], families: list[Powers], features: Any, message: str
+    X: NDArray[np.float32], families: list[Powers], feature: int
 ) -> None:
     bank = FeatureBank.build(families, X)
-    with pytest.raises(SettingError, match=message):
-        bank.transform(X, features)
+    with pytest.raises(SettingError, match=f"a feature must be between 0 and 10, got {feature}"):
+        bank.threshold(feature, 1)
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_the_key_is_all_that_the_bits_depend_on(
     for module, name, value in (
         (np, "__version__", "0.0"),
         (bank_cache, "FORMAT", 99),
-        (bank_cache, "_engine_code", lambda: [b"x"]),
+        (bank_cache, "_ENGINE", ("family.py",)),
         (bank_cache, "_code", lambda kind: [b"x"]),
     ):
         with monkeypatch.context() as patched:

@@ -243,7 +243,6 @@ def test_bins_are_taken_in_parts(X: NDArray[np.float32], monkeypatch: pytest.Mon
     features = np.array([*range(F), 3, 3])
     assert (bank.take(features, np.array([5, 98])) == memory.bins[features][:, [5, 98]]).all()
     assert (bank.cuts_of(features) == memory.cuts[features]).all()
-    assert (bank.transform(X, features) == memory.bins[features]).all()
 
 
 @pytest.mark.parametrize("rows", [TRAIN, TRAIN[::3], np.arange(N)])

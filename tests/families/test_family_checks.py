@@ -305,7 +305,7 @@ BROKEN: list[tuple[Callable[[Family, ArrayLike], None], type[Family], str]] = [
     (checks.check_family_names, BlankNames, "feature 0 has no name, but ''"),
     (checks.check_family_names, NameOfIntOnly, "must take NumPy's integers"),
     (checks.check_family_settings, LostSetting, "is not equal to it"),
-    (checks.check_family_settings, NoSettings, "cannot be made again .*'seed'"),
+    (checks.check_family_settings, NoSettings, "cannot be recreated .*'seed'"),
     (checks.check_family_settings, NoRepr, "repr does not name the class: family"),
     (checks.check_family_settings, EqualToAll, "equals an object that is no family"),
     (checks.check_family_result, Doubles, r"float32 array of shape \(7, 5\), got .* float64"),

@@ -209,7 +209,7 @@ BROKEN: list[tuple[type[Strategy], str, str]] = [
     (NeedsFamilies, "one_family", "index out of range"),
     (NeedsAnEdge, "constant_features", "log of zero"),
     (StopsAtThePlan, "beyond_the_plan", "no more rounds"),
-    (Remembers, "instance_untouched", "start\\(\\) must forget"),
+    (Remembers, "instance_untouched", "start\\(\\) must discard"),
 ]
 
 
