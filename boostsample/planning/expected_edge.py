@@ -6,7 +6,7 @@ T = min(N, budget // Q), Q then the largest with that T; an exact sample (T >= N
 
 Noise: an edge estimated on T examples has variance v/T about the true edge. v is 1 - mu_j^2 in
 component j unless `unit_noise` is given ([DF11] eq. 7; Figure 2 has v = 1). That is an upper bound
-for draws other than i.i.d.
+for draws other than i.i.d. All functions raise SettingError for a number out of range.
 """
 
 from __future__ import annotations
@@ -96,11 +96,6 @@ def expected_edge(
     unit_noise : float, optional
         v, the variance of an edge estimated on one example. Default: 1 - mu_j^2 in component j.
 
-    Raises
-    ------
-    SettingError
-        If a number is out of range.
-
     Examples
     --------
     >>> mixture = Mixture([0.7, 0.3], [0.02, 0.08], [0.02**2, 0.03**2])
@@ -165,11 +160,6 @@ def plan(
         Looks, at least 1.
     unit_noise : float, optional
         As in `expected_edge`.
-
-    Raises
-    ------
-    SettingError
-        If a number is out of range.
     """
     found = plan_family([mixture], [n_features], n_examples, budget, unit_noise=unit_noise)
     return Choice(found.n_features, found.n_examples, found.edge)
@@ -246,11 +236,6 @@ def allocate(
     ----------
     mixtures, sizes, n_examples, budget, unit_noise
         As in `plan_family`. No count exceeds its size.
-
-    Raises
-    ------
-    SettingError
-        If a number is out of range.
     """
     if len(mixtures) != len(sizes):
         raise SettingError(f"sizes must have {len(mixtures)} entries, got {len(sizes)}")

@@ -1,4 +1,4 @@
-"""Reads what a machine has: its memory."""
+"""Size of the main memory."""
 
 from __future__ import annotations
 

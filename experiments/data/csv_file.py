@@ -22,11 +22,7 @@ __all__ = ["read_csv"]
 
 
 def read_csv(
-    path: Path,
-    *,
-    label: str | int = -1,
-    header: bool | None = None,
-    delimiter: str | None = None,
+    path: Path, *, label: str | int = -1, header: bool | None = None, delimiter: str | None = None
 ) -> Content:
     """Read a table of numbers with one column of labels, as float32.
 

@@ -58,12 +58,8 @@ def shipped_grids() -> dict[str, Path]:
 def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
     """Read a grid that comes with the package, or a file.
 
-    Raises
-    ------
-    SettingError
-        There is no such grid, or it has errors; the message lists all of them with their places.
-    DataError
-        The file cannot be read.
+    SettingError if there is no such grid, or with all its errors and their places; DataError if the
+    file cannot be read.
     """
     shipped = shipped_grids()
     path = shipped.get(os.fspath(name_or_path), Path(name_or_path))

@@ -18,11 +18,7 @@ class Column(NamedTuple):
 
 RESULT_SCHEMA = (
     Column("data", str, "data set"),
-    Column(
-        "strategy",
-        str,
-        "name; a tuned strategy: label with `*`, ` charged` at the end if tuning is",
-    ),
+    Column("strategy", str, "name; label with `*` if tuned, ` charged` if looks include tuning"),
     Column("settings", str, "settings of the strategy, for a tuned one those that were kept"),
     Column("learner", str, "learner"),
     Column("repetition", int, "repetition, counted from 0"),

@@ -108,14 +108,8 @@ def paired_test(first: ArrayLike, second: ArrayLike, overlap: float = 0.0) -> fl
 
     t = mean(d) / sqrt((1 / n + overlap) var(d)) with n - 1 degrees of freedom [NB03 eq. 9 and
     sec. 4]; without overlap, Student's test. If all differences are equal, p is 1 for 0 and 0 for
-    others.
-
-    Parameters
-    ----------
-    first, second : array_like, shape (n,)
-        Values of two strategies in the same n >= 2 repetitions.
-    overlap : float
-        n_test / n_train, at least 0.
+    others. `first` and `second`, (n,), are the values of two strategies in the same n >= 2
+    repetitions, `overlap` >= 0 is n_test / n_train.
 
     >>> round(paired_test([1.0, 1.2, 1.4], [1.1, 1.1, 1.1]), 3)
     0.478
@@ -167,8 +161,7 @@ def ranks(scores: ArrayLike, *, lower_is_better: bool = True) -> NDArray[np.floa
     from scipy.stats import rankdata
 
     table = _complete(scores)
-    mean: NDArray[np.float64] = rankdata(table if lower_is_better else -table, axis=1).mean(axis=0)
-    return mean
+    return np.asarray(rankdata(table if lower_is_better else -table, axis=1).mean(axis=0))
 
 
 def friedman(scores: ArrayLike) -> tuple[float, float]:

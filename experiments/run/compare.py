@@ -83,24 +83,10 @@ def run_all(
 ) -> list[Comparison]:
     """Train the cells that are missing in the store, and return one comparison per data set.
 
-    Parameters
-    ----------
-    prepared : sequence of Prepared
-        One per data set.
-    store : Store
-        Closed at the end.
-    backend : Backend
-    progress : callable, optional
-        See `Progress`.
-    left : callable, optional
-        Called with the estimated seconds until the end, None while unknown.
-    shard : Shard, optional
-        Train only these cells. If others are missing, the result is empty.
-
-    Raises
-    ------
-    BoostSampleError
-        A cell failed or could not be stored; the cells finished before are in the store.
+    The store is closed at the end. `left` is called with the estimated seconds until the end, None
+    while unknown. With `shard`, only its cells are trained; if others are missing, the result is
+    empty. BoostSampleError if a cell fails or cannot be stored; the cells finished before are in
+    the store.
     """
     report = progress or (lambda stage, done, total: None)
     schedule = Schedule(store, backend, report, left or (lambda seconds: None))

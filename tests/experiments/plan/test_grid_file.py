@@ -199,8 +199,8 @@ def test_the_grids_of_the_papers_are_sound(name: str) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--repeats", "3"], "--repeats: the grid says another repeats than this option; leave"),
-        (["--rounds", "2,4,6"], "--rounds: the grid says another rounds"),
+        (["--repeats", "3"], "--repeats: the grid has another repeats than this option; leave"),
+        (["--rounds", "2,4,6"], "--rounds: the grid has another rounds"),
         (["--strategies", "full"], "--strategies: "),
         (["--data", "digits"], "--data: "),
         (["--repeats", "3", "--seed", "6"], "has 2 errors: (1) --repeats: .*; (2) --seed: "),
