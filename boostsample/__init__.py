@@ -1,7 +1,7 @@
 """Boosting with sampled features and examples: one AdaBoost.MH loop, any sampling strategy.
 
-The names below are imported when they are first asked for: ``import boostsample`` itself brings in
-neither NumPy nor numba nor scikit-learn.
+The names below are imported on first use: ``import boostsample`` itself imports neither NumPy nor
+numba nor scikit-learn.
 """
 
 from __future__ import annotations
@@ -59,38 +59,28 @@ __all__ = [
     "cached_bank",
 ]
 
-_MODULE_OF = {
-    "BoostSampleClassifier": "estimator",
-    "BoostSampleError": "errors",
-    "Booster": "loop.booster",
-    "BudgetExceeded": "errors",
-    "DataError": "errors",
-    "Family": "family",
-    "FamilyInfo": "records",
-    "FeatureBank": "banks.bank",
-    "LazyBank": "banks.lazy",
-    "Model": "models.model",
-    "Outcome": "records",
-    "Pool": "records",
-    "Round": "loop.booster",
-    "Sample": "records",
-    "SettingError": "errors",
-    "Step": "step",
-    "Strategy": "strategy",
-    "StrategyError": "errors",
-    "Stump": "records",
-    "Stumps": "records",
-    "boost": "loop.booster",
-    "cached_bank": "banks.cache",
+_NAMES_IN = {
+    "banks.bank": "FeatureBank",
+    "banks.cache": "cached_bank",
+    "banks.lazy": "LazyBank",
+    "errors": "BoostSampleError BudgetExceeded DataError SettingError StrategyError",
+    "estimator": "BoostSampleClassifier",
+    "family": "Family",
+    "loop.booster": "Booster Round boost",
+    "models.model": "Model",
+    "records": "FamilyInfo Outcome Pool Sample Stump Stumps",
+    "step": "Step",
+    "strategy": "Strategy",
 }
+_MODULE_OF = {name: module for module, names in _NAMES_IN.items() for name in names.split()}
 
 _moved.install()
 
 
-if not TYPE_CHECKING:  # a type checker should know the names above and no others
+if not TYPE_CHECKING:  # type checkers see the imports above
 
     def __getattr__(name: str) -> object:
-        """Import a public name when it is first asked for (PEP 562)."""
+        """Import a public name on first use (PEP 562)."""
         if name not in _MODULE_OF:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message, name=name, obj=sys.modules[__name__])
@@ -100,5 +90,5 @@ if not TYPE_CHECKING:  # a type checker should know the names above and no other
 
 
 def __dir__() -> list[str]:
-    """The names of this module, those not imported yet included."""
+    """All public names, imported or not."""
     return sorted({*globals(), *__all__})

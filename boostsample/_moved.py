@@ -1,4 +1,4 @@
-"""Former paths of public modules, which keep working."""
+"""Former import paths of public modules, kept working."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import ModuleType
 
 __all__ = ["MOVED", "install"]
 
-#: Former path of each module below `boostsample`, and the present one.
+#: Former and present path of each module, below `boostsample`.
 MOVED = {
     "bank": "banks.bank",
     "bank_cache": "banks.cache",
@@ -22,11 +22,11 @@ MOVED = {
     "cache_folder": "banks.cache_folder",
     "cli": "experiments.commands.cli",
     "expected_edge": "planning.expected_edge",
-    "ledger": "loop.ledger",
     "mixture": "planning.mixture",
     "model": "models.model",
-    "sampling": "loop.sampling",
-    "weights": "loop.weights",
+    "numerics": "loop.numerics",
+    "sampling": "shard.sampling",
+    "weights": "shard.weights",
     "experiments.compare": "experiments.run.compare",
     "experiments.curves": "experiments.results.curves",
     "experiments.datasets": "experiments.data.datasets",
@@ -40,7 +40,7 @@ MOVED = {
 
 
 class _Moved(MetaPathFinder, Loader):
-    """Finds a module by its former path and gives the present one: one module, two names."""
+    """Imports the present module for a former path: one module, two names."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -56,7 +56,7 @@ class _Moved(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is left to run; the module keeps the spec of its present path."""
+        """Restore the spec of the present path; the module has run already."""
         assert module.__spec__ is not None
         module.__spec__ = module.__spec__.loader_state
 

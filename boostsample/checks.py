@@ -1,4 +1,4 @@
-"""Settings in range, or a SettingError that gives name, rule and value."""
+"""Checks of numeric settings: SettingError with name, rule and value, or the number itself."""
 
 from __future__ import annotations
 
@@ -12,16 +12,22 @@ __all__ = ["check_integer", "check_number"]
 
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None, hint: str = "") -> int:
-    """A setting as int within low .. high (both included), or a SettingError.
+    """A whole number from `low` to `high` as int, or SettingError.
 
-    `hint` is the way out, appended to the message.
+    Accepts Python and NumPy integers; bools, floats and strings are errors. `high` None is no upper
+    limit. `hint`, the way out, ends the message.
+
+    >>> check_integer("seed", -1, 0, hint="use 0 or more")
+    Traceback (most recent call last):
+    ...
+    boostsample.errors.SettingError: seed must be an integer at least 0, got -1; use 0 or more
     """
-    rule = f"at least {low}" if high is None else f"between {low} and {high}"
     try:
-        number = operator.index(value)
+        number = low - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = low - 1
-    if isinstance(value, bool) or number < low or (high is not None and number > high):
+    if number < low or (high is not None and number > high):
+        rule = f"at least {low}" if high is None else f"between {low} and {high}"
         raise SettingError(f"{name} must be an integer {rule}, got {value!r}{hint and '; ' + hint}")
     return number
 
@@ -29,7 +35,7 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None, hint
 def check_number(
     name: str, value: Any, low: float, high: float = math.inf, *, above: bool = False
 ) -> float:
-    """`value` as a finite float from `low` (or above it) to `high`, or a SettingError."""
+    """A finite number from `low` to `high` as float, or SettingError; `above` excludes `low`."""
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The exceptions of boostsample: one base, one class for each party that can mend the cause."""
+"""Exceptions of boostsample: one base, one class for each cause."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class SettingError(BoostSampleError, ValueError):
 
 
 class BudgetExceeded(BoostSampleError, RuntimeError):
-    """A strategy asked for more looks than its budget has left; nothing was looked at."""
+    """A search costs more looks than the budget has left; nothing is searched."""
 
 
 class StrategyError(BoostSampleError, RuntimeError):
-    """A strategy broke the contract: a stump it never searched, a step used after its end."""
+    """A strategy breaks its contract: it returns a stump it never searched, uses an old step."""
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> SettingError:
-    """An error for an unknown name that lists the known ones and the nearest of them.
+    """A SettingError for an unknown name: suggests the nearest known name, lists all.
 
     >>> print(unknown("strategy", "laminate", ["full", "laminating"]))
     unknown strategy 'laminate' (did you mean 'laminating'?); known: full, laminating

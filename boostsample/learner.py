@@ -1,7 +1,6 @@
-"""What a learner is: it makes what one boosting round adds to the model from searches.
+"""Base class of learners: they build the terms of one boosting round from searches.
 
-A learner asks `search` for one stump after another, each with its own budget, and returns what
-they make together.
+A learner calls `search` for each stump it needs; each search has a separate budget.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def alpha_of(edge: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one search of the strategy led to: the finished term and its history row."""
+    """Result of one search: the finished term, its edge G and its history row."""
 
     term: Term
     edge: float
@@ -42,4 +41,4 @@ class Learner(abc.ABC):
 
     @abc.abstractmethod
     def learn(self, weights: Any, search: Callable[[int], Found]) -> list[Found]:
-        """One round: call `search(0)`, `search(1)`, ... and return what is added to the model."""
+        """Call `search(0)`, `search(1)`, ...; return the results that are added to the model."""

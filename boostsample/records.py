@@ -1,4 +1,4 @@
-"""Records that strategies, learners and the loop exchange: stumps, samples, outcomes, terms."""
+"""Records exchanged by strategies, learners and the loop: stumps, samples, outcomes, terms."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Stump:
     threshold : int
         Bin index, 1 or more; 1 is the threshold -inf.
     votes : ndarray of int8, shape (K,)
-        Vote vector estimated on the sample, +1 or -1 a label.
+        Vote vector estimated on the sample: +1 or -1 for each label.
     edge : float
         Edge estimated on the sample (H of [DF11]).
     """
@@ -49,16 +49,15 @@ class Stump:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stumps:
-    """The best stump of each searched feature, rows in the order asked.
+    """The best stump of each searched feature, in the order of the features.
 
     Attributes
     ----------
-    feature : ndarray of int64, shape (Q,)
-    threshold : ndarray of int64, shape (Q,)
-        Bin indices.
+    feature, threshold : ndarray of int64, shape (Q,)
+        Global feature indices, and bin indices.
     votes : ndarray of int8, shape (Q, K)
     edge : ndarray of float64, shape (Q,)
-        Estimated edges H; between 0 and 1.
+        Estimated edges H, between 0 and 1.
     """
 
     feature: NDArray[np.int64]
@@ -79,26 +78,22 @@ class Stumps:
         if len(self) == 0:
             raise SettingError("best() needs at least 1 stump, got 0; search at least one feature")
         row = int(self.edge.argmax())
-        return Stump(
-            int(self.feature[row]),
-            int(self.threshold[row]),
-            self.votes[row],
-            float(self.edge[row]),
-        )
+        feature, threshold = int(self.feature[row]), int(self.threshold[row])
+        return Stump(feature, threshold, self.votes[row], float(self.edge[row]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """A draw of examples, a handle for `Step.search` and `Step.edges`; it ends with its step.
+    """Handle of a drawn sample for `Step.search` and `Step.edges`; valid in its step only.
 
     Attributes
     ----------
     size : int
-        Examples T that a search on it pays for a feature.
+        Looks that one feature costs on this sample, T.
     scheme : str
-        How it was drawn: a name of `boostsample.loop.sampling.SCHEMES`.
+        Scheme of the draw, a name of `boostsample.shard.sampling.SCHEMES`.
     exact : bool
-        Whether it stands for all N examples with their exact weights (T >= N).
+        Whether the sample is all N examples with their exact weights (T >= N).
     """
 
     size: int
@@ -115,9 +110,9 @@ class FamilyInfo:
     first: int
 
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw distinct members uniformly: int64 (min(n, size),) global indices; free of looks."""
+        """Draw distinct members uniformly: global indices, int64 (min(n, size),); no looks."""
         if n < 0:
-            raise SettingError(f"n must be 0 or more, got {n}; ask for at least no feature")
+            raise SettingError(f"n must be 0 or more, got {n}; use 0 to draw nothing")
         if n >= self.size:
             return np.arange(self.first, self.first + self.size, dtype=np.int64)
         chosen = rng.choice(self.size, size=n, replace=False, shuffle=False)
@@ -148,7 +143,7 @@ def sample_members(
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What there is to look at: families, number of features F and of examples N."""
+    """Size of the problem: families, number of features F and of examples N."""
 
     families: Sequence[FamilyInfo]
     n_features: int
@@ -157,12 +152,12 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one search, told to `Strategy.learn` after the loop has finished the stump.
+    """Result of one search, passed to `Strategy.learn` after the loop has finished the stump.
 
     Attributes
     ----------
     round, search : int
-        Which search: rounds count from 1, searches in a round from 0.
+        Round, from 1, and search in the round, from 0.
     feature, family : int
         The chosen feature and the index of its family in `step.families`.
     edge_estimated : float
@@ -170,7 +165,7 @@ class Outcome:
     edge : float
         Edge on all N examples, G.
     alpha : float
-        Coefficient that the stump was given.
+        Coefficient of the stump.
     cost : int
         Looks spent in the search, modelling included.
     """

@@ -1,7 +1,7 @@
-"""Strategies by name: the one place of the engine that turns a name into a class.
+"""Strategies and feature families by name: the only place of the engine that loads them.
 
-Names map to "module:class", so that listing them imports nothing. Other distributions add theirs
-by the entry-point group `boostsample.strategies`.
+Names map to "module:class", so that listing them imports nothing. Other distributions register
+strategies by the entry-point group `boostsample.strategies`.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def _known() -> dict[str, str]:
 
 
 def strategy_names() -> tuple[str, ...]:
-    """Names of all strategies that are installed, those of boostsample first."""
+    """Names of all installed strategies, those of boostsample first."""
     known = _known()
     return (*STRATEGIES, *sorted(set(known) - set(STRATEGIES)))
 
 
 def strategy_class(name: str) -> type[Any]:
-    """The class of a registered strategy."""
+    """The class of a registered strategy; SettingError if it is unknown or cannot be loaded."""
     known = _known()
     if name not in known:
         raise unknown("strategy", name, strategy_names())
@@ -64,13 +64,13 @@ def strategy_class(name: str) -> type[Any]:
     except (ImportError, AttributeError) as error:
         raise SettingError(
             f"strategy {name!r} cannot be loaded from {known[name]!r} ({error}); "
-            "mend or uninstall the distribution that registers it"
+            "repair or uninstall the distribution that registers it"
         ) from error
     return found
 
 
 def make_strategy(name: str, **settings: Any) -> Any:
-    """A strategy from its name and settings; unknown settings list the known ones.
+    """A strategy from its name and settings; SettingError lists the known ones.
 
     >>> make_strategy("uniform-naive", n_features=20)
     UniformNaive(n_features=20)
@@ -86,14 +86,14 @@ def make_strategy(name: str, **settings: Any) -> Any:
 
 
 def default_families(example_shape: tuple[int, ...], **settings: Any) -> list[Any]:
-    """The families of examples of that shape when the user names none."""
+    """Default families for examples of the given shape."""
     module = importlib.import_module("boostsample.families.default_sets")
     families: list[Any] = module.families_for(example_shape, **settings)
     return families
 
 
 def column_families(groups: Any, table: Any, **settings: Any) -> list[Any]:
-    """Families of columns from the user's groups of them."""
+    """Families of columns, one for each group that the user names."""
     module = importlib.import_module("boostsample.families.groups")
     families: list[Any] = module.column_groups(groups, table, **settings)
     return families

@@ -1,69 +1,31 @@
-"""The metered step: everything that a strategy may do and see in one weak-learner search.
+"""Step: the interface of a strategy to one weak-learner search.
 
-Weights, labels and the bank stay behind it. Each search is charged before its work, and the loop
-keeps its own record of what was searched: a stump that was never searched here, or whose edge was
-written over, is found out.
+It gives no access to weights, labels or the bank. Each search is charged before its work. The loop
+keeps a record of the searches, which detects stumps that were not searched and changed edges.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, StrategyError
-from boostsample.kernels.layout import N_BINS
+from boostsample.history import NAMES
+from boostsample.kernels.layout import N_BINS, Rows
+from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Sample, Stumps
+from boostsample.shard.searcher import Searcher
 
-__all__ = ["OWN_NAMES", "Searched", "Step", "find"]
-
-
-class Searcher(Protocol):
-    """Draws and searches of one run, on one process or many: `boostsample.loop.searcher`."""
-
-    @property
-    def n_examples(self) -> int:
-        """Examples with weight, N."""
-
-    @property
-    def n_labels(self) -> int:
-        """Labels, K."""
-
-    @property
-    def n_features(self) -> int:
-        """Features in the bank, F."""
-
-    def draw(self, size: int, scheme: str, rng: np.random.Generator) -> Any:
-        """Weighted rows of a draw of `size` examples; all with exact weights if `size` is N."""
-
-    def search(self, features: NDArray[np.int64], rows: Any, exact: bool) -> Stumps:
-        """The best stump of each feature on weighted rows."""
-
-    def signed_edges(self, stumps: Stumps, rows: Any) -> NDArray[np.float64]:
-        """The edges of given stumps on weighted rows."""
-
-
-class Ledger(Protocol):
-    """The looks of one search: `boostsample.loop.ledger`."""
-
-    @property
-    def budget(self) -> int:
-        """Looks that may be spent."""
-
-    @property
-    def spent(self) -> int:
-        """Looks spent so far."""
-
-    def charge(self, cost: int, purpose: str) -> None:
-        """Enter looks, or raise BudgetExceeded."""
+__all__ = ["Searched", "Step", "find"]
 
 
 class Searched(NamedTuple):
-    """One search as the loop remembers it: its own copies, which no strategy can write to."""
+    """Record of one search, in arrays that strategies cannot write to."""
 
     stumps: Stumps
     n_examples: int
@@ -71,29 +33,16 @@ class Searched(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """A sample of this step, and the loop's own record of what it is."""
+    """A sample of this step and the loop's record of it, which strategies cannot change."""
 
     sample: Sample
-    rows: Any
+    rows: Rows
     size: int
     exact: bool
 
 
 class Step:
-    """One weak-learner search, as a strategy sees it.
-
-    Attributes
-    ----------
-    rng : numpy.random.Generator
-        The strategy's own stream.
-    round, n_rounds : int
-        This round, from 1, and how many are planned.
-    n_examples, n_features : int
-        N and F.
-    budget, spent, remaining : int
-        Looks.
-    families : sequence of FamilyInfo
-    """
+    """One weak-learner search, as a strategy sees it."""
 
     __slots__ = ("__families", "__ledger", "__notes", "__open", "__place", "__records", "__rng",
                  "__samples", "__searcher")  # fmt: skip
@@ -118,7 +67,7 @@ class Step:
 
     @property
     def rng(self) -> np.random.Generator:
-        """The strategy's own random stream."""
+        """Random stream of the strategy."""
         return self.__rng
 
     @property
@@ -162,19 +111,25 @@ class Step:
         return self.__ledger.budget - self.__ledger.spent
 
     def draw(self, T: int, scheme: str = "iid") -> Sample:
-        """Draw T examples in proportion to their weights; free of looks.
+        """Draw T examples in proportion to their weights; costs no looks.
 
         Parameters
         ----------
         T : int
-            Examples, at least 1. T >= N means all examples with their exact weights.
+            Number of examples, at least 1; N or more means all with their exact weights.
         scheme : str
-            `iid` ([DF11] eq. 4-6), `stratified` or `distinct`; see `boostsample.loop.sampling`.
+            `iid` ([DF11] eq. 4-6), `stratified`, `distinct`, or a registered name; see
+            `boostsample.shard.sampling`.
 
         Returns
         -------
         Sample
-            A handle for `search` and `edges` of this step. Several may be held.
+            Handle for `search` and `edges` of this step; several may be in use.
+
+        Raises
+        ------
+        SettingError
+            If `T` is below 1 or `scheme` is unknown.
         """
         self.__check_open()
         size = min(check_integer("T", T, 1, hint="draw at least one example"), self.n_examples)
@@ -190,7 +145,7 @@ class Step:
         Parameters
         ----------
         features : array of int, shape (Q,)
-            Global feature indices; repeats are searched, and paid, again.
+            Global feature indices; repeated features are charged again.
         sample : Sample
             From `draw` of this step.
         purpose : {"search", "modelling"}
@@ -199,30 +154,30 @@ class Step:
         Returns
         -------
         Stumps
-            Rows in the order asked. Costs Q * min(T, N) looks, charged before the work.
+            In the order of `features`. Costs Q * min(T, N) looks, charged before the work.
 
         Raises
         ------
         BudgetExceeded
-            If the looks are more than `remaining`; nothing is searched then.
+            If the cost exceeds `remaining`; nothing is searched then.
+        SettingError
+            If `features` are not indices below F, or `purpose` is unknown.
+        StrategyError
+            If the sample is of another step, or the step has ended.
         """
         held = self.__held(sample)
         wanted = self.__check_features(features)
         self.__ledger.charge(wanted.size * held.size, purpose)
         stumps = self.__searcher.search(wanted, held.rows, held.exact)
         self.__records.append(Searched(stumps, held.size, purpose))
-        return Stumps(
-            _frozen_copy(stumps.feature),
-            _frozen_copy(stumps.threshold),
-            _frozen_copy(stumps.votes),
-            _frozen_copy(stumps.edge),
-        )
+        fields: list[NDArray[Any]] = [stumps.feature, stumps.threshold, stumps.votes, stumps.edge]
+        return Stumps(*map(_frozen_copy, fields))
 
     def edges(self, stumps: Stumps, sample: Sample, purpose: str = "search") -> NDArray[np.float64]:
-        """Signed edges of given stumps on another sample, so that an estimate can be honest.
+        """Signed edges of given stumps on another sample: unbiased estimates for their votes.
 
-        Returns float64 (Q,), between -1 and 1, unbiased for the votes of `stumps`. Costs Q *
-        min(T, N) looks, charged before the work; raises BudgetExceeded as `search` does.
+        Returns float64 (Q,), between -1 and 1. Costs Q * min(T, N) looks, charged before the work.
+        Raises the errors of `search`.
         """
         held = self.__held(sample)
         mine = self.__check_stumps(stumps)
@@ -230,18 +185,19 @@ class Step:
         return self.__searcher.signed_edges(mine, held.rows)
 
     def note(self, **beliefs: Any) -> None:
-        """Put beliefs into the history row: scalars, or vectors that become name_0, name_1, ...
+        """Add columns to the history row: scalars, or vectors as name_0, name_1, ...
 
-        Vectors may be no longer than max(32, number of families); the row's own names are refused.
+        Raises SettingError if a vector is longer than max(32, number of families), or a name is
+        reserved (`boostsample.history.NAMES`) or used twice.
         """
         self.__check_open()
         longest = max(32, len(self.__families))
         columns: dict[str, Any] = {}
         for name, value in beliefs.items():
             numbers = _flat(name, value, longest)
-            if not (OWN_NAMES.isdisjoint(numbers) and columns.keys().isdisjoint(numbers)):
-                key = next(key for key in numbers if key in OWN_NAMES or key in columns)
-                owner = "the loop" if key in OWN_NAMES else "another note"
+            if not (NAMES.isdisjoint(numbers) and columns.keys().isdisjoint(numbers)):
+                key = next(key for key in numbers if key in NAMES or key in columns)
+                owner = "the loop" if key in NAMES else "another note"
                 raise SettingError(
                     f"a note must not be named {key!r}, a column that {owner} writes; "
                     "choose another name"
@@ -254,8 +210,8 @@ class Step:
         held = self.__samples.get(id(sample))
         if held is None or held.sample is not sample:
             raise StrategyError(
-                "this sample is not of this step; samples end with their step, "
-                "draw anew in each one"
+                "this sample is not of this step; samples end with their step: "
+                "draw a new one in each step"
             )
         return held
 
@@ -266,7 +222,7 @@ class Step:
             )
 
     def __check_features(self, features: ArrayLike) -> NDArray[np.int64]:
-        """The features, as an array of the loop's own."""
+        """A checked copy of the features."""
         try:
             wanted = np.array(features, ndmin=1)
         except ValueError:  # ragged lists
@@ -287,7 +243,7 @@ class Step:
         return wanted
 
     def __check_stumps(self, stumps: Stumps) -> Stumps:
-        """The stumps, as arrays of the loop's own."""
+        """A checked copy of the stumps."""
         feature = self.__check_features(stumps.feature)
         threshold, votes = np.array(stumps.threshold), np.array(stumps.votes)
         shape = (feature.size, self.__searcher.n_labels)
@@ -303,7 +259,7 @@ class Step:
             or threshold.max() >= N_BINS
         ):
             raise SettingError(
-                f"thresholds must be bin indices between 1 and {N_BINS - 1}, one a feature; "
+                f"thresholds must be bin indices between 1 and {N_BINS - 1}, one for each feature; "
                 "pass stumps as search returned them"
             )
         return Stumps(
@@ -311,14 +267,14 @@ class Step:
         )
 
     def _end(self) -> tuple[list[Searched], dict[str, Any]]:
-        """Close the step; what was searched and noted in it. For the loop."""
+        """Close the step; return its searches and notes. For the loop."""
         self.__open = False
         self.__samples.clear()
         return self.__records, self.__notes
 
 
 def find(feature: int, threshold: int, records: Sequence[Searched]) -> tuple[float, int]:
-    """The edge H and the examples T of the newest search that holds this stump."""
+    """Edge H and number of examples T of the latest search that holds this stump."""
     for record in reversed(records):
         stumps = record.stumps
         row = int(stumps.edge.argmax())  # strategies mostly choose the best
@@ -335,16 +291,16 @@ def find(feature: int, threshold: int, records: Sequence[Searched]) -> tuple[flo
 
 
 def _frozen_copy(array: NDArray[Any]) -> NDArray[Any]:
-    """What a strategy is given: read-only, and no way to the loop's own record."""
+    """A read-only copy: strategies get no access to the loop's record."""
     copied = array.copy()
     copied.setflags(write=False)
     return copied
 
 
 def _flat(name: str, value: Any, longest: int) -> dict[str, Any]:
-    """The columns that a note makes, as plain Python scalars."""
+    """The columns of a note, as plain Python scalars."""
     if value is None or type(value) is float or (type(value) is int and abs(value) < 2**63):
-        return {name: value}  # most notes; an array of one costs 1 us
+        return {name: value}  # most notes: saves 1 us each
     array = np.asarray(value)
     if array.ndim > 1 or array.size > longest or array.dtype.kind not in "biufUS":
         raise SettingError(
@@ -359,27 +315,3 @@ def _flat(name: str, value: Any, longest: int) -> dict[str, Any]:
 @functools.lru_cache(maxsize=256)
 def _columns(name: str, n: int) -> tuple[str, ...]:
     return tuple(f"{name}_{i}" for i in range(n))
-
-
-#: Columns of a history row that the loop writes.
-OWN_NAMES = frozenset(
-    {
-        "round",
-        "search",
-        "family",
-        "feature",
-        "threshold",
-        "n_features",
-        "n_examples",
-        "edge_estimated",
-        "edge",
-        "alpha",
-        "log10_loss",
-        "looks_search",
-        "looks_modelling",
-        "looks_finish",
-        "values_computed",
-        "seconds",
-        "stopped",
-    }
-)

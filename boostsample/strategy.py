@@ -1,7 +1,7 @@
-"""What a strategy is and what it exchanges with the loop.
+"""Base class of sampling strategies.
 
-A strategy decides what one weak-learner search looks at. It is given a `Step` (what it may do and
-see in this search), returns a `Stump`, and may learn from the `Outcome`. The loop owns the rest:
+A strategy chooses the features and examples of one weak-learner search. `choose` gets a `Step`,
+which draws and searches, and returns a `Stump`; `learn` gets the `Outcome`. The loop owns the rest:
 weights, votes, edges on all examples, alpha and the ledger.
 """
 
@@ -39,50 +39,44 @@ __all__ = [
 
 
 class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn ships no annotations
-    """Base of all strategies; only `choose` must be written.
+    """Base class of all strategies; only `choose` must be written.
 
-    Settings are stored unchanged by `__init__` and checked in `start` (scikit-learn's
-    convention). State learned in a run lives in attributes whose names end in `_` and hold only
-    arrays, scalars, strings, lists and dicts of these, so that a run can be saved and resumed to
-    identical bits.
+    `__init__` stores the settings unchanged and `start` checks them (scikit-learn's convention).
+    State learned in a run is kept in attributes whose names end in `_`. They hold only arrays,
+    scalars, strings, lists and dicts of these, so that a run can be saved and resumed bit for bit.
     """
 
     def default_budget(self, pool: Pool) -> int:
-        """Looks a search when the user gives no budget: 10 N ([DF11] section 5.3)."""
+        """Looks for each search if the user sets no budget: 10 N ([DF11] section 5.3)."""
         return 10 * pool.n_examples
 
     def tuning_grid(self) -> Mapping[str, Sequence[Any]]:  # an optional hook
-        """Settings that deserve tuning, with the values that ``boostsample compare --tune`` tries.
+        """Values to try for each setting worth tuning, for ``boostsample compare --tune``.
 
-        Their product is trained; none by default. What the user fixed is in `self` and need not be
-        left out here, but a setting that has no effect beside it should be.
+        All combinations are trained; there are none by default. Settings that the user fixed may be
+        listed; leave out settings that have no effect beside them.
         """
         return {}
 
     def start(  # an optional hook that does nothing by default
         self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator
     ) -> None:
-        """Called once before the first round: check the settings, forget what was learned."""
+        """Check the settings and reset the learned state; called once before the first round."""
 
     @abc.abstractmethod
     def choose(self, step: Step) -> Stump:
-        """Choose one stump among those searched in this step, within `step.budget` looks."""
+        """Return one of the stumps searched in this step; spend at most `step.budget` looks."""
 
     def learn(self, outcome: Outcome) -> None:  # an optional hook, see above
-        """Called after the loop has finished the stump that `choose` returned."""
+        """Learn from the finished stump; called after each search."""
 
     def state(self) -> dict[str, Any]:
-        """A copy of what was learned: the attributes whose names end in one underscore."""
-        return copy.deepcopy(
-            {
-                name: value
-                for name, value in vars(self).items()
-                if name.endswith("_") and not name.startswith("_")
-            }
-        )
+        """A copy of the learned state: attributes whose names end, and do not begin, with `_`."""
+        learned = (name for name in vars(self) if name.endswith("_") and not name.startswith("_"))
+        return copy.deepcopy({name: getattr(self, name) for name in learned})
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Forget what was learned and go back to a `state`."""
+        """Replace the learned state by a `state()`."""
         for name in self.state():
             delattr(self, name)
         for name, value in copy.deepcopy(dict(state)).items():

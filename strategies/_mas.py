@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import unknown
-from boostsample.loop.sampling import known_scheme
 from boostsample.planning.mixture import (
     Mixture,
     Mixtures,
@@ -18,6 +17,7 @@ from boostsample.planning.mixture import (
     fit_mixtures,
     sampling_variance,
 )
+from boostsample.shard.sampling import known_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stumps, sample_members
 

@@ -22,7 +22,7 @@ from boostsample.experiments.plan.plan import Plan, prepare
 from boostsample.experiments.plan.variants import Variant
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
-from boostsample.numerics import NUMERICS
+from boostsample.loop.numerics import NUMERICS
 from boostsample.registry import STRATEGIES
 
 GOLDEN = Path(__file__).with_name("numerics.json")

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.families import Columns, column_groups
 from boostsample.family import Family
+from boostsample.ledger import Ledger
 from boostsample.loop.booster import Booster, family_infos
-from boostsample.loop.ledger import Ledger
-from boostsample.loop.searcher import Searcher
-from boostsample.loop.weights import SignedWeights
+from boostsample.shard.searcher import Searcher
+from boostsample.shard.weights import SignedWeights
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from boostsample.numerics import NUMERICS
+from boostsample.loop.numerics import NUMERICS
 from tests import numerics
 
 ADVICE = (

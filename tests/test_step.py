@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from boostsample.errors import SettingError
+from boostsample.history import NAMES
 from boostsample.loop.booster import Booster
-from boostsample.step import OWN_NAMES, Step
+from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
 from tests import naive
 from tests.problems import bank_of, booster_of, noisy_labels, step_of, table
@@ -233,7 +234,7 @@ def noted(**beliefs: Any) -> dict[str, Any]:
         return step.search([0], step.draw(5)).best()
 
     row = one_round(choose)
-    return {name: value for name, value in row.items() if name not in OWN_NAMES}
+    return {name: value for name, value in row.items() if name not in NAMES}
 
 
 def test_notes_become_plain_columns() -> None:
@@ -269,7 +270,7 @@ def test_the_length_of_notes() -> None:
         step.note(v=np.zeros(51))
 
 
-@pytest.mark.parametrize("name", sorted(OWN_NAMES))
+@pytest.mark.parametrize("name", sorted(NAMES))
 def test_the_own_names_of_the_row_are_refused(name: str) -> None:
     with pytest.raises(SettingError, match=f"'{name}'"):
         noted(**{name: 1})
@@ -277,7 +278,7 @@ def test_the_own_names_of_the_row_are_refused(name: str) -> None:
 
 def test_the_own_names_are_those_of_the_row() -> None:
     row = one_round(lambda step: step.search([0], step.draw(5)).best())
-    assert set(row) == OWN_NAMES
+    assert set(row) == NAMES
 
 
 @pytest.mark.parametrize(

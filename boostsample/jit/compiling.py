@@ -1,14 +1,17 @@
-"""How kernels are compiled: without the GIL, cached on disk where that is possible.
+"""Compiles kernels with numba: without the GIL, cached on disk where possible.
 
-Who waits for that is told so, once, by the logger `boostsample`.
+The logger `boostsample` warns once when compiling takes long. numba's cache has four traps:
 
-Four traps of numba's cache shape this file. A cached kernel is only compared with the file that it
-stands in, so a change of something it calls in *another* file would go unnoticed: here every
-kernel is stamped with the contents of all kernel files. Closures are hashed, though other kernels
-in them have a new identity in each process: here they have names of their own. numba refuses to
-*import* a cached kernel where no cache folder can be written: here it is then compiled anew in each
-process. And two processes that save at the same time may give two kernels one file, or lead to one
-that holds what was there before: here each file says what it holds.
+- It compares a cached kernel with its own file only, not with the files of its callees. Here the
+  contents of all kernel files are part of the key.
+- It hashes closures, but other kernels in them have a new identity in each process. Here closures
+  have distinct names instead.
+- It refuses to *import* a cached kernel if no cache folder is writable. Here each process then
+  compiles the kernel again.
+- Two processes that save at the same time can give two kernels one file. Here each file names its
+  kernel.
+
+`tests/jit/test_numba_private.py` lists the private parts of numba that this package uses.
 """
 
 from __future__ import annotations
@@ -23,11 +26,12 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba._dispatcher import compute_fingerprint
-from numba.core import caching, event, types
+from numba.core import caching, config, event, types
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
 
 __all__ = [
+    "COMPILED",
     "allocating_inner",
     "allocating_kernel",
     "entry",
@@ -39,17 +43,18 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., object])
 
-#: Folders whose files a cached kernel is compiled from.
+#: Whether kernels are compiled: not under NUMBA_DISABLE_JIT=1.
+COMPILED = not vars(config)["DISABLE_JIT"]
+#: Folders of kernel files.
 _ROOMS = ("jit", "kernels", "threads")
-
-_log = logging.getLogger("boostsample")
-#: Seconds of compiling after which a user should know what takes so long.
+#: Seconds of compiling before the warning.
 _LONG = 2.0
+_log = logging.getLogger("boostsample")
 
 
 @functools.cache
 def _stamp() -> bytes:
-    """A digest of every kernel file: what a cached kernel was compiled from."""
+    """A digest of every kernel file, which invalidates cached kernels when one changes."""
     digest = hashlib.sha256()
     package = Path(__file__).parents[1]
     for path in sorted(path for room in _ROOMS for path in (package / room).glob("*.py")):
@@ -58,7 +63,7 @@ def _stamp() -> bytes:
 
 
 class _Waiting(event.Listener):  # type: ignore[misc]  # numba ships no annotations
-    """Adds up the seconds that kernels take to compile, those that others call within theirs."""
+    """Adds up the seconds of compiling; time within another kernel's compilation counts once."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
@@ -73,26 +78,25 @@ class _Waiting(event.Listener):  # type: ignore[misc]  # numba ships no annotati
         if not _is_ours(event):
             return
         seconds = self._clock() - self._started.pop()
-        if not self._started:
+        if self._started:
+            return
+        before, self._seconds = self._seconds, self._seconds + seconds
+        if before < _LONG <= self._seconds:
             kept = bool(event.data["dispatcher"]._cache.cache_path)
-            before = self._seconds
-            self._seconds += seconds
-            if before < _LONG <= self._seconds:
-                _log.warning(
-                    "compiling kernels for this machine, which takes 5 to 15 seconds%s",
-                    ", once"
-                    if kept
-                    else " in every process: no folder can be written to keep them, "
-                    "set NUMBA_CACHE_DIR to one that can",
-                )
+            _log.warning(
+                "compiling kernels for this machine, which takes 5 to 15 seconds%s",
+                ", once"
+                if kept
+                else " in every process: no cache folder is writable, "
+                "set NUMBA_CACHE_DIR to one that is",
+            )
 
 
 def _is_ours(event: Any) -> bool:
     return str(event.data["dispatcher"].py_func.__module__).startswith("boostsample.")
 
 
-_waiting = _Waiting()
-event.register("numba:compile", _waiting)
+event.register("numba:compile", _Waiting())
 
 
 class _Stamped:
@@ -100,24 +104,21 @@ class _Stamped:
         return _stamp()
 
 
-class _Provided(_Stamped, caching.UserProvidedCacheLocator):  # type: ignore[misc]  # untyped numba
-    """In NUMBA_CACHE_DIR."""
-
-
-class _Beside(_Stamped, caching.InTreeCacheLocator):  # type: ignore[misc]  # untyped numba
-    """Beside the kernel's file."""
-
-
-class _OfUser(_Stamped, caching.UserWideCacheLocator):  # type: ignore[misc]  # untyped numba
-    """In the user's cache folder."""
+def _stamped(locator: type) -> type:
+    return type(locator.__name__, (_Stamped, locator), {})
 
 
 class _Code(caching.CompileResultCacheImpl):  # type: ignore[misc]  # untyped numba
-    _locator_classes = (_Provided, _Beside, _OfUser)
+    #: In NUMBA_CACHE_DIR, beside the kernel's file, in the user's cache folder.
+    _locator_classes = (
+        _stamped(caching.UserProvidedCacheLocator),
+        _stamped(caching.InTreeCacheLocator),
+        _stamped(caching.UserWideCacheLocator),
+    )
 
 
 class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]  # untyped numba
-    """Files that say what they hold: of two processes each may have named the same one."""
+    """Files that contain their key: two processes can choose the same name for two kernels."""
 
     def save(self, key: Any, data: Any) -> None:
         super().save(key, (self._source_stamp, key, data))
@@ -135,54 +136,54 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # untyped numb
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, _stamp())
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        # The stamp covers the code, and the name the sizes that a closure was made for; numba's own
-        # key would hash the closure, in which other kernels have a new identity in each process.
-        return (sig, codegen.magic_tuple(), self._py_func.__qualname__)
+        # The stamp covers the code, and the name the sizes of a closure; numba's key would hash the
+        # closure, in which other kernels have a new identity in each process. The signature is text
+        # because an index that names a class cannot be read once the class is gone.
+        return (str(sig), codegen.magic_tuple(), self._py_func.__qualname__)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
-        except OSError:  # a full disk costs the cache, not the run
+        except OSError:  # a full disk disables the cache, not the run
             self.disable()
 
 
 def kernel(function: F) -> F:
-    """Compile `function` on its first call; plain Python when NUMBA_DISABLE_JIT=1.
+    """Compile `function` on its first call; plain Python under NUMBA_DISABLE_JIT=1.
 
-    It makes and returns no arrays, nor calls a kernel that does, but for those on the stack
-    (`boostsample.jit.stack`). Nothing counts references then, which would take time to compile,
-    and more at every call: of an array that is made nevertheless, nobody would know when it can go.
-    A closure has to go through `kernel_for`, which names it by what it was made for.
+    The function must make and return no arrays, and call no kernel that does, except arrays on the
+    stack (`boostsample.jit.stack`): compiled without reference counts, which cost time to compile
+    and at every call, it would never free them. Use `kernel_for` for closures.
     """
     return _compiled(_no_closure(function), by_python=True)
 
 
 def allocating_kernel(function: F) -> F:
-    """`kernel` for what makes arrays of sizes that are not known before."""
+    """`kernel` for functions that make or return arrays."""
     return _compiled(_no_closure(function), by_python=True, allocates=True)
 
 
 def inner(function: F) -> F:
-    """`kernel` for what only other kernels call, which is compiled sooner."""
+    """`kernel` for functions that only kernels call; compiles faster."""
     return _compiled(_no_closure(function), by_python=False)
 
 
 def allocating_inner(function: F) -> F:
-    """`inner` for what makes arrays, or returns them; to be called by kernels that allocate."""
+    """`inner` for functions that make or return arrays; only allocating kernels may call them."""
     return _compiled(_no_closure(function), by_python=False, allocates=True)
 
 
 def kernel_for(*sizes: int) -> Callable[[F], F]:
-    """`kernel` for functions that are made anew for each of several sizes.
+    """`kernel` for closures, compiled once for each tuple of sizes.
 
-    They get names of their own: numba links cached code by name, and the same name for two sizes,
-    compiled in two processes, would call the wrong one.
+    The sizes become part of the name: numba links cached code by name, so that one name for two
+    sizes, compiled in two processes, would call the wrong one.
     """
     return lambda function: _compiled(_named(function, sizes), by_python=True)
 
 
 def inner_for(*sizes: int) -> Callable[[F], F]:
-    """`kernel_for` for what only other kernels call."""
+    """`kernel_for` for functions that only kernels call."""
     return lambda function: _compiled(_named(function, sizes), by_python=False)
 
 
@@ -202,7 +203,7 @@ def _compiled(function: F, *, by_python: bool, allocates: bool = False) -> F:
     how: dict[str, Any] = {
         "nogil": True,
         "error_model": "numpy",
-        "no_cfunc_wrapper": True,  # for callers in C, of which there are none
+        "no_cfunc_wrapper": True,  # nothing calls kernels from C
         "no_cpython_wrapper": not by_python,
         "_nrt": allocates,
     }
@@ -219,7 +220,7 @@ def _compiled(function: F, *, by_python: bool, allocates: bool = False) -> F:
 
 
 class _Inner(CPUDispatcher):  # type: ignore[misc]  # untyped numba
-    """What kernels call and Python cannot: it would jump to address 0."""
+    """A kernel that Python cannot call: without a wrapper it would jump to address 0."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{self.__name__} can be called by other kernels only")
@@ -229,9 +230,9 @@ _entries: dict[tuple[Any, bytes], int] = {}
 
 
 def entry(function: Callable[..., object], arguments: tuple[Any, ...]) -> int:
-    """The address of a kernel's machine code for arguments such as these, compiled if need be.
+    """Address of a kernel's machine code for such arguments, for numba's calling convention.
 
-    It is called by numba's convention. 0 where `function` is not a kernel.
+    Compiles the kernel if necessary. Returns 0 if `function` is not a kernel.
     """
     if not isinstance(function, Dispatcher):
         return 0

@@ -1,7 +1,7 @@
-"""Small arrays that kernels need while they run, without asking for memory.
+"""Small arrays on the stack, for kernels that allocate no memory.
 
-An array of numba's is asked for and counted, which takes a tenth of a second to compile for each
-`np.empty`, and more at every call. One on the stack is there until its function returns.
+Each `np.empty` takes numba a tenth of a second to compile and counts references at every call. An
+array on the stack exists until its function returns.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import config
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
+
+from boostsample.jit.compiling import COMPILED
 
 _CACHE_LINE = 64
 _MOST = 1024
@@ -27,7 +28,7 @@ def _on_stack(typing: Any, size: Any, dtype: Any) -> Any:
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         item = context.get_data_type(array.dtype)
-        with builder.goto_entry_block():  # once, wherever the call stands
+        with builder.goto_entry_block():  # once, even if the call is in a loop
             room = builder.alloca(ir.ArrayType(item, size.literal_value))
             room.align = _CACHE_LINE
         made = context.make_array(array)(context, builder)
@@ -48,6 +49,6 @@ def _on_stack(typing: Any, size: Any, dtype: Any) -> Any:
     return array(size, dtype), codegen
 
 
-#: on_stack(size, dtype): a flat array of up to 1024 numbers, unset; `size` is known when the kernel
-#: is compiled. It is gone when the function returns, and never to be returned.
-on_stack: Any = np.empty if vars(config)["DISABLE_JIT"] else _on_stack
+#: on_stack(size, dtype): a flat array of up to 1024 numbers, not initialised; `size` is a constant
+#: at compile time. Never return it: it ends with the function.
+on_stack: Any = _on_stack if COMPILED else np.empty

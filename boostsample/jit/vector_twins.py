@@ -1,6 +1,6 @@
-"""What the operations of `vectors` do that take more than a line of NumPy.
+"""NumPy twins of those operations of `vectors` that take more than one line.
 
-They stand in for them under NUMBA_DISABLE_JIT=1, and say what tests hold the compiled ones to.
+They replace them under NUMBA_DISABLE_JIT=1; tests compare the compiled operations with them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def total(a: Any) -> Any:
 
 
 def paired(a: Any, b: Any, size: int) -> Any:
-    """The lanes of both, or groups of `size` of them as halves added to halves."""
+    """The lanes of both; if too many, with the halves of each group of `size` lanes added."""
     both = np.concatenate([a, b])
     if a.size < LANES:
         return both

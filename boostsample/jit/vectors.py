@@ -1,24 +1,25 @@
-"""Fixed-width vectors that kernels hold in registers: one lane for each label.
+"""Fixed-width SIMD vectors for kernels: one lane for each label.
 
-numba cannot prove that a histogram and the weights do not overlap, so a plain loop over the
-labels stays scalar and costs about five times as much. A vector has 1, 2, 4, 8 or 16 lanes, a
-compile-time constant, of float32 (weights) or float64 (sums over all examples). Every operation
-has one fixed order, so the bits are the same on every processor. Under NUMBA_DISABLE_JIT=1 a
-vector is a NumPy array and each operation is its twin, below or in `vector_twins`.
+numba cannot prove that a histogram and the weights do not overlap, so that a plain loop over the
+labels stays scalar and takes five times as long. A vector has 1, 2, 4, 8 or 16 lanes, constant at
+compile time, of float32 (weights) or float64 (sums over all examples). The order of every operation
+is fixed, so that the bits are the same on every processor. Under NUMBA_DISABLE_JIT=1 a vector is a
+NumPy array and each operation is its twin, below or in `vector_twins`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import config
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
 
 from boostsample.jit import vector_twins as twins
+from boostsample.jit.compiling import COMPILED
 
 #: Labels in one full vector.
 LANES = twins.LANES
@@ -48,12 +49,20 @@ def _constant(vector: Vector, value: float) -> ir.Constant:
     return ir.Constant(_llvm(vector), [ir.Constant(lane, value)] * vector.lanes)
 
 
+def _lane(vector: Vector) -> Any:
+    return types.float32 if vector.bits == 32 else types.float64
+
+
+def _shuffled(builder: Any, one: Any, other: Any, lanes: list[int]) -> Any:
+    """The given lanes of both vectors."""
+    places = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
+    return builder.shuffle_vector(one, other, places)
+
+
 def _broadcast(builder: Any, scalar: Any, vector: Vector) -> Any:
-    one = builder.insert_element(
-        ir.Constant(_llvm(vector), ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0)
-    )
-    lanes = ir.Constant(ir.VectorType(ir.IntType(32), vector.lanes), [0] * vector.lanes)
-    return builder.shuffle_vector(one, ir.Constant(_llvm(vector), ir.Undefined), lanes)
+    empty = ir.Constant(_llvm(vector), ir.Undefined)
+    one = builder.insert_element(empty, scalar, ir.Constant(ir.IntType(32), 0))
+    return _shuffled(builder, one, empty, [0] * vector.lanes)
 
 
 def _address(context: Any, builder: Any, sig: Any, args: Any, vector: Vector) -> Any:
@@ -62,25 +71,18 @@ def _address(context: Any, builder: Any, sig: Any, args: Any, vector: Vector) ->
     return builder.bitcast(builder.gep(array.data, [start]), _llvm(vector).as_pointer())
 
 
-def _vector_of(array: Any, lanes: Any) -> Vector | None:
-    if not isinstance(lanes, types.IntegerLiteral):
-        return None
-    return Vector(lanes.literal_value, array.dtype.bitwidth)
-
-
-def _fabs(builder: Any, value: Any, vector: Vector) -> Any:
-    name = f"llvm.fabs.v{vector.lanes}f{vector.bits}"
-    return builder.call(
-        builder.module.declare_intrinsic(name, (), ir.FunctionType(_llvm(vector), [_llvm(vector)])),
-        [value],
-    )
+def _called(builder: Any, name: str, vector: Vector, *values: Any) -> Any:
+    """LLVM's intrinsic `name` of vectors of one type."""
+    kind = ir.FunctionType(_llvm(vector), [_llvm(vector)] * len(values))
+    name = f"llvm.{name}.v{vector.lanes}f{vector.bits}"
+    return builder.call(builder.module.declare_intrinsic(name, (), kind), values)
 
 
 @intrinsic(prefer_literal=True)
 def _load(typing: Any, array: Any, start: Any, lanes: Any) -> Any:
-    vector = _vector_of(array, lanes)
-    if vector is None:
+    if not isinstance(lanes, types.IntegerLiteral):
         return None
+    vector = Vector(lanes.literal_value, array.dtype.bitwidth)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         address = _address(context, builder, sig, args, vector)
@@ -89,31 +91,23 @@ def _load(typing: Any, array: Any, start: Any, lanes: Any) -> Any:
     return vector(array, start, lanes), codegen
 
 
-@intrinsic
-def _store(typing: Any, array: Any, start: Any, vector: Any) -> Any:
-    if array.dtype.bitwidth != vector.bits:  # it would write past the end
-        raise TypingError(f"a vector of {vector.bits} bits a lane cannot be stored in {array}")
+def _storing(add: bool) -> Any:
+    @intrinsic
+    def _store(typing: Any, array: Any, start: Any, vector: Any) -> Any:
+        if array.dtype.bitwidth != vector.bits:  # it would write past the end
+            how = "added to" if add else "stored in"
+            raise TypingError(f"a vector of {vector.bits} bits a lane cannot be {how} {array}")
 
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        address = _address(context, builder, sig, args, vector)
-        builder.store(args[2], address, align=vector.bits // 8)
-        return context.get_dummy_value()
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            address, value = _address(context, builder, sig, args, vector), args[2]
+            if add:
+                value = builder.fadd(builder.load(address, align=vector.bits // 8), value)
+            builder.store(value, address, align=vector.bits // 8)
+            return context.get_dummy_value()
 
-    return types.void(array, start, vector), codegen
+        return types.void(array, start, vector), codegen
 
-
-@intrinsic
-def _add_into(typing: Any, array: Any, start: Any, vector: Any) -> Any:
-    if array.dtype.bitwidth != vector.bits:
-        raise TypingError(f"a vector of {vector.bits} bits a lane cannot be added to {array}")
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        address = _address(context, builder, sig, args, vector)
-        before = builder.load(address, align=vector.bits // 8)
-        builder.store(builder.fadd(before, args[2]), address, align=vector.bits // 8)
-        return context.get_dummy_value()
-
-    return types.void(array, start, vector), codegen
+    return _store
 
 
 def _prefetching(*how: int) -> Any:
@@ -134,29 +128,84 @@ def _prefetching(*how: int) -> Any:
     return _prefetch
 
 
-@intrinsic
-def _add(typing: Any, a: Any, b: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.fadd(args[0], args[1])
+def _of_one(result: Callable[[Vector], Any]) -> Callable[[Callable[..., Any]], Any]:
+    """An intrinsic of one vector, from a function of (builder, its type, its value)."""
 
-    return a(a, b), codegen
+    def made(build: Callable[..., Any]) -> Any:
+        @intrinsic
+        def operation(typing: Any, a: Any) -> Any:
+            def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+                return build(builder, a, *args)
+
+            return result(a)(a), codegen
+
+        return operation
+
+    return made
 
 
-@intrinsic
-def _multiply(typing: Any, a: Any, b: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.fmul(args[0], args[1])
+def _of_two(build: Callable[..., Any]) -> Any:
+    """An intrinsic of two vectors of one type, from a function of (builder, type, values)."""
 
-    return a(a, b), codegen
+    @intrinsic
+    def operation(typing: Any, a: Any, b: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return build(builder, a, *args)
+
+        return a(a, b), codegen
+
+    return operation
+
+
+_add = _of_two(lambda builder, vector, a, b: builder.fadd(a, b))
+_multiply = _of_two(lambda builder, vector, a, b: builder.fmul(a, b))
+_magnitude = _of_one(lambda a: a)(lambda builder, *a: _called(builder, "fabs", *a))
+
+
+@_of_two
+def _at_least(builder: Any, vector: Vector, a: Any, floor: Any) -> Any:
+    size = _called(builder, "fabs", vector, a)
+    larger = builder.select(builder.fcmp_ordered(">", size, floor), size, floor)
+    return _called(builder, "copysign", vector, larger, a)
+
+
+@_of_one(lambda a: types.boolean)
+def _is_zero(builder: Any, vector: Vector, a: Any) -> Any:
+    lanes = builder.fcmp_unordered("!=", a, _constant(vector, 0.0))
+    bits = ir.IntType(vector.lanes)
+    return builder.icmp_unsigned("==", builder.bitcast(lanes, bits), ir.Constant(bits, 0))
+
+
+@_of_one(lambda a: Vector(a.lanes, 64))
+def _widen(builder: Any, vector: Vector, a: Any) -> Any:
+    return builder.fpext(a, _llvm(Vector(vector.lanes, 64)))
+
+
+@_of_one(_lane)
+def _total(builder: Any, vector: Vector, a: Any) -> Any:
+    lanes = vector.lanes
+    while lanes > 1:  # a fixed tree: the upper half is added to the lower half
+        lanes //= 2
+        empty = ir.Constant(a.type, ir.Undefined)
+        low = _shuffled(builder, a, empty, list(range(lanes)))
+        a = builder.fadd(low, _shuffled(builder, a, empty, list(range(lanes, 2 * lanes))))
+    return builder.extract_element(a, ir.Constant(ir.IntType(32), 0))
+
+
+@_of_one(lambda a: a)
+def _running(builder: Any, vector: Vector, a: Any) -> Any:
+    zeros, distance = _constant(vector, 0.0), 1
+    while distance < vector.lanes:
+        lanes = [i - distance if i >= distance else vector.lanes for i in range(vector.lanes)]
+        a = builder.fadd(a, _shuffled(builder, a, zeros, lanes))
+        distance *= 2
+    return a
 
 
 @intrinsic
 def _fused(typing: Any, a: Any, b: Any, c: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = _llvm(a)
-        name = f"llvm.fma.v{a.lanes}f{a.bits}"
-        function = ir.FunctionType(kind, [kind, kind, kind])
-        return builder.call(builder.module.declare_intrinsic(name, (), function), list(args))
+        return _called(builder, "fma", a, *args)
 
     return a(a, b, c), codegen
 
@@ -164,32 +213,9 @@ def _fused(typing: Any, a: Any, b: Any, c: Any) -> Any:
 @intrinsic
 def _fill(typing: Any, like: Any, value: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        lane = types.float32 if like.bits == 32 else types.float64
-        return _broadcast(builder, context.cast(builder, args[1], value, lane), like)
+        return _broadcast(builder, context.cast(builder, args[1], value, _lane(like)), like)
 
     return like(like, value), codegen
-
-
-@intrinsic
-def _magnitude(typing: Any, a: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _fabs(builder, args[0], a)
-
-    return a(a), codegen
-
-
-@intrinsic
-def _at_least(typing: Any, a: Any, floor: Any) -> Any:
-    """Magnitude raised to `floor` lane by lane, sign of `a` kept."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        size = _fabs(builder, args[0], a)
-        larger = builder.select(builder.fcmp_ordered(">", size, args[1]), size, args[1])
-        name = f"llvm.copysign.v{a.lanes}f{a.bits}"
-        kind = ir.FunctionType(_llvm(a), [_llvm(a), _llvm(a)])
-        return builder.call(builder.module.declare_intrinsic(name, (), kind), [larger, args[0]])
-
-    return a(a, floor), codegen
 
 
 @intrinsic
@@ -201,58 +227,13 @@ def _choose(typing: Any, condition: Any, positive: Any, other: Any) -> Any:
     return positive(condition, positive, other), codegen
 
 
-@intrinsic
-def _is_zero(typing: Any, a: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        lanes = builder.fcmp_unordered("!=", args[0], _constant(a, 0.0))
-        bits = ir.IntType(a.lanes)
-        return builder.icmp_unsigned("==", builder.bitcast(lanes, bits), ir.Constant(bits, 0))
-
-    return types.boolean(a), codegen
-
-
-@intrinsic
-def _widen(typing: Any, a: Any) -> Any:
-    wide = Vector(a.lanes, 64)
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.fpext(args[0], _llvm(wide))
-
-    return wide(a), codegen
-
-
-@intrinsic
-def _total(typing: Any, a: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        value, lanes = args[0], a.lanes
-        while lanes > 1:  # a fixed tree: the upper half onto the lower half
-            lanes //= 2
-            index = ir.VectorType(ir.IntType(32), lanes)
-            undefined = ir.Constant(value.type, ir.Undefined)
-            low = ir.Constant(index, list(range(lanes)))
-            high = ir.Constant(index, list(range(lanes, 2 * lanes)))
-            value = builder.fadd(
-                builder.shuffle_vector(value, undefined, low),
-                builder.shuffle_vector(value, undefined, high),
-            )
-        return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
-
-    scalar = types.float32 if a.bits == 32 else types.float64
-    return scalar(a), codegen
-
-
 def _folded(builder: Any, one: Any, other: Any, size: int) -> Any:
-    """What `paired` says, of two LLVM vectors."""
-
-    def lanes(chosen: list[int]) -> Any:
-        places = ir.Constant(ir.VectorType(ir.IntType(32), len(chosen)), chosen)
-        return builder.shuffle_vector(one, other, places)
-
+    """`paired` of two LLVM vectors."""
     every, half = list(range(2 * one.type.count)), size // 2
     if one.type.count < LANES:
-        return lanes(every)
-    low = lanes([i for i in every if i % size < half])
-    return builder.fadd(low, lanes([i for i in every if i % size >= half]))
+        return _shuffled(builder, one, other, every)
+    low = _shuffled(builder, one, other, [i for i in every if i % size < half])
+    return builder.fadd(low, _shuffled(builder, one, other, [i for i in every if i % size >= half]))
 
 
 @intrinsic(prefer_literal=True)
@@ -286,7 +267,7 @@ def _eight_edges(
                 if with_sums:
                     value = builder.fadd(value, bin_of(1, b, kind))
                 part = builder.fmul(_constant(below, -2.0), value)
-                sizes.append(_fabs(builder, builder.fadd(args[5], part), below))
+                sizes.append(_called(builder, "fabs", below, builder.fadd(args[5], part)))
             while len(sizes) > 1:
                 folds = sizes[0].type.count == LANES
                 sizes = [
@@ -312,29 +293,11 @@ def _eight_edges(
     return pair(hist, sums, fresh, at, stride, whole, below), codegen
 
 
-@intrinsic
-def _running(typing: Any, a: Any) -> Any:
-    """Each lane plus all before it, by doubling distances."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        value, zeros = args[0], ir.Constant(_llvm(a), [0.0] * a.lanes)
-        distance = 1
-        while distance < a.lanes:
-            lanes = [i - distance if i >= distance else a.lanes for i in range(a.lanes)]
-            places = ir.Constant(ir.VectorType(ir.IntType(32), a.lanes), lanes)
-            value = builder.fadd(value, builder.shuffle_vector(value, zeros, places))
-            distance *= 2
-        return value
-
-    return a(a), codegen
-
-
 def _counting(comparison: str) -> Any:
     @intrinsic
     def _count(typing: Any, a: Any, limit: Any) -> Any:
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            lane = types.float32 if a.bits == 32 else types.float64
-            most = _broadcast(builder, context.cast(builder, args[1], limit, lane), a)
+            most = _broadcast(builder, context.cast(builder, args[1], limit, _lane(a)), a)
             lanes = builder.fcmp_ordered(comparison, args[0], most)
             bits = builder.bitcast(lanes, ir.IntType(a.lanes))
             return builder.ctpop(builder.zext(bits, ir.IntType(64)))
@@ -344,54 +307,52 @@ def _counting(comparison: str) -> Any:
     return _count
 
 
-_COMPILED = not vars(config)["DISABLE_JIT"]
-
-#: load(array, start, lanes): `lanes` numbers of the flat `array` from `start` on.
-load: Any = _load if _COMPILED else lambda array, start, lanes: array[start : start + lanes].copy()
-#: store(array, start, vector): write them back.
-store: Any = _store if _COMPILED else twins.store
+#: load(array, start, lanes): `lanes` numbers of the flat `array`, from `start`.
+load: Any = _load if COMPILED else lambda array, start, lanes: array[start : start + lanes].copy()
+#: store(array, start, vector): array[start:] = vector.
+store: Any = _storing(add=False) if COMPILED else twins.store
 #: add_into(array, start, vector): array[start:] += vector.
-add_into: Any = _add_into if _COMPILED else twins.add_into
-#: prefetch(array, start): have array[start] brought into the second cache, to be read soon; the
-#: first one, for `prefetch_first`, has few requests under way at a time, which histograms need.
-#: prefetch_to_write takes it out of other cores' caches, too. Past the end is harmless.
-prefetch: Any = _prefetching(0, 2) if _COMPILED else lambda array, start: None
-prefetch_first: Any = _prefetching(0, 3) if _COMPILED else lambda array, start: None
-prefetch_to_write: Any = _prefetching(1, 3) if _COMPILED else lambda array, start: None
+add_into: Any = _storing(add=True) if COMPILED else twins.add_into
+#: prefetch(array, start): fetch array[start] into the second-level cache. prefetch_first: into the
+#: first, which allows few requests at a time; histograms need them. prefetch_to_write: also remove
+#: it from other cores' caches. A place past the end is harmless.
+prefetch: Any = _prefetching(0, 2) if COMPILED else lambda array, start: None
+prefetch_first: Any = _prefetching(0, 3) if COMPILED else lambda array, start: None
+prefetch_to_write: Any = _prefetching(1, 3) if COMPILED else lambda array, start: None
 #: add(a, b), multiply(a, b): lane by lane.
-add: Any = _add if _COMPILED else lambda a, b: a + b
-multiply: Any = _multiply if _COMPILED else lambda a, b: a * b
+add: Any = _add if COMPILED else lambda a, b: a + b
+multiply: Any = _multiply if COMPILED else lambda a, b: a * b
 #: fused(a, b, c): a * b + c of float32 lanes, rounded once.
-fused: Any = _fused if _COMPILED else twins.fused
+fused: Any = _fused if COMPILED else twins.fused
 #: fill(like, value): every lane is `value`.
-fill: Any = _fill if _COMPILED else lambda like, value: np.full_like(like, value)
+fill: Any = _fill if COMPILED else lambda like, value: np.full_like(like, value)
 #: magnitude(a): absolute values.
-magnitude: Any = _magnitude if _COMPILED else np.abs
+magnitude: Any = _magnitude if COMPILED else np.abs
 #: at_least(a, floor): magnitudes raised to `floor`, signs kept.
 at_least: Any = (
-    _at_least if _COMPILED else lambda a, floor: np.copysign(np.maximum(np.abs(a), floor), a)
+    _at_least if COMPILED else lambda a, floor: np.copysign(np.maximum(np.abs(a), floor), a)
 )
 #: choose(condition, positive, other): `positive` in the lanes where condition > 0, else `other`.
-choose: Any = _choose if _COMPILED else lambda c, positive, other: np.where(c > 0, positive, other)
+choose: Any = _choose if COMPILED else lambda c, positive, other: np.where(c > 0, positive, other)
 #: is_zero(a): whether every lane is 0.
-is_zero: Any = _is_zero if _COMPILED else lambda a: not a.any()
+is_zero: Any = _is_zero if COMPILED else lambda a: not a.any()
 #: widen(a): float32 lanes as float64.
-widen: Any = _widen if _COMPILED else lambda a: a.astype(np.float64)
+widen: Any = _widen if COMPILED else lambda a: a.astype(np.float64)
 #: total(a): the sum of the lanes, halves added to halves.
-total: Any = _total if _COMPILED else twins.total
-#: paired(a, b, size): the lanes of both, and where these are too many, groups of `size` in them, as
-#: halves added to halves. Eight vectors become one of their totals: size 8, 4, 2 in three steps.
-paired: Any = _paired if _COMPILED else twins.paired
+total: Any = _total if COMPILED else twins.total
+#: paired(a, b, size): the lanes of both; if they are more than LANES, the halves of each group of
+#: `size` lanes are added. Three steps of size 8, 4, 2 turn eight vectors into one of their totals.
+paired: Any = _paired if COMPILED else twins.paired
 #: running(a): each lane plus all before it, in the order of doubling distances.
-running: Any = _running if _COMPILED else twins.running
-#: eight_edges(hist, sums, fresh, at, stride, whole, below): eight bins, `stride` apart from number
-#: `at` of `hist` on, and unless `fresh` of `sums`, are added to `below` one after another; the
+running: Any = _running if COMPILED else twins.running
+#: eight_edges(hist, sums, fresh, at, stride, whole, below): adds eight bins of `hist`, `stride`
+#: apart from number `at`, and of `sums` unless `fresh`, to `below` one after another. Returns the
 #: totals of |whole - 2 below| after each of them, and `below` after the last.
-eight_edges: Any = _eight_edges if _COMPILED else twins.eight_edges
-#: count_up_to(a, limit), count_below(a, limit): how many lanes are at most, or below, `limit`.
+eight_edges: Any = _eight_edges if COMPILED else twins.eight_edges
+#: count_up_to(a, limit), count_below(a, limit): number of lanes at most, or below, `limit`.
 count_up_to: Any = (
-    _counting("<=") if _COMPILED else lambda a, limit: int(np.sum(a <= a.dtype.type(limit)))
+    _counting("<=") if COMPILED else lambda a, limit: int(np.sum(a <= a.dtype.type(limit)))
 )
 count_below: Any = (
-    _counting("<") if _COMPILED else lambda a, limit: int(np.sum(a < a.dtype.type(limit)))
+    _counting("<") if COMPILED else lambda a, limit: int(np.sum(a < a.dtype.type(limit)))
 )

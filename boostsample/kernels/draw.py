@@ -1,25 +1,20 @@
-"""Draws of examples in proportion to their weights, and the weighted rows that a draw stands for.
+"""Draws of examples in proportion to their weights.
 
 The example weights are `weight` float32 (N,). `ends` float64 holds their cumulated sums at the
-ends of blocks of BLOCK examples: formed once a round in O(N), it lets a draw of T examples cost
-O(T log N) however often it is repeated. Random numbers come in as arrays.
+ends of blocks of BLOCK examples: formed once a round in O(N), it makes each draw of T examples cost
+O(T log N). Random numbers are arguments.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boostsample.jit.compiling import inner, kernel
 from boostsample.jit.stack import on_stack
 from boostsample.jit.vectors import count_up_to, load, running
-
-Ints: TypeAlias = NDArray[np.integer[Any]]
-Floats: TypeAlias = NDArray[np.float32]
-Doubles: TypeAlias = NDArray[np.float64]
-
+from boostsample.kernels.layout import Doubles, Floats, Ints
 
 BLOCK = 16
 
@@ -28,7 +23,7 @@ BLOCK = 16
 def cumulate(weight: Floats, ends: Doubles) -> None:
     """ends[j] = sum of the weights of the first (j + 1) * BLOCK examples; O(N)."""
     so_far, n_whole = 0.0, weight.size // BLOCK
-    for j in range(n_whole):  # of a length that is known, which halves the time
+    for j in range(n_whole):  # a constant length halves the time
         within = 0.0
         for i in range(BLOCK):
             within += np.float64(weight[j * BLOCK + i])
@@ -50,11 +45,11 @@ def pick(
     Reads gaps float64 (at least T,): target t is `scale` times the sum of the first t + 1 gaps, in
     [0, ends[-1]). Writes examples int32 (T,), ascending and without repeats, and factors float64
     (T,): hits / (T w_i). Returns how many are in use. Inside a block weights are cumulated in
-    float32; a target beyond a last end, which rounding can cause, hits the last example before it.
+    float32; rounding can place a target beyond an end: it hits the last example before it.
     O(T (BLOCK / 8 + log N)).
     """
     n, n_blocks, n_targets = weight.size, ends.size, examples.size
-    few = on_stack(BLOCK, np.float32)  # the weights of a last block that is not full
+    few = on_stack(BLOCK, np.float32)  # weights of a last block that is not full
     for j in range(BLOCK):
         i = (n_blocks - 1) * BLOCK + j
         few[j] = weight[i] if i < n else np.float32(0.0)
@@ -114,9 +109,9 @@ def pivotal(
 ) -> int:
     """Ordered pivotal sampling of exactly `size` different examples, pi_i = min(1, w_i / c).
 
-    Neighbours in the order of the rows fight for their inclusion probabilities until all but one
-    are 0 or 1 (Deville and Tille 1998); its variance stays within that of draws with replacement
-    in any order of the rows (Chauvet 2017). Reads uniforms float64 (N,). Writes examples int32
+    Neighbouring rows fight for their inclusion probabilities until all but one are 0 or 1 (Deville
+    and Tille 1998). The variance is at most that of draws with replacement, in any order of the
+    rows (Chauvet 2017). Reads uniforms float64 (N,). Writes examples int32
     (size,), ascending, and inclusion float64 (size,), their pi_i. Needs 0 < size < the number of
     examples with weight. O(N) a pass.
     """
@@ -170,7 +165,7 @@ def pivotal(
 
 @inner
 def _insert(examples: Ints, inclusion: Doubles, used: int, example: int, pi: float) -> int:
-    """Append an example, keeping ascending order; a fighter can be older than the last winner."""
+    """Insert an example in ascending order; a fighter can precede the last winner."""
     at = used
     while at > 0 and examples[at - 1] > example:
         examples[at] = examples[at - 1]

@@ -1,34 +1,19 @@
-"""Edges of given stumps, summed in float64 in the order of the rows.
+"""Edges of given stumps: float64 sums in the order of the rows.
 
-Layouts as in `boostsample.kernels.search`.
+Layouts as in `boostsample.kernels.layout` and `boostsample.kernels.search`.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boostsample.jit.compiling import inner_for, kernel_for
 from boostsample.jit.stack import on_stack
-from boostsample.jit.vectors import (
-    LANES,
-    add,
-    fill,
-    load,
-    multiply,
-    prefetch_first,
-    store,
-    widen,
-)
-from boostsample.kernels.layout import N_BINS, ROWS_AHEAD
-
-Bytes: TypeAlias = NDArray[np.uint8]
-Ints: TypeAlias = NDArray[np.integer[Any]]
-Floats: TypeAlias = NDArray[np.float32]
-Doubles: TypeAlias = NDArray[np.float64]
+from boostsample.jit.vectors import LANES, add, fill, load, multiply, prefetch_first, store, widen
+from boostsample.kernels.layout import N_BINS, ROWS_AHEAD, Bytes, Doubles, Ints, Rows, planes_of
 
 
 class EdgeKernels(NamedTuple):
@@ -40,36 +25,29 @@ class EdgeKernels(NamedTuple):
 
 @functools.cache
 def _pair_sums(lanes: int, more: int, width: int) -> Any:
-    """For labels at, ..., at + lanes - 1 of rows of `width`, and the `more` (or 0) ones after."""
+    """Sums of labels at, ..., at + lanes - 1 of rows of `width`, and of the next `more` or 0."""
     second, rest, size = more > 0, max(more, 1), lanes + more
 
     @inner_for(lanes, more, width)
     def pair_sums(
-        column: Bytes,
-        threshold: int,
-        start: int,
-        examples: Ints,
-        rows: Floats,
-        low: int,
-        high: int,
-        sums: Doubles,
-        at: int,
+        column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles, at: int
     ) -> None:
-        row = at * (rows.size // width)
-        side = on_stack(N_BINS, np.float32)  # phi of each bin: no branch that could be mispredicted
+        values, start, examples = rows.values, rows.start, rows.examples
+        row = at * (values.size // width)
+        side = on_stack(N_BINS, np.float32)  # phi of each bin: avoids mispredicted branches
         for b in range(N_BINS):
             side[b] = 1.0 if b >= threshold else -1.0
-        partial = widen(fill(load(rows, row, lanes), np.float32(0.0)))
-        partial2 = widen(fill(load(rows, row, rest), np.float32(0.0)))
+        partial = widen(fill(load(values, row, lanes), np.float32(0.0)))
+        partial2 = widen(fill(load(values, row, rest), np.float32(0.0)))
         for t in range(low, high):
             i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
             phi = side[column[i]]
-            if size >= LANES:  # narrower rows come as fast as they are used
-                prefetch_first(rows, row + (t + ROWS_AHEAD) * size)
-            value = load(rows, row + t * size, lanes)
+            if size >= LANES:  # memory keeps pace with narrower rows
+                prefetch_first(values, row + (t + ROWS_AHEAD) * size)
+            value = load(values, row + t * size, lanes)
             partial = add(partial, widen(multiply(value, fill(value, phi))))
             if second:
-                few = load(rows, row + t * size + lanes, rest)
+                few = load(values, row + t * size + lanes, rest)
                 partial2 = add(partial2, widen(multiply(few, fill(few, phi))))
         store(sums, at, partial)
         if second:
@@ -82,39 +60,24 @@ def _pair_sums(lanes: int, more: int, width: int) -> Any:
 def edge_kernels(blocks: int, tail: int) -> EdgeKernels:
     """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
-    n_pairs, single = divmod(blocks, 2)
-    rest_at: Any = np.int64(2 * LANES * n_pairs)
-    has_rest = width > rest_at
-    rest = _pair_sums(LANES, tail, width) if single else _pair_sums(max(tail, 1), 0, width)
-    # A kernel that is not needed is never called, but numba has to know it.
-    pair_sums = _pair_sums(LANES, LANES, width) if n_pairs else rest
-    rest_sums = rest if has_rest else pair_sums
+    last_at, plane, last = planes_of(blocks, tail)
+    pair_sums, last_sums = _pair_sums(*plane, width), _pair_sums(*last, width)
     kernel = kernel_for(blocks, tail)
 
     @inner_for(blocks, tail)
     def row_sums(
-        column: Bytes,
-        threshold: int,
-        start: int,
-        examples: Ints,
-        rows: Floats,
-        low: int,
-        high: int,
-        sums: Doubles,
+        column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles
     ) -> None:
         """sums[l] = sum over rows low, ..., high - 1 of phi * w_il * y_il, in their order."""
-        for at in range(0, rest_at, 2 * LANES):
-            pair_sums(column, threshold, start, examples, rows, low, high, sums, at)
-        if has_rest:
-            rest_sums(column, threshold, start, examples, rows, low, high, sums, rest_at)
+        for at in range(0, last_at, 2 * LANES):
+            pair_sums(column, threshold, rows, low, high, sums, at)
+        last_sums(column, threshold, rows, low, high, sums, last_at)
 
     @kernel
     def label_sums(
         column: Bytes,
         threshold: int,
-        start: int,
-        examples: Ints,
-        rows: Floats,
+        rows: Rows,
         part_size: int,
         first: int,
         end: int,
@@ -122,13 +85,13 @@ def edge_kernels(blocks: int, tail: int) -> EdgeKernels:
     ) -> None:
         """sums[p] = the sums of phi * w_il * y_il over part p of the rows, p = first, ..., end - 1.
 
-        Reads column uint8 (n,), rows float32 (N * P); writes sums float64 (parts, P). Two stumps
-        that cut the rows alike get the same bits, whatever their features. O(N P / 8).
+        Reads column uint8 (n,); writes sums float64 (parts, P). Stumps that divide the rows alike
+        get the same bits. O(N P / 8).
         """
-        n = rows.size // width
+        n = rows.values.size // width
         for part in range(first, end):
             low, high = part * part_size, min(n, (part + 1) * part_size)
-            row_sums(column, threshold, start, examples, rows, low, high, sums[part])
+            row_sums(column, threshold, rows, low, high, sums[part])
 
     @kernel
     def signed_edges(
@@ -136,9 +99,7 @@ def edge_kernels(blocks: int, tail: int) -> EdgeKernels:
         features: Ints,
         thresholds: Ints,
         votes: Ints,
-        start: int,
-        examples: Ints,
-        rows: Floats,
+        rows: Rows,
         sums: Doubles,
         edges: Doubles,
     ) -> None:
@@ -147,10 +108,10 @@ def edge_kernels(blocks: int, tail: int) -> EdgeKernels:
         Reads thresholds int16 (Q,), votes int8 (Q, K); writes edges float64 (Q,). Overwrites sums
         float64 (P,). O(Q T P / 8).
         """
-        none: Any = np.int64(0)  # not a constant, that numba would compile once more for
-        n = rows.size // width
+        none: Any = np.int64(0)  # a variable: numba would specialise row_sums on a literal
+        n = rows.values.size // width
         for q in range(features.size):
-            row_sums(bins[features[q]], thresholds[q], start, examples, rows, none, n, sums)
+            row_sums(bins[features[q]], thresholds[q], rows, none, n, sums)
             edge = 0.0
             for label in range(votes.shape[1]):
                 edge += votes[q, label] * sums[label]

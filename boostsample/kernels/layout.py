@@ -1,36 +1,88 @@
-"""How the histograms of a search lie in memory, what room it needs, and how rows are fetched."""
+"""Memory layout of weighted rows and histograms, and the arguments that kernels share.
+
+The signed weights w_il * y_il of n rows and K labels are padded with zeros from K to the P = 8
+blocks + tail labels of whole vectors. They lie in planes of 16 labels: the plane of labels at, ...,
+at + 15 begins at number n * at; the last plane can be narrower.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Ints: TypeAlias = NDArray[np.integer[Any]]
+Floats: TypeAlias = NDArray[np.float32]
+Doubles: TypeAlias = NDArray[np.float64]
 
 N_BINS = 256
 #: Every eighth running sum of a sweep is kept.
 N_MARKS = N_BINS // LANES
-#: Edges of a sweep, by threshold; it writes up to seven more, and looks for the largest beyond.
+#: Edges of a sweep, by threshold: up to seven more are written, and eight more to find the largest.
 N_EDGES = N_BINS + 1 + LANES
-#: Features whose histograms are filled in one pass over the rows. Successive rows often fall into
-#: the same bin and must wait for each other's sums; five features at a time hide that.
+#: Features whose histograms are filled in one pass over the rows. Successive rows often add to the
+#: same bin, and each addition waits for the one before; five features at a time hide that.
 GROUP = 5
-
-#: Rows that are fetched ahead, where they lie anywhere or are used faster than memory brings them.
+#: Rows that are prefetched.
 ROWS_AHEAD = 64
+_CACHE_LINE = 64
+
+
+class Rows(NamedTuple):
+    """Weighted rows of a search: all examples, or a sample of them.
+
+    Attributes
+    ----------
+    start : int
+        Bank column of the first row if `examples` is empty; later rows follow it.
+    examples : ndarray of int32, shape (n,) or (0,)
+        Bank column of each row.
+    values : ndarray of float32, shape (n * P,)
+        Signed weights.
+    base : ndarray of float64, shape (P,)
+        Sum of the rows.
+    scale : float
+        Edges are sums of `values` times `scale`.
+    """
+
+    start: int
+    examples: NDArray[np.int32]
+    values: Floats
+    base: Doubles
+    scale: float
+
+
+class Room(NamedTuple):
+    """Work space of a search: `hist` float32, all 0 between searches, `sums` and `work` float64."""
+
+    hist: Floats
+    sums: Doubles
+    work: Doubles
+
+
+class Found(NamedTuple):
+    """Best stump of each feature: thresholds int64 (Q,), votes int8 (Q, K), edges float64 (Q,)."""
+
+    thresholds: NDArray[np.int64]
+    votes: NDArray[np.int8]
+    edges: Doubles
 
 
 class RoomSizes(NamedTuple):
-    """Numbers that a search needs room for.
+    """Sizes of the arrays of a `Room`.
 
     Attributes
     ----------
     hist : int
-        The histograms of a group: of each 256 bins of whole pairs of vectors, unless one holds a
-        row, and a cache line. At a distance of whole pages histograms wait for each other where
-        features share a bin: a load is told from earlier stores by the last twelve bits of its
-        address.
+        Histograms of a group: 256 bins each, of whole pairs of vectors unless one vector holds a
+        row, and a cache line. At a distance of whole pages histograms would wait for each other:
+        processors compare the last twelve bits of addresses to order loads after stores.
     marks, below : int
-        Running sums of a sweep, and sums below a cut.
+        Running sums of a sweep, and sums below a threshold.
     """
 
     hist: int
@@ -39,12 +91,57 @@ class RoomSizes(NamedTuple):
 
     @property
     def work(self) -> int:
-        """Beside the histograms: marks, sums below a cut, edges."""
+        """Marks, sums below a threshold, and edges."""
         return self.marks + self.below + N_EDGES
 
 
 def room_sizes(blocks: int, tail: int) -> RoomSizes:
-    """Of a search in rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
+    """Sizes for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width, pair = LANES * blocks + tail, 2 * LANES
     bins = N_BINS * (width if blocks + (tail > 0) == 1 else pair * -(-width // pair))
     return RoomSizes(GROUP * (bins + pair), N_MARKS * pair * (blocks // 2 + 1), width + pair)
+
+
+def search_room(n_labels: int) -> Room:
+    """Work space for one thread's searches with K labels."""
+    sizes = room_sizes(*vectors_of(n_labels))
+    hist, sums = aligned(sizes.hist, np.float32), aligned(sizes.hist, np.float64)
+    return Room(hist, sums, aligned(sizes.work, np.float64))
+
+
+def vectors_of(n_labels: int) -> tuple[int, int]:
+    """Full vectors of a row of K labels, and the labels of its tail: 1, 2, 4 or 0."""
+    blocks, rest = divmod(n_labels, LANES)
+    tail = 1 << (rest - 1).bit_length() if rest else 0
+    return (blocks + 1, 0) if tail == LANES else (blocks, tail)
+
+
+def planes_of(blocks: int, tail: int) -> tuple[Any, tuple[int, int], tuple[int, int]]:
+    """The first label of the last plane, and the lanes of both vectors of a plane.
+
+    Of a plane before the last one, and of the last one; the second vector can have 0 lanes. If
+    there is one plane only, both are the same, so that numba can resolve the unused kernel.
+    """
+    vectors = [LANES] * blocks + [tail] * (tail > 0) + [0]
+    n_before = (len(vectors) - 2) // 2
+    lanes, more = vectors[2 * n_before : 2 * n_before + 2]
+    last = lanes, more
+    # A Python int would be another type for numba.
+    return np.int64(2 * LANES * n_before), (LANES, LANES) if n_before else last, last
+
+
+def in_planes(matrix: NDArray[Any], width: int) -> Floats:
+    """The rows of a matrix (n, K) in the layout of the kernels: float32 (n * width,)."""
+    n, n_labels = matrix.shape
+    rows = np.zeros((n, width), np.float32)
+    rows[:, :n_labels] = matrix
+    planes = [rows[:, at : at + 2 * LANES].ravel() for at in range(0, width, 2 * LANES)]
+    return np.concatenate(planes)
+
+
+def aligned(size: int, dtype: Any) -> NDArray[Any]:
+    """A flat array of zeros that starts on a cache line; NumPy's arrays start 16 bytes off."""
+    n_bytes = np.dtype(dtype).itemsize * size
+    raw = np.zeros(n_bytes + _CACHE_LINE, np.uint8)
+    offset = -raw.ctypes.data % _CACHE_LINE
+    return raw[offset : offset + n_bytes].view(dtype)

@@ -1,27 +1,22 @@
-"""Stump search: per-label histograms of the signed weights, and the sweep over their thresholds.
+"""Stump search: per-label histograms of the signed weights, and a sweep over the thresholds.
 
-Layouts. `bins` (F, n) uint8, feature-major; bin 0 holds missing values. `rows` float32, flat (T *
-P): for each example the signed label weights w_il * y_il, padded with zeros from K to the P = 8
-blocks + tail labels of whole vectors. They stand in planes of two vectors, 16 labels: the plane of
-labels at, ..., at + 15 begins at number T * at, the last one may be narrower. `examples` int32
-gives the bank column of each row; empty means columns start, start + 1, ... A stump (feature,
-threshold b) is phi = +1 where bin >= b, else -1. A histogram has a plane for each plane of a row,
-with 8, 16 or the tail's few numbers a bin, so that no vector of it crosses a cache line.
+Layouts. `bins` (F, n) uint8 is feature-major; bin 0 holds missing values. Weighted rows as in
+`boostsample.kernels.layout`. A stump (feature, threshold b) is phi = +1 where bin >= b, else -1. A
+histogram has a plane for each plane of a row, with 8, 16 or the tail's few numbers a bin, so that
+none of its vectors crosses a cache line.
 
-Cost: one look, that is a load, an addition and a store of each vector of a row, for each feature
-and row, and about 256 more steps a vector and feature for the sweep.
+Cost: one look is a load, an addition and a store of each vector of a row, for each feature and
+row; the sweep adds about 256 steps for each vector and feature.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boostsample.jit.compiling import inner_for, kernel_for
-from boostsample.jit.stack import on_stack
 from boostsample.jit.vectors import (
     LANES,
     add,
@@ -37,66 +32,98 @@ from boostsample.jit.vectors import (
     store,
     widen,
 )
-from boostsample.kernels.layout import GROUP, N_BINS, N_MARKS, ROWS_AHEAD, room_sizes
+from boostsample.kernels.layout import (
+    GROUP,
+    N_BINS,
+    N_MARKS,
+    ROWS_AHEAD,
+    Bytes,
+    Doubles,
+    Floats,
+    Found,
+    Ints,
+    Room,
+    Rows,
+    planes_of,
+    room_sizes,
+)
 
-Bytes: TypeAlias = NDArray[np.uint8]
-Ints: TypeAlias = NDArray[np.integer[Any]]
-Floats: TypeAlias = NDArray[np.float32]
-Doubles: TypeAlias = NDArray[np.float64]
-
-#: A number like others: for a constant in a call numba compiles once more what is called.
+#: An int64 variable: numba would specialise the callee on a literal.
 ZERO: Any = np.int64(0)
-#: Rows whose bins are fetched one by one while histograms are filled; more need no help.
+#: Up to this many rows, bins are prefetched while histograms are filled; more need no help.
 NEAR = 4000
-#: Rows whose bins are asked for again during the sweeps: of too many requests some are dropped.
+#: Up to this many rows, bins are prefetched again during the sweeps: processors drop some requests.
 FEW = 1200
+
+
+class Stretch(NamedTuple):
+    """Rows first, ..., end - 1; labels from `at`; `group` features from number `q`."""
+
+    first: int
+    end: int
+    at: int
+    q: int
+    group: int
+
+
+class Histogram(NamedTuple):
+    """Histogram of a feature: `hist` float32 plus, unless `fresh`, `sums` float64."""
+
+    hist: Floats
+    sums: Doubles
+    fresh: bool
+
+
+class Work(NamedTuple):
+    """Work space of a sweep: running sums, sums below a threshold, edges by threshold."""
+
+    marks: Doubles
+    below: Doubles
+    edges: Doubles
 
 
 def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) -> Any:
     """The kernel that fills histograms for the labels of `_pair`.
 
-    Of `some` rows, named by `examples`, or of successive ones of the bank. For `near` ones, of
-    GROUP features only, it brings near the bytes that the next GROUP features will need. Else it
-    brings the next rows into the first cache; narrow ones come as fast as they are used.
+    With `some`, rows are named by `examples`, else they are successive columns of the bank. With
+    `near`, which needs GROUP features, it prefetches bins of the next GROUP features; else it
+    prefetches the next rows, unless they are narrow and memory keeps pace.
     """
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
     size = lanes + more
 
     @inner_for(lanes, more, width, some, near)
-    def fill_in(
-        bins: Bytes, features: Ints, examples: Ints, rows: Floats, place: Ints, hist: Floats
-    ) -> None:
+    def fill_in(bins: Bytes, features: Ints, rows: Rows, stretch: Stretch, hist: Floats) -> None:
         """Add rows to the histograms, `step` apart, of 1, 2 or GROUP features.
 
-        `place` int64 (7,): first row, end, bank column of row 0, `at`, first feature, how many, and
-        whether rows are few enough to be brought near. Indices are unsigned: of others numba asks
-        each time whether they count from the end.
+        Indices are unsigned: numba checks signed ones for negative values.
         """
-        start, at, q, group, last = place[2], place[3], place[4], place[5], features.size - 1
-        h, row = at * N_BINS, at * (rows.size // width)
+        first, end, at, q, group = stretch
+        values, start, examples, last = rows.values, rows.start, rows.examples, features.size - 1
+        h, row = at * N_BINS, at * (values.size // width)
         column0, column1 = bins[features[q]], bins[features[min(q + 1, last)]]
         if group == 1 and not near:
-            for t in range(place[0], place[1]):
+            for t in range(first, end):
                 i = np.uint64(examples[np.uint64(t)] if some else start + t)
                 h0 = h + np.int64(column0[i]) * stride
                 if size >= LANES:
-                    prefetch_first(rows, row + (t + ROWS_AHEAD) * size)
-                add_into(hist, h0, load(rows, row + t * size, lanes))
+                    prefetch_first(values, row + (t + ROWS_AHEAD) * size)
+                add_into(hist, h0, load(values, row + t * size, lanes))
                 if second:
-                    add_into(hist, h0 + lanes, load(rows, row + t * size + lanes, rest))
+                    add_into(hist, h0 + lanes, load(values, row + t * size + lanes, rest))
             return
         if group == 2 and not near:
-            for t in range(place[0], place[1]):
+            for t in range(first, end):
                 i = np.uint64(examples[np.uint64(t)] if some else start + t)
                 h0 = h + np.int64(column0[i]) * stride
                 h1 = h + np.int64(column1[i]) * stride + step
                 if size >= LANES:
-                    prefetch_first(rows, row + (t + ROWS_AHEAD) * size)
-                value = load(rows, row + t * size, lanes)
+                    prefetch_first(values, row + (t + ROWS_AHEAD) * size)
+                value = load(values, row + t * size, lanes)
                 add_into(hist, h0, value)
                 add_into(hist, h1, value)
                 if second:
-                    more_values = load(rows, row + t * size + lanes, rest)
+                    more_values = load(values, row + t * size + lanes, rest)
                     add_into(hist, h0 + lanes, more_values)
                     add_into(hist, h1 + lanes, more_values)
             return
@@ -105,7 +132,7 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
         next0, next1 = bins[features[min(q + 5, last)]], bins[features[min(q + 6, last)]]
         next2, next3 = bins[features[min(q + 7, last)]], bins[features[min(q + 8, last)]]
         next4 = bins[features[min(q + 9, last)]]
-        for t in range(place[0], place[1]):
+        for t in range(first, end):
             i = np.uint64(examples[np.uint64(t)] if some else start + t)
             if near:
                 prefetch(next0, i)
@@ -114,20 +141,20 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
                 prefetch(next3, i)
                 prefetch(next4, i)
             elif size >= LANES:
-                prefetch_first(rows, row + (t + ROWS_AHEAD) * size)
+                prefetch_first(values, row + (t + ROWS_AHEAD) * size)
             h0 = h + np.int64(column0[i]) * stride
             h1 = h + np.int64(column1[i]) * stride + step
             h2 = h + np.int64(column2[i]) * stride + 2 * step
             h3 = h + np.int64(column3[i]) * stride + 3 * step
             h4 = h + np.int64(column4[i]) * stride + 4 * step
-            value = load(rows, row + t * size, lanes)
+            value = load(values, row + t * size, lanes)
             add_into(hist, h0, value)
             add_into(hist, h1, value)
             add_into(hist, h2, value)
             add_into(hist, h3, value)
             add_into(hist, h4, value)
             if second:
-                more_values = load(rows, row + t * size + lanes, rest)
+                more_values = load(values, row + t * size + lanes, rest)
                 add_into(hist, h0 + lanes, more_values)
                 add_into(hist, h1 + lanes, more_values)
                 add_into(hist, h2 + lanes, more_values)
@@ -139,33 +166,31 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
 
 @functools.cache
 def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
-    """What searches one or two vectors of a row: fill_in, flush, top_bin, sweep, add_below.
+    """Kernels of one or two vectors of a row: fill_in, flush, top_bin, sweep, add_below.
 
-    For labels at, ..., at + lanes - 1 of rows of `width`, and the `more` (or 0) ones after them.
+    They work on labels at, ..., at + lanes - 1 of rows of `width`, and on the next `more` or 0.
     """
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
     inner = inner_for(lanes, more, width)
 
     @inner
     def sweep(
-        hist: Floats,
-        sums: Doubles,
-        fresh: bool,
+        histogram: Histogram,
         highest: int,
         base: Doubles,
         at: int,
-        edges: Doubles,
-        marks: Doubles,
+        work: Work,
         ahead: Bytes,
         examples: Ints,
     ) -> None:
         """Add these labels' part to edges[b] of thresholds 1, ..., highest; at = 0 starts them.
 
-        A bin's sum is that of `hist`, and of `sums` too unless it is `fresh` and holds nothing.
-        Edges of up to seven more thresholds are written; `marks` keeps every eighth running sum.
-        Meanwhile the bytes of `ahead` that these `examples` will need are brought near: of a few
-        examples each is a cache miss, and the sweep has no use for the memory.
+        Writes edges of up to seven more thresholds; keeps every eighth running sum in `marks`.
+        Meanwhile prefetches the bins of `ahead` at `examples`: each is a cache miss, and the sweep
+        leaves the memory idle.
         """
+        hist, sums, fresh = histogram
+        marks, edges = work.marks, work.edges
         whole, whole2 = load(base, at, lanes), load(base, at + lanes if second else at, rest)
         below, below2 = fill(whole, 0.0), fill(whole2, 0.0)
         share = 0 if at else LANES * (-(-examples.size // highest))
@@ -185,36 +210,30 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
             soon += share
 
     @inner
-    def add_below(
-        hist: Floats,
-        sums: Doubles,
-        fresh: bool,
-        threshold: int,
-        at: int,
-        marks: Doubles,
-        found: Doubles,
-    ) -> None:
-        """Write to `found` the labels' sums over the bins below `threshold`, bits as in `sweep`."""
+    def add_below(histogram: Histogram, threshold: int, at: int, work: Work) -> None:
+        """work.below = the labels' sums over the bins below `threshold`, bits as in `sweep`."""
+        hist, sums, fresh = histogram
         first = (threshold - 1) // LANES
-        below = load(marks, at * N_MARKS + first * stride, stride)
+        below = load(work.marks, at * N_MARKS + first * stride, stride)
         for b in range(first * LANES, threshold):
             h = at * N_BINS + b * stride
             below = add(below, widen(load(hist, h, stride)))
             if not fresh:
                 below = add(below, load(sums, h, stride))
-        store(found, at, below)
+        store(work.below, at, below)
 
     @inner
-    def flush(hist: Floats, sums: Doubles, most: int, at: int) -> None:
+    def flush(histogram: Histogram, most: int, at: int) -> None:
         """Move the first `most` bins of a float32 histogram to its float64 sums."""
         for h in range(at * N_BINS, at * N_BINS + most * stride, stride):
-            value = load(hist, h, stride)
-            add_into(sums, h, widen(value))
-            store(hist, h, fill(value, np.float32(0.0)))
+            value = load(histogram.hist, h, stride)
+            add_into(histogram.sums, h, widen(value))
+            store(histogram.hist, h, fill(value, np.float32(0.0)))
 
     @inner
-    def top_bin(hist: Floats, sums: Doubles, fresh: bool, b: int, at: int, least: int) -> int:
+    def top_bin(histogram: Histogram, b: int, at: int, least: int) -> int:
         """The highest bin down from b whose sums are not all 0, or `least`."""
+        hist, sums, fresh = histogram
         while b > least:
             h = at * N_BINS + b * stride
             if not is_zero(load(hist, h, stride)):
@@ -230,14 +249,14 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
 
     @inner
     def fill_in(
-        bins: Bytes, features: Ints, examples: Ints, rows: Floats, place: Ints, hist: Floats
+        bins: Bytes, features: Ints, rows: Rows, stretch: Stretch, near: bool, hist: Floats
     ) -> None:
-        if place[6] and place[5] == GROUP:
-            fill_few(bins, features, examples, rows, place, hist)
-        elif examples.size:
-            fill_some(bins, features, examples, rows, place, hist)
+        if near and stretch.group == GROUP:
+            fill_few(bins, features, rows, stretch, hist)
+        elif rows.examples.size:
+            fill_some(bins, features, rows, stretch, hist)
         else:
-            fill_all(bins, features, examples, rows, place, hist)
+            fill_all(bins, features, rows, stretch, hist)
 
     return fill_in, flush, top_bin, sweep, add_below
 
@@ -248,44 +267,31 @@ def search_kernel(blocks: int, tail: int) -> Any:
     width = LANES * blocks + tail
     sizes = room_sizes(blocks, tail)
     size, n_marks, edges_at = sizes.hist // GROUP, sizes.marks, sizes.marks + sizes.below
-    n_pairs, single = divmod(blocks, 2)
-    rest_at = ZERO + 2 * LANES * n_pairs
-    has_rest = width > rest_at
-    rest = _pair(LANES, tail, width, size) if single else _pair(max(tail, 1), 0, width, size)
-    # A kernel that is not needed is never called, but numba has to know it.
-    pair = _pair(LANES, LANES, width, size) if n_pairs else rest
-    fill_in, flush, top_bin, sweep, add_below = pair
-    fill_rest, flush_rest, top_rest_bin, sweep_rest, add_rest_below = rest if has_rest else pair
+    last_at, plane, last = planes_of(blocks, tail)
+    fill_in, flush, top_bin, sweep, add_below = _pair(*plane, width, size)
+    fill_last, flush_last, top_last_bin, sweep_last, add_last_below = _pair(*last, width, size)
     inner = inner_for(blocks, tail)
 
     @inner
-    def top(hist: Floats, sums: Doubles, fresh: bool, b: int, least: int) -> int:
+    def top(histogram: Histogram, b: int, least: int) -> int:
         """The highest bin down from b whose sums are not all 0, or `least`."""
-        for at in range(0, rest_at, 2 * LANES):
-            least = top_bin(hist, sums, fresh, b, at, least)
-        return top_rest_bin(hist, sums, fresh, b, rest_at, least) if has_rest else least
+        for at in range(0, last_at, 2 * LANES):
+            least = top_bin(histogram, b, at, least)
+        highest: int = top_last_bin(histogram, b, last_at, least)
+        return highest
 
     @inner
-    def last_bin(
-        column: Bytes,
-        start: int,
-        examples: Ints,
-        n: int,
-        hist: Floats,
-        sums: Doubles,
-        fresh: bool,
-        most: int,
-    ) -> int:
+    def last_bin(column: Bytes, rows: Rows, n: int, histogram: Histogram, most: int) -> int:
         """The last bin that holds a row, at least 1.
 
-        Read off the histogram; a bin whose weights cancel to 0 looks empty there, which matters
-        with missing values only: without them it has the edge of the constant stump, b = 1.
+        The histogram shows it, but for bins whose weights cancel to 0. These matter with missing
+        values only; without them such a bin has the edge of the constant stump, b = 1.
         """
-        if top(hist, sums, fresh, ZERO, ZERO - 1) < 0:
-            return top(hist, sums, fresh, most - 1, ZERO + 1)
-        highest = 1
+        if top(histogram, ZERO, ZERO - 1) < 0:
+            return top(histogram, most - 1, ZERO + 1)
+        examples, highest = rows.examples, 1
         for t in range(n):
-            b: Any = np.int64(column[examples[t] if examples.size else start + t])
+            b: Any = np.int64(column[examples[t] if examples.size else rows.start + t])
             highest = b if b > highest else highest
         return highest
 
@@ -315,34 +321,25 @@ def search_kernel(blocks: int, tail: int) -> Any:
         bins: Bytes,
         features: Ints,
         n_bins: Ints,
-        start: int,
-        examples: Ints,
-        rows: Floats,
-        base: Doubles,
-        scale: float,
+        rows: Rows,
         tie: float,
         rows_a_bin: int,
-        hist: Floats,
-        sums: Doubles,
-        work: Doubles,
-        thresholds: Ints,
-        votes: Ints,
-        edges: Doubles,
+        room: Room,
+        found: Found,
     ) -> None:
         """Best threshold, votes and edge of each feature on the given rows.
 
         Reads bins uint8 (any, n), features int64 (Q,), the row of `bins` of each, n_bins int16
-        (Q,), examples int32, rows float32 (T * P), base float64 (P,), their sum. Edges within `tie`
-        of the best are as good: the lowest threshold wins, none above the last bin in use: that is
-        the constant stump. hist float32, zero before and after, takes `rows_a_bin` rows a bin, then
-        they move to sums float64; sums and work float64 are overwritten, sizes as in `room_sizes`.
-        Writes thresholds int64 (Q,), votes int8 (Q, K), edges float64 (Q,), times `scale` and at
-        most 1. O(Q T P / 8).
+        (Q,). Edges within `tie` of the best are as good: the lowest threshold wins. Thresholds
+        above the last bin in use are no candidates: they repeat the constant stump. room.hist, zero
+        before and after, takes `rows_a_bin` rows a bin, which then move to room.sums; the rest of
+        the room is overwritten. Writes `found`; edges are multiplied by rows.scale and at most 1.
+        O(Q T P / 8).
         """
-        place, scratch = on_stack(7, np.int64), work[edges_at:]
-        marks, below = work[:n_marks], work[n_marks:edges_at]
-        n_features, n = features.size, rows.size // width
-        soon = examples[: examples.size if n <= FEW else 0]
+        work = Work(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
+        examples, base = rows.examples, rows.base
+        n_features, n = features.size, rows.values.size // width
+        near, soon = 0 < examples.size <= NEAR, examples[: examples.size if n <= FEW else 0]
         q = ZERO
         while q < n_features:
             left = n_features - q
@@ -353,45 +350,39 @@ def search_kernel(blocks: int, tail: int) -> Any:
             chunk = rows_a_bin * most
             fresh = bool(n <= chunk)
             for h in range(0 if fresh else group * size):
-                sums[h] = 0.0
+                room.sums[h] = 0.0
             for first in range(0, n, chunk):
-                place[0], place[1], place[2] = first, min(n, first + chunk), start
-                place[4], place[5], place[6] = q, group, 0 < examples.size <= NEAR
-                for at in range(0, rest_at, 2 * LANES):
-                    place[3] = at
-                    fill_in(bins, features, examples, rows, place, hist)
-                    place[6] = 0
-                if has_rest:
-                    place[3] = rest_at
-                    fill_rest(bins, features, examples, rows, place, hist)
-                for g in range(group if place[1] < n else 0):
-                    now, mine = hist[g * size : (g + 1) * size], sums[g * size : (g + 1) * size]
-                    for at in range(0, rest_at, 2 * LANES):
-                        flush(now, mine, most, at)
-                    if has_rest:
-                        flush_rest(now, mine, most, rest_at)
+                end = min(n, first + chunk)
+                for at in range(0, last_at, 2 * LANES):
+                    stretch = Stretch(first, end, at, q, group)
+                    fill_in(bins, features, rows, stretch, near and at == 0, room.hist)
+                stretch = Stretch(first, end, last_at, q, group)
+                fill_last(bins, features, rows, stretch, near and last_at == 0, room.hist)
+                for g in range(group if end < n else 0):
+                    own = slice(g * size, (g + 1) * size)
+                    histogram = Histogram(room.hist[own], room.sums[own], fresh)
+                    for at in range(0, last_at, 2 * LANES):
+                        flush(histogram, most, at)
+                    flush_last(histogram, most, last_at)
             for g in range(group):
-                now, mine = hist[g * size : (g + 1) * size], sums[g * size : (g + 1) * size]
-                column = bins[features[q + g]]
-                highest = last_bin(column, start, examples, n, now, mine, fresh, most)
+                own = slice(g * size, (g + 1) * size)
+                histogram = Histogram(room.hist[own], room.sums[own], fresh)
+                highest = last_bin(bins[features[q + g]], rows, n, histogram, most)
                 ahead = bins[features[min(q + group + g, n_features - 1)]]
-                for at in range(0, rest_at, 2 * LANES):
-                    sweep(now, mine, fresh, highest, base, at, scratch, marks, ahead, soon)
-                if has_rest:
-                    sweep_rest(
-                        now, mine, fresh, highest, base, rest_at, scratch, marks, ahead, soon
-                    )
-                best = first_near(scratch, highest, tie)
-                for at in range(0, rest_at, 2 * LANES):
-                    add_below(now, mine, fresh, best, at, marks, below)
-                if has_rest:
-                    add_rest_below(now, mine, fresh, best, rest_at, marks, below)
-                thresholds[q + g] = best
-                edges[q + g] = min(scratch[best] * scale, 1.0)
-                for label in range(votes.shape[1]):
-                    votes[q + g, label] = 1 if base[label] - 2.0 * below[label] >= 0.0 else -1
+                for at in range(0, last_at, 2 * LANES):
+                    sweep(histogram, highest, base, at, work, ahead, soon)
+                sweep_last(histogram, highest, base, last_at, work, ahead, soon)
+                best = first_near(work.edges, highest, tie)
+                for at in range(0, last_at, 2 * LANES):
+                    add_below(histogram, best, at, work)
+                add_last_below(histogram, best, last_at, work)
+                found.thresholds[q + g] = best
+                found.edges[q + g] = min(work.edges[best] * rows.scale, 1.0)
+                for label in range(found.votes.shape[1]):
+                    side = base[label] - 2.0 * work.below[label]
+                    found.votes[q + g, label] = 1 if side >= 0.0 else -1
                 for h in range(size):
-                    now[h] = 0.0
+                    histogram.hist[h] = 0.0
             q += group
 
     return search

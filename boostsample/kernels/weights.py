@@ -1,15 +1,14 @@
 """The O(N) finish of a round, the update of all signed weights; and the rows of a sample.
 
-Layout of the rows as in `boostsample.kernels.search`: float32, flat (N * P), zeros in the padding.
+Layout of the rows as in `boostsample.kernels.layout`.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boostsample.jit.compiling import inner, inner_for, kernel_for
 from boostsample.jit.stack import on_stack
@@ -30,15 +29,29 @@ from boostsample.jit.vectors import (
     total,
     widen,
 )
-from boostsample.kernels.layout import ROWS_AHEAD
+from boostsample.kernels.layout import ROWS_AHEAD, Bytes, Doubles, Floats, Ints, Rows, planes_of
 
-Bytes: TypeAlias = NDArray[np.uint8]
-Ints: TypeAlias = NDArray[np.integer[Any]]
-Floats: TypeAlias = NDArray[np.float32]
-Doubles: TypeAlias = NDArray[np.float64]
-
-#: Rows of a single label that are updated at a time; with eight it takes a sixth longer.
+#: Rows of a single label that are updated at a time; eight take a sixth longer.
 ROWS_AT_ONCE = 4
+
+
+class Factors(NamedTuple):
+    """Factors of an update.
+
+    Attributes
+    ----------
+    sides : ndarray of float32, shape (2 P,)
+        -v for phi = -1, then v; 1 in the padding.
+    right, wrong : float
+        Factors of the weights that the stump classifies correctly, and of the others.
+    floor : ndarray of float32, shape (P,)
+        Least size of a weight; 0 in the padding.
+    """
+
+    sides: Floats
+    right: float
+    wrong: float
+    floor: Floats
 
 
 class WeightKernels(NamedTuple):
@@ -53,37 +66,22 @@ class WeightKernels(NamedTuple):
 def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
-    has_tail, last = tail > 0, max(tail, 1)
     kernel = kernel_for(blocks, tail)
-
-    # The labels of a row are updated two vectors at a time, in one pass over the rows for each two:
-    # what a pass adds up then stays in registers.
-    n_pairs, single = divmod(blocks, 2)
-    rest_at: Any = np.int64(2 * LANES * n_pairs)  # a Python int would be a type of its own
-    has_rest = width > rest_at
-    rest_lanes = (LANES, tail) if single else (last, 0)
-    # A kernel that is not needed is never called, but numba has to know it.
-    pair_lanes = (LANES, LANES) if n_pairs else rest_lanes
-    rest_lanes = rest_lanes if has_rest else pair_lanes
-    if width == 1:
-        pair = rest = _update_single
-    else:
-        pair, rest = _update_pair(*pair_lanes, width), _update_pair(*rest_lanes, width)
-    weigh_pair, weigh_rest = _weigh_pair(*pair_lanes, width), _weigh_pair(*rest_lanes, width)
-
-    eight, eight_last = _eight_totals(LANES), _eight_totals(last)
+    # Labels are updated two vectors at a time, in one pass over the rows for each two, so that
+    # registers hold their sums.
+    last_at, plane, last = planes_of(blocks, tail)
+    update_of: Any = _update_pair if width > 1 else lambda *sizes: _update_single
+    update_plane, update_last = update_of(*plane, width), update_of(*last, width)
+    weigh_plane, weigh_last = _weigh_pair(*plane, width), _weigh_pair(*last, width)
+    eight, eight_last = _eight_totals(LANES), _eight_totals(last[0])
+    eight_more, last_lanes, has_more = _eight_totals(last[1] or last[0]), last[0], last[1] > 0
 
     @kernel
     def update(
         column: Bytes,
         threshold: int,
-        start: int,
-        examples: Ints,
-        sides: Floats,
-        right: float,
-        wrong: float,
-        floor: Floats,
-        rows: Floats,
+        rows: Rows,
+        factors: Factors,
         part_size: int,
         first: int,
         end: int,
@@ -92,47 +90,17 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
     ) -> None:
         """w_il *= right where v_l phi_i y_il = +1, wrong elsewhere ([BK10] Figure 1, line 4).
 
-        For parts first, ..., end - 1 of the rows. Reads column uint8 (n,), sides float32 (2 P,), -v
-        for phi = -1 and then v, floor float32 (P,), the least size of a weight, 0 in the padding.
-        The products are rounded once. Writes rows, sums[p] float64 (P,), the new sum over the
-        part's i of w_il * y_il, and masses[p], the new sum of its weights. O(N P / 8).
+        Updates parts first, ..., end - 1 of rows.values; products are rounded once. Reads column
+        uint8 (n,). Writes sums[p] float64 (P,), the new sum over the part's i of w_il * y_il, and
+        masses[p], the new sum of its weights. O(N P / 8).
         """
-        n = rows.size // width
+        n = rows.values.size // width
         for part in range(first, end):
             low, high = part * part_size, min(n, (part + 1) * part_size)
             mass = 0.0
-            for at in range(0, rest_at, 2 * LANES):
-                mass += pair(
-                    column,
-                    threshold,
-                    start,
-                    examples,
-                    sides,
-                    right,
-                    wrong,
-                    floor,
-                    rows,
-                    low,
-                    high,
-                    sums[part],
-                    at,
-                )
-            if has_rest:
-                mass += rest(
-                    column,
-                    threshold,
-                    start,
-                    examples,
-                    sides,
-                    right,
-                    wrong,
-                    floor,
-                    rows,
-                    low,
-                    high,
-                    sums[part],
-                    rest_at,
-                )
+            for at in range(0, last_at, 2 * LANES):
+                mass += update_plane(column, threshold, rows, factors, low, high, sums[part], at)
+            mass += update_last(column, threshold, rows, factors, low, high, sums[part], last_at)
             masses[part] = mass
 
     @kernel
@@ -141,17 +109,16 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
         n, one = weight.size, on_stack(LANES, np.float32)
         t = 0
         while t < n:
-            step = int(t + LANES <= n)  # eight rows, or one of the last ones eight times
+            step = int(t + LANES <= n)  # eight rows, or one of the last eight times
             so_far = fill(load(one, 0, LANES), np.float32(0.0))
-            for at in range(0, rest_at, 2 * LANES):
+            for at in range(0, last_at, 2 * LANES):
                 row, stride = at * n + t * 2 * LANES, step * 2 * LANES
                 so_far = add(so_far, eight(rows, row, stride))
                 so_far = add(so_far, eight(rows, row + LANES, stride))
-            row, stride = rest_at * n + t * (width - rest_at), step * (width - rest_at)
-            if single:
-                so_far = add(so_far, eight(rows, row, stride))
-            if has_tail:
-                so_far = add(so_far, eight_last(rows, row + single * LANES, stride))
+            row, stride = last_at * n + t * (width - last_at), step * (width - last_at)
+            so_far = add(so_far, eight_last(rows, row, stride))
+            if has_more:
+                so_far = add(so_far, eight_more(rows, row + last_lanes, stride))
             if step:
                 store(weight, t, so_far)
                 t += LANES
@@ -169,10 +136,9 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
         Reads rows, examples int32 (T,), factors float64 (T,). Writes sampled float32, flat (T *
         P), and base float64 (P,). O(T P / 8).
         """
-        for at in range(0, rest_at, 2 * LANES):
-            weigh_pair(rows, examples, factors, sampled, base, at)
-        if has_rest:
-            weigh_rest(rows, examples, factors, sampled, base, rest_at)
+        for at in range(0, last_at, 2 * LANES):
+            weigh_plane(rows, examples, factors, sampled, base, at)
+        weigh_last(rows, examples, factors, sampled, base, last_at)
 
     return WeightKernels(update, totals, weigh)
 
@@ -202,26 +168,23 @@ def _eight_totals(lanes: int) -> Any:
 
 @functools.cache
 def _update_pair(lanes: int, more: int, width: int) -> Any:
-    """The update of labels at, ..., at + lanes - 1, and of the `more` (or 0) ones after them."""
+    """The update of labels at, ..., at + lanes - 1, and of the next `more` or 0."""
     second, rest, size = more > 0, max(more, 1), lanes + more
 
     @inner_for(lanes, more, width)
     def update_pair(
         column: Bytes,
         threshold: int,
-        start: int,
-        examples: Ints,
-        sides: Floats,
-        right: float,
-        wrong: float,
-        floor: Floats,
-        rows: Floats,
+        rows: Rows,
+        factors: Factors,
         first: int,
         end: int,
         sums: Doubles,
         at: int,
     ) -> float:
-        row, then = at * (rows.size // width), at + lanes if second else at
+        values, start, examples = rows.values, rows.start, rows.examples
+        sides, right, wrong, floor = factors
+        row, then = at * (values.size // width), at + lanes if second else at
         right_low = right - np.float64(np.float32(right))
         wrong_low = wrong - np.float64(np.float32(wrong))
         least, least2 = load(floor, at, lanes), load(floor, then, rest)
@@ -234,22 +197,22 @@ def _update_pair(lanes: int, more: int, width: int) -> Any:
         sizes, sizes2 = partial, partial2
         for t in range(first, end):
             i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
-            side = np.int64(column[i] >= threshold) * width  # no branch that could be mispredicted
-            if size >= LANES:  # narrower rows come as fast as they are used
-                prefetch_to_write(rows, row + (t + ROWS_AHEAD) * size)
-            value = load(rows, row + t * size, lanes)
+            side = np.int64(column[i] >= threshold) * width  # avoids mispredicted branches
+            if size >= LANES:  # memory keeps pace with narrower rows
+                prefetch_to_write(values, row + (t + ROWS_AHEAD) * size)
+            value = load(values, row + t * size, lanes)
             agree = multiply(value, load(sides, side + at, lanes))
             low = multiply(value, choose(agree, gain_low, loss_low))
             value = at_least(fused(value, choose(agree, gain, loss), low), least)
-            store(rows, row + t * size, value)
+            store(values, row + t * size, value)
             partial = add(partial, widen(value))
             sizes = add(sizes, magnitude(widen(value)))
             if second:
-                value2 = load(rows, row + t * size + lanes, rest)
+                value2 = load(values, row + t * size + lanes, rest)
                 agree2 = multiply(value2, load(sides, side + then, rest))
                 low2 = multiply(value2, choose(agree2, gain2_low, loss2_low))
                 value2 = at_least(fused(value2, choose(agree2, gain2, loss2), low2), least2)
-                store(rows, row + t * size + lanes, value2)
+                store(values, row + t * size + lanes, value2)
                 partial2 = add(partial2, widen(value2))
                 sizes2 = add(sizes2, magnitude(widen(value2)))
         store(sums, at, partial)
@@ -266,19 +229,16 @@ def _update_pair(lanes: int, more: int, width: int) -> Any:
 def _update_single(
     column: Bytes,
     threshold: int,
-    start: int,
-    examples: Ints,
-    sides: Floats,
-    right: float,
-    wrong: float,
-    floor: Floats,
-    rows: Floats,
+    rows: Rows,
+    factors: Factors,
     first: int,
     end: int,
     sums: Doubles,
     at: int,
 ) -> float:
     """The update of the only label, ROWS_AT_ONCE rows at a time, added up one after another."""
+    values, start, examples = rows.values, rows.start, rows.examples
+    sides, right, wrong, floor = factors
     side, least = on_stack(ROWS_AT_ONCE, np.float32), on_stack(ROWS_AT_ONCE, np.float32)
     few, few_sides = on_stack(ROWS_AT_ONCE, np.float32), on_stack(ROWS_AT_ONCE, np.float32)
     new = on_stack(ROWS_AT_ONCE, np.float64)
@@ -294,22 +254,22 @@ def _update_single(
         for k in range(ROWS_AT_ONCE):
             i = np.uint64(examples[np.uint64(t + k)] if examples.size else start + t + k)
             side[np.uint64(k)] = sides[np.uint64(column[i] >= threshold)]
-        value = load(rows, t, ROWS_AT_ONCE)
+        value = load(values, t, ROWS_AT_ONCE)
         value = _updated(value, load(side, 0, ROWS_AT_ONCE), gain, gain_low, loss, loss_low, floors)
-        store(rows, t, value)
+        store(values, t, value)
         store(new, 0, widen(value))
         for k in range(ROWS_AT_ONCE):
             partial += new[np.uint64(k)]
             sizes += abs(new[np.uint64(k)])
     for t in range(whole, end):  # fewer are left
         i, k = np.uint64(examples[np.uint64(t)] if examples.size else start + t), t - whole
-        few[np.uint64(k)] = rows[np.uint64(t)]
+        few[np.uint64(k)] = values[np.uint64(t)]
         few_sides[np.uint64(k)] = sides[np.uint64(column[i] >= threshold)]
     value, last_sides = load(few, 0, ROWS_AT_ONCE), load(few_sides, 0, ROWS_AT_ONCE)
     store(few, 0, _updated(value, last_sides, gain, gain_low, loss, loss_low, floors))
     for t in range(whole, end):
         one = few[np.uint64(t - whole)]
-        rows[np.uint64(t)] = one
+        values[np.uint64(t)] = one
         partial += np.float64(one)
         sizes += np.float64(abs(one))
     sums[at] = partial
@@ -320,7 +280,7 @@ def _update_single(
 def _updated(
     value: Any, side: Any, gain: Any, gain_low: Any, loss: Any, loss_low: Any, floors: Any
 ) -> Any:
-    """Weights after the update, each of its own row."""
+    """Weights of one label after the update, a row in each lane."""
     agree = multiply(value, side)
     low = multiply(value, choose(agree, gain_low, loss_low))
     return at_least(fused(value, choose(agree, gain, loss), low), floors)
@@ -328,7 +288,7 @@ def _updated(
 
 @functools.cache
 def _weigh_pair(lanes: int, more: int, width: int) -> Any:
-    """The sampled rows of the same labels, and their sums."""
+    """The sampled rows of these labels, and their sums."""
     second, rest, size = more > 0, max(more, 1), lanes + more
 
     @inner_for(lanes, more, width)

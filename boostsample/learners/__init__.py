@@ -1,4 +1,4 @@
-"""Base learners by name: what one boosting round adds to the model."""
+"""Learners by name; a learner builds what one boosting round adds to the model."""
 
 from __future__ import annotations
 

@@ -16,5 +16,5 @@ class Stump(Learner):
     name = "stump"
 
     def learn(self, weights: Any, search: Callable[[int], Found]) -> list[Found]:
-        """Take the strategy's stump."""
+        """The stump that the strategy chooses."""
         return [search(0)]

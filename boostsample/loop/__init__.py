@@ -1,1 +1,1 @@
-"""The boosting loop: rounds, searches, weights, draws of examples and the ledger of looks."""
+"""The boosting loop."""

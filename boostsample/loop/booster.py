@@ -1,8 +1,7 @@
-"""The generic boosting loop: AdaBoost.MH with any sampling strategy ([SS99], [BK10] Figure 1).
+"""The boosting loop: AdaBoost.MH with any sampling strategy ([SS99], [BK10] Figure 1).
 
-Each round: the learner asks the strategy for stumps, each search held to the budget; the loop
-then computes votes, edge and alpha on all N examples, updates the weights and writes a history
-row.
+In each round the learner calls the strategy for one or more stumps, each within the budget. The
+loop computes votes, edge and alpha on all N examples, updates the weights and writes history rows.
 """
 
 from __future__ import annotations
@@ -21,32 +20,28 @@ from sklearn.base import clone
 from boostsample.banks.bank import Bank
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, StrategyError
-from boostsample.learner import EDGE_GAP, Found, Learner, alpha_of
+from boostsample.learner import EDGE_GAP, Found, Learner
 from boostsample.learners import make_learner
-from boostsample.loop.ledger import Ledger
-from boostsample.loop.searcher import Searcher
-from boostsample.loop.weights import SignedWeights, initial_weights
+from boostsample.learners.search import Search
 from boostsample.records import Term
-from boostsample.step import Step, find
-from boostsample.strategy import FamilyInfo, Outcome, Pool, Strategy, Stump
+from boostsample.shard.searcher import Searcher
+from boostsample.shard.weights import SignedWeights, initial_weights
+from boostsample.strategy import FamilyInfo, Pool, Strategy
 from boostsample.threads.threads import Threads, n_threads
 
 __all__ = ["Booster", "Round", "boost"]
 
 
-_PLUS, _MINUS = np.int8(1), np.int8(-1)
-
-
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one round adds to the model (`terms`) and to the history (`rows`, one a search)."""
+    """What one round adds: `terms` to the model, `rows` to the history, one for each search."""
 
     terms: list[Term]
     rows: list[dict[str, Any]]
 
     @property
     def last(self) -> bool:
-        """Whether training ended here because the edge reached 1."""
+        """Whether training ends here because the edge reached 1."""
         return bool(self.rows[-1]["stopped"])
 
 
@@ -56,32 +51,39 @@ class Booster:
     Parameters
     ----------
     bank : Bank
-        Features of all examples; it may hold test examples too.
+        Features of all examples; may hold test examples too.
     rows : array of int, shape (n,), or None
-        The bank's examples to train on; None is all of them.
+        Examples of the bank to train on; None is all of them.
     Y : array of int, shape (n, K)
         Labels, +1 or -1; two classes are K = 1.
     strategy : Strategy
-        It is copied, unlearned, as `booster.strategy`.
+        Cloned without learned state as `booster.strategy`.
     learner : str, Learner or None
-        `stump`, the default.
+        `stump` (default).
     n_rounds : int
         Rounds planned; strategies may use it.
     budget : int or None
-        Looks a search; None takes the strategy's default, 10 N but for `full`.
+        Looks for each search; None is the strategy's default: 10 N, F N for `full`.
     weights : {"uniform", "balanced"}
-        Initial label weights, see `boostsample.loop.weights.initial_weights`.
+        Initial label weights, see `boostsample.shard.weights.initial_weights`.
     rng : seed or numpy.random.Generator
-        Whatever `numpy.random.default_rng` takes.
+        Anything that `numpy.random.default_rng` accepts.
     n_jobs : int
-        Threads that share one search's features, and the passes over all examples; -1 is all
-        cores. Results are the same to the bit.
+        Threads that share the features of a search and the passes over all examples; -1 is all
+        cores. Results are the same bit for bit.
     example_weight : array of float, shape (n,), or None
-        The user's weights s_i >= 0; rows of weight 0 are dropped.
+        User weights s_i >= 0; rows of weight 0 are dropped.
+
+    Raises
+    ------
+    DataError
+        If rows, labels or example weights have a wrong shape or value.
+    SettingError
+        If a setting is out of range.
 
     Notes
     -----
-    Cost of a round: the strategy's looks, at most `budget`, and 2 passes over N * K weights.
+    A round costs the strategy's looks, at most `budget`, and 2 passes over N * K weights.
     """
 
     def __init__(
@@ -120,24 +122,28 @@ class Booster:
         self._round = 0
         self._log_loss = 0.0
         self._stopped = ""
+        self._search = Search(
+            self.strategy, self._searcher, self.budget, self.n_rounds, self._families, self._rng
+        )
         self.strategy.start(pool, self.budget, self.n_rounds, self._rng)
 
     @property
     def round(self) -> int:
-        """Rounds done."""
+        """Rounds completed."""
         return self._round
 
     @property
     def finished(self) -> bool:
-        """Whether all planned rounds are done or the edge has reached 1."""
+        """Whether all planned rounds are completed or the edge has reached 1."""
         return bool(self._stopped) or self._round >= self.n_rounds
 
     def next_round(self) -> Round:
-        """Do one more round; more than `n_rounds` are allowed, going on after edge 1 is not."""
+        """Train one more round, also beyond `n_rounds`; StrategyError after an edge of 1."""
         if self._stopped:
             raise StrategyError(f"training has ended in round {self._round}: {self._stopped}")
         started = time.perf_counter()
         self._round += 1
+        self._search.round = self._round
         try:
             found = self._learner.learn(self._weights, self._search)
         except BaseException:
@@ -150,76 +156,8 @@ class Booster:
             one.row["seconds"] = seconds / len(found)
         return Round([one.term for one in found], [one.row for one in found])
 
-    def _search(self, index: int) -> Found:
-        """Have the strategy choose a stump and finish it on all N examples."""
-        strategy = self.strategy
-        computed = self._bank.values_computed
-        ledger = Ledger(type(strategy).__name__, self.budget)
-        step = Step(self._searcher, ledger, self._rng, self._families, (self._round, self.n_rounds))
-        try:
-            stump = strategy.choose(step)
-        finally:
-            records, notes = step._end()
-            self._weights.release()
-        if not isinstance(stump, Stump):
-            raise StrategyError(
-                f"choose() of {type(strategy).__name__} must return a Stump, got "
-                f"{type(stump).__name__}; return step.search(...).best()"
-            )
-        feature, threshold = int(stump.feature), int(stump.threshold)
-        estimated, n_examples = find(feature, threshold, records)
-        column = self._searcher.column(feature)
-        sums = self._weights.label_sums(column, threshold)
-        votes = np.where(sums >= 0.0, _PLUS, _MINUS)
-        edge = min(float(np.add.reduce(np.abs(sums))), 1.0)
-        if n_examples == self._weights.n_examples:
-            estimated = edge  # an exact sample: H is G, without the search's rounding
-        alpha = alpha_of(edge)
-        term = Term(
-            feature,
-            threshold,
-            self._bank.threshold(feature, threshold),
-            votes,
-            alpha,
-        )
-        family = self._bank.family_of(feature)
-        searched = [r.stumps.feature for r in records if r.purpose == "search"]
-        row: dict[str, Any] = {
-            "round": self._round,
-            "search": index,
-            "family": self._families[family].name,
-            "feature": feature,
-            "threshold": term.value,
-            "n_features": _n_different(searched),
-            "n_examples": n_examples,
-            "edge_estimated": estimated,
-            "edge": edge,
-            "alpha": alpha,
-            "log10_loss": 0.0,
-            "looks_search": ledger.of("search"),
-            "looks_modelling": ledger.of("modelling"),
-            "looks_finish": self._weights.n_examples,
-            "values_computed": self._bank.values_computed - computed,
-            "seconds": 0.0,
-            "stopped": "",
-            **notes,
-        }
-        strategy.learn(
-            Outcome(
-                round=self._round,
-                search=index,
-                feature=feature,
-                family=family,
-                edge_estimated=estimated,
-                edge=edge,
-                alpha=alpha,
-                cost=ledger.spent,
-            )
-        )
-        return Found(term, edge, row)
-
     def _finish(self, found: Found) -> None:
-        """Update the weights and the loss; an edge of 1 ends training."""
+        """Update the weights and the loss; training ends at an edge of 1."""
         edge, term = found.edge, found.term
         if edge > 1.0 - EDGE_GAP:
             edge = 1.0 - EDGE_GAP
@@ -232,7 +170,7 @@ class Booster:
         found.row["stopped"] = self._stopped
 
     def state(self) -> dict[str, Any]:
-        """Everything that a later `restore` needs: nested dicts of arrays, scalars and strings."""
+        """State for `restore`: nested dicts of arrays, scalars and strings."""
         return {
             "round": self._round,
             "log_loss": self._log_loss,
@@ -243,7 +181,7 @@ class Booster:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a `state()` of a booster made alike; its rounds repeat to the bit."""
+        """Restore a `state()` of an equal booster; later rounds repeat bit for bit."""
         before = self.state()
         try:
             self._restore(state)
@@ -261,37 +199,24 @@ class Booster:
 
 
 def boost(
-    bank: Bank,
-    rows: ArrayLike | None,
-    Y: ArrayLike,
-    strategy: Strategy,
-    **settings: Any,
+    bank: Bank, rows: ArrayLike | None, Y: ArrayLike, strategy: Strategy, **settings: Any
 ) -> Iterator[Round]:
-    """Boost round by round: a generator over `Booster`, whose parameters it takes.
+    """Yield the rounds of a `Booster` with these parameters, as a generator.
 
-    Progress, early stopping, checkpoints and tables are plain consumers of it.
+    Consumers add progress, early stopping, checkpoints or tables.
 
     Yields
     ------
     Round
-        One a round, `n_rounds` of them or fewer when the edge reaches 1.
+        `n_rounds` of them, or fewer if the edge reaches 1.
     """
     booster = Booster(bank, rows, Y, strategy, **settings)
     while not booster.finished:
         yield booster.next_round()
 
 
-def _n_different(searched: list[NDArray[np.int64]]) -> int:
-    """How many different features were searched; a sixth of the time of `np.unique`."""
-    if not searched:  # all looks were for modelling
-        return 0
-    features = np.concatenate(searched)
-    features.sort()
-    return 1 + int(np.count_nonzero(features[1:] != features[:-1]))
-
-
 def family_infos(bank: Bank) -> tuple[FamilyInfo, ...]:
-    """The bank's families as strategies see them."""
+    """The families of a bank, for strategies."""
     return tuple(
         FamilyInfo(family.name, int(end - first), int(first))
         for family, first, end in zip(bank.families, bank.first[:-1], bank.first[1:], strict=True)
@@ -309,7 +234,7 @@ def _unlearned(strategy: Strategy) -> Strategy:
 
 
 def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """The user's weights s_i as float64 (n,), ones if none are given."""
+    """User weights s_i as float64 (n,), ones if there are none; DataError if they are invalid."""
     if weight is None:
         return np.ones(n)
     try:
@@ -318,17 +243,19 @@ def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64
         raise DataError(f"example weights must be numbers: {error}") from error
     if given.shape != (n,):
         raise DataError(
-            f"example weights must have shape ({n},), got {given.shape}; give one for each example"
+            f"example weights must have shape ({n},), got {given.shape}; pass one for each example"
         )
     wrong = ~np.isfinite(given) | (given < 0)
     if wrong.any():
         at = int(np.argmax(wrong))
         raise DataError(
             f"example weights must be finite and not negative, got {given[at]} in row {at}; "
-            "weight 0 leaves an example out"
+            "weight 0 drops an example"
         )
     if not (given > 0).any():
-        raise DataError("example weights must not all be zero; give at least one example a weight")
+        raise DataError(
+            "example weights must not all be zero, got only zeros; weight at least one example"
+        )
     return given
 
 
@@ -350,7 +277,7 @@ def _check_labels(Y: ArrayLike, n: int) -> NDArray[np.int8]:
     labels = np.asarray(Y)
     if labels.ndim != 2 or labels.shape[0] != n or labels.shape[1] < 1:
         raise DataError(
-            f"Y must have shape ({n}, K), one row an example, got {labels.shape}; "
+            f"Y must have shape ({n}, K), a row for each example, got {labels.shape}; "
             "boostsample.labels.encode makes it from class codes"
         )
     if labels.dtype.kind not in "biuf" or not np.all(np.abs(labels) == 1):

@@ -18,7 +18,7 @@ from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.learner import EDGE_GAP
 from boostsample.loop.booster import Booster, Round
-from boostsample.loop.weights import initial_weights
+from boostsample.shard.weights import initial_weights
 from boostsample.strategy import Strategy
 
 Make: TypeAlias = Callable[[], Strategy]

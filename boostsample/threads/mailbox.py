@@ -1,9 +1,8 @@
-"""Kernels for another thread to run, handed over without the GIL.
+"""Hands kernels to another thread without the GIL.
 
-A mailbox, int64 (SIZE,), has two sides: one thread puts in what to call and its arguments, another
-one does it. They count what was given and what is done, each on a cache line of its own, and look
-at the other's count until it changes. A thread that sleeps, or that is refused the GIL, takes 30 to
-50 microseconds to wake up, as long as a small search.
+A mailbox, int64 (SIZE,), connects two threads: one puts in a kernel and its arguments, the other
+runs it. Each counts its calls on a separate cache line and polls the other's count: waking a thread
+that sleeps or waits for the GIL takes 30 to 50 microseconds, as long as a small search.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ from typing import Any, TypeAlias
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, config
+from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from boostsample.jit.compiling import kernel
+from boostsample.jit.compiling import COMPILED, kernel
 
 Box: TypeAlias = NDArray[np.int64]
 
-#: Places of the counts, of whether a kernel failed, of what to call, and of its arguments.
+#: Places of the counts, of the failure flag, of the function to call, and of its arguments.
 _GIVEN, _DONE, _FAILED, _CALL, _ARGUMENTS = 0, 8, 9, 16, 17
 SIZE = 272
 
-#: What tells a processor that it waits in a loop, so that others may go on at its cost.
+#: Instructions that yield a processor's resources to its other threads in a waiting loop.
 _RELAX = {"x86_64": "llvm.x86.sse2.pause", "AMD64": "llvm.x86.sse2.pause"}
 _WORD, _BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 
@@ -39,7 +38,7 @@ def _place(context: Any, builder: Any, kind: Any, box: Any, at: Any) -> Any:
 
 @intrinsic
 def _now(typing: Any, box: Any, at: Any) -> Any:
-    """box[at] as it is in memory: compilers must read it again each time."""
+    """box[at], read from memory each time."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         at = context.cast(builder, args[1], sig.args[1], types.intp)
@@ -62,8 +61,8 @@ def _relax(typing: Any) -> Any:
 
 
 @intrinsic
-def _tell(typing: Any, box: Any, at: Any, value: Any) -> Any:
-    """box[at] = value, for others to see after all that was written before."""
+def _publish(typing: Any, box: Any, at: Any, value: Any) -> Any:
+    """box[at] = value, visible to other threads after all earlier writes."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         at = context.cast(builder, args[1], sig.args[1], types.intp)
@@ -77,16 +76,13 @@ def _tell(typing: Any, box: Any, at: Any, value: Any) -> Any:
 
 @intrinsic
 def _pack(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
-    """Write to the box a function that calls the kernel at `address`, and arguments for it.
+    """Write the arguments to the box, and a function that calls the kernel at `address` with them.
 
-    Arrays are lent without their owners, who must outlive the call.
+    Arrays are passed without their owners, which must outlive the call.
     """
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         kinds = tuple(sig.args[2])
-        for kind in kinds:
-            if not isinstance(kind, (types.Array, types.Number, types.Boolean)):
-                raise TypingError(f"{kind} cannot be put into a mailbox")
         packed = ir.LiteralStructType([_WORD, *map(context.get_value_type, kinds)])
         if context.get_abi_sizeof(packed) > 8 * (SIZE - _ARGUMENTS):
             raise TypingError(f"{len(kinds)} arguments do not fit into a mailbox")
@@ -94,12 +90,7 @@ def _pack(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
         place = builder.bitcast(place, packed.as_pointer())
         values = [context.cast(builder, args[1], sig.args[1], types.int64)]
         for kind, value in zip(kinds, cgutils.unpack_tuple(builder, args[2]), strict=True):
-            if isinstance(kind, types.Array):
-                array = context.make_array(kind)(context, builder, value)
-                array.meminfo = cgutils.get_null_value(array.meminfo.type)
-                array.parent = cgutils.get_null_value(array.parent.type)
-                value = array._getvalue()
-            values.append(value)
+            values.append(_lent(context, builder, kind, value))
         for i, value in enumerate(values):
             builder.store(value, cgutils.gep_inbounds(builder, place, 0, i))
         call = builder.ptrtoint(_caller(context, builder.module, kinds, packed), _WORD)
@@ -109,10 +100,27 @@ def _pack(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
     return types.void(box, address, arguments), codegen
 
 
-def _caller(context: Any, module: Any, kinds: tuple[Any, ...], packed: Any) -> Any:
-    """A function of the address of such a struct that calls its first member with the others.
+def _lent(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """An argument with the owners of its arrays removed."""
+    if isinstance(kind, types.BaseNamedTuple):
+        kinds: Any = kind
+        fields = zip(kinds, cgutils.unpack_tuple(builder, value), strict=True)
+        lent = [_lent(context, builder, *field) for field in fields]
+        return context.make_tuple(builder, kind, lent)
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+    if not isinstance(kind, types.Number | types.Boolean):
+        raise TypingError(f"{kind} cannot be put into a mailbox")
+    return value
 
-    It returns whether that has failed, as a number.
+
+def _caller(context: Any, module: Any, kinds: tuple[Any, ...], packed: Any) -> Any:
+    """A function of the address of a packed struct: calls its first member with the others.
+
+    Returns 1 if the call failed, else 0.
     """
     name = module.get_unique_name("boostsample.mailbox.caller")
     caller = ir.Function(module, ir.FunctionType(_WORD, [_BYTES]), name)
@@ -133,7 +141,7 @@ def _caller(context: Any, module: Any, kinds: tuple[Any, ...], packed: Any) -> A
 
 @intrinsic
 def _run(typing: Any, box: Any, call: Any) -> Any:
-    """Call what was in the box; 1 if it has failed, else 0."""
+    """Call the function in the box; 1 if it failed, else 0."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         place = _place(context, builder, sig.args[0], args[0], _WORD(_ARGUMENTS))
@@ -144,56 +152,54 @@ def _run(typing: Any, box: Any, call: Any) -> Any:
     return types.int64(box, types.int64), codegen
 
 
-_COMPILED = not vars(config)["DISABLE_JIT"]
-now: Any = _now if _COMPILED else lambda box, at: box[at]
-tell: Any = _tell if _COMPILED else lambda box, at, value: box.__setitem__(at, value)
-relax: Any = _relax if _COMPILED else lambda: None
-#: These two are never reached where nothing is compiled.
+now: Any = _now if COMPILED else lambda box, at: box[at]
+publish: Any = _publish if COMPILED else lambda box, at, value: box.__setitem__(at, value)
+relax: Any = _relax if COMPILED else lambda: None
 pack: Any = _pack
 run: Any = _run
 
 
 @kernel
 def put(box: Box, address: int, arguments: tuple[Any, ...]) -> None:
-    """Have the kernel at `address`, see `boostsample.jit.compiling.entry`, called with these arguments.
+    """Run the kernel at `address` (`boostsample.jit.compiling.entry`) with these arguments.
 
-    Only when what was put in before is done. The caller keeps the arrays alive until this is.
+    Earlier work must be done. The caller keeps the arrays alive until the kernel returns.
     """
     box[_FAILED] = 0
     pack(box, address, arguments)
-    tell(box, _GIVEN, box[_GIVEN] + 1)
+    publish(box, _GIVEN, box[_GIVEN] + 1)
 
 
 @kernel
 def call_back(box: Box) -> None:
-    """Have `serve` return True."""
+    """Make `serve` return True."""
     box[_CALL] = 0
-    tell(box, _GIVEN, box[_GIVEN] + 1)
+    publish(box, _GIVEN, box[_GIVEN] + 1)
 
 
 @kernel
 def done(box: Box) -> None:
-    """Count what `serve` returned for as done."""
-    tell(box, _DONE, box[_DONE] + 1)
+    """Count the request that `serve` returned for as done."""
+    publish(box, _DONE, box[_DONE] + 1)
 
 
 @kernel
 def failed(box: Box) -> bool:
-    """Whether the kernel that was put in last has raised an error."""
+    """Whether the latest kernel raised an error."""
     return bool(box[_FAILED])
 
 
 @kernel
 def is_idle(box: Box) -> bool:
-    """Whether all that was given is done."""
+    """Whether all requests are done."""
     return bool(now(box, _DONE) == now(box, _GIVEN))
 
 
 @kernel
-def serve(box: Box, looks: int) -> bool:
-    """Run what is put in, until `call_back` is asked for, or nothing comes for so many looks."""
+def serve(box: Box, polls: int) -> bool:
+    """Run requests; return True after `call_back`, False after `polls` polls without a request."""
     so_far = box[_DONE]
-    left = looks
+    left = polls
     while left > 0:
         left -= 1
         if now(box, _GIVEN) != so_far:
@@ -202,17 +208,17 @@ def serve(box: Box, looks: int) -> bool:
                 return True
             box[_FAILED] = run(box, call)
             so_far += 1
-            tell(box, _DONE, so_far)
-            left = looks
+            publish(box, _DONE, so_far)
+            left = polls
         relax()
     return False
 
 
 @kernel
-def finished(box: Box, looks: int) -> bool:
-    """Whether all that was given is done within so many looks."""
+def finished(box: Box, polls: int) -> bool:
+    """Whether all requests are done within `polls` polls."""
     given = box[_GIVEN]
-    left = looks
+    left = polls
     while left > 0 and now(box, _DONE) != given:
         left -= 1
         relax()

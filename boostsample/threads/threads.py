@@ -1,7 +1,7 @@
-"""Work shared among threads whose results do not depend on how many there are.
+"""Shares work among threads; results do not depend on their number.
 
-What a kernel does is cut at places that are fixed beforehand; threads only take stretches of it.
-They are handed kernels without the GIL, which only plain functions need.
+Work is cut at fixed places, and each thread takes a stretch of it. Kernels are handed over without
+the GIL, which only Python functions need.
 """
 
 from __future__ import annotations
@@ -17,28 +17,26 @@ from queue import SimpleQueue
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba.core import config
 
 from boostsample.errors import SettingError
-from boostsample.jit.compiling import entry
+from boostsample.jit.compiling import COMPILED, entry
 from boostsample.threads import mailbox
 
 __all__ = ["Threads", "n_threads"]
 
 Arguments: TypeAlias = Callable[[int, int], tuple[Any, ...]]
-#: Looks into a mailbox before a thread goes to sleep, 0.5 to 1 ms, longer than from one piece of
-#: work to the next as a rule; where there are more threads than cores; and where nothing is
-#: compiled, and each takes the GIL.
-_LOOKS, _LOOKS_IN_A_CROWD, _LOOKS_IN_PYTHON = 20_000, 1_000, 1
-#: Seconds between looks at work that takes another thread longer than that.
+#: Polls of a mailbox before a thread goes to sleep: usually (0.5 to 1 ms, longer than most pauses
+#: between two pieces of work); with more threads than cores; and uncompiled: each takes the GIL.
+_POLLS, _POLLS_IN_A_CROWD, _POLLS_IN_PYTHON = 20_000, 1_000, 1
+#: Seconds between two waits for another thread.
 _NAP = 5e-5
-#: Pieces of work that are not shared after one for which others were late by more than _LATE
-#: seconds: the least, doubled each time, up to the most.
+#: Pieces of work to do alone after other threads were late by more than _LATE seconds: the least,
+#: doubled each time, up to the most.
 _FEWEST, _MOST, _LATE = 8, 512, 2e-4
 
 
 def n_threads(n_jobs: int) -> int:
-    """Threads that `n_jobs` means, in joblib's words: -1 is all cores, -2 all but one."""
+    """Number of threads for `n_jobs`, as in joblib: -1 is all cores, -2 all but one."""
     if n_jobs > 0:
         return n_jobs
     if n_jobs == 0:
@@ -49,15 +47,15 @@ def n_threads(n_jobs: int) -> int:
 
 
 class Threads:
-    """`n` threads, the caller among them; the others start with the first work that is shared.
+    """`n` threads including the caller's; the others start with the first shared work.
 
-    Between two pieces of work they wait, at first busily, and they end with this object. Where they
-    are late, since other programs hold their cores, kernels run in the caller's alone for a while.
+    Between two pieces of work they poll, then sleep; they end with this object. When they are late
+    because other programs use their cores, the caller works alone for a while.
 
     Parameters
     ----------
     n : int
-        At least 1; with 1 nothing is started.
+        At least 1; 1 starts no thread.
     """
 
     def __init__(self, n: int) -> None:
@@ -66,8 +64,8 @@ class Threads:
 
     @functools.cached_property
     def _others(self) -> list[_Other]:
-        looks = _LOOKS if self.n <= n_threads(-1) else _LOOKS_IN_A_CROWD
-        others = [_Other(looks) for _ in range(1, self.n)]
+        polls = _POLLS if self.n <= n_threads(-1) else _POLLS_IN_A_CROWD
+        others = [_Other(polls) for _ in range(1, self.n)]
         self._process = os.getpid()
         for number, other in enumerate(others, 1):
             name = f"boostsample-{number}"
@@ -76,11 +74,10 @@ class Threads:
         return others
 
     def share(self, work: Callable[..., None], arguments: Arguments, cuts: Sequence[int]) -> None:
-        """Call work(*arguments(first, end)) for stretches, together cuts[0], ..., cuts[-1].
+        """Call work(*arguments(first, end)) for stretches that cover cuts[0], ..., cuts[-1].
 
-        Stretches begin and end at `cuts`, ascending, and are as even as these allow. The arguments
-        of one are formed while others run. Returns when all are done; an error of any of them is
-        raised then. One caller at a time.
+        Stretches begin and end at `cuts`, ascending, and are as even as these allow. Returns when
+        all are done, or raises an error of any of them then. One caller at a time.
         """
         self._alone -= self._alone > 0
         if self.n == 1 or len(cuts) < 3 or self._alone:
@@ -102,17 +99,17 @@ class Threads:
         self._learn(finished - started, time.perf_counter() - finished)
 
     def _free(self) -> list[_Other]:
-        """The others, new ones where an interrupt or a fork has left these with work."""
+        """The other threads; new ones if an interrupt or a fork left them with work."""
         others = self._others
         if self._process != os.getpid():
-            del self._others  # only the thread that forks goes on in the other process
+            del self._others  # only the forking thread exists in the new process
         elif any(other.has_work for other in others):
             _settle(others)
             del self._others
         return self._others
 
     def _learn(self, mine: float, waited: float) -> None:
-        """Share less where all of the work would have been done sooner by this thread alone."""
+        """Share less if this thread alone would have been faster."""
         if waited > (self.n - 1) * mine + _LATE:
             self._alone, self._pause = self._pause, min(2 * self._pause, _MOST)
         else:
@@ -134,16 +131,16 @@ def _ends(cuts: tuple[int, ...], n: int) -> list[int]:
 
 
 class _Other:
-    """One more thread: what it is given to do, and what came of it."""
+    """Another thread: its work and the result."""
 
-    def __init__(self, looks: int) -> None:
+    def __init__(self, polls: int) -> None:
         self._box = np.zeros(mailbox.SIZE, np.int64)
-        self._looks = _LOOKS_IN_PYTHON if vars(config)["DISABLE_JIT"] else looks
+        self._polls = polls if COMPILED else _POLLS_IN_PYTHON
         self._task: tuple[Callable[..., None], tuple[Any, ...]] | None = None
         self._error: BaseException | None = None
         self._ended = self._asleep = self._is_kernel = False
         self._bell = SimpleQueue[None]()
-        # All are compiled here: nobody would hear of an error of that in the thread itself.
+        # Compiles all of them here: an error in the thread itself would be lost.
         mailbox.call_back(self._box)
         mailbox.done(self._box)
         mailbox.serve(self._box, 0)
@@ -152,10 +149,10 @@ class _Other:
         mailbox.finished(self._box, 0)
 
     def give(self, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-        """Have work done."""
+        """Start work(*arguments)."""
         address = entry(work, arguments)
         self._is_kernel = bool(address)
-        self._task = work, arguments  # alive until it is done, whatever becomes of the caller
+        self._task = work, arguments  # keeps arrays alive after an interrupt
         if address:
             mailbox.put(self._box, address, arguments)
         else:
@@ -163,7 +160,7 @@ class _Other:
         self._wake()
 
     def end(self) -> None:
-        """Have the thread end."""
+        """End the thread."""
         self._ended = True
         mailbox.call_back(self._box)
         self._wake()
@@ -174,34 +171,34 @@ class _Other:
 
     @property
     def has_work(self) -> bool:
-        """Whether work was given of which nobody has heard yet."""
+        """Whether there is work without a result."""
         return self._task is not None
 
     def result(self) -> BaseException | None:
-        """Wait until the work is done; the error that it raised."""
-        if self._task is None:  # an error came before it was given
+        """Wait until the work is done; return the error that it raised."""
+        if self._task is None:  # an error occurred before the work was started
             return None
-        self._wake()  # an interrupt may have come before that
-        while not mailbox.finished(self._box, self._looks):
+        self._wake()  # in case of an interrupt before it
+        while not mailbox.finished(self._box, self._polls):
             time.sleep(_NAP)
         error, self._error = self._error, None
         if self._is_kernel and mailbox.failed(self._box):
             error = RuntimeError(
-                f"{self._task[0].__name__} failed in another thread; n_jobs=1 tells more"
+                f"{self._task[0].__name__} failed in another thread; n_jobs=1 shows the error"
             )
-        self._task = None  # last: an interrupt before leaves work that nobody has heard of
+        self._task = None  # last: after an interrupt `has_work` is true
         return error
 
     def settle(self) -> None:
-        """Wait for a kernel that an interrupted caller has left: it writes to what others use."""
+        """Wait for a kernel after an interrupt: it writes to shared arrays."""
         self._wake()
-        while self._is_kernel and not mailbox.finished(self._box, self._looks):
+        while self._is_kernel and not mailbox.finished(self._box, self._polls):
             time.sleep(_NAP)
 
     def serve(self) -> None:
-        """What the thread does."""
+        """Main loop of the thread."""
         while not self._ended:
-            if mailbox.serve(self._box, self._looks):
+            if mailbox.serve(self._box, self._polls):
                 self._run()
             else:
                 self._sleep()
@@ -212,20 +209,20 @@ class _Other:
         work, arguments = self._task
         try:
             work(*arguments)
-        except BaseException as raised:  # told to the caller, who raises it
+        except BaseException as raised:  # the caller raises it
             self._error = raised
-        del work, arguments  # or what they hold would live until the next ones
+        del work, arguments  # or their arrays would live until the next work
         mailbox.done(self._box)
 
     def _sleep(self) -> None:
         self._asleep = True
-        while mailbox.is_idle(self._box):  # a bell may be left over from before
+        while mailbox.is_idle(self._box):  # a bell can be left over
             self._bell.get()
         self._asleep = False
 
 
 def _results(others: Sequence[_Other]) -> list[BaseException | None]:
-    """Wait for what they were given; the errors. An interrupt leaves no kernel running."""
+    """Wait for all results; return the errors. After an interrupt no kernel is running."""
     try:
         return [other.result() for other in others]
     except BaseException:

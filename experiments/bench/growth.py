@@ -26,7 +26,7 @@ from boostsample.experiments.bench.rounds import BASELINE, Timed
 from boostsample.experiments.bench.sections import Progress, Section, Sizes, fit_slope, seconds_of
 from boostsample.experiments.plots.pictures import STYLE
 from boostsample.experiments.tables.tables import Table
-from boostsample.loop.searcher import Searcher
+from boostsample.shard.searcher import Searcher
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank
 from boostsample.experiments.bench.sections import seconds_of
 from boostsample.jit.vectors import LANES, add_into, load, prefetch
-from boostsample.loop.weights import Rows, aligned, vectors_of
+from boostsample.kernels.layout import aligned, vectors_of
+from boostsample.shard.weights import Rows
 
 __all__ = ["read_bins", "store_kernel", "store_rows", "time_reads"]
 

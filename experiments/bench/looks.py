@@ -27,8 +27,8 @@ from boostsample.experiments.bench.sections import (
     table_of,
 )
 from boostsample.experiments.tables.tables import Table
-from boostsample.loop.searcher import Searcher
-from boostsample.loop.weights import Rows
+from boostsample.shard.searcher import Searcher
+from boostsample.shard.weights import Rows
 
 __all__ = ["LookTimes", "bounds_section", "looks_section", "time_gathers", "time_looks"]
 

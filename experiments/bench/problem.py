@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.families.columns import Columns
+from boostsample.kernels.layout import aligned, vectors_of
 from boostsample.labels import encode
-from boostsample.loop.weights import SignedWeights, aligned, initial_weights, vectors_of
 from boostsample.registry import default_families
+from boostsample.shard.weights import SignedWeights, initial_weights
 
 __all__ = ["Problem", "last_cache", "loaded_problem", "made_problem", "relabelled", "weights_of"]
 

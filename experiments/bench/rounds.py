@@ -17,8 +17,8 @@ from boostsample.experiments.bench.problem import Problem, weights_of
 from boostsample.experiments.bench.sections import Progress, Section, Sizes, table_of
 from boostsample.experiments.tables.tables import Table
 from boostsample.loop.booster import Booster
-from boostsample.loop.searcher import Searcher
 from boostsample.registry import make_strategy
+from boostsample.shard.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 

@@ -38,8 +38,8 @@ from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.run.compare import Progress
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
-from boostsample.loop.sampling import known_scheme
 from boostsample.planning.mixture import Mixture
+from boostsample.shard.sampling import known_scheme
 
 __all__ = [
     "CHOICE_COLUMNS",
@@ -191,7 +191,7 @@ def calibrate(
     repeats : int
         Searches of each point and replays of each round, at least 2.
     scheme : str
-        Scheme by which examples are drawn at the points, see `boostsample.loop.sampling`.
+        Scheme by which examples are drawn at the points, see `boostsample.shard.sampling`.
     progress : callable, optional
         See `boostsample.experiments.run.compare.Progress`.
 

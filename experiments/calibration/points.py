@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.errors import SettingError
-from boostsample.loop.sampling import known_scheme
-from boostsample.loop.searcher import Searcher
-from boostsample.loop.weights import SignedWeights, initial_weights
 from boostsample.planning.expected_edge import expected_edge
 from boostsample.planning.mixture import Mixture
+from boostsample.shard.sampling import known_scheme
+from boostsample.shard.searcher import Searcher
+from boostsample.shard.weights import SignedWeights, initial_weights
 from boostsample.strategy import FamilyInfo, Stumps
 
 __all__ = ["Measurer", "candidates", "chosen_in", "model_of", "predict"]

@@ -19,7 +19,7 @@ from boostsample.experiments.cells.cell import Cell, DamagedCell
 from boostsample.experiments.cells.claims import Claims
 from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.common.files import TEMPORARY, atomic, reason
-from boostsample.numerics import NUMERICS
+from boostsample.loop.numerics import NUMERICS
 
 __all__ = ["CELLS", "FolderStore", "Store", "read_cell"]
 

@@ -2,9 +2,9 @@
 
 A cell's key is a hash of everything that determines its bits: data, split, families, reference rows
 of the bin edges, strategy with its settings and stream, learner, budget, initial weights, rounds.
-It does not depend on other cells, threads, backends or the form of the bank. The numerics
-(`boostsample.numerics`) are not part of it, so that a cell of other numerics is found under the
-same name, moved aside and computed again.
+It does not depend on other cells, threads, backends or the form of the bank, nor on the numerics
+(`boostsample.loop.numerics`), so that a cell of other numerics is found under the same name, moved
+aside and computed again.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from boostsample.experiments.common.files import one_line
 from boostsample.experiments.plan.plan import Prepared
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster, Round
-from boostsample.numerics import NUMERICS
+from boostsample.loop.numerics import NUMERICS
 from boostsample.records import Term
 
 __all__ = ["Order", "Split", "Stopped", "Watch", "train", "warm_up"]

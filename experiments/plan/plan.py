@@ -26,8 +26,8 @@ from boostsample.experiments.plan.variants import Alternatives, Variant, parse_n
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
 from boostsample.learners import LEARNERS
-from boostsample.loop.weights import WEIGHT_INITS
 from boostsample.registry import default_families
+from boostsample.shard.weights import WEIGHT_INITS
 from boostsample.strategy import FamilyInfo, Pool
 
 __all__ = [

@@ -15,7 +15,7 @@ from boostsample.experiments.plan.plan import Plan, Prepared
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.tuning import tuning_record
-from boostsample.numerics import NUMERICS
+from boostsample.loop.numerics import NUMERICS
 
 __all__ = ["check_growth", "grid_record", "settings_of"]
 

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.layout import N_BINS
+from boostsample.kernels.layout import N_BINS, Found, Rows, in_planes, search_room, vectors_of
 from boostsample.kernels.search import FEW, NEAR, search_kernel
-from boostsample.loop.weights import in_planes, search_room, vectors_of
 from tests import naive
 from tests.paths import ROOT
 
@@ -50,30 +49,23 @@ def run_search(
     n_labels = weights.shape[1]
     blocks, tail = vectors_of(n_labels)
     rows, q, width = padded(weights), features.size, LANES * blocks + tail
-    hist, sums, work = search_room(n_labels)
-    sums[:], work[:] = 9.0, np.nan  # stale on purpose
-    thresholds, edges = np.empty(q, np.int64), np.empty(q)
-    votes = np.empty((q, n_labels), np.int8)
+    room = search_room(n_labels)
+    room.sums[:], room.work[:] = 9.0, np.nan  # stale on purpose
+    found = Found(np.empty(q, np.int64), np.empty((q, n_labels), np.int8), np.empty(q))
+    base = np.pad(weights.astype(np.float64).sum(axis=0), (0, width - n_labels))
+    named = np.empty(0, np.int32) if examples is None else examples
     search_kernel(blocks, tail)(
         bins,
         features,
         np.full(q, n_bins, np.int16),
-        start,
-        np.empty(0, np.int32) if examples is None else examples,
-        rows,
-        np.pad(weights.astype(np.float64).sum(axis=0), (0, width - n_labels)),
-        SCALE,
+        Rows(start, named, rows, base, SCALE),
         tie,
         rows_a_bin,
-        hist,
-        sums,
-        work,
-        thresholds,
-        votes,
-        edges,
+        room,
+        found,
     )
-    assert not hist.any()  # as the next search expects it
-    return thresholds, votes, edges / SCALE
+    assert not room.hist.any()  # as the next search expects it
+    return found.thresholds, found.votes, found.edges / SCALE
 
 
 def check_search(bins: NDArray[np.uint8], weights: NDArray[np.float32], **how: Any) -> None:
@@ -253,12 +245,12 @@ def test_label_sums_and_signed_edges(n_labels: int) -> None:
         thresholds = np.array([2, 1, 255], np.int16)
         votes = rng.choice([-1, 1], (3, n_labels)).astype(np.int8)
         edges, work = np.empty(3), np.full(LANES * blocks + tail, np.nan)
-        these = bins, features, thresholds, votes, start, examples
-        kernels.signed_edges(*these, rows, work, edges)
+        given = Rows(start, examples, rows, np.zeros(LANES * blocks + tail), 1.0)
+        kernels.signed_edges(bins, features, thresholds, votes, given, work, edges)
         for q in range(3):
             column, n_parts = bins[features[q]], -(-n // PART)
             sums = np.full((n_parts, LANES * blocks + tail), 9.0)
-            kernels.label_sums(column, thresholds[q], start, examples, rows, PART, 0, n_parts, sums)
+            kernels.label_sums(column, thresholds[q], given, PART, 0, n_parts, sums)
             for part in range(n_parts):  # one order, so the same bits
                 own = slice(part * PART, (part + 1) * PART)
                 few = naive.bin_sums(
@@ -300,7 +292,7 @@ def test_kernels_cached_by_different_processes_work_together(tmp_path: Path) -> 
         code = f"""
 import numpy as np
 from tests.kernels import test_search as t
-from boostsample.loop.weights import in_planes, vectors_of
+from boostsample.kernels.layout import vectors_of
 for n_labels in {labels}:
     sizes = vectors_of(n_labels)
     kernels = (t.search_kernel(*sizes), *t.edge_kernels(*sizes))

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
-from boostsample.kernels.weights import weight_kernels
-from boostsample.loop.weights import in_planes, vectors_of
+from boostsample.kernels.layout import Rows, in_planes, vectors_of
+from boostsample.kernels.weights import Factors, weight_kernels
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 #: Examples whose sums are formed at a time: small, so that there are several parts.
@@ -68,21 +68,12 @@ def check_update(
     rows = in_planes(signed, width)
     n_parts = -(-n // PART)
     sums, masses = np.full((n_parts, LANES * blocks + tail), 9.0), np.empty(n_parts)
+    sides, floors = pad(np.stack([-votes, votes]), 1.0).ravel(), pad(np.full((1, n_labels), floor))
+    factors = Factors(sides, right, wrong, floors[0])
+    named = np.empty(0, np.int32) if examples is None else examples
+    given = Rows(start, named, rows, np.zeros(width), 1.0)
     weight_kernels(blocks, tail).update(
-        column,
-        np.int16(threshold),
-        start,
-        np.empty(0, np.int32) if examples is None else examples,
-        pad(np.stack([-votes, votes]), 1.0).ravel(),
-        right,
-        wrong,
-        pad(np.full((1, n_labels), floor))[0],
-        rows,
-        PART,
-        0,
-        n_parts,
-        sums,
-        masses,
+        column, np.int16(threshold), given, factors, PART, 0, n_parts, sums, masses
     )
     at = np.arange(start, start + n) if examples is None else examples
     phi = np.where(column[at] >= threshold, 1, -1)
@@ -126,12 +117,12 @@ def test_one_label_is_added_up_in_the_order_of_the_rows(part_size: int) -> None:
     rows = signed.astype(np.float32).ravel()
     n_parts = -(-n // part_size)
     sums, masses = np.full((n_parts, 1), 9.0), np.full(n_parts, 9.0)
-    every = np.empty(0, np.int32)
+    every = Rows(0, np.empty(0, np.int32), rows, np.zeros(1), 1.0)
     sides, floor = np.array([1.0, -1.0], np.float32), np.array([1e-30], np.float32)
+    factors = Factors(sides, right, wrong, floor)
     weight_kernels(0, 1).update(
-        column, np.int16(3), 0, every, sides, right, wrong, floor, rows, part_size, 0, n_parts,
-        sums, masses,
-    )  # fmt: skip
+        column, np.int16(3), every, factors, part_size, 0, n_parts, sums, masses
+    )
     phi, votes = np.where(column >= 3, 1, -1), np.array([-1])
     want = naive_update(signed.astype(np.float32), phi, votes, right, wrong, floor[0])
     np.testing.assert_array_equal(rows, want.ravel())

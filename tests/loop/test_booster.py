@@ -15,9 +15,9 @@ from boostsample.errors import BudgetExceeded, DataError, SettingError, Strategy
 from boostsample.labels import encode
 from boostsample.learner import EDGE_GAP
 from boostsample.loop.booster import Booster, Round, boost
-from boostsample.loop.weights import initial_weights
 from boostsample.models.model import Model
 from boostsample.registry import make_strategy
+from boostsample.shard.weights import initial_weights
 from boostsample.step import Step
 from boostsample.strategies import Full, Laminating, UniformNaive
 from boostsample.strategy import Outcome, Strategy, Stump

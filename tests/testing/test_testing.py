@@ -243,7 +243,7 @@ def test_a_wrong_alpha_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @slow_without_jit
 def test_wrong_edges_and_losses_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from boostsample.loop.weights import SignedWeights
+    from boostsample.shard.weights import SignedWeights
 
     sums, update = SignedWeights.label_sums, SignedWeights.update
 

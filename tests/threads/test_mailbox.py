@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -132,3 +132,21 @@ def test_what_has_an_entry() -> None:
     assert entry(gather, work(np.arange(6)[::2])) != entry(gather, arguments)
     with pytest.raises(TypeError, match="twice must return None"):
         entry(twice, (1,))
+
+
+class Pair(NamedTuple):
+    values: Any
+    factor: float
+
+
+@kernel
+def scale(pairs: Any, found: Any) -> None:
+    for i in range(found.size):
+        found[i] = pairs.values.values[i] * pairs.values.factor + pairs.factor
+
+
+def test_named_tuples_are_handed_over_with_their_arrays(box: Any) -> None:
+    arguments = Pair(Pair(np.arange(5.0), 3.0), 0.25), np.full(5, np.nan)
+    mailbox.put(box, entry(scale, arguments), arguments)
+    assert mailbox.finished(box, 10**12)
+    np.testing.assert_array_equal(arguments[1], np.arange(5.0) * 3.0 + 0.25)

@@ -112,7 +112,7 @@ def stumble(first: int) -> None:
 
 def test_an_error_of_a_kernel_in_another_thread_is_told() -> None:
     threads = Threads(2)
-    message = "the second stretch|stumble failed in another thread; n_jobs=1 tells more"
+    message = "the second stretch|stumble failed in another thread; n_jobs=1 shows the error"
     for _ in range(3):
         with pytest.raises((ValueError, RuntimeError), match=message):
             threads.share(stumble, lambda first, end: (first,), [0, 1, 2])

@@ -38,8 +38,8 @@ from boostsample.experiments.bench.problem import Problem, last_cache, made_prob
 from boostsample.experiments.bench.rounds import PARTS, RoundTimes
 from boostsample.experiments.bench.sections import Sizes, fit_slope, paired_ratio
 from boostsample.families.columns import Columns
-from boostsample.loop.sampling import SCHEMES
-from boostsample.loop.weights import aligned, vectors_of
+from boostsample.kernels.layout import aligned, vectors_of
+from boostsample.shard.sampling import SCHEMES
 
 
 def silent(stage: str, done: int, total: int) -> None:

@@ -1,72 +1,61 @@
-"""Stump search on the bank: work space, the rule for ties, and the edges of given stumps."""
+"""Searches on a feature bank: draws, best stumps, ties, and edges of given stumps."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
-from boostsample.kernels.layout import GROUP
-from boostsample.loop.sampling import known_scheme
-from boostsample.loop.weights import Rows, SignedWeights, search_room
+from boostsample.kernels.edges import edge_kernels
+from boostsample.kernels.layout import GROUP, Found, Rows, search_room, vectors_of
+from boostsample.kernels.search import search_kernel
 from boostsample.records import Stumps
+from boostsample.shard.sampling import known_scheme
+from boostsample.shard.weights import SignedWeights
 
 __all__ = ["Searcher"]
 
 #: Edges of an exact search are this close to the true ones; nearer ones are compared again.
 _CLOSE = 5e-6
-#: Rows a bin that a float32 histogram adds up before its sums go on in float64. On samples, whose
-#: own noise is far larger, 64; on all examples 32, and 2 where that costs no time to speak of.
+#: Rows a bin that a float32 histogram sums before float64 takes over: 64 on samples, whose noise is
+#: far larger, and on many examples; 2 up to _MANY examples, where it costs little time.
 _ROWS_A_BIN = 64
 _MANY = 20_000
 _MOST_COMPARED = 16
 
-#: Thresholds, votes and edges.
-_Found: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.float64]]
-
 
 class Searcher:
-    """Stump search on the bank for one booster: kernels, work space, and the rule for ties."""
+    """Draws and searches of one run."""
 
     def __init__(self, bank: Bank, weights: SignedWeights) -> None:
         self.bank = bank
         self.weights = weights
-        self._rooms = [search_room(weights.n_labels) for _ in range(weights.threads.n)]
-
-    @property
-    def n_examples(self) -> int:
-        """Examples with weight, N."""
-        return self.weights.n_examples
-
-    @property
-    def n_labels(self) -> int:
-        """Labels, K."""
-        return self.weights.n_labels
-
-    @property
-    def n_features(self) -> int:
-        """Features in the bank, F."""
-        return int(self.bank.n_features)
+        self.n_examples, self.n_labels = weights.n_examples, weights.n_labels
+        self.n_features = int(bank.n_features)
+        sizes = vectors_of(weights.n_labels)
+        self._search = search_kernel(*sizes)
+        self._signed_edges = edge_kernels(*sizes).signed_edges
+        self._rooms = [search_room(self.n_labels) for _ in range(weights.threads.n)]
 
     def draw(self, size: int, scheme: str, rng: np.random.Generator) -> Rows:
         """Weighted rows of a draw of `size` examples; all with exact weights if `size` is N."""
         method = known_scheme(scheme)
-        if size == self.weights.n_examples:
+        if size == self.n_examples:
             return self.weights.exact()
         return self.weights.draw(size, method, rng)
 
     def _tie(self, n_rows: int) -> float:
         """Edges this close are equal: float32 weights round by 6e-8 each, independently."""
-        return 1e-9 + 1e-7 / math.sqrt(n_rows * self.weights.n_labels)
+        return 1e-9 + 1e-7 / math.sqrt(n_rows * self.n_labels)
 
     def search(self, features: NDArray[np.int64], rows: Rows, exact: bool) -> Stumps:
         """The best stump of each feature on the given rows."""
-        many = self.weights.n_examples > _MANY
+        many = self.n_examples > _MANY
         stumps = self._run(features, rows, 2 if exact and not many else _ROWS_A_BIN)
         if exact and features.size > 1:
             self._settle_ties(stumps, rows)
@@ -74,43 +63,41 @@ class Searcher:
 
     def _run(self, features: NDArray[np.int64], rows: Rows, rows_a_bin: int) -> Stumps:
         q = features.size
-        found = np.empty(q, np.int64), np.empty((q, self.weights.n_labels), np.int8), np.empty(q)
+        found = Found(np.empty(q, np.int64), np.empty((q, self.n_labels), np.int8), np.empty(q))
         most = self._most(rows)
         if q <= most:  # nearly always: slices of all would cost as much as a small kernel
             self._run_part(features, rows, rows_a_bin, found)
         else:
             for part in _parts(q, most):
-                mine = found[0][part], found[1][part], found[2][part]
-                self._run_part(features[part], rows, rows_a_bin, mine)
+                self._run_part(features[part], rows, rows_a_bin, _part_of(found, part))
         return Stumps(features, *found)
 
     def _run_part(
-        self, features: NDArray[np.int64], rows: Rows, rows_a_bin: int, found: _Found
+        self, features: NDArray[np.int64], rows: Rows, rows_a_bin: int, found: Found
     ) -> None:
-        """Write thresholds, votes and edges of as many features as the bank can show at once."""
-        bins, at, start, examples = self._read(features, rows)
+        """Write the best stumps of no more features than the bank can show at once."""
+        bins, at, rows = self._read(features, rows)
         n_bins = self.bank.n_bins[features]
         tie = self._tie(rows.values.size // self.weights.width) / rows.scale
-        same = start, examples, rows.values, rows.base, rows.scale, tie, rows_a_bin
         if self.weights.threads.n == 1:  # no slices here either
-            self.weights.search_kernel(bins, at, n_bins, *same, *self._rooms[0], *found)
+            self._search(bins, at, n_bins, rows, tie, rows_a_bin, self._rooms[0], found)
             return
         rooms = iter(self._rooms)
 
         def arguments(first: int, end: int) -> tuple[Any, ...]:
-            mine = slice(first, end)
-            columns = (column[mine] for column in found)
-            return bins, at[mine], n_bins[mine], *same, *next(rooms), *columns
+            part, room = slice(first, end), next(rooms)
+            mine = _part_of(found, part)
+            return bins, at[part], n_bins[part], rows, tie, rows_a_bin, room, mine
 
-        self.weights.threads.share(self.weights.search_kernel, arguments, _cuts(at.size))
+        self.weights.threads.share(self._search, arguments, _cuts(at.size))
 
     def _settle_ties(self, stumps: Stumps, rows: Rows) -> None:
-        """Compare again the features whose edges rounding cannot tell from the best one.
+        """Compare the features again whose edges rounding cannot separate from the best one.
 
-        They are searched anew with short float32 sums, and their edges summed in float64 in one
-        order of the rows: equal cuts then have equal bits whatever their features, edges within
-        `_tie` of the best become equal, and the first feature searched wins. Features of the same
-        bits share the edge of the first of them.
+        Searches them with short float32 sums and sums their edges in float64 in one order of the
+        rows: equal cuts then have equal bits whatever their features. Edges within `_tie` of the
+        best become equal, so that the first feature searched wins. Features of the same bits share
+        the edge of the first of them.
         """
         found = stumps.edge.tolist()
         least = max(found) - _CLOSE
@@ -129,7 +116,7 @@ class Searcher:
         for value, edge in zip(values, edges, strict=True):
             stumps.edge[near[rough == value]] = edge
         best = stumps.edge.max()
-        stumps.edge[stumps.edge >= best - self._tie(self.weights.n_examples)] = best
+        stumps.edge[stumps.edge >= best - self._tie(self.n_examples)] = best
 
     def column(self, feature: int) -> NDArray[np.uint8]:
         """The bins of one feature for every example of the bank: uint8 (n,)."""
@@ -141,27 +128,31 @@ class Searcher:
         thresholds = stumps.threshold.astype(np.int16)
         votes = np.ascontiguousarray(stumps.votes, dtype=np.int8)
         for part in _parts(edges.size, self._most(rows)):
-            bins, at, start, examples = self._read(stumps.feature[part], rows)
-            these = bins, at, thresholds[part], votes[part], start, examples
-            self.weights.edge_kernels.signed_edges(*these, rows.values, sums, edges[part])
+            bins, at, read = self._read(stumps.feature[part], rows)
+            self._signed_edges(bins, at, thresholds[part], votes[part], read, sums, edges[part])
         return edges * rows.scale
 
     def _whole(self, rows: Rows) -> bool:
         """Whether these rows are all examples of the run."""
-        return rows.values.size == self.weights.n_examples * self.weights.width
+        return rows.values.size == self.n_examples * self.weights.width
 
     def _most(self, rows: Rows) -> int:
-        """As many features as the bank can show at once; the kernels' groups stay what they are."""
+        """Features that the bank can show at once, in whole groups of the kernels."""
         n_rows = None if self._whole(rows) else rows.values.size // self.weights.width
         return self.bank.most_features(n_rows) // GROUP * GROUP
 
     def _read(
         self, features: NDArray[np.int64], rows: Rows
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], int, NDArray[np.int32]]:
-        """Bins for the kernels, the row of each feature, and the column of each example."""
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], Rows]:
+        """Bins, the row of each feature in them, and the rows with their columns in them."""
         bins, at, compact = self.bank.view(features, None if self._whole(rows) else rows.examples)
-        start, examples = (0, rows.examples[:0]) if compact else (rows.start, rows.examples)
-        return bins, at, start, examples
+        if compact:
+            rows = rows._replace(start=0, examples=rows.examples[:0])
+        return bins, at, rows
+
+
+def _part_of(found: Found, part: slice) -> Found:
+    return Found(found.thresholds[part], found.votes[part], found.edges[part])
 
 
 def _parts(n_features: int, size: int) -> Iterator[slice]:
@@ -171,7 +162,7 @@ def _parts(n_features: int, size: int) -> Iterator[slice]:
 
 @lru_cache(maxsize=256)
 def _cuts(n_features: int) -> tuple[int, ...]:
-    """Where the kernel's groups of features begin and end: threads take whole groups."""
+    """Where the kernel's groups of features begin and end; threads take whole groups."""
     cuts = list(range(0, n_features + 1, GROUP))
     cuts += range(cuts[-1] + 2, n_features + 1, 2)
     return tuple(cuts) if cuts[-1] == n_features else (*cuts, n_features)

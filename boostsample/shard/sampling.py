@@ -1,7 +1,7 @@
-"""Schemes that draw T examples in proportion to their weights.
+"""Sampling schemes: draw T examples in proportion to their weights.
 
-Every scheme gives, for *fixed* stumps, unbiased edges whose variance is at most (1 - G^2) / T
-([DF11] eq. 6, 7), in any order of the examples. A draw is free of looks: it reads no feature.
+For *fixed* stumps every scheme gives unbiased edges with variance at most (1 - G^2) / T ([DF11]
+eq. 6, 7), in any order of the examples. A draw costs no looks: it reads no feature.
 """
 
 from __future__ import annotations
@@ -15,79 +15,54 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, unknown
 from boostsample.kernels import draw as kernels
+from boostsample.kernels.layout import Doubles, Floats
 
 __all__ = ["SCHEMES", "Drawn", "Scheme", "known_scheme", "register_scheme"]
 
 
 class Drawn(NamedTuple):
-    """Different examples, ascending, and what their signed weights are multiplied by.
+    """Different examples, ascending, int32 (n,), and factors of their signed weights, float64 (n,).
 
-    `examples` is int32 (n,), `factors` float64 (n,); the edge of a fixed stump is estimated by
-    the sum over the drawn i of factor_i * sum_l w_il v_l phi(x_i) y_il, n <= T since i.i.d. draws
-    repeat themselves.
+    The sum over the drawn i of factor_i * sum_l w_il v_l phi(x_i) y_il estimates the edge of a
+    stump. n <= T: i.i.d. draws repeat.
     """
 
     examples: NDArray[np.int32]
-    factors: NDArray[np.float64]
+    factors: Doubles
 
 
 #: (weight float32 (N,), ends float64 of `cumulate`, T, rng) -> Drawn, for 0 < T < N.
-Scheme = Callable[
-    [NDArray[np.float32], NDArray[np.float64], int, np.random.Generator],
-    Drawn,
-]
+Scheme = Callable[[Floats, Doubles, int, np.random.Generator], Drawn]
 
 
-def _pick(
-    weight: NDArray[np.float32],
-    ends: NDArray[np.float64],
-    size: int,
-    gaps: NDArray[np.float64],
-    scale: float,
-) -> Drawn:
-    examples = np.empty(size, np.int32)
-    factors = np.empty(size)
+def _pick(weight: Floats, ends: Doubles, size: int, gaps: Doubles, scale: float) -> Drawn:
+    examples, factors = np.empty(size, np.int32), np.empty(size)
     used = kernels.pick(weight, ends, gaps, scale, examples, factors)
     return Drawn(examples[:used], factors[:used])
 
 
-def iid(
-    weight: NDArray[np.float32],
-    ends: NDArray[np.float64],
-    size: int,
-    rng: np.random.Generator,
-) -> Drawn:
+def iid(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> Drawn:
     """Independent draws with probability w_i ([DF11] eq. 4-6): O(T log N).
 
-    The order statistics of T uniform numbers come as normalised sums of T + 1 exponential ones
-    (Devroye 1986, section V.2), so that nothing needs sorting.
+    Normalised sums of T + 1 exponential numbers are the order statistics of T uniform ones (Devroye
+    1986, section V.2), so that nothing is sorted.
     """
     gaps = rng.standard_exponential(size + 1)
     return _pick(weight, ends, size, gaps, ends[-1] / np.add.reduce(gaps))
 
 
-def stratified(
-    weight: NDArray[np.float32],
-    ends: NDArray[np.float64],
-    size: int,
-    rng: np.random.Generator,
-) -> Drawn:
+def stratified(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> Drawn:
     """One independent draw in each of T strata of equal mass along the rows: O(T log N).
 
     r_t = (t + u_t) W / T through the cumulated weights, as in the code of [DF11]'s authors; an
-    example heavier than W / T repeats. The strata's own uniforms make it safe in any order of the
-    rows: proportional allocation never has a larger variance than independent draws.
+    example heavier than W / T repeats. Each stratum has its own uniform u_t, so that the variance
+    is at most that of independent draws in any order of the rows (proportional allocation).
     """
     gaps = 1.0 + np.diff(rng.random(size), prepend=1.0)
     return _pick(weight, ends, size, gaps, ends[-1] / size)
 
 
-def distinct(
-    weight: NDArray[np.float32],
-    ends: NDArray[np.float64],
-    size: int,
-    rng: np.random.Generator,
-) -> Drawn:
+def distinct(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> Drawn:
     """Exactly T different examples, pi_i = min(1, w_i / c), by ordered pivotal sampling: O(N)."""
     examples = np.empty(size, np.int32)
     inclusion = np.empty(size, np.float64)
@@ -102,10 +77,10 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(_SCHEMES)
 
 
 def register_scheme(name: str, scheme: Scheme) -> None:
-    """Plug in another scheme for `Step.draw`; a name that is taken is refused.
+    """Add a scheme for `Step.draw`; SettingError if the name is taken.
 
-    A scheme is a part of the loop: it is trusted to be unbiased (its factors are 1 / (T w_i) a
-    hit, or 1 / (pi_i W)), and it is given the example weights, which strategies never see.
+    A scheme belongs to the loop: it gets the example weights, which strategies never see, and must
+    be unbiased. Its factors are 1 / (T w_i) for each hit, or 1 / (pi_i W).
     """
     if name in _SCHEMES:
         raise SettingError(f"scheme must be a new name, got {name!r}; choose another one")
@@ -113,7 +88,7 @@ def register_scheme(name: str, scheme: Scheme) -> None:
 
 
 def known_scheme(name: str) -> Scheme:
-    """The scheme of that name, or SettingError."""
+    """The scheme of the given name; SettingError if it is unknown."""
     if name not in _SCHEMES:
         raise unknown("scheme", name, _SCHEMES)
     return _SCHEMES[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from boostsample.errors import BudgetExceeded, SettingError
-from boostsample.loop.ledger import PURPOSES, Ledger
+from boostsample.ledger import PURPOSES, Ledger
 
 
 def test_charges_add_up_by_purpose() -> None:

@@ -1,4 +1,4 @@
-"""The ledger: looks spent in one weak-learner search, charged before the work is done."""
+"""Ledger of the looks spent in one weak-learner search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from boostsample.errors import BudgetExceeded, SettingError
 
 __all__ = ["PURPOSES", "Ledger"]
 
-#: What looks may be spent on inside the budget; the finish stands in a column of its own.
+#: Purposes within the budget; the finish has a separate column.
 PURPOSES = ("search", "modelling")
 
 
@@ -16,7 +16,7 @@ class Ledger:
     Parameters
     ----------
     strategy : str
-        Name that messages give.
+        Name of the strategy in messages.
     budget : int
         Looks that may be spent.
     """

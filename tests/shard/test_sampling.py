@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
 from boostsample.kernels.draw import BLOCK, cumulate
-from boostsample.loop import sampling
+from boostsample.ledger import Ledger
 from boostsample.loop.booster import family_infos
-from boostsample.loop.ledger import Ledger
-from boostsample.loop.sampling import SCHEMES, Drawn, known_scheme, register_scheme
-from boostsample.loop.searcher import Searcher
-from boostsample.loop.weights import SignedWeights
+from boostsample.shard import sampling
+from boostsample.shard.sampling import SCHEMES, Drawn, known_scheme, register_scheme
+from boostsample.shard.searcher import Searcher
+from boostsample.shard.weights import SignedWeights
 from boostsample.step import Step
 from boostsample.strategy import Stumps
 from tests import naive

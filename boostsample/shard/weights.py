@@ -1,14 +1,13 @@
-"""The signed weights w_il * y_il of a boosting run, and everything that reads or changes them.
+"""The signed weights w_il * y_il of a boosting run: initial values, samples, edges, updates.
 
-One float32 matrix, rows padded to whole vectors, 16 labels at a time, aligned to cache lines. It
-stays normalised up to rounding; the exact sum is kept beside it and divided out, so that rounding
-never accumulates.
+They are one float32 matrix in the layout of `boostsample.kernels.layout`. It is normalised up to
+rounding; the exact sum is kept beside it and divided out, so that rounding does not accumulate.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +16,9 @@ from boostsample.errors import DataError, unknown
 from boostsample.jit.vectors import LANES
 from boostsample.kernels import draw as draw_kernels
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.layout import room_sizes
-from boostsample.kernels.search import search_kernel
-from boostsample.kernels.weights import weight_kernels
-from boostsample.loop.sampling import Scheme
+from boostsample.kernels.layout import Rows, aligned, in_planes, vectors_of
+from boostsample.kernels.weights import Factors, weight_kernels
+from boostsample.shard.sampling import Scheme
 from boostsample.threads.threads import Threads
 
 __all__ = ["WEIGHT_INITS", "Rows", "SignedWeights", "initial_weights"]
@@ -28,24 +26,8 @@ __all__ = ["WEIGHT_INITS", "Rows", "SignedWeights", "initial_weights"]
 #: Least size of a normalised label weight: far from denormal numbers, too small to matter.
 FLOOR = 1e-30
 WEIGHT_INITS = ("uniform", "balanced")
-_CACHE_LINE = 64
-#: Examples whose sums are formed at a time, so that bits do not depend on the threads.
+#: Examples summed at a time; a constant, so that bits do not depend on the number of threads.
 _PART = 4096
-
-
-class Rows(NamedTuple):
-    """Weighted rows that a search runs on: all examples, or a sample of them.
-
-    `examples` int32 (n,) holds the bank column of each row, or is empty where they are `start`,
-    `start` + 1, ...; `values` float32, flat (n * width), the signed weights; `base` float32
-    (width,), their sum; edges are sums of values times `scale`.
-    """
-
-    start: int
-    examples: NDArray[np.int32]
-    values: NDArray[np.float32]
-    base: NDArray[np.float64]
-    scale: float
 
 
 def initial_weights(Y: NDArray[np.int8], kind: str) -> NDArray[np.float64]:
@@ -68,37 +50,6 @@ def initial_weights(Y: NDArray[np.int8], kind: str) -> NDArray[np.float64]:
     return np.asarray(half / np.where(positive, n_positive, n_negative))
 
 
-def vectors_of(n_labels: int) -> tuple[int, int]:
-    """Full vectors of a row of K labels, and the labels of its tail: 1, 2, 4 or 0."""
-    blocks, rest = divmod(n_labels, LANES)
-    tail = 1 << (rest - 1).bit_length() if rest else 0
-    return (blocks + 1, 0) if tail == LANES else (blocks, tail)
-
-
-def in_planes(matrix: NDArray[Any], width: int) -> NDArray[np.float32]:
-    """The rows of a matrix (n, K) as kernels take them: flat (n * width), 16 labels at a time."""
-    n, n_labels = matrix.shape
-    rows = np.zeros((n, width), np.float32)
-    rows[:, :n_labels] = matrix
-    planes = [rows[:, at : at + 2 * LANES].ravel() for at in range(0, width, 2 * LANES)]
-    return np.concatenate(planes)
-
-
-def aligned(shape: int, dtype: Any) -> NDArray[Any]:
-    """A zeroed flat array that starts on a cache line; NumPy's own start 16 bytes off."""
-    size = np.dtype(dtype).itemsize * shape
-    raw = np.zeros(size + _CACHE_LINE, np.uint8)
-    offset = -raw.ctypes.data % _CACHE_LINE
-    return raw[offset : offset + size].view(dtype)
-
-
-def search_room(n_labels: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Where a thread searches: histograms float32, all 0, their sums and other ones float64."""
-    sizes = room_sizes(*vectors_of(n_labels))
-    hist, sums = aligned(sizes.hist, np.float32), aligned(sizes.hist, np.float64)
-    return hist, sums, aligned(sizes.work, np.float64)
-
-
 class SignedWeights:
     """The weights of one run.
 
@@ -111,7 +62,7 @@ class SignedWeights:
     columns : ndarray of int, shape (N,)
         Bank column of each example.
     threads : Threads or None
-        What the passes over all examples are shared among; the bits do not depend on it.
+        Threads that share the passes over all examples; results do not depend on them.
     """
 
     def __init__(
@@ -122,13 +73,11 @@ class SignedWeights:
         threads: Threads | None = None,
     ) -> None:
         self.threads = Threads(1) if threads is None else threads
-        self.n_examples = int(Y.shape[0])
-        self.n_labels = int(Y.shape[1])
+        self.n_examples, self.n_labels = (int(n) for n in Y.shape)
         blocks, tail = vectors_of(self.n_labels)
         self.width = LANES * blocks + tail
-        self.edge_kernels = edge_kernels(blocks, tail)
-        self.search_kernel = search_kernel(blocks, tail)
         self._kernels = weight_kernels(blocks, tail)
+        self._label_sums = edge_kernels(blocks, tail).label_sums
         contiguous = bool(np.all(np.diff(columns) == 1))
         self._start = int(columns[0]) if contiguous else 0
         self._columns = np.empty(0, np.int32) if contiguous else columns.astype(np.int32)
@@ -144,46 +93,24 @@ class SignedWeights:
         self._part_masses = np.zeros(self._n_parts)
         self._sums = np.zeros(self.width)
         self._floor = np.zeros(self.width, np.float32)
-        self._sides = np.ones(2 * self.width, np.float32)  # -v, v; 1 in the padding
-        self._recount()
+        self._sides = np.ones(2 * self.width, np.float32)
         self._ends = np.empty(-(-self.n_examples // draw_kernels.BLOCK))
         self._ends_are_current = False
         self._buffers: list[NDArray[np.float32]] = []
         self._buffers_in_use = 0
-
-    def _recount(self) -> None:
-        """Sums from scratch, with an update that changes nothing."""
-        column = np.zeros(1, np.uint8)
-        every = np.zeros(self.n_examples, np.int32)
-        self._pass(column, 0, 0, every, 1.0, 1.0)
+        # Sums from scratch, by an update that changes nothing.
+        every = Rows(0, np.zeros(self.n_examples, np.int32), self._values, self._sums, 1.0)
+        self._update(np.zeros(1, np.uint8), 0, every, 1.0, 1.0)
         self._floor[: self.n_labels] = FLOOR
 
-    def _pass(
-        self,
-        column: NDArray[np.uint8],
-        threshold: int,
-        start: int,
-        examples: NDArray[np.int32],
-        right: float,
-        wrong: float,
+    def _update(
+        self, column: NDArray[np.uint8], threshold: int, rows: Rows, right: float, wrong: float
     ) -> None:
+        factors = Factors(self._sides, right, wrong, self._floor)
+
         def arguments(first: int, end: int) -> tuple[Any, ...]:
-            return (
-                column,
-                np.int16(threshold),
-                start,
-                examples,
-                self._sides,
-                right,
-                wrong,
-                self._floor,
-                self._values,
-                _PART,
-                first,
-                end,
-                self._part_sums,
-                self._part_masses,
-            )
+            sums = self._part_sums, self._part_masses
+            return column, np.int16(threshold), rows, factors, _PART, first, end, *sums
 
         self.threads.share(self._kernels.update, arguments, range(self._n_parts + 1))
         np.add.reduce(self._part_sums, axis=0, out=self._sums)
@@ -191,11 +118,11 @@ class SignedWeights:
         self._ends_are_current = False
 
     def exact(self) -> Rows:
-        """All examples with their exact weights; nothing is copied."""
+        """All examples with their exact weights, not copied: an update changes them."""
         return Rows(self._start, self._columns, self._values, self._sums, 1.0 / self._mass)
 
     def draw(self, size: int, scheme: Scheme, rng: np.random.Generator) -> Rows:
-        """Draw `size` examples, fewer than N, by a scheme of `boostsample.loop.sampling`."""
+        """Draw `size` examples, fewer than N, by a scheme of `boostsample.shard.sampling`."""
         if not self._ends_are_current:
             self._kernels.totals(self._values, self._weight)
             draw_kernels.cumulate(self._weight, self._ends)
@@ -212,7 +139,7 @@ class SignedWeights:
         return Rows(0, examples, values, base, 1.0)
 
     def _buffer(self, size: int) -> NDArray[np.float32]:
-        """Work space that lives until `release`: nothing of size N is allocated in later rounds."""
+        """Work space until `release`; reused, so that later rounds allocate nothing of size N."""
         if self._buffers_in_use == len(self._buffers):
             self._buffers.append(aligned(size, np.float32))
         mine = self._buffers[self._buffers_in_use]
@@ -222,27 +149,17 @@ class SignedWeights:
         return mine[:size]
 
     def release(self) -> None:
-        """Take back the buffers of all samples drawn so far."""
+        """Invalidate all samples drawn so far; later ones reuse their buffers."""
         self._buffers_in_use = 0
 
     def label_sums(self, column: NDArray[np.uint8], threshold: int) -> NDArray[np.float64]:
         """sum_i w_il y_il phi(x_i) for each label: float64 (K,), normalised; O(N)."""
-        sums = np.empty((self._n_parts, self.width))
+        sums, rows = np.empty((self._n_parts, self.width)), self.exact()
 
         def arguments(first: int, end: int) -> tuple[Any, ...]:
-            return (
-                column,
-                np.int16(threshold),
-                self._start,
-                self._columns,
-                self._values,
-                _PART,
-                first,
-                end,
-                sums,
-            )
+            return column, np.int16(threshold), rows, _PART, first, end, sums
 
-        self.threads.share(self.edge_kernels.label_sums, arguments, range(self._n_parts + 1))
+        self.threads.share(self._label_sums, arguments, range(self._n_parts + 1))
         return np.asarray(np.add.reduce(sums)[: self.n_labels] / self._mass)
 
     def update(
@@ -255,25 +172,15 @@ class SignedWeights:
         """
         self._sides[: self.n_labels] = -votes
         self._sides[self.width : self.width + self.n_labels] = votes
-        self._pass(
-            column,
-            threshold,
-            self._start,
-            self._columns,
-            1.0 / (self._mass * (1.0 + edge)),
-            1.0 / (self._mass * (1.0 - edge)),
-        )
+        right, wrong = 1.0 / (self._mass * (1.0 + edge)), 1.0 / (self._mass * (1.0 - edge))
+        self._update(column, threshold, self.exact(), right, wrong)
 
     def state(self) -> dict[str, Any]:
-        """Everything that changes from round to round, as arrays and scalars."""
-        return {
-            "values": self._values.copy(),
-            "sums": self._sums.copy(),
-            "mass": self._mass,
-        }
+        """A copy of everything that changes from round to round, as arrays and scalars."""
+        return {"values": self._values.copy(), "sums": self._sums.copy(), "mass": self._mass}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a state of a run on the same examples, to identical bits."""
+        """Restore a state of a run on the same examples, bit for bit."""
         if state["values"].shape != self._values.shape:
             raise DataError(
                 f"the saved weights must be for {self._values.shape[0]} padded label weights, got "

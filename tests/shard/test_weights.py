@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError
 from boostsample.jit.vectors import LANES
-from boostsample.loop.sampling import SCHEMES
-from boostsample.loop.weights import FLOOR, SignedWeights, aligned, initial_weights, vectors_of
+from boostsample.kernels.layout import aligned, vectors_of
+from boostsample.shard.sampling import SCHEMES
+from boostsample.shard.weights import FLOOR, SignedWeights, initial_weights
 from tests import naive
 from tests.kernels.test_weights import from_planes
 from tests.problems import noisy_labels

@@ -1,0 +1,56 @@
+"""Columns of a history row: names, types and descriptions, defined once.
+
+`boostsample.loop.booster.Booster.next_round` writes one row for each search. The notes of the
+strategy follow these columns; see `boostsample.step.Step.note`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+__all__ = ["COLUMNS", "NAMES", "Column", "history_row", "markdown_table"]
+
+
+class Column(NamedTuple):
+    """One column: its name, the type of its entries, and what they are."""
+
+    name: str
+    kind: type
+    description: str
+
+
+COLUMNS = (
+    Column("round", int, "boosting round, from 1"),
+    Column("search", int, "search in the round, from 0; a stump takes one search"),
+    Column("family", str, "name of the family of the chosen feature"),
+    Column("feature", int, "global index of the chosen feature"),
+    Column("threshold", float, "threshold in raw units; -inf is the constant stump"),
+    Column("n_features", int, "different features searched, Q"),
+    Column("n_examples", int, "examples of the sample that the chosen stump was found on, T"),
+    Column("edge_estimated", float, "edge of the stump on its sample, H"),
+    Column("edge", float, "edge on all N examples, G"),
+    Column("alpha", float, "coefficient of the stump"),
+    Column("log10_loss", float, "log10 of the exponential loss after the round"),
+    Column("looks_search", int, "looks spent on searching"),
+    Column("looks_modelling", int, "looks spent on modelling"),
+    Column("looks_finish", int, "examples read to finish the stump, N; not charged to the budget"),
+    Column("values_computed", int, "feature values that a lazy bank computed"),
+    Column("seconds", float, "duration of the round, shared evenly by its searches"),
+    Column("stopped", str, "why training ended in this round; empty if it goes on"),
+)
+
+_ORDER = tuple(column.name for column in COLUMNS)
+#: Names that notes must not use.
+NAMES = frozenset(_ORDER)
+
+
+def history_row(notes: dict[str, Any], **entries: Any) -> dict[str, Any]:
+    """One row: an entry for each of `COLUMNS`, in their order, and then the notes."""
+    assert tuple(entries) == _ORDER, entries
+    return {**entries, **notes}
+
+
+def markdown_table() -> str:
+    """The columns as a Markdown table, as in `docs/history.md`."""
+    rows = [f"| `{name}` | {kind.__name__} | {text} |" for name, kind, text in COLUMNS]
+    return "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *rows])

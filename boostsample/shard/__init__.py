@@ -1,0 +1,1 @@
+"""The rows of a run: weights, draws of examples, searches and updates."""
