@@ -192,15 +192,8 @@ def plan_family(
     """Family, Q and T of the largest e(Q 1{l=1}, .., Q 1{l=K}, T): MAS 1.Q, [DF11] 4.1.
 
     Evaluates e about 20 times for each family (10 to 30 us). Ties go to the first family.
-
-    Parameters
-    ----------
-    mixtures : sequence of Mixture
-        Of the true edges of each family.
-    sizes : sequence of int
-        Features of each family, at least 1.
-    n_examples, budget, unit_noise
-        As in `plan`.
+    `mixtures` are those of the true edges of each family, `sizes` their numbers of features, at
+    least 1; other parameters as in `plan`.
     """
     if len(mixtures) != len(sizes):
         raise SettingError(f"sizes must have {len(mixtures)} entries, got {len(sizes)}")
@@ -230,12 +223,7 @@ def allocate(
     exact, because noise lowers e there and the best sum may lie far beyond. Steps are of one
     feature up to a sum of 10, then of 20 % of the sum, in two parts from 15 on, which takes 0.1 to
     0.3 ms for nine families. Over 300 random problems that loses 0.02 % of e on average, 0.5 % at
-    most, against single steps.
-
-    Parameters
-    ----------
-    mixtures, sizes, n_examples, budget, unit_noise
-        As in `plan_family`. No count exceeds its size.
+    most, against single steps. No count exceeds its size. Parameters as in `plan_family`.
     """
     if len(mixtures) != len(sizes):
         raise SettingError(f"sizes must have {len(mixtures)} entries, got {len(sizes)}")

@@ -260,10 +260,8 @@ def fit_mixtures(
         raise SettingError(f"tolerance must be at least 0, got {tolerance}")
     if max_iterations < 1:
         raise SettingError(f"max_iterations must be at least 1, got {max_iterations}")
-    if isinstance(noise_variance, (int, float, np.number)):
-        noises: Sequence[ArrayLike] = [noise_variance] * len(edges)
-    else:
-        noises = noise_variance
+    is_number = isinstance(noise_variance, (int, float, np.number))
+    noises: Any = [noise_variance] * len(edges) if is_number else noise_variance
     if len(noises) != len(edges):
         raise SettingError(
             f"noise_variance must be a number or have an entry for each of {len(edges)} sets, "

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from boostsample.errors import DataError
 from boostsample.experiments.bench.problem import last_cache
 from boostsample.experiments.bench.sections import Section
-from boostsample.experiments.cells.environment import machine, versions
 from boostsample.experiments.common.files import one_line, reason, write_file
+from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.tables.tables import Table
 from boostsample.hashing import sha256_of_json
 

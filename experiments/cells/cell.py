@@ -70,8 +70,11 @@ def compact(values: Any) -> NDArray[Any]:
     """
     array = np.asarray(values, np.int64)
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
-    kinds = map(np.iinfo, ("u1", "u2", "u4", "i1", "i2", "i4", "i8"))
-    return array.astype(next(one.dtype for one in kinds if one.min <= low and high <= one.max))
+    for kind in ("u1", "u2", "u4", "i1", "i2", "i4"):
+        bounds = np.iinfo(kind)
+        if bounds.min <= low and high <= bounds.max:
+            return array.astype(kind)
+    return array
 
 
 def search_arrays(

@@ -83,7 +83,7 @@ def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: boo
         raise SettingError(f"the file of {what} must end in {ending}, got '{target}'")
     if new and target.exists():
         raise SettingError(
-            f"the file of {what} must be new, but '{target}' is there; results are never "
+            f"the file of {what} must be new, but '{target}' exists; results are never "
             "overwritten, name another file"
         )
     probe = temporary(target)

@@ -223,10 +223,8 @@ def _digits(**_: Any) -> Content:
     from sklearn.datasets import load_digits
 
     digits = load_digits()
-    names = tuple(str(name) for name in digits.target_names)
-    return Content(
-        digits.images.astype(np.uint8), digits.target.astype(np.int64), names, None, None
-    )
+    y = digits.target.astype(np.int64)
+    return Content(digits.images.astype(np.uint8), y, tuple("0123456789"), None, None)
 
 
 def _original(name: str) -> Callable[..., Content]:

@@ -1,7 +1,7 @@
 """Finds the original files of named data sets, verifies their hashes, downloads missing ones.
 
-A file is accepted only if its *uncompressed* content has the published hash, so plain and gzipped
-copies are both good. Files are searched in the user's ``data_dir``, then in the folder ``datasets``
+A file is accepted only if its *uncompressed* content has the published hash, so copies may be plain
+or gzipped. Files are searched in the user's ``data_dir``, then in the folder ``datasets``
 of the cache folder (`boostsample.banks.cache_folder`). Missing ones are downloaded there by pooch
 (extra ``data``).
 """

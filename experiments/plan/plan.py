@@ -137,7 +137,7 @@ class Plan:
         for variant in self.variants:
             if labels.count(variant.label) > 1:
                 raise SettingError(
-                    f"each of the strategies must be there once, got {variant.label!r} twice; "
+                    f"each of the strategies must be given once, got {variant.label!r} twice; "
                     "alternatives of one setting make one tuning grid"
                 )
             for one in variant.trained:

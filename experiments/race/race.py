@@ -19,8 +19,8 @@ import numpy as np
 
 from boostsample.checks import check_integer, check_number
 from boostsample.errors import BoostSampleError, SettingError
-from boostsample.experiments.cells.environment import machine, version_of, versions
 from boostsample.experiments.common.files import one_line, write_file
+from boostsample.experiments.common.machine import machine, version_of, versions
 from boostsample.experiments.race.job import Job, warm_up_job
 from boostsample.experiments.race.methods import Method
 from boostsample.experiments.tables.tables import Table

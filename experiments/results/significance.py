@@ -65,18 +65,10 @@ def told_apart(
 ) -> Verdict:
     """Find the best mean, and the strategies that do not differ from it significantly.
 
-    Parameters
-    ----------
-    values : mapping of str to mapping of int to float
-        Values of each strategy by repetition, without NaN; strategies without values are ignored.
-    lower_is_better : bool
-    overlap : float
-        n_test / n_train if the splits of repetitions differ, 0 if all are the same.
-    level : float
-        Strategies with a corrected p-value above it are tied.
+    `values` are those of each strategy by repetition, without NaN; strategies without values are
+    ignored. `overlap` is n_test / n_train if the splits of repetitions differ, 0 if all are the
+    same. Strategies with a corrected p-value above `level` are tied with the best one.
 
-    Examples
-    --------
     >>> losses = {"a": {0: 1.0, 1: 1.1, 2: 0.9}, "b": {0: 1.1, 1: 1.0, 2: 1.1}, "c": {0: 9.0}}
     >>> found = told_apart(losses)
     >>> found.best, sorted(found.tied), sorted(found.untested)

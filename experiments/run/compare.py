@@ -101,7 +101,11 @@ def run_all(
     finally:
         store.close()
     try:
-        return [_comparison(one, mine, store) for one, mine in zip(prepared, groups, strict=True)]
+        found = []
+        for one, mine in zip(prepared, groups, strict=True):
+            kept = [keep(_runs(group, store), len(group.tasks), one.plan.marks) for group in mine]
+            found.append(Comparison(one, kept))
+        return found
     except _MissingCell as error:
         if shard is not None:
             return []
@@ -121,12 +125,6 @@ def _orders(plan: Plan, groups: Sequence[TaskGroup]) -> list[Order]:
         for group in groups
         for task in group.tasks
     ]
-
-
-def _comparison(prepared: Prepared, groups: Sequence[TaskGroup], store: Store) -> Comparison:
-    """The comparison that the cells of a store make."""
-    marks = prepared.plan.marks
-    return Comparison(prepared, [keep(_runs(one, store), len(one.tasks), marks) for one in groups])
 
 
 def _runs(group: TaskGroup, store: Store) -> Iterator[Run]:
