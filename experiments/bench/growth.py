@@ -44,8 +44,8 @@ _ROW_BYTES = 40  # float32 weights of ten classes
 class Growth:
     """Seconds of the same work at several sizes: float64 (sweeps, sizes).
 
-    `what` grows: N, Q, T or K; `work` names what was timed, `looks` (sizes,) are its looks. The
-    slope is fitted to sizes of at least `fitted_from`.
+    `what` is the size that grows: N, Q, T or K; `work` names the timed work, `looks` are its looks,
+    (sizes,). The slope is fitted to sizes of at least `fitted_from`.
     """
 
     what: str
@@ -116,8 +116,8 @@ def growth_of_searches(
 ) -> Growth:
     """Searches of Q fresh features on T examples with K labels, for several (Q, T, K).
 
-    `what` is the one of them that grows. T = N is all examples; otherwise each search draws a new
-    sample.
+    `what` is the letter of the one that grows. T = N is all examples; otherwise each search draws a
+    new sample.
     """
     rng = np.random.default_rng(3)
     works = [_search(problem, q, t, k, rng) for q, t, k in points]

@@ -27,7 +27,7 @@ from boostsample.hashing import sha256_of_json
 __all__ = ["Change", "Reference", "compare", "facts", "read_reference", "record_of", "write"]
 
 FORMAT = 1
-"""Version of the file's format; other versions are refused."""
+"""Version of the file's format; others raise DataError."""
 REFERENCES = Path(__file__).with_name("references")
 """The references that ship with the package, one for each kind of processor."""
 

@@ -142,7 +142,7 @@ class Timed:
 
 
 def warm_up(problem: Problem, strategy: str, n_jobs: int = 1) -> None:
-    """Compile what rounds of a strategy need, and the edges by which ties are settled."""
+    """Compile the kernels of a strategy's rounds, and of the edges that break ties."""
     Timed(problem, strategy, 3, n_jobs).run(3)
     weights = weights_of(problem)
     searcher, rows = Searcher(problem.bank, weights), weights.exact()

@@ -122,7 +122,7 @@ class Claims:
                 os.utime(self._path(name))
 
     def _is_void(self, name: str) -> bool:
-        """Whether the owner of a claim is dead, as far as this process can find out."""
+        """Whether the owner of a claim is dead, as far as this process can determine."""
         path = self._path(name)
         try:
             content, touched = path.read_bytes(), path.stat().st_mtime_ns

@@ -1,1 +1,1 @@
-"""Helpers shared by all experiments: files, collected errors, progress, size of the memory."""
+"""Helpers shared by all experiments: files, collected errors, progress, machine and versions."""

@@ -1,4 +1,4 @@
-"""Plans what to compare on a data set, and checks the plan before anything is computed.
+"""Plans a comparison on one data set, and checks the plan before anything is computed.
 
 A `Plan` holds the user's choices; `prepare` applies it to a data set: families, splits, budgets in
 looks, and each strategy's own checks. Nothing here trains.
@@ -218,12 +218,8 @@ class Prepared:
 def prepare(data: Dataset, plan: Plan) -> Prepared:
     """Apply a plan to a data set; check families, memory, and every strategy at its budget.
 
-    Raises
-    ------
-    SettingError
-        A name or setting is unknown, or a strategy refuses its settings or budget.
-    DataError
-        The features do not fit into memory.
+    SettingError if a name or setting is unknown, or if a strategy raises one for its settings or
+    its budget; DataError if the features do not fit into memory.
     """
     families = default_families(data.X.shape[1:], seed=plan.seed, column_names=data.columns)
     if plan.families is not None:
