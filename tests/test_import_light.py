@@ -17,7 +17,7 @@ from tests.paths import ROOT
 HEAVY = {"joblib", "matplotlib", "numba", "numpy", "pandas", "pywt", "scipy", "sklearn"}
 #: Parts of the standard library that take as long to import as the rest of `import boostsample`.
 SLOW = {"asyncio", "concurrent", "ctypes", "email", "http", "inspect", "json", "logging"}
-SLOW |= {"multiprocessing", "socket", "subprocess", "unittest", "xml"}
+SLOW |= {"multiprocessing", "socket", "subprocess", "tempfile", "unittest", "xml"}
 
 
 def packages_of(statement: str) -> set[str]:
