@@ -230,8 +230,8 @@ def gathers_table(
         ("its round", "", "", rounds.seconds),
     ]
     return Table(
-        "laminating: least and median milliseconds of bare reads of the bins of its stages, and of "
-        "its rounds, timed in turns",
+        "laminating: least and median milliseconds to read the bins of its stages, without any "
+        "search, and of its rounds, timed in turns",
         ("", "features", "examples", "least", "median"),
         tuple(
             (*names, f"{1e3 * np.min(seconds):.2f}", f"{1e3 * np.median(seconds):.2f}")
