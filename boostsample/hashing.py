@@ -1,4 +1,4 @@
-"""SHA-256 checksums of bytes, JSON values and arrays, as hexadecimal text."""
+"""SHA-256 checksums of bytes, JSON values and arrays, as hexadecimal text, and seeds from them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["sha256_of", "sha256_of_arrays", "sha256_of_json"]
+__all__ = ["seed_of", "sha256_of", "sha256_of_arrays", "sha256_of_json"]
 
 _BLOCK_BYTES = 2**24
 
@@ -26,6 +26,11 @@ def sha256_of(*parts: bytes) -> str:
 def sha256_of_json(value: Any) -> str:
     """Checksum of a JSON value; the order of keys does not matter."""
     return sha256_of(json.dumps(value, sort_keys=True).encode())
+
+
+def seed_of(content: bytes) -> np.random.SeedSequence:
+    """Seed from the first 128 bits of a checksum, the same on any machine."""
+    return np.random.SeedSequence(int.from_bytes(bytes.fromhex(sha256_of(content)[:32]), "little"))
 
 
 def sha256_of_arrays(*arrays: Any) -> str:

@@ -6,6 +6,7 @@ strategy follow these columns; see `boostsample.step.Step.note`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 __all__ = ["COLUMNS", "NAMES", "Column", "history_row", "markdown_table"]
@@ -50,7 +51,7 @@ def history_row(notes: dict[str, Any], **entries: Any) -> dict[str, Any]:
     return {**entries, **notes}
 
 
-def markdown_table() -> str:
+def markdown_table(columns: Sequence[Column] = COLUMNS) -> str:
     """The columns as a Markdown table, as in `docs/history.md`."""
-    rows = [f"| `{name}` | {kind.__name__} | {text} |" for name, kind, text in COLUMNS]
+    rows = [f"| `{name}` | {kind.__name__} | {text} |" for name, kind, text in columns]
     return "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *rows])

@@ -16,7 +16,7 @@ import llvmlite.binding
 import numpy as np
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.experiments.cells.environment import machine, versions
+from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.experiments.plan.plan import Plan, prepare
 from boostsample.experiments.plan.variants import Variant

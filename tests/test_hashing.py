@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample import hashing
-from boostsample.hashing import sha256_of, sha256_of_arrays, sha256_of_json
+from boostsample.hashing import seed_of, sha256_of, sha256_of_arrays, sha256_of_json
 
 
 def test_of_bytes() -> None:
@@ -24,6 +24,11 @@ def test_of_json() -> None:
     text = json.dumps(value, sort_keys=True)
     assert sha256_of_json(value) == hashlib.sha256(text.encode("ascii")).hexdigest()
     assert sha256_of_json(dict(reversed(value.items()))) == sha256_of_json(value)
+
+
+def test_a_seed_has_the_first_128_bits_of_the_checksum() -> None:
+    digest = hashlib.sha256(b"abc").digest()
+    assert seed_of(b"abc").entropy == int.from_bytes(digest[:16], "little")
 
 
 def naive(*arrays: NDArray[np.generic]) -> str:

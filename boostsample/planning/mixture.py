@@ -9,13 +9,16 @@ G; Q and T chosen from it search too many features on too few examples. With the
 (`sampling_variance`), the mixture of G itself is fitted. Subtracting that variance from the
 components of an ordinary fit is not the same: the noise then decides which component an edge
 belongs to.
+
+Edges that are missing, not finite or of a wrong shape raise DataError, other arguments out of range
+SettingError.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,11 +66,6 @@ class Mixture:
         Mean log density of the edges that it was fitted to; nan if it was not fitted.
     n_iterations : int
         EM iterations of the best start.
-
-    Raises
-    ------
-    SettingError
-        If shapes differ, or numbers are out of range or not finite.
     """
 
     def __init__(self, proportions: ArrayLike, means: ArrayLike, variances: ArrayLike) -> None:
@@ -103,20 +101,17 @@ class Mixture:
     @property
     def proportions(self) -> Array:
         """float64 (n_components,)."""
-        row: Array = self.parameters[0]
-        return row
+        return np.asarray(self.parameters[0])
 
     @property
     def means(self) -> Array:
         """float64 (n_components,)."""
-        row: Array = self.parameters[1]
-        return row
+        return np.asarray(self.parameters[1])
 
     @property
     def variances(self) -> Array:
         """float64 (n_components,)."""
-        row: Array = self.parameters[2]
-        return row
+        return np.asarray(self.parameters[2])
 
     @property
     def n_components(self) -> int:
@@ -162,11 +157,7 @@ class Mixtures(Sequence[Mixture]):
     def __len__(self) -> int:
         return len(self.stack)
 
-    @overload
-    def __getitem__(self, at: int) -> Mixture: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Mixture]: ...
-    def __getitem__(self, at: int | slice) -> Mixture | list[Mixture]:
+    def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
             return [self[i] for i in range(len(self))[at]]
         parameters = self.stack[at]
@@ -195,13 +186,6 @@ def sampling_variance(edges: ArrayLike, n_examples: int) -> float:
         Estimated edges H.
     n_examples : int
         T, at least 2.
-
-    Raises
-    ------
-    DataError
-        If there are no edges, or edges are not finite.
-    SettingError
-        If T is below 2.
 
     Examples
     --------
@@ -243,17 +227,6 @@ def fit_mixture(
     tolerance : float, default 1e-5
         Stop when the mean log-likelihood per edge gains less than this per iteration.
     max_iterations : int, default 200
-
-    Returns
-    -------
-    Mixture
-
-    Raises
-    ------
-    DataError
-        If there are no edges, or edges are not finite.
-    SettingError
-        If a setting is out of range.
     """
     return fit_mixtures(
         [edges],
@@ -287,10 +260,8 @@ def fit_mixtures(
         raise SettingError(f"tolerance must be at least 0, got {tolerance}")
     if max_iterations < 1:
         raise SettingError(f"max_iterations must be at least 1, got {max_iterations}")
-    if isinstance(noise_variance, (int, float, np.number)):
-        noises: Sequence[ArrayLike] = [noise_variance] * len(edges)
-    else:
-        noises = noise_variance
+    is_number = isinstance(noise_variance, (int, float, np.number))
+    noises: Any = [noise_variance] * len(edges) if is_number else noise_variance
     if len(noises) != len(edges):
         raise SettingError(
             f"noise_variance must be a number or have an entry for each of {len(edges)} sets, "
@@ -314,14 +285,7 @@ def fit_mixtures(
 def fit_gaussians(edges: Array) -> Mixtures:
     """`fit_mixtures(edges, 1)` for sets of equal size, equal to the bit and faster.
 
-    Parameters
-    ----------
-    edges : float64 array, shape (n_sets, n), n from 1 to 128
-
-    Raises
-    ------
-    DataError
-        If edges are not finite, or have another shape.
+    `edges` is float64 (n_sets, n) with n from 1 to 128.
     """
     if edges.ndim != 2 or not 1 <= edges.shape[1] <= kernels.MAX_GROUPS:
         raise DataError(f"edges must have shape (n_sets, 1 to 128), got {edges.shape}")

@@ -33,10 +33,7 @@ SECTIONS: Mapping[str, Callable[[Problem, Sizes, Progress], Section]] = MappingP
 def chosen_sections(only: str | None) -> tuple[str, ...]:
     """The names in a list such as "looks,rounds", in the order of `SECTIONS`; None is all.
 
-    Raises
-    ------
-    SettingError
-        A name is unknown, or none is given.
+    SettingError if a name is unknown, or if none is given.
     """
     if only is None:
         return tuple(SECTIONS)

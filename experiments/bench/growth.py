@@ -1,7 +1,7 @@
-"""How the cost grows with N, Q, T and K, each alone, as slopes in log-log.
+"""Growth of the cost with N, Q, T or K alone, as slopes on log-log axes.
 
-All sizes take turns, sweep after sweep, so that the load of the machine hits all of them alike. In
-each turn a size does its work twice and the second time counts, so that it finds its own data in
+All sizes take turns, sweep after sweep, so that the load of the machine affects all of them alike.
+In each turn the work of a size is done twice and the second time counts, so that its data are in
 the caches.
 """
 
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Growth", "growth_of_examples", "growth_of_searches", "growth_section", "sweep"]
 
 _FITTED_FROM = 100_000
-"""Slopes of N are fitted from here on: below, constant costs count, and the nearest caches hold
-most weights."""
+"""Least N of fitted slopes: smaller ones have large constant costs, and weights in near caches."""
 _Q = 10
 _CLASSES = 10
 _ROW_BYTES = 40  # float32 weights of ten classes
@@ -45,8 +44,8 @@ _ROW_BYTES = 40  # float32 weights of ten classes
 class Growth:
     """Seconds of the same work at several sizes: float64 (sweeps, sizes).
 
-    `what` grows: N, Q, T or K; `work` names what was timed, `looks` (sizes,) are its looks. The
-    slope is fitted to sizes of at least `fitted_from`.
+    `what` is the size that grows: N, Q, T or K; `work` names the timed work, `looks` are its looks,
+    (sizes,). The slope is fitted to sizes of at least `fitted_from`.
     """
 
     what: str
@@ -117,8 +116,8 @@ def growth_of_searches(
 ) -> Growth:
     """Searches of Q fresh features on T examples with K labels, for several (Q, T, K).
 
-    `what` is the one of them that grows. T = N is all examples; otherwise each search draws a new
-    sample.
+    `what` is the letter of the one that grows. T = N is all examples; otherwise each search draws a
+    new sample.
     """
     rng = np.random.default_rng(3)
     works = [_search(problem, q, t, k, rng) for q, t, k in points]
@@ -144,7 +143,7 @@ def _search(
 
 
 def growth_table(growth: Growth) -> Table:
-    """Milliseconds and nanoseconds a look at each size, and the slope from each to the next."""
+    """Milliseconds and nanoseconds per look at each size, and the slope from each to the next."""
     medians = np.median(growth.seconds, axis=0)
     rows = []
     for at, (size, looks) in enumerate(zip(growth.sizes, growth.looks, strict=True)):
@@ -164,7 +163,7 @@ def growth_table(growth: Growth) -> Table:
 
 
 def growth_figure(growth: Growth) -> Figure:
-    """Milliseconds a round against N, with the fitted slope."""
+    """Milliseconds per round against N, with the fitted slope."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -186,9 +185,9 @@ def growth_figure(growth: Growth) -> Figure:
 def growth_section(problem: Problem, sizes: Sizes, progress: Progress) -> Section:
     """Growth with N, Q, T and K; the picture shows N.
 
-    N grows by two more doublings where fewer than two sizes have weights beyond the last cache:
-    rented machines report a cache that dozens of cores share. Q grows on samples of the middle one
-    of the T, T with the middle one of the Q, and K with ten features on all examples.
+    N is doubled twice more if fewer than two sizes have weights larger than the last cache: rented
+    machines report a cache that dozens of cores share. Q grows on samples of the middle one of the
+    T, T with the middle one of the Q, and K with ten features on all examples.
     """
     n, most, sweeps = len(problem.rows), problem.bank.n_features, sizes.sweeps
     n_examples = sizes.growth

@@ -24,9 +24,9 @@ __all__ = ["read_bins", "store_kernel", "store_rows", "time_reads"]
 N_BINS = 256
 """Bins of a feature's histogram."""
 _AT_ONCE = 4
-"""Places that a kernel visits in turn, so that no access depends on the one before."""
+"""Places that a kernel visits in turn, so that no access depends on the previous one."""
 _SPARSE = 55
-"""At one example of 55 and fewer, most have a cache line (64 bytes) to themselves."""
+"""If fewer than one example of 55 is read, most of them are alone in a cache line of 64 bytes."""
 
 
 def _compiled(function: Any) -> Any:
@@ -38,7 +38,7 @@ def store_rows(n_labels: int) -> Any:
 
     A look loads the vectors of a bin, adds those of a row and stores them; all looks do so with
     their first vectors, then with their second ones, so that the bins in use stay in the first
-    cache. No bin is visited again before all others.
+    cache. Bins are visited in turn.
     """
     blocks, tail = vectors_of(n_labels)
     row = aligned(LANES * (blocks + 1), np.float32)
@@ -85,9 +85,9 @@ def read_bins(
     """The sum of the bins of some features at `examples`, or at start .. start + n - 1; O(Q T).
 
     Reads bins uint8 (any, any), features int64 (Q,), the row of `bins` of each, examples int32
-    (T,), or empty. As many cache misses as possible are under way: for sparse examples, the next
-    three features are fetched into the second cache (three times, since the processor drops some
-    requests); for dense ones, four features are read in turn.
+    (T,), or empty. Many cache misses overlap: for sparse examples, the next three features are
+    prefetched into the second cache (three times, since the processor drops some requests); for
+    dense ones, four features are read in turn.
     """
     total: Any = 0
     n_features = features.size

@@ -1,9 +1,8 @@
-"""Nanoseconds a look, beside its bounds: the stores of its row, and reading its bin.
+"""Nanoseconds per look, beside two lower bounds: storing the vectors of a row, and reading a bin.
 
 A look adds the vectors of a row to a histogram: each is loaded, added and stored, and a processor
-stores one vector a cycle or fewer. On few of many examples, as in the first stages of laminating,
-nearly every bin is a cache miss, and has to be read at least once. Searches of all kinds take
-turns.
+stores at most one vector per cycle. On few of many examples, as in the first stages of laminating,
+nearly every read of a bin is a cache miss. Searches of all kinds take turns.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ __all__ = ["LookTimes", "bounds_section", "looks_section", "time_gathers", "time
 
 @dataclass(frozen=True)
 class LookTimes:
-    """Seconds of searches of one kind, and of as many stores and reads, (n,) each.
+    """Seconds of searches of one kind, and of the same number of stores and reads, (n,) each.
 
     `looks` int64 (n,) are those of each search: Q times the different examples of its sample.
     """
@@ -50,7 +49,7 @@ class LookTimes:
     reads: NDArray[np.float64]
 
     def nanoseconds(self, part: str) -> NDArray[np.float64]:
-        """Nanoseconds a look of `search`, `stores`, `reads` or the larger bound, (n,)."""
+        """Nanoseconds per look of `search`, `stores`, `reads` or the larger bound, (n,)."""
         if part == "bound":
             return np.maximum(self.nanoseconds("stores"), self.nanoseconds("reads"))
         seconds: NDArray[np.float64] = getattr(self, part)
@@ -88,8 +87,8 @@ class _Case:
     """Searches of one kind, and the stores and reads that bound them.
 
     The reads are of other features than the search, so that neither finds the bins of the other in
-    a cache. All searches of a turn come before their bounds: after so many stores, the next search
-    is slower by a tenth on an Intel Xeon.
+    a cache. All searches of a turn come before their bounds: directly after the stores, a search is
+    10 % slower on an Intel Xeon.
     """
 
     def __init__(self, problem: Problem, n_features: int, n_examples: int) -> None:
@@ -148,7 +147,7 @@ def time_looks(
 
 
 def looks_table(times: Sequence[LookTimes]) -> Table:
-    """Nanoseconds a look, its two bounds, and the share of the larger one."""
+    """Nanoseconds per look, its two bounds, and the share of the larger one."""
     return table_of(
         "a look, threshold search included: least and median nanoseconds; the bounds: storing the "
         "vectors of a row, reading a bin (medians); the share of the larger one",
@@ -231,8 +230,8 @@ def gathers_table(
         ("its round", "", "", rounds.seconds),
     ]
     return Table(
-        "laminating: least and median milliseconds to read the bins of its stages and do nothing "
-        "with them, and of its rounds in turns with that",
+        "laminating: least and median milliseconds to read the bins of its stages, without any "
+        "search, and of its rounds, timed in turns",
         ("", "features", "examples", "least", "median"),
         tuple(
             (*names, f"{1e3 * np.min(seconds):.2f}", f"{1e3 * np.median(seconds):.2f}")

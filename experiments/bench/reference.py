@@ -8,7 +8,6 @@ runs on the same data at the same sizes.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import statistics
 from collections.abc import Mapping, Sequence
@@ -20,14 +19,15 @@ from typing import Any, NamedTuple
 from boostsample.errors import DataError
 from boostsample.experiments.bench.problem import last_cache
 from boostsample.experiments.bench.sections import Section
-from boostsample.experiments.cells.environment import machine, versions
-from boostsample.experiments.common.files import atomic, one_line, reason, unwritable
+from boostsample.experiments.common.files import one_line, reason, write_file
+from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.tables.tables import Table
+from boostsample.hashing import sha256_of_json
 
 __all__ = ["Change", "Reference", "compare", "facts", "read_reference", "record_of", "write"]
 
 FORMAT = 1
-"""Version of the file's format; other versions are refused."""
+"""Version of the file's format; others raise DataError."""
 REFERENCES = Path(__file__).with_name("references")
 """The references that ship with the package, one for each kind of processor."""
 
@@ -162,24 +162,9 @@ def facts() -> dict[str, Any]:
 
 
 def write(record: Mapping[str, Any], path: Path) -> None:
-    """Write a record with its checksum, as a whole or not at all.
-
-    Raises
-    ------
-    DataError
-        The file cannot be written.
-    """
-    text = json.dumps({**record, "sha256": digest(record)}, indent=2)
-    try:
-        with atomic(path) as stream:
-            stream.write(f"{text}\n".encode())
-    except OSError as error:
-        raise unwritable(path, "results", error) from error
-
-
-def digest(record: Mapping[str, Any]) -> str:
-    """The checksum of a record: SHA-256 of its JSON without it."""
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+    """Write a record with its checksum atomically; DataError if it cannot be written."""
+    text = json.dumps({**record, "sha256": sha256_of_json(record)}, indent=2)
+    write_file(path, f"{text}\n".encode(), "results")
 
 
 def shipped_reference(processor: str, folder: Path = REFERENCES) -> Reference | None:
@@ -192,10 +177,7 @@ def shipped_reference(processor: str, folder: Path = REFERENCES) -> Reference | 
 def read_reference(path: Path) -> Reference:
     """Read a file of `--keep` or `--json` and verify its checksum.
 
-    Raises
-    ------
-    DataError
-        The file is missing, damaged, edited, or of another format.
+    DataError if the file is missing, damaged, edited, or of another format.
     """
     try:
         record = json.loads(path.read_bytes())
@@ -204,7 +186,7 @@ def read_reference(path: Path) -> Reference:
                 f"the reference '{path}' has format {record['format']}, this version of "
                 f"boostsample reads format {FORMAT}; write a new one with --keep"
             )
-        if record.pop("sha256") != digest(record):
+        if record.pop("sha256") != sha256_of_json(record):
             raise DataError(
                 f"the reference '{path}' is damaged or was edited: its checksum is wrong; write a "
                 "new one with --keep"

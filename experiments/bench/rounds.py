@@ -1,7 +1,7 @@
-"""Milliseconds a round and its parts for every strategy, in units of `uniform-naive`.
+"""Milliseconds per round and per part of a round for every strategy, and ratios to `uniform-naive`.
 
 Strategies run in blocks of 20 rounds, in turns, so that each finds a warm cache and the load of the
-machine hits all of them alike.
+machine affects all of them alike.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Clock(Strategy):
     def choose(self, step: Step) -> Stump:
         before = time.perf_counter()
         self.seconds_ = dict.fromkeys(PARTS, 0.0)
-        stump = self.strategy.choose(_TimedStep(step, self.seconds_))  # type: ignore[arg-type]  # quacks
+        stump = self.strategy.choose(_TimedStep(step, self.seconds_))  # type: ignore[arg-type]  # duck-typed
         spent = time.perf_counter() - before
         self.seconds_["own"] = spent - sum(self.seconds_.values())
         return stump
@@ -142,7 +142,7 @@ class Timed:
 
 
 def warm_up(problem: Problem, strategy: str, n_jobs: int = 1) -> None:
-    """Compile what rounds of a strategy need, and the edges by which ties are settled."""
+    """Compile the kernels of a strategy's rounds, and of the edges that break ties."""
     Timed(problem, strategy, 3, n_jobs).run(3)
     weights = weights_of(problem)
     searcher, rows = Searcher(problem.bank, weights), weights.exact()

@@ -1,4 +1,4 @@
-"""What a section of the bench gets and gives: sizes, tables, numbers, ratios and slopes."""
+"""Sizes and results of the sections of the bench, and helpers for tables, ratios and slopes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is timed and how much of it; the published speeds belong to the defaults."""
+    """Sizes of the timed work; the published speeds belong to the defaults."""
 
     examples: int = 60_000  # of the made data: N,
     features: int = 2_000  # F,
@@ -95,10 +95,7 @@ def paired_ratio(costs: ArrayLike, units: ArrayLike) -> float:
 def fit_slope(sizes: ArrayLike, costs: ArrayLike) -> tuple[float, float]:
     """The power p and the factor c of cost = c * size ** p, by least squares of the logarithms.
 
-    Raises
-    ------
-    SettingError
-        There are fewer than two different sizes.
+    SettingError if there are fewer than two different sizes.
 
     >>> np.round(fit_slope([1, 10, 100], [3.0, 30.0, 300.0]), 6).tolist()
     [1.0, 3.0]

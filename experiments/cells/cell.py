@@ -24,7 +24,6 @@ JSON: the history rows by column. ``sha256`` is a checksum over all other entrie
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import math
@@ -38,6 +37,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.experiments.common.files import one_line
+from boostsample.hashing import sha256_of, sha256_of_json
 from boostsample.learner import EDGE_GAP, alpha_of
 from boostsample.records import Term
 
@@ -59,8 +59,7 @@ class DamagedCell(DataError):
 
 def key_of(facts: Mapping[str, Any]) -> str:
     """Hash facts that JSON takes into a key of 32 hexadecimal digits."""
-    text = json.dumps(facts, sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return sha256_of_json(facts)[:32]
 
 
 def compact(values: Any) -> NDArray[Any]:
@@ -173,8 +172,7 @@ class Cell:
     @cached_property
     def edge_estimated(self) -> NDArray[np.float64]:
         """Estimated edge H of each search: float64 (n,); H - G is precise to three digits."""
-        estimated: NDArray[np.float64] = self.arrays["edge"] + self.arrays["excess"]
-        return estimated
+        return np.asarray(self.arrays["edge"] + self.arrays["excess"])
 
     @cached_property
     def round(self) -> NDArray[np.int64]:
@@ -188,8 +186,7 @@ class Cell:
 
     def summed(self, name: str) -> NDArray[np.int64]:
         """Sum of an integer array over all searches up to the end of each round: (n_rounds,)."""
-        sums: NDArray[np.int64] = np.cumsum(self.arrays[name], dtype=np.int64)
-        return sums[self._ends]
+        return np.cumsum(self.arrays[name], dtype=np.int64)[self._ends]
 
     def mean(self, name: str) -> NDArray[np.float64]:
         """Mean of an integer array over all searches up to the end of each round: (n_rounds,)."""
@@ -285,9 +282,6 @@ def _rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _digest(entries: Mapping[str, NDArray[Any]]) -> bytes:
-    digest = hashlib.sha256()
-    for name in sorted(entries):
-        array = entries[name]
-        digest.update(f"{name}:{array.dtype.str}:{array.shape};".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.digest()
+    heads = {name: f"{name}:{one.dtype.str}:{one.shape};" for name, one in entries.items()}
+    content = b"".join(heads[name].encode() + entries[name].tobytes() for name in sorted(entries))
+    return bytes.fromhex(sha256_of(content))

@@ -10,7 +10,6 @@ same bits: claims save work, they do not protect files.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
@@ -20,7 +19,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from boostsample.experiments.common.files import TEMPORARY
+from boostsample.experiments.common.files import temporary
+from boostsample.hashing import sha256_of
 
 __all__ = ["Claims"]
 
@@ -37,7 +37,7 @@ def _place() -> str:
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii"))
     with suppress(OSError):
         parts.append(os.readlink("/proc/self/ns/pid"))
-    return hashlib.sha256("|".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
+    return sha256_of("|".join(parts).encode("utf-8", "replace"))[:16]
 
 
 def _is_alive(number: int) -> bool:
@@ -52,11 +52,11 @@ def _is_alive(number: int) -> bool:
 
 def _create(path: Path, content: bytes) -> None:
     """Create a file with its content; FileExistsError if it exists."""
-    temporary = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}{TEMPORARY}")
+    part = temporary(path)
     try:
-        temporary.write_bytes(content)
+        part.write_bytes(content)
         try:
-            os.link(temporary, path)
+            os.link(part, path)
         except FileExistsError:
             raise
         except OSError:  # a file system without hard links
@@ -64,7 +64,7 @@ def _create(path: Path, content: bytes) -> None:
                 stream.write(content)
     finally:
         with suppress(OSError):
-            temporary.unlink()
+            part.unlink()
 
 
 class Claims:
@@ -122,7 +122,7 @@ class Claims:
                 os.utime(self._path(name))
 
     def _is_void(self, name: str) -> bool:
-        """Whether the owner of a claim is dead, as far as this process can find out."""
+        """Whether the owner of a claim is dead, as far as this process can determine."""
         path = self._path(name)
         try:
             content, touched = path.read_bytes(), path.stat().st_mtime_ns

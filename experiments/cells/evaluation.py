@@ -36,26 +36,12 @@ def evaluate(
     marks: Collection[int],
     check: Callable[[], None],
 ) -> dict[str, NDArray[np.generic]]:
-    """Score a model at some numbers of stumps.
+    """Score a model at some numbers of stumps: the arrays that a cell has for points and marks.
 
-    Parameters
-    ----------
-    bank, train_rows, test_rows
-        Bins, and positions of examples in it: int64.
-    y, n_classes
-        Class codes, or 0 and 1 for each label, of all rows of the bank.
-    rounds
-        The stumps by round.
-    points, marks
-        Numbers of stumps for the error, and at marks also for ROC area and margins. Those beyond
-        the last round are replaced by it.
-    check
-        Called in each round; an exception ends the scoring.
-
-    Returns
-    -------
-    dict of str to ndarray
-        ``points``, ``error``, ``marks``, ``auc`` and ``margins`` of a cell.
+    `train_rows` and `test_rows` are positions in the bank, `y` are class codes (or 0 and 1 for each
+    label) of all its rows, and `rounds` are the stumps by round. At `points` the error is computed,
+    at `marks` also ROC area and margins; numbers beyond the last round are replaced by it. `check`
+    is called in each round; its exceptions end the scoring.
     """
     last = len(rounds)
     at_marks = sorted({min(mark, last) for mark in marks})

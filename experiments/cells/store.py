@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from boostsample.errors import DataError
@@ -120,35 +121,33 @@ class FolderStore(Store):
             why,
             target.relative_to(self._folder.parent),
         )
-        try:
+        with self._writing(path.name):
             aside.mkdir(exist_ok=True)
             with suppress(FileNotFoundError):  # another process has moved it
                 os.replace(path, target)
-        except OSError as error:
-            raise self._unwritable(path.name, error) from error
 
     def save(self, task: Task, cell: Cell) -> None:
         """Write a cell's file atomically and release its claim."""
-        try:
-            with atomic(self._folder / task.file_name) as stream:
-                stream.write(cell.to_bytes())
-        except OSError as error:
-            raise self._unwritable(task.file_name, error) from error
+        with self._writing(task.file_name), atomic(self._folder / task.file_name) as stream:
+            stream.write(cell.to_bytes())
         self.release(task)
 
-    def _unwritable(self, name: str, error: OSError) -> DataError:
-        return DataError(
-            f"the cell {name} could not be written to '{self._folder}': {reason(error)}; the "
-            "existing cells are complete: make room and run the same command with the same "
-            "--results again, and only what is missing is computed"
-        )
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
+        """Turn the OSError of a block into a DataError that names the cell."""
+        try:
+            yield
+        except OSError as error:
+            raise DataError(
+                f"the cell {name} could not be written to '{self._folder}': {reason(error)}; the "
+                "existing cells are complete: make room and run the same command with the same "
+                "--results again, and only what is missing is computed"
+            ) from error
 
     def take(self, task: Task) -> bool:
         """Claim a cell."""
-        try:
+        with self._writing(task.file_name):
             return self._claims.take(task.file_name)
-        except OSError as error:
-            raise self._unwritable(task.file_name, error) from error
 
     def release(self, task: Task) -> None:
         """Release the claim on a cell."""

@@ -9,7 +9,6 @@ aside and computed again.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import re
 from collections.abc import Mapping, Sequence
@@ -25,6 +24,7 @@ from boostsample.experiments.cells.cell import key_of
 from boostsample.experiments.plan.plan import Prepared
 from boostsample.experiments.plan.variants import Variant
 from boostsample.family import Family
+from boostsample.hashing import sha256_of
 
 __all__ = ["Task", "TaskGroup", "curve_points", "families_digest", "plain", "task_groups"]
 
@@ -99,7 +99,10 @@ def task_groups(prepared: Prepared) -> list[TaskGroup]:
         "seed": plan.seed,
         "n_rounds": plan.n_rounds,
     }
-    splits = [_split_digest(*split) for split in prepared.splits]
+    splits = [
+        sha256_of(b"".join(b"%d;" % rows.size + rows.astype("<i8").tobytes() for rows in split))
+        for split in prepared.splits
+    ]
 
     def task(variant: Variant, repetition: int) -> Task:
         budget = prepared.budget(variant, repetition)
@@ -136,7 +139,7 @@ def _strategy_facts(variant: Variant) -> dict[str, Any]:
             source = Path(inspect.getsourcefile(kind) or "").read_bytes()
         except (OSError, TypeError):  # defined at a prompt, without a source file
             source = b""
-        facts["code"] = hashlib.sha256(source).hexdigest()
+        facts["code"] = sha256_of(source)
     return facts
 
 
@@ -147,15 +150,5 @@ def plain(value: Any) -> Any:
 
 def families_digest(families: Sequence[Family]) -> str:
     """A checksum of the families and all their settings."""
-    facts = [
-        [family.name, type(family).__qualname__, family.n_features, family.settings()]
-        for family in families
-    ]
+    facts = [[one.name, type(one).__qualname__, one.n_features, one.settings()] for one in families]
     return key_of({"families": facts})
-
-
-def _split_digest(*rows: Any) -> str:
-    digest = hashlib.sha256()
-    for part in rows:
-        digest.update(f"{part.size};".encode() + part.astype("<i8").tobytes())
-    return digest.hexdigest()

@@ -20,10 +20,10 @@ from boostsample.banks.bank import Bank
 from boostsample.banks.forms import make_bank
 from boostsample.errors import BoostSampleError, StrategyError
 from boostsample.experiments.cells.cell import Cell, search_arrays
-from boostsample.experiments.cells.environment import machine, versions
 from boostsample.experiments.cells.evaluation import evaluate
 from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.common.files import one_line
+from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.plan import Prepared
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster, Round

@@ -1,1 +1,1 @@
-"""Helpers shared by all experiments: files, collected errors, progress, random streams, memory."""
+"""Helpers shared by all experiments: files, collected errors, progress, machine and versions."""

@@ -1,4 +1,4 @@
-"""Collects errors, so that one message names all of them."""
+"""Collects errors to report all of them in one message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes files atomically, and words the errors of files."""
+"""Writes files atomically and describes errors of files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from typing import BinaryIO
 
 from boostsample.errors import DataError, SettingError
 
-__all__ = ["TEMPORARY", "atomic", "check_file", "one_line", "reason", "temporary", "unwritable"]
+__all__ = [
+    "TEMPORARY",
+    "atomic",
+    "check_file",
+    "one_line",
+    "reason",
+    "temporary",
+    "unwritable",
+    "write_file",
+]
 
 TEMPORARY = ".tmp"
 """Suffix of files being written; a killed process leaves them behind."""
@@ -66,19 +75,15 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
 def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: bool = True) -> Path:
     """Check that a file of `what` can be written, before any work is done; return its path.
 
-    Raises
-    ------
-    SettingError
-        The name does not end in `ending`, or the file exists although it must be `new`.
-    DataError
-        The file cannot be written.
+    SettingError if the name does not end in `ending`, or if the file exists although it must be
+    `new`; DataError if it cannot be written.
     """
     target = Path(path)
     if target.suffix.lower() != ending:
         raise SettingError(f"the file of {what} must end in {ending}, got '{target}'")
     if new and target.exists():
         raise SettingError(
-            f"the file of {what} must be new, but '{target}' is there; results are never "
+            f"the file of {what} must be new, but '{target}' exists; results are never "
             "overwritten, name another file"
         )
     probe = temporary(target)
@@ -90,6 +95,15 @@ def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: boo
     except OSError as error:
         raise unwritable(target, what, error) from error
     return target
+
+
+def write_file(path: Path, content: bytes, what: str) -> None:
+    """Write a file of `what` atomically; DataError if it cannot be written."""
+    try:
+        with atomic(path) as stream:
+            stream.write(content)
+    except OSError as error:
+        raise unwritable(path, what, error) from error
 
 
 def unwritable(path: Path, what: str, error: OSError) -> DataError:

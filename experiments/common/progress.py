@@ -38,13 +38,7 @@ class _Messages(logging.Handler):
 
 
 class Display:
-    """Progress and messages of a command, and what the library logs meanwhile.
-
-    Parameters
-    ----------
-    quiet : bool
-        Show nothing.
-    """
+    """Progress and messages of a command and of the library's logger; none if `quiet`."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet

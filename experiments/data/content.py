@@ -60,23 +60,9 @@ def encode_labels(
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Number the classes 0 to K-1, ordered as numbers or, if any label is text, by name.
 
-    Parameters
-    ----------
-    values : sequence of n labels
-        Whole numbers (also written as floats), booleans or text; text is stripped.
-    where : str
-        Begins every message, for instance ``"data.csv, label column 'y'"``.
-
-    Returns
-    -------
-    codes : int64 array (n,)
-    classes : tuple of str
-        The name of each code.
-
-    Raises
-    ------
-    DataError
-        A label is missing, or is a number that is not whole.
+    Labels are whole numbers (also written as floats), booleans or text, which is stripped. Returns
+    the code of each label, int64 (n,), and the name of each code. DataError, beginning with
+    `where`, if a label is missing or is a number that is not whole.
     """
     labels = [str(value).strip() for value in values]
     keys: dict[str, Any] = {label: _label_number(label) for label in set(labels)}

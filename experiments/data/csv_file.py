@@ -22,26 +22,15 @@ __all__ = ["read_csv"]
 
 
 def read_csv(
-    path: Path,
-    *,
-    label: str | int = -1,
-    header: bool | None = None,
-    delimiter: str | None = None,
+    path: Path, *, label: str | int = -1, header: bool | None = None, delimiter: str | None = None
 ) -> Content:
-    """Read a table of numbers with one column of labels, as float32.
+    """Read a table of numbers, as float32, with one column of labels; UTF-8, plain or gzipped.
 
-    Parameters
-    ----------
-    path : Path
-        Text in UTF-8, plain or gzipped. Empty fields, NA, N/A, NaN, null and ? are missing values.
-    label : str or int, default -1
-        Name of the label column or, if it is a whole number, its position.
-    header : bool or None
-        Whether the first line names the columns. None: it does if `label` is one of its fields, or
-        if any field outside of the label column is neither a number nor missing.
-    delimiter : str or None
-        None: the tab for ``.tsv``, else the first of comma, semicolon and tab found in the first
-        line.
+    Empty fields, NA, N/A, NaN, null and ? are missing values. `label` is the name of the label
+    column or, if it is a whole number, its position. `header` states whether the first line names
+    the columns; None: it does if `label` is one of its fields, or if any field outside of the label
+    column is neither a number nor missing. `delimiter` None is the tab for ``.tsv``, else the first
+    of comma, semicolon and tab found in the first line.
     """
     if delimiter is not None and len(delimiter) != 1:
         raise SettingError(f"delimiter must be one character, got {delimiter!r}")

@@ -41,16 +41,11 @@ def _suffix(path: Path) -> str:
 
 
 def read_user_file(path: Path, *, file_format: str | None = None, **options: Any) -> Content:
-    """Read a file in the format of its suffix, or in `file_format`.
+    """Read a file in the format of its suffix, or in `file_format`: npz, csv or svmlight.
 
-    Parameters
-    ----------
-    path : Path
-        ``.npz``; ``.csv``, ``.tsv``; ``.svmlight``, ``.libsvm``, ``.svm``; text also as ``.gz``.
-    file_format : {"npz", "csv", "svmlight"} or None
-        For files with another suffix.
-    **options
-        Of `read_npz`, `read_csv` or `read_svmlight`; an unknown one raises SettingError.
+    Suffixes are ``.npz``; ``.csv``, ``.tsv``; ``.svmlight``, ``.libsvm``, ``.svm``; text also with
+    ``.gz``. `options` are those of `read_npz`, `read_csv` or `read_svmlight`; an unknown one raises
+    SettingError.
     """
     if file_format is None:
         if not is_data_file(path):

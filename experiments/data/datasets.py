@@ -12,7 +12,6 @@ files (`boostsample.experiments.data.originals`), and the two synthetic tasks of
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import os
 import re
@@ -32,6 +31,7 @@ from boostsample.experiments.data.dataset_files import is_data_file, read_user_f
 from boostsample.experiments.data.downloads import locate, read_verified
 from boostsample.experiments.data.originals import ORIGINALS, READERS
 from boostsample.experiments.data.synthetic import SYNTHETIC
+from boostsample.hashing import seed_of
 
 __all__ = ["DATASETS", "Dataset", "NamedSet", "dataset_names", "load_dataset"]
 
@@ -174,21 +174,13 @@ class Dataset:
         return tuple(self.X.shape[1:]) if self.is_image else None
 
     def split(self, repetition: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows to train and to test on, each in increasing order.
+        """Return the rows to train and to test on, each int64 and in increasing order.
 
         With a standard split, that one in every repetition. Otherwise a quarter of the rows is
         drawn for testing, stratified by class (by set of labels if a row has several): a quarter of
         every class, rounded up or down; a class with a single row keeps it for training. The draw
-        depends on the name of the data set, `seed` and `repetition` only.
-
-        Parameters
-        ----------
-        repetition, seed : int
-            At least 0, else SettingError.
-
-        Returns
-        -------
-        train_rows, test_rows : int64 arrays
+        depends on the name of the data set, `seed` and `repetition` only. SettingError if one of
+        these is below 0.
         """
         seed = check_integer("seed", seed, 0)
         repetition = check_integer("repetition", repetition, 0)
@@ -212,8 +204,7 @@ class Dataset:
 
 def _stream(*key: object) -> np.random.Generator:
     """Return a generator that depends on the key only, on any machine."""
-    digest = hashlib.sha256(repr(key).encode()).digest()
-    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "little")))
+    return np.random.default_rng(seed_of(repr(key).encode()))
 
 
 class NamedSet(NamedTuple):
@@ -232,10 +223,8 @@ def _digits(**_: Any) -> Content:
     from sklearn.datasets import load_digits
 
     digits = load_digits()
-    names = tuple(str(name) for name in digits.target_names)
-    return Content(
-        digits.images.astype(np.uint8), digits.target.astype(np.int64), names, None, None
-    )
+    y = digits.target.astype(np.int64)
+    return Content(digits.images.astype(np.uint8), y, tuple("0123456789"), None, None)
 
 
 def _original(name: str) -> Callable[..., Content]:

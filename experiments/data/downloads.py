@@ -1,7 +1,7 @@
 """Finds the original files of named data sets, verifies their hashes, downloads missing ones.
 
-A file is accepted only if its *uncompressed* content has the published hash, so plain and gzipped
-copies are both good. Files are searched in the user's ``data_dir``, then in the folder ``datasets``
+A file is accepted only if its *uncompressed* content has the published hash, so copies may be plain
+or gzipped. Files are searched in the user's ``data_dir``, then in the folder ``datasets``
 of the cache folder (`boostsample.banks.cache_folder`). Missing ones are downloaded there by pooch
 (extra ``data``).
 """
@@ -47,23 +47,15 @@ class Source(NamedTuple):
 class Original:
     """A data set as published.
 
-    Parameters
-    ----------
-    files : mapping of str to str
-        ``algorithm:digest`` of the uncompressed content of each file, by its name without ``.gz``.
-    sources : tuple of Source
-        Tried in order.
-    folders : tuple of str
-        Folders in ``data_dir`` that may hold the files, besides that of the set's name.
-    canonical : callable or None
-        Maps the content to the bytes to hash, where copies spell the same numbers differently;
-        raises ValueError for a content that it cannot parse.
+    `files` has the ``algorithm:digest`` of the uncompressed content of each file, by its name
+    without ``.gz``. `canonical` maps the content to the bytes to hash, where copies spell the same
+    numbers differently; it raises ValueError for a content that it cannot parse.
     """
 
     name: str
     files: Mapping[str, str]
-    sources: tuple[Source, ...]
-    folders: tuple[str, ...] = ()
+    sources: tuple[Source, ...]  # tried in order
+    folders: tuple[str, ...] = ()  # in ``data_dir``, besides that of the set's name
     canonical: Callable[[bytes], bytes] | None = None
 
     def verified(self, name: str, raw: bytes) -> bytes:
@@ -87,27 +79,13 @@ class Original:
 def locate(
     original: Original, data_dir: str | os.PathLike[str] | None = None, download: bool = True
 ) -> dict[str, Path]:
-    """Find all files of a data set; download missing ones into the cache folder.
+    """Find all files of a data set; download missing ones into the cache folder, if allowed.
 
-    Parameters
-    ----------
-    original : Original
-    data_dir : path or None
-        Searched first: ``data_dir/<set>/<file>``, then ``data_dir/<file>``, each plain or ``.gz``.
-    download : bool
-        Whether missing files may be downloaded.
+    ``data_dir/<set>/<file>`` and ``data_dir/<file>``, plain or ``.gz``, come before the cache.
+    Returns paths by file name; `read_verified` verifies their content.
 
-    Returns
-    -------
-    dict of str to Path
-        Paths by file name; `read_verified` verifies them.
-
-    Raises
-    ------
-    SettingError
-        `data_dir` is not a folder, or a download needs pooch, which is not installed.
-    DataError
-        A file is missing and must not, or cannot, be downloaded.
+    SettingError if `data_dir` is not a folder, or if a download needs pooch, which is not
+    installed; DataError if a file is missing and must not, or cannot, be downloaded.
     """
     cache = cache_dir() / "datasets" / original.name
     folders = [cache]

@@ -1,7 +1,8 @@
 """Synthetic tasks with known useful features: DIAGONAL and CHESS of [BK10] sec. 4.1.
 
-x is uniform in the d-dimensional unit cube; only its first J features bear on the class. The labels
-follow from x as stored, in float32. Settings out of range raise SettingError.
+n >= 4 points x are uniform in the d-dimensional unit cube; the class depends on the first J
+features alone, 1 <= J <= d. Labels follow from x as stored, in float32. Settings out of range raise
+SettingError.
 """
 
 from __future__ import annotations
@@ -23,17 +24,7 @@ def diagonal(
 ) -> Content:
     """A diagonal cut through J of d features with a share q of flipped labels, [BK10] DIAGONAL.
 
-    P(Y = 1 | x) = q + (1 - 2q) I{x_1 + ... + x_J > J/2}.
-
-    Parameters
-    ----------
-    rng : Generator
-    d, J : int
-        Number of features, and of useful ones; 1 <= J <= d.
-    q : float
-        Between 0 and 0.5.
-    n : int
-        Rows, at least 4.
+    P(Y = 1 | x) = q + (1 - 2q) I{x_1 + ... + x_J > J/2} with q between 0 and 0.5.
     """
     if not 0 <= q <= 0.5:
         raise SettingError(f"q, the share of flipped labels, must be between 0 and 0.5, got {q}")
@@ -45,17 +36,7 @@ def diagonal(
 def chess(rng: np.random.Generator, d: int = 10, J: int = 3, L: int = 3, n: int = 1000) -> Content:
     """A chess board with L squares along each of J of d features, [BK10] CHESS.
 
-    y = 1 if floor(L x_1) + ... + floor(L x_J) is even, else -1.
-
-    Parameters
-    ----------
-    rng : Generator
-    d, J : int
-        Number of features, and of useful ones; 1 <= J <= d.
-    L : int
-        Squares along each, at least 2.
-    n : int
-        Rows, at least 4.
+    y = 1 if floor(L x_1) + ... + floor(L x_J) is even, else -1; L >= 2.
     """
     check_integer("L", L, 2)
     X = _cube(rng, d, J, n)

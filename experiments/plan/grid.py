@@ -17,27 +17,16 @@ __all__ = ["Grid", "grid_of"]
 
 @dataclass(frozen=True)
 class Grid:
-    """What to compare on which data sets.
-
-    Parameters
-    ----------
-    data : tuple of DataEntry
-    plan : Plan
-        For every data set; its families are replaced by those of a `DataEntry` that has any.
-    title : str
-    """
+    """What to compare on which data sets."""
 
     data: tuple[DataEntry, ...] = (DataEntry("digits"),)
-    plan: Plan = field(default_factory=Plan)
+    plan: Plan = field(default_factory=Plan)  # families of a `DataEntry` replace those of the plan
     title: str = ""
 
     def prepare(self, data_dir: str | None = None) -> list[Prepared]:
         """Load the data sets, from `data_dir` if given, and apply the plan to each of them.
 
-        Raises
-        ------
-        SettingError, DataError
-            The plan does not fit; the message lists the errors of all data sets.
+        SettingError or DataError, listing the errors of all data sets, if the plan does not fit.
         """
         faults = Faults()
         found: list[Prepared] = []
@@ -55,14 +44,9 @@ class Grid:
 
 
 def grid_of(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
-    """Combine a grid file and options.
+    """Combine a grid file with parsed options, `given` by the names of a file's entries.
 
-    Parameters
-    ----------
-    file : GridFile or None
-    given : mapping
-        Options of the user, parsed, by the names of a file's entries; one that contradicts the file
-        raises SettingError.
+    SettingError if an option contradicts the file.
     """
     entries = {} if file is None else dict(file.entries)
     faults = Faults()
@@ -70,7 +54,7 @@ def grid_of(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
         with faults.at(f"--{name}"):
             if entries.setdefault(name, value) != value:
                 raise SettingError(
-                    f"the grid says another {name} than this option; leave the option out, or edit "
+                    f"the grid has another {name} than this option; leave the option out, or edit "
                     "a copy of the file"
                 )
     if file is not None:

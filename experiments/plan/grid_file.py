@@ -58,12 +58,8 @@ def shipped_grids() -> dict[str, Path]:
 def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
     """Read a grid that comes with the package, or a file.
 
-    Raises
-    ------
-    SettingError
-        There is no such grid, or it has errors; the message lists all of them with their places.
-    DataError
-        The file cannot be read.
+    SettingError if there is no such grid, or with all its errors and their places; DataError if the
+    file cannot be read.
     """
     shipped = shipped_grids()
     path = shipped.get(os.fspath(name_or_path), Path(name_or_path))
@@ -140,7 +136,7 @@ def _strategy(item: Any, before: list[Variant], place: str, faults: Faults) -> V
 def _family(item: Any, before: list[Variant], place: str, faults: Faults) -> Variant:
     variant = _variant(place.rpartition("[")[0], item)
     if any(one.label == variant.label for one in before):
-        raise SettingError(f"each must be there once, got {variant.label!r} twice")
+        raise SettingError(f"each family must be given once, got {variant.label!r} twice")
     return variant
 
 
@@ -154,7 +150,7 @@ def _data(item: Any, before: list[DataEntry], place: str, faults: Faults) -> Dat
     for key in item.keys() - {"name", "families"}:
         raise unknown("entry of a data set", key, ("name", "families"))
     if any(one.name == item["name"] for one in before):
-        raise SettingError(f"each data set must be there once, got {item['name']!r} twice")
+        raise SettingError(f"each data set must be given once, got {item['name']!r} twice")
     given = item.get("families")
     families = None if given is None else _items(f"{place}.families", given, faults)
     return DataEntry(item["name"], families)

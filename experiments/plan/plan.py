@@ -1,4 +1,4 @@
-"""Plans what to compare on a data set, and checks the plan before anything is computed.
+"""Plans a comparison on one data set, and checks the plan before anything is computed.
 
 A `Plan` holds the user's choices; `prepare` applies it to a data set: families, splits, budgets in
 looks, and each strategy's own checks. Nothing here trains.
@@ -6,7 +6,6 @@ looks, and each strategy's own checks. Nothing here trains.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from boostsample.experiments.common.machine import machine_memory
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.experiments.plan.variants import Alternatives, Variant, parse_names
 from boostsample.family import Family
+from boostsample.hashing import sha256_of_arrays
 from boostsample.learners import LEARNERS
 from boostsample.registry import default_families
 from boostsample.shard.weights import WEIGHT_INITS
@@ -137,7 +137,7 @@ class Plan:
         for variant in self.variants:
             if labels.count(variant.label) > 1:
                 raise SettingError(
-                    f"each of the strategies must be there once, got {variant.label!r} twice; "
+                    f"each of the strategies must be given once, got {variant.label!r} twice; "
                     "alternatives of one setting make one tuning grid"
                 )
             for one in variant.trained:
@@ -181,24 +181,14 @@ def _budget(given: str | int) -> tuple[Fraction, bool]:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A plan applied to a data set.
-
-    Attributes
-    ----------
-    variants : tuple of Variant
-        The strategies that take part, tuned ones with their tuning grids.
-    splits : list of (train rows, test rows)
-        int64 arrays, one pair per repetition.
-    notes : tuple of str
-        Messages for the user: strategies left out, with the reason.
-    """
+    """A plan applied to a data set."""
 
     data: Dataset
     plan: Plan
     families: tuple[Family, ...]
-    variants: tuple[Variant, ...]
-    splits: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
-    notes: tuple[str, ...]
+    variants: tuple[Variant, ...]  # the strategies that take part, with their tuning grids
+    splits: list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # train and test rows by repetition
+    notes: tuple[str, ...]  # messages for the user: strategies left out, with the reason
 
     @property
     def n_features(self) -> int:
@@ -208,11 +198,7 @@ class Prepared:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of examples and labels, in hexadecimal."""
-        digest = hashlib.sha256()
-        for array in (self.data.X, self.data.y):
-            digest.update(f"{array.dtype.str}{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()
+        return sha256_of_arrays(self.data.X, self.data.y)
 
     def pool(self, repetition: int) -> Pool:
         """Return the features and examples that strategies draw from in a repetition."""
@@ -232,12 +218,8 @@ class Prepared:
 def prepare(data: Dataset, plan: Plan) -> Prepared:
     """Apply a plan to a data set; check families, memory, and every strategy at its budget.
 
-    Raises
-    ------
-    SettingError
-        A name or setting is unknown, or a strategy refuses its settings or budget.
-    DataError
-        The features do not fit into memory.
+    SettingError if a name or setting is unknown, or if a strategy raises one for its settings or
+    its budget; DataError if the features do not fit into memory.
     """
     families = default_families(data.X.shape[1:], seed=plan.seed, column_names=data.columns)
     if plan.families is not None:

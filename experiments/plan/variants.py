@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import itertools
 import json
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boostsample.errors import SettingError
+from boostsample.hashing import seed_of
 from boostsample.registry import make_strategy
 
 if TYPE_CHECKING:
@@ -48,19 +48,13 @@ class Alternatives:
 class Variant:
     """The name of a strategy, family or bank with settings.
 
-    Parameters
-    ----------
-    name : str
-    settings : mapping
-        Values, or `Alternatives` for tuning to try; for a tuned strategy the fixed settings, which
-        are the same in the whole tuning grid.
-    grid : tuple of Variant
-        The tuning grid, two or more; empty if the strategy is not tuned.
+    `settings` holds values, or `Alternatives` for tuning to try; for a tuned strategy the settings
+    that are the same in the whole tuning grid.
     """
 
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    grid: tuple[Variant, ...] = ()
+    grid: tuple[Variant, ...] = ()  # the tuning grid, two or more; empty if it is not tuned
 
     @classmethod
     def parse(cls, text: str) -> Variant:
@@ -108,10 +102,7 @@ class Variant:
     def strategy(self) -> Strategy:
         """Construct the strategy.
 
-        Raises
-        ------
-        SettingError
-            The name or a setting is unknown, or a setting has alternatives.
+        SettingError if the name or a setting is unknown, or if a setting has alternatives.
         """
         for key, value in self.settings.items():
             if isinstance(value, Alternatives):
@@ -145,8 +136,7 @@ class Variant:
     def stream(self, data: str, seed: int, repetition: int) -> np.random.SeedSequence:
         """Return the seed of the strategy's random stream, the same on any machine."""
         key = json.dumps([data, self.name, dict(self.settings), seed, repetition], sort_keys=True)
-        digest = hashlib.sha256(key.encode()).digest()
-        return np.random.SeedSequence(int.from_bytes(digest[:16], "little"))
+        return seed_of(key.encode())
 
 
 def is_tuned(name: str) -> bool:

@@ -37,14 +37,8 @@ def make_job(data: Dataset, n_columns: int | None = None, seed: int = 0) -> Job:
     """Draw columns uniformly from the default families of a data set and compute them.
 
     `n_columns` None is 2,000, or all features if there are fewer. `seed` is that of the columns,
-    the families and the split, the data set's first.
-
-    Raises
-    ------
-    SettingError
-        There are fewer features than columns.
-    DataError
-        Rows have several labels.
+    the families and the split, the data set's first. SettingError if there are fewer features than
+    columns, DataError if rows have several labels.
     """
     if data.is_multilabel:
         raise DataError(

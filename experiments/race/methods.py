@@ -176,10 +176,7 @@ def installed(name: str) -> bool:
 def peer(variant: Variant) -> Method:
     """A peer with its usual settings, replaced by those of the variant.
 
-    Raises
-    ------
-    SettingError
-        The peer is not known or not installed, or has no such setting.
+    SettingError if the peer is unknown or not installed, or has no such setting.
     """
     if not installed(variant.name):
         raise SettingError(

@@ -19,8 +19,8 @@ import numpy as np
 
 from boostsample.checks import check_integer, check_number
 from boostsample.errors import BoostSampleError, SettingError
-from boostsample.experiments.cells.environment import machine, version_of, versions
-from boostsample.experiments.common.files import atomic, one_line, unwritable
+from boostsample.experiments.common.files import one_line, write_file
+from boostsample.experiments.common.machine import machine, version_of, versions
 from boostsample.experiments.race.job import Job, warm_up_job
 from boostsample.experiments.race.methods import Method
 from boostsample.experiments.tables.tables import Table
@@ -88,10 +88,7 @@ def race(
 ) -> list[Run]:
     """Time all methods, which take turns; one that misses the error does not run again.
 
-    Raises
-    ------
-    SettingError
-        A method fails with its settings, before anything is timed.
+    SettingError, before anything is timed, if a method fails with its settings.
     """
     small = warm_up_job(job)  # compiles kernels, loads libraries, checks settings
     for number, method in enumerate(methods):
@@ -204,13 +201,7 @@ def result_table(runs: Sequence[Run], rules: Rules) -> Table:
 
 
 def write_race(runs: Sequence[Run], rules: Rules, path: Path, **settings: Any) -> None:
-    """Write all runs into a JSON file, with `settings`, machine and versions.
-
-    Raises
-    ------
-    DataError
-        The file cannot be written.
-    """
+    """Write all runs, `settings`, machine and versions to a JSON file; DataError if it fails."""
     peers = {name: version_of(name) for name in ("lightgbm", "xgboost", "xgboost-cpu")}
     created = datetime.now(UTC).isoformat(timespec="seconds")
     facts: dict[str, Any] = {"format": FORMAT, "created": created, "settings": settings}
@@ -218,8 +209,4 @@ def write_race(runs: Sequence[Run], rules: Rules, path: Path, **settings: Any) -
     facts["versions"] = versions() | {name: found for name, found in peers.items() if found}
     facts["methods"] = list(dict.fromkeys(run.method for run in runs))
     facts["runs"] = [asdict(run) for run in runs]
-    try:
-        with atomic(path) as stream:
-            stream.write((json.dumps(facts, indent=1, allow_nan=False) + "\n").encode())
-    except OSError as error:
-        raise unwritable(path, "runs", error) from error
+    write_file(path, (json.dumps(facts, indent=1, allow_nan=False) + "\n").encode(), "runs")

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from boostsample.history import Column
 
-__all__ = ["CURVE_SCHEMA", "RESULT_SCHEMA", "Column", "described"]
-
-
-class Column(NamedTuple):
-    """A column of a table of rows: its name, the Python type of its values, their meaning."""
-
-    name: str
-    type: type
-    meaning: str
-
+__all__ = ["CURVE_COLUMNS", "CURVE_SCHEMA", "RESULT_COLUMNS", "RESULT_SCHEMA", "Column"]
 
 RESULT_SCHEMA = (
     Column("data", str, "data set"),
-    Column(
-        "strategy",
-        str,
-        "name; a tuned strategy: label with `*`, ` charged` at the end if tuning is",
-    ),
+    Column("strategy", str, "name; label with `*` if tuned, ` charged` if looks include tuning"),
     Column("settings", str, "settings of the strategy, for a tuned one those that were kept"),
     Column("learner", str, "learner"),
     Column("repetition", int, "repetition, counted from 0"),
@@ -42,16 +28,3 @@ CURVE_SCHEMA = (
 """Columns of ``curves.csv``: about forty rows per run."""
 RESULT_COLUMNS = tuple(column.name for column in RESULT_SCHEMA)
 CURVE_COLUMNS = tuple(column.name for column in CURVE_SCHEMA)
-
-
-def described(schema: Sequence[Column] = CURVE_SCHEMA) -> str:
-    """The columns as a Markdown table of names, types and meanings.
-
-    >>> print(described(RESULT_SCHEMA[3:5]))
-    | column | type | meaning |
-    | --- | --- | --- |
-    | `learner` | str | learner |
-    | `repetition` | int | repetition, counted from 0 |
-    """
-    lines = [f"| `{one.name}` | {one.type.__name__} | {one.meaning} |" for one in schema]
-    return "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *lines])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import os
@@ -30,6 +29,7 @@ from boostsample.experiments.results.results import (
     read_grid,
     read_results,
 )
+from boostsample.hashing import sha256_of
 
 __all__ = ["INCOMPLETE", "ResultsFolder"]
 
@@ -47,19 +47,9 @@ _OURS = {CELLS, GRID, GRID_FILE, INCOMPLETE, *_TABLES}
 class ResultsFolder:
     """A folder for results: new, empty, or begun before and continued.
 
-    As a context manager it is removed again if the run fails before anything is kept.
-
-    Parameters
-    ----------
-    path : path
-        Created if it does not exist, parents included.
-
-    Raises
-    ------
-    SettingError
-        It contains other files.
-    DataError
-        It cannot be written.
+    It is created if it does not exist, parents included. As a context manager it is removed again
+    if the run fails before anything is kept. SettingError if it contains other files, DataError if
+    it cannot be written.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -181,7 +171,7 @@ class ResultsFolder:
         for name, content in tables.items():
             self._write(name, content)
         files = {
-            name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            name: {"bytes": len(content), "sha256": sha256_of(content)}
             for name, content in tables.items()
         }
         record = {"format": FORMAT, **settings, "files": files}

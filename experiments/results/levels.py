@@ -1,10 +1,9 @@
 """Values of runs at equal stumps, equal looks or equal seconds of training.
 
-A level is a number on one of these axes. At stumps, values are taken from the curve rows
+A level is a number on one of these axes. At stumps, values are those of the curve rows
 (`boostsample.experiments.results.curves`). At looks and seconds, they are interpolated between two
-rows by monotone cubics (`scipy.interpolate.PchipInterpolator`) on a log axis, which never leave the
-range of the two. Nothing is extrapolated: before its first and after its last row, a run has no
-value.
+rows by monotone cubics on a log axis, which never leave the range of the two. Nothing is
+extrapolated: before its first and after its last row, a run has no value.
 """
 
 from __future__ import annotations
@@ -67,26 +66,11 @@ class Curves:
     complete: bool = True  # False if there are rows at the marks only
 
     def at(self, metric: str, axis: str, level: float) -> dict[str, dict[int, float]]:
-        """The values of a metric at a level.
+        """The values of a metric, one of `MEASURES`, at a level of one of `AXES`.
 
-        Parameters
-        ----------
-        metric, axis : str
-            One of `MEASURES`, and one of `AXES`.
-        level : float
-            Stumps, looks, or seconds of training.
-
-        Returns
-        -------
-        dict of str to dict of int to float
-            By strategy, charged ones included, and repetition; NaN outside the run.
-
-        Raises
-        ------
-        SettingError
-            No run has a row with this number of stumps, or the metric is not defined on this axis.
-        DataError
-            The results lack the curves that are needed.
+        By strategy, charged ones included, and repetition; NaN outside the run. SettingError if no
+        run has a row with this number of stumps, or if the metric is not defined on this axis;
+        DataError if the results lack the curves that are needed.
         """
         self.check(metric, axis)
         if axis == "stumps":
@@ -98,7 +82,7 @@ class Curves:
         }
 
     def check(self, metric: str, axis: str) -> None:
-        """Refuse a metric that cannot be had on an axis; see `at`."""
+        """Raise an error for a metric that is not defined on an axis; see `at`."""
         if metric not in MEASURES:
             raise unknown("metric", metric, MEASURES)
         if axis not in AXES:
@@ -120,7 +104,13 @@ class Curves:
     def _at_stumps(self, metric: str, level: float) -> dict[str, dict[int, float]]:
         points = self.marks if metric == "auc" else self._points()
         if level not in points:
-            raise SettingError(self._no_such_point(metric, level, points))
+            marks = ", ".join(f"{mark:,}" for mark in self.marks)
+            after = bisect.bisect(points, level)
+            near = " and ".join(f"{point:,}" for point in points[max(0, after - 1) : after + 1])
+            between = "" if set(points) <= set(self.marks) else f" (nearest rows: {near})"
+            raise SettingError(
+                f"{metric} of {self.data} is known at {marks} stumps{between}, got {level:,g}"
+            )
         column = MEASURES[metric].column
         return {
             label: {
@@ -134,13 +124,6 @@ class Curves:
         """Numbers of stumps at which all runs have rows, charged ones apart."""
         found = [{row["stumps"] for row in rows} for rows in self._uncharged()]
         return tuple(sorted(set.intersection(*found))) if found else ()
-
-    def _no_such_point(self, metric: str, level: float, points: Sequence[int]) -> str:
-        marks = ", ".join(f"{mark:,}" for mark in self.marks)
-        after = bisect.bisect(points, level)
-        near = " and ".join(f"{point:,}" for point in points[max(0, after - 1) : after + 1])
-        between = "" if set(points) <= set(self.marks) else f" (nearest rows: {near})"
-        return f"{metric} of {self.data} is known at {marks} stumps{between}, got {level:,g}"
 
     def levels(self, axis: str) -> tuple[float, ...]:
         """Default levels of an axis, ascending.

@@ -9,8 +9,8 @@ from typing import Any
 
 from boostsample.banks.forms import bank_settings
 from boostsample.errors import SettingError
-from boostsample.experiments.cells.environment import machine, versions
 from boostsample.experiments.cells.tasks import TaskGroup, plain, task_groups
+from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.plan import Plan, Prepared
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.comparison import Comparison

@@ -35,7 +35,7 @@ from boostsample.experiments.results.tuning import keep
 __all__ = ["Results", "read_grid", "read_grid_text", "read_results", "read_runs"]
 
 FORMAT = 2
-"""Version of the folder's format; readers refuse unknown ones."""
+"""Version of the folder's format; a newer one raises DataError."""
 GRID, GRID_FILE, SETTINGS = "grid.json", "grid.toml", "settings.json"
 RESULTS, CURVES, HISTORY = "results.csv", "curves.csv", "history.csv"
 _MALFORMED = (OSError, KeyError, TypeError, AttributeError, ValueError, csv.Error)
@@ -156,10 +156,7 @@ def read_grid_text(folder: Path) -> str | None:
 def read_runs(path: str | os.PathLike[str]) -> dict[str, list[Run]]:
     """The kept runs of a results folder by data set; those with missing cells are left out.
 
-    Raises
-    ------
-    DataError
-        The folder has no grid or no cell.
+    DataError if the folder has no grid or no cell.
     """
     folder = Path(path)
     runs: dict[str, list[Run]] = {}

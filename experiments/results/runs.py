@@ -54,8 +54,7 @@ class Run:
     @property
     def loss(self) -> list[float]:
         """log10 of the exponential loss after each round."""
-        losses: list[float] = self.cell.loss.tolist()
-        return losses
+        return list(self.cell.loss.tolist())
 
     @property
     def final_loss(self) -> float:

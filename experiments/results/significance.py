@@ -65,18 +65,10 @@ def told_apart(
 ) -> Verdict:
     """Find the best mean, and the strategies that do not differ from it significantly.
 
-    Parameters
-    ----------
-    values : mapping of str to mapping of int to float
-        Values of each strategy by repetition, without NaN; strategies without values are ignored.
-    lower_is_better : bool
-    overlap : float
-        n_test / n_train if the splits of repetitions differ, 0 if all are the same.
-    level : float
-        Strategies with a corrected p-value above it are tied.
+    `values` are those of each strategy by repetition, without NaN; strategies without values are
+    ignored. `overlap` is n_test / n_train if the splits of repetitions differ, 0 if all are the
+    same. Strategies with a corrected p-value above `level` are tied with the best one.
 
-    Examples
-    --------
     >>> losses = {"a": {0: 1.0, 1: 1.1, 2: 0.9}, "b": {0: 1.1, 1: 1.0, 2: 1.1}, "c": {0: 9.0}}
     >>> found = told_apart(losses)
     >>> found.best, sorted(found.tied), sorted(found.untested)
@@ -108,14 +100,8 @@ def paired_test(first: ArrayLike, second: ArrayLike, overlap: float = 0.0) -> fl
 
     t = mean(d) / sqrt((1 / n + overlap) var(d)) with n - 1 degrees of freedom [NB03 eq. 9 and
     sec. 4]; without overlap, Student's test. If all differences are equal, p is 1 for 0 and 0 for
-    others.
-
-    Parameters
-    ----------
-    first, second : array_like, shape (n,)
-        Values of two strategies in the same n >= 2 repetitions.
-    overlap : float
-        n_test / n_train, at least 0.
+    others. `first` and `second`, (n,), are the values of two strategies in the same n >= 2
+    repetitions, `overlap` >= 0 is n_test / n_train.
 
     >>> round(paired_test([1.0, 1.2, 1.4], [1.1, 1.1, 1.1]), 3)
     0.478
@@ -167,8 +153,7 @@ def ranks(scores: ArrayLike, *, lower_is_better: bool = True) -> NDArray[np.floa
     from scipy.stats import rankdata
 
     table = _complete(scores)
-    mean: NDArray[np.float64] = rankdata(table if lower_is_better else -table, axis=1).mean(axis=0)
-    return mean
+    return np.asarray(rankdata(table if lower_is_better else -table, axis=1).mean(axis=0))
 
 
 def friedman(scores: ArrayLike) -> tuple[float, float]:

@@ -36,7 +36,7 @@ def keep(runs: Iterable[Run], n_runs: int, marks: Sequence[int]) -> Run:
     kept: Run | None = None
     losses: list[float] = []
     budget, seconds = 0, 0.0
-    looks = dict.fromkeys(LOOKS, 0)
+    looks: dict[str, int] = dict.fromkeys(LOOKS, 0)
     points = {*(mark // n_runs for mark in marks), *curve_points(marks[-1])}
     spent = {stumps: (0, 0.0) for stumps in points if n_runs * stumps <= marks[-1]}
     for one in runs:

@@ -7,7 +7,6 @@ worker; with a cell only the order and its result are sent.
 
 from __future__ import annotations
 
-import abc
 import importlib
 import importlib.util
 import logging
@@ -78,19 +77,16 @@ class Backend(AbstractContextManager["Backend"]):
         """Cells that can be trained at once."""
         return self._n_workers
 
-    @abc.abstractmethod
     def begin(self, prepared: Prepared) -> None:
         """Set the data of the cells that are submitted next."""
 
-    @abc.abstractmethod
     def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
         """Train a cell."""
+        raise NotImplementedError
 
-    @abc.abstractmethod
     def restart(self) -> None:
         """Replace lost workers."""
 
-    @abc.abstractmethod
     def end(self) -> None:
         """Stop all training immediately."""
 
@@ -118,16 +114,10 @@ class _Threads(Backend):
         self.stop = threading.Event()
         self._pool = ThreadPoolExecutor(n_workers)
 
-    def begin(self, prepared: Prepared) -> None:
-        pass
-
     def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
         assert split is not None
         watch.stop = self.stop
         return self._pool.submit(train, split, order, watch)
-
-    def restart(self) -> None:
-        pass
 
     def end(self) -> None:
         self.stop.set()
@@ -213,13 +203,12 @@ class _Processes(Backend):
             )
         return _decoded(self._pool.submit(_work_here, order))
 
-    def restart(self) -> None:
-        self.end()
-
     def end(self) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=True, kill_workers=True)
+
+    restart = end
 
 
 @contextmanager
@@ -300,9 +289,8 @@ class _Dask(Backend):
             ) from error
 
     def end(self) -> None:
-        logging.getLogger("distributed").setLevel(
-            logging.CRITICAL
-        )  # it logs our shutdown as errors
+        # Dask logs our shutdown as errors.
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
         with suppress(Exception):  # the cluster may be gone already
             self._pool.shutdown(wait=False, cancel_futures=True)
         for part in (self._client, self._cluster):

@@ -83,24 +83,10 @@ def run_all(
 ) -> list[Comparison]:
     """Train the cells that are missing in the store, and return one comparison per data set.
 
-    Parameters
-    ----------
-    prepared : sequence of Prepared
-        One per data set.
-    store : Store
-        Closed at the end.
-    backend : Backend
-    progress : callable, optional
-        See `Progress`.
-    left : callable, optional
-        Called with the estimated seconds until the end, None while unknown.
-    shard : Shard, optional
-        Train only these cells. If others are missing, the result is empty.
-
-    Raises
-    ------
-    BoostSampleError
-        A cell failed or could not be stored; the cells finished before are in the store.
+    The store is closed at the end. `left` is called with the estimated seconds until the end, None
+    while unknown. With `shard`, only its cells are trained; if others are missing, the result is
+    empty. BoostSampleError if a cell fails or cannot be stored; the cells finished before are in
+    the store.
     """
     report = progress or (lambda stage, done, total: None)
     schedule = Schedule(store, backend, report, left or (lambda seconds: None))
@@ -115,7 +101,11 @@ def run_all(
     finally:
         store.close()
     try:
-        return [_comparison(one, mine, store) for one, mine in zip(prepared, groups, strict=True)]
+        found = []
+        for one, mine in zip(prepared, groups, strict=True):
+            kept = [keep(_runs(group, store), len(group.tasks), one.plan.marks) for group in mine]
+            found.append(Comparison(one, kept))
+        return found
     except _MissingCell as error:
         if shard is not None:
             return []
@@ -135,12 +125,6 @@ def _orders(plan: Plan, groups: Sequence[TaskGroup]) -> list[Order]:
         for group in groups
         for task in group.tasks
     ]
-
-
-def _comparison(prepared: Prepared, groups: Sequence[TaskGroup], store: Store) -> Comparison:
-    """The comparison that the cells of a store make."""
-    marks = prepared.plan.marks
-    return Comparison(prepared, [keep(_runs(one, store), len(one.tasks), marks) for one in groups])
 
 
 def _runs(group: TaskGroup, store: Store) -> Iterator[Run]:

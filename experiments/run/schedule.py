@@ -55,11 +55,7 @@ class Schedule:
     """
 
     def __init__(
-        self,
-        store: Store,
-        backend: Backend,
-        report: Progress,
-        left: Callable[[float | None], None],
+        self, store: Store, backend: Backend, report: Progress, left: Callable[[float | None], None]
     ) -> None:
         self._store = store
         self._backend = backend

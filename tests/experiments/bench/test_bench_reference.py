@@ -16,7 +16,6 @@ from boostsample.experiments.bench.reference import (
     REFERENCES,
     changes_table,
     compare,
-    digest,
     facts,
     kept_ratio,
     read_reference,
@@ -26,6 +25,7 @@ from boostsample.experiments.bench.reference import (
 )
 from boostsample.experiments.bench.sections import Section
 from boostsample.experiments.common.files import check_file
+from boostsample.hashing import sha256_of_json
 
 FACTS: dict[str, Any] = {
     "created": "2011-12-12T10:00:00+00:00",
@@ -106,7 +106,7 @@ def test_a_reference_is_written_and_read_again(tmp_path: Path) -> None:
 
 def without_sections(record: dict[str, Any]) -> dict[str, Any]:
     rest = {key: value for key, value in record.items() if key not in ("sections", "sha256")}
-    return {**rest, "sha256": digest(rest)}
+    return {**rest, "sha256": sha256_of_json(rest)}
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_records_have_everything_with_versions_and_a_checksum(tmp_path: Path) ->
     assert record["format"] == FORMAT
     assert record["machine"]["processor"]
     assert {"boostsample", "python", "numba"} <= set(record["versions"])
-    assert record.pop("sha256") == digest(record)
+    assert record.pop("sha256") == sha256_of_json(record)
 
 
 @pytest.mark.parametrize("path", sorted(REFERENCES.glob("*.json")), ids=lambda path: path.stem)

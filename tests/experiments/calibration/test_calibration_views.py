@@ -141,7 +141,7 @@ def test_rows_are_written_as_they_are(found: Calibration, tmp_path: Path) -> Non
         rows = list(csv.DictReader(stream))
     assert tuple(rows[0]) == POINT_COLUMNS
     assert [float(row["edge"]) for row in rows] == [row["edge"] for row in found.rows]
-    with pytest.raises(SettingError, match=r"must be new, but '.*rows.csv' is there"):
+    with pytest.raises(SettingError, match=r"must be new, but '.*rows.csv' exists"):
         check_file(path, ".csv", "rows")
 
 

@@ -134,9 +134,9 @@ WRONG = {
     "none": ("strategies = []", "strategies: strategies must be an array with at least one entry"),
     "no array": ("data = 3", "data: data must be an array with at least one entry, got 3"),
     "data": ("data = [3]", r"data\[1\]: a data set must be text, or a table as in"),
-    "data twice": ('data = ["digits", "digits"]', r"data\[2\]: each data set must be there once"),
+    "data twice": ('data = ["digits", "digits"]', r"data\[2\]: each data set must be given once"),
     "data entry": ('data = [{ name = "a", x = 1 }]', r"data\[1\]: unknown entry of a data set 'x'"),
-    "families": ('families = ["haar", "haar"]', r"families\[2\]: each must be there once"),
+    "families": ('families = ["haar", "haar"]', r"families\[2\]: each family must be given once"),
     "families of data": (
         'data = [{ name = "digits", families = [4] }]',
         r"data\[1\].families\[1\]: an entry of data\[1\].families must be text",
@@ -199,8 +199,8 @@ def test_the_grids_of_the_papers_are_sound(name: str) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--repeats", "3"], "--repeats: the grid says another repeats than this option; leave"),
-        (["--rounds", "2,4,6"], "--rounds: the grid says another rounds"),
+        (["--repeats", "3"], "--repeats: the grid has another repeats than this option; leave"),
+        (["--rounds", "2,4,6"], "--rounds: the grid has another rounds"),
         (["--strategies", "full"], "--strategies: "),
         (["--data", "digits"], "--data: "),
         (["--repeats", "3", "--seed", "6"], "has 2 errors: (1) --repeats: .*; (2) --seed: "),
