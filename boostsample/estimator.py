@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from boostsample.banks.forms import make_bank
 from boostsample.errors import DataError
 from boostsample.family import Family
-from boostsample.inputs import families_of, read_examples, read_numbers, read_training
 from boostsample.labels import classify, encode
 from boostsample.learner import Learner
 from boostsample.loop.booster import Booster, check_example_weight
+from boostsample.models.inputs import families_of, read_examples, read_numbers, read_training
 from boostsample.models.model import Model
 from boostsample.registry import make_strategy
 from boostsample.strategy import Strategy
