@@ -52,6 +52,6 @@ def history_row(notes: dict[str, Any], **entries: Any) -> dict[str, Any]:
 
 
 def markdown_table(columns: Sequence[Column] = COLUMNS) -> str:
-    """The columns as a Markdown table, as in `docs/history.md`."""
+    """The columns as a Markdown table, as in `docs/columns.md`."""
     rows = [f"| `{name}` | {kind.__name__} | {text} |" for name, kind, text in columns]
     return "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *rows])

@@ -21,4 +21,4 @@ def test_a_row_has_these_columns_in_this_order_and_of_these_types() -> None:
 
 
 def test_the_documentation_lists_the_columns() -> None:
-    assert markdown_table() in (ROOT / "docs" / "history.md").read_text("utf-8")
+    assert markdown_table() in (ROOT / "docs" / "columns.md").read_text("utf-8")
