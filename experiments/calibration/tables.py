@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.experiments.calibration.calibration import POINT_COLUMNS, Calibration
-from boostsample.experiments.common.files import atomic, unwritable
+from boostsample.experiments.common.files import write
 from boostsample.experiments.tables.tables import Table
 from boostsample.planning.expected_edge import gaussian_expected_edge
 
@@ -203,8 +203,4 @@ def write_rows(calibration: Calibration, path: Path) -> None:
     writer = csv.DictWriter(text, POINT_COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(calibration.rows)
-    try:
-        with atomic(path) as stream:
-            stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise unwritable(path, "rows", error) from error
+    write(path, text.getvalue(), "rows")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from boostsample.errors import SettingError, unknown
+from boostsample.experiments.commands import options
 from boostsample.experiments.commands.output import say
 
 __all__ = ["list_names"]
@@ -22,22 +22,17 @@ __all__ = ["list_names"]
     metavar="FILE",
     help="With families: draw members of image families over an image, to an .svg, .png or .pdf.",
 )
-@click.option(
-    "--families",
-    multiple=True,
-    metavar="A,B:SETTING=VALUE",
-    help="Families to draw.  [default: all that fit the image]",
-)
-@click.option("--data", default="digits", metavar="NAME|PATH", help="Data set of the image.")
-@click.option("--data-dir", metavar="DIR", help="Folder of original data files.")
+@options.families
+@options.data
+@options.data_dir
 @click.option("--example", default=0, metavar="I", help="Which image, from 0.")
 @click.option(
     "--image-shape", metavar="HxW|HxWxC", help="Stretch the image to this shape.  [default: as is]"
 )
-@click.option("--seed", default=0, metavar="N", help="Seed of the members drawn.")
+@options.seed
 @click.pass_context
 def list_names(
-    context: click.Context, /, kind: str | None, picture: str | None, **options: Any
+    context: click.Context, /, kind: str | None, picture: str | None, **settings: Any
 ) -> None:
     """List strategies, families, data sets or grids.
 
@@ -49,9 +44,9 @@ def list_names(
     if picture is not None:
         if kind != "families":
             raise SettingError(f"--picture goes with list families, got list {kind or ''}".rstrip())
-        _draw(picture, **options)
-    for name in options if picture is None else ():
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+        _draw(picture, **settings)
+    for name in settings if picture is None else ():
+        if options.given(context, name):
             raise SettingError(f"--{name.replace('_', '-')} needs --picture FILE")
     for number, name in enumerate(kinds if kind is None else [kind]):
         entries = kinds[name]()

@@ -17,10 +17,12 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-def print_table(table: Table) -> None:
-    """Print a table: with rules on a terminal, as plain text elsewhere."""
+def print_table(table: Table | None) -> None:
+    """Print a table, if there is one: with rules on a terminal, as plain text elsewhere."""
     from boostsample.experiments.tables.tables import to_rich, to_text
 
+    if table is None:
+        return
     if not sys.stdout.isatty():
         say(to_text(table) + "\n")
         return

@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from boostsample.errors import DataError, SettingError, unknown
+from boostsample.experiments.commands import options
 from boostsample.experiments.commands.output import say
 
 if TYPE_CHECKING:
@@ -77,17 +77,11 @@ def plot(
     """
     from boostsample.experiments.plots.axes import METRICS
     from boostsample.experiments.plots.pictures import check_picture, save_picture
-    from boostsample.experiments.results.levels import AXES
 
     if what not in _WHAT:
         raise unknown("picture", what, _WHAT)
-    if metric is not None and metric not in METRICS:
-        raise unknown("metric", metric, METRICS)
-    if against is not None and against not in AXES:
-        raise unknown("axis", against, AXES)
     for option, pictures in _PICTURES.items():
-        given = context.get_parameter_source(option) is not ParameterSource.DEFAULT
-        if given and what not in pictures:
+        if options.given(context, option) and what not in pictures:
             raise SettingError(f"--{option} goes with --what {' or '.join(pictures)}, got {what}")
     path = check_picture(output)
     if what == "curves":

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from boostsample.errors import SettingError
+from boostsample.experiments.commands import options
 from boostsample.experiments.commands.output import print_table, say
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ _STRATEGIES = "uniform-naive,uniform-q1,laminating"
 
 
 @click.command(context_settings={"show_default": True})
-@click.option("--data", default="digits", metavar="NAME|PATH", help="A data set, or a file of one.")
-@click.option("--data-dir", metavar="DIR", help="Folder of original data files.")
+@options.data
+@options.data_dir
 @click.option("--columns", type=int, metavar="N", help="Columns to draw.  [default: 2000 or fewer]")
 @click.option("--error", default=1.5, metavar="PERCENT", help="The test error to reach.")
 @click.option("--strategies", default=_STRATEGIES, metavar="A,B", help="Ratios are to the first.")
@@ -28,29 +29,21 @@ _STRATEGIES = "uniform-naive,uniform-q1,laminating"
 @click.option("--rounds", default=10_000, metavar="N", help="Iterations at most.")
 @click.option("--repeats", default=3, metavar="N", help="Runs of each; the table has their median.")
 @click.option("--jobs", default=-1, metavar="N", help="Threads of every method; -1 is all cores.")
-@click.option("--budget", metavar="LOOKS|10N", help="Looks a search of strategies.  [default: 10N]")
+@options.budget
 @click.option(
-    "--weights", default="balanced", metavar="KIND", help="Initial weights: uniform or balanced."
+    "--weights", default="balanced", metavar="uniform|balanced", help="Initial label weights."
 )
-@click.option("--seed", default=0, metavar="N", help="Seed of columns, split and methods.")
+@options.seed
 @click.option("--json", metavar="FILE", help="Write all runs, with their curves, into a new file.")
-@click.option("--quiet", is_flag=True, help="No progress and no messages but errors.")
+@options.quiet
 def race(
-    data: str,
-    data_dir: str | None,
-    columns: int | None,
-    error: float,
-    strategies: str,
     peers: str | None,
-    limit: float,
-    rounds: int,
-    repeats: int,
     jobs: int,
-    budget: str | None,
-    weights: str,
+    rounds: int,
     seed: int,
     json: str | None,
     quiet: bool,
+    **given: Any,
 ) -> None:
     """Time to a given test error, strategies beside LightGBM, XGBoost and scikit-learn.
 
@@ -72,9 +65,10 @@ def race(
         from boostsample.experiments.race.job import make_job
         from boostsample.threads.threads import n_threads
 
-        rules = timing.Rules(error, limit, repeats, seed)
-        named = {"marks": (rounds,), "repeats": 1, "weights": weights, "seed": seed}
-        plan = Plan(strategies=_names(strategies), budget=budget, **named)  # type: ignore[arg-type]
+        rules = timing.Rules(given["error"], given["limit"], given["repeats"], seed)
+        charged = {name: given[name] for name in ("budget", "weights")}
+        strategies = _names(given["strategies"])
+        plan = Plan(strategies=strategies, marks=(rounds,), repeats=1, seed=seed, **charged)
         wanted = _names(peers) if peers not in (None, "none") else ()
         missing = []
         if peers is None:
@@ -85,14 +79,15 @@ def race(
         target = None if json is None else check_file(json, ".json", "runs")
         threads = n_threads(jobs)
         display("computing columns", 0, 0)
-        job = make_job(load_dataset(data, data_dir=data_dir, seed=seed), columns, seed)
+        data = load_dataset(given["data"], data_dir=given["data_dir"], seed=seed)
+        job = make_job(data, given["columns"], seed)
         job = job._replace(n_jobs=threads, n_rounds=rounds)
         runs = timing.race(job, methods, rules, display)
     n_train, n_columns = job.X_train.shape
     say(
         f"{job.name}: {n_train:,} training and {job.y_test.size:,} test examples, {job.n_classes} "
-        f"classes, {n_columns:,} columns; threads: {threads}; {weights} initial weights of the "
-        "strategies\n"
+        f"classes, {n_columns:,} columns; threads: {threads}; {plan.weights} initial weights of "
+        "the strategies\n"
     )
     print_table(timing.result_table(runs, rules))
     for name in missing:
@@ -100,8 +95,7 @@ def race(
     if target is not None:
         facts = {"data": job.name, "n_train": n_train, "n_test": int(job.y_test.size)}
         facts |= {"n_classes": job.n_classes, "columns": n_columns, "jobs": threads}
-        given = {"rounds": rounds, "budget": budget, "weights": weights}
-        timing.write_race(runs, rules, target, **facts, **given)
+        timing.write_race(runs, rules, target, **facts, rounds=rounds, **charged)
         say(f"runs: {target}")
 
 

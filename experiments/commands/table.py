@@ -61,7 +61,7 @@ def table(
     Entries are mean (std) over repetitions. Each row marks the best entry and those that a paired
     test cannot tell from it; a note below the table describes the test.
     """
-    from boostsample.experiments.common.files import atomic, check_file, unwritable
+    from boostsample.experiments.common.files import check_file, write
     from boostsample.experiments.results.levels import MEASURES, parse_levels
     from boostsample.experiments.results.results import read_results
     from boostsample.experiments.tables.formats import FORMATS
@@ -87,11 +87,7 @@ def table(
     if target is None:
         _print(tables, name)
         return
-    try:
-        with atomic(target) as stream:
-            stream.write(f"{FORMATS[name].render(tables)}\n".encode())
-    except OSError as error:
-        raise unwritable(target, "tables", error) from error
+    write(target, f"{FORMATS[name].render(tables)}\n", "tables")
     say(f"tables: {target}")
 
 

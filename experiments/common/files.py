@@ -11,7 +11,16 @@ from typing import BinaryIO
 
 from boostsample.errors import DataError, SettingError
 
-__all__ = ["TEMPORARY", "atomic", "check_file", "one_line", "reason", "temporary", "unwritable"]
+__all__ = [
+    "TEMPORARY",
+    "atomic",
+    "check_file",
+    "one_line",
+    "reason",
+    "temporary",
+    "unwritable",
+    "write",
+]
 
 TEMPORARY = ".tmp"
 """Suffix of files being written; a killed process leaves them behind."""
@@ -61,6 +70,17 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
                 os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def write(path: Path, content: str | bytes, what: str) -> None:
+    """Write a file of `what` with `atomic`, text as UTF-8; DataError if it cannot be written."""
+    if isinstance(content, str):
+        content = content.encode("utf-8", "backslashreplace")
+    try:
+        with atomic(path) as stream:
+            stream.write(content)
+    except OSError as error:
+        raise unwritable(path, what, error) from error
 
 
 def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: bool = True) -> Path:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
-from boostsample.experiments.common.files import atomic, check_file, unwritable
+from boostsample.experiments.common.files import check_file, write
 from boostsample.experiments.plots.axes import (
     COLOURS,
     DASHES,
@@ -155,8 +155,4 @@ def _rounded(path: re.Match[bytes]) -> bytes:
 def save_picture(figure: Figure, path: Path) -> None:
     """Write a figure atomically; DataError if the file cannot be written."""
     content = picture_bytes(figure, path.suffix.lower().removeprefix("."))
-    try:
-        with atomic(path) as stream:
-            stream.write(content)
-    except OSError as error:
-        raise unwritable(path, "the picture", error) from error
+    write(path, content, "the picture")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import boostsample
 from boostsample.errors import BoostSampleError, SettingError
-from boostsample.experiments.common.files import atomic, check_file, unwritable
+from boostsample.experiments.common.files import check_file, write
 from boostsample.experiments.plots.curves import curves_figure, of_data
 from boostsample.experiments.plots.edges import edges_figure
 from boostsample.experiments.plots.families import shares_figure
@@ -85,11 +85,7 @@ def check_report(path: str | os.PathLike[str]) -> Path:
 
 def write_report(html: str, path: Path) -> None:
     """Write a report atomically; DataError if the file cannot be written."""
-    try:
-        with atomic(path) as stream:
-            stream.write(html.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise unwritable(path, "the report", error) from error
+    write(path, html, "the report")
 
 
 def make_report(
