@@ -41,16 +41,6 @@ from boostsample.loop.booster import Booster
 from boostsample.loop.sampling import known_scheme
 from boostsample.planning.mixture import Mixture
 
-__all__ = [
-    "CHOICE_COLUMNS",
-    "DEFAULT_PLAN",
-    "DEFAULT_REPEATS",
-    "POINT_COLUMNS",
-    "Calibration",
-    "calibrate",
-    "check_request",
-]
-
 POINT_COLUMNS: tuple[str, ...] = (
     "data",
     "strategy",
@@ -103,27 +93,14 @@ Values = NDArray[np.float64]
 class Calibration:
     """The measurements of one run.
 
-    Attributes
-    ----------
-    prepared : Prepared
-        The plan of the run, prepared for the data.
-    repeats : int
-        Searches of each point, and replays of each round.
-    scheme : str
-        Scheme by which examples are drawn at the points.
-    rows : list of dict
-        With `POINT_COLUMNS`: by round, the points by T and then Q, and the strategy last.
-    choices : list of dict
-        With `CHOICE_COLUMNS`, one for each round.
-    models : dict of int to Mixture
-        By round, the strategy's model of the edge of a uniformly drawn feature, if it noted one.
-    notes : tuple of str
-        Notes for the reader of tables.
+    `rows` have `POINT_COLUMNS`: by round, the points by T and then Q, and the strategy last.
+    `choices` have `CHOICE_COLUMNS`, one for each round. `models` has for each round the strategy's
+    model of the edge of a uniformly drawn feature, if it noted one.
     """
 
     prepared: Prepared
-    repeats: int
-    scheme: str
+    repeats: int  # searches of each point, and replays of each round
+    scheme: str  # by which examples are drawn at the points
     rows: list[dict[str, Any]]
     choices: list[dict[str, Any]]
     models: dict[int, Mixture]

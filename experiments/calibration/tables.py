@@ -13,20 +13,6 @@ from boostsample.experiments.common.files import write
 from boostsample.experiments.tables.tables import Table
 from boostsample.planning.expected_edge import gaussian_expected_edge
 
-__all__ = [
-    "FIGURE_2_COSTS",
-    "FIGURE_2_VARIANCES",
-    "along_the_budget",
-    "budget_table",
-    "choices_table",
-    "figure_2_table",
-    "gaussian_optimum",
-    "noise_table",
-    "points_of",
-    "points_table",
-    "write_rows",
-]
-
 FIGURE_2_VARIANCES = (1e-2, 1e-4)
 """Var(G) of the upper and the lower half of Figure 2 of [DF11]."""
 FIGURE_2_COSTS = (1_000, 10_000, 100_000)

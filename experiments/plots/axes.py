@@ -22,26 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLOURS",
-    "DASHES",
-    "METRICS",
-    "RAISED",
-    "STYLE",
-    "decades",
-    "draw_band",
-    "error_scale",
-    "legend_below",
-    "line_style",
-    "new_figure",
-    "round_axis",
-    "spread",
-    "strategy_panels",
-    "styled",
-    "thin",
-    "tick_name",
-]
-
 METRICS = {"loss": "log10 of the exponential loss", "error": "test error in percent"}
 """Metrics of curves and ranks, with the titles of their axes."""
 
@@ -154,18 +134,6 @@ def draw_band(
         if extremes:
             low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         axes.fill_between(x, low, high, color=chosen["color"], alpha=0.15, linewidth=0)
-
-
-def thin(n: int, most: int = 400) -> NDArray[np.int64]:
-    """At most `most` of n positions, about equally far apart on a log scale.
-
-    >>> thin(4).tolist(), thin(10_000).size <= 400
-    ([0, 1, 2, 3], True)
-    """
-    if n <= most:
-        return np.arange(n)
-    chosen: NDArray[np.int64] = np.unique(np.rint(np.geomspace(1, n, most)).astype(np.int64)) - 1
-    return chosen
 
 
 def tick_name(value: float, _position: int | None = None) -> str:

@@ -35,22 +35,14 @@ _HATCHES = ("", "//", "..", "xx")
 class FamilyShares:
     """Shares of the families among the stumps, over windows of rounds.
 
-    Attributes
-    ----------
-    sizes : dict of str to int
-        Number of features of each family.
-    edges : int array, shape (n_windows + 1,)
-        Window k is the rounds from edges[k] to edges[k + 1] - 1; rounds count from 1.
-    shares : dict of str to float array, shape (n_families, n_windows)
-        By strategy, means over repetitions; NaN where all runs had ended.
-    n_runs : tuple of int
-        Repetitions of each strategy.
+    `edges`, shape (n_windows + 1,), are those of `windows`. `shares` has for each strategy the
+    means over repetitions, shape (n_families, n_windows), NaN where all runs had ended.
     """
 
-    sizes: dict[str, int]
+    sizes: dict[str, int]  # number of features of each family
     edges: NDArray[np.int64]
     shares: dict[str, NDArray[np.float64]]
-    n_runs: tuple[int, ...]
+    n_runs: tuple[int, ...]  # repetitions of each strategy
 
     @property
     def parts(self) -> dict[str, float]:

@@ -9,47 +9,20 @@ import importlib.util
 import io
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from boostsample.errors import SettingError
 from boostsample.experiments.common.files import check_file, write
-from boostsample.experiments.plots.axes import (
-    COLOURS,
-    DASHES,
-    METRICS,
-    STYLE,
-    draw_band,
-    error_scale,
-    legend_below,
-    new_figure,
-    round_axis,
-    styled,
-    thin,
-)
-from boostsample.experiments.results.labels import repetitions
-from boostsample.experiments.results.runs import Run
+from boostsample.experiments.plots.axes import STYLE
+from boostsample.experiments.plots.curves import curves_figure
+from boostsample.experiments.results.record import settings_of
+from boostsample.experiments.results.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from boostsample.experiments.results.comparison import Comparison
-
-__all__ = [
-    "COLOURS",
-    "DASHES",
-    "FORMATS",
-    "STYLE",
-    "check_picture",
-    "comparison_figure",
-    "describe",
-    "picture_bytes",
-    "save_picture",
-]
 
 FORMATS = (".svg", ".png", ".pdf")
 """Endings of the file names of pictures."""
@@ -77,50 +50,10 @@ def check_picture(path: str | os.PathLike[str]) -> Path:
     return check_file(path, ending, "the picture", new=False)
 
 
-@styled
 def comparison_figure(comparison: Comparison) -> Figure:
-    """Plot loss and test error against stumps, a curve a strategy, with bands of one std.
-
-    The test error is drawn where it was measured: at the marks and at points between them.
-    """
-    prepared = comparison.prepared
-    plan = prepared.plan
-    figure = new_figure(4.6)
-    left, right = figure.subplots(1, 2)
-    for number, variant in enumerate(prepared.variants):
-        runs = [one for one in comparison.runs if one.variant is variant]
-        draw_band(left, *_losses(runs), number, variant.label)
-        draw_band(right, *_errors(runs), number, variant.label)
-    error_scale(right)
-    for axes, metric in zip((left, right), METRICS, strict=True):
-        axes.set(xlabel="stumps", ylabel=METRICS[metric])
-        round_axis(axes, 1, plan.n_rounds)
-    legend_below(figure, (left,))
-    repeats = repetitions(plan.repeats)
-    figure.suptitle(f"{prepared.data.name}: {repeats}, {plan.weights} weights")
-    figure.set_label(
-        f"Loss and test error on {prepared.data.name} against the number of stumps, up to "
-        f"{plan.n_rounds:,}, of {', '.join(one.label for one in prepared.variants)}: {repeats}."
-    )
-    return figure
-
-
-def _losses(runs: Sequence[Run]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Rounds (n,) and losses (repetitions, n); a run that ended early repeats its last loss."""
-    longest = max(one.n_rounds for one in runs)
-    losses = np.array([one.loss + one.loss[-1:] * (longest - one.n_rounds) for one in runs])
-    chosen = thin(longest)
-    return chosen + 1, losses[:, chosen]
-
-
-def _errors(runs: Sequence[Run]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Numbers of stumps (n,) and errors (repetitions, n), continued like `_losses`."""
-    points = sorted(max(runs, key=lambda one: one.n_rounds).errors)
-    errors = [
-        [one.errors[max(at for at in one.errors if at <= point)] for point in points]
-        for one in runs
-    ]
-    return np.array(points), np.array(errors)
+    """Plot the loss and test error of a comparison that has just run; see `curves_figure`."""
+    settings = settings_of([comparison])
+    return curves_figure([Results(comparison.rows, settings, None, curves=comparison.curves)])
 
 
 def describe(figure: Figure) -> str:

@@ -29,15 +29,6 @@ from boostsample.experiments.results.runs import Run
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "by_strategy",
-    "mean_sampling_figure",
-    "middles",
-    "sampling_figure",
-    "window_means",
-    "windows",
-]
-
 _PER_DECADE = 5
 _FINE = 10
 _TITLES = ("features searched, Q", "examples searched, T")

@@ -10,25 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
 from boostsample.experiments.plots.pictures import describe, picture_bytes
+from boostsample.experiments.tables.tables import Table
 
 if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Chapter",
-    "Code",
-    "Item",
-    "Listing",
-    "Notes",
-    "Part",
-    "Picture",
-    "Scores",
-    "Text",
-    "download",
-    "picture",
-    "slug",
-]
 _NOT_SHOWN = re.compile(r"<\?xml[^>]*>|<!DOCTYPE[^>]*>|<metadata>.*?</metadata>", re.DOTALL)
 
 
@@ -41,13 +28,10 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Listing:
-    """A table of words; the first column names the rows, and entries keep their line breaks."""
+class Listing(Table):
+    """A table of words, whose entries keep their line breaks."""
 
     kind: ClassVar[str] = "listing"
-    caption: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
