@@ -307,11 +307,9 @@ def _calibrate_round(
 
     model = model_of(row, [family.size for family in run.pool.families])
     chosen = chosen_in(row, run.pool.families)
-    choice = {
-        **chosen,
-        **_worth(_summary(replays), (q, t), _summary(np.array(again))),
-        **_noise(run, mark, [chosen["n_examples"], *columns], scheme),
-    }
+    worth = _worth(_summary(replays), (q, t), _summary(np.array(again)))
+    noise = _noise(run, mark, [chosen["n_examples"], *columns], scheme)
+    choice = dict(zip(CHOICE_COLUMNS, (*chosen.values(), *worth, *noise), strict=True))
     measured: list[tuple[Any, ...]] = []
     for at, (q, t) in enumerate(points):
         predicted = None if model is None else predict(model, q, t, run.pool.n_examples)
@@ -332,31 +330,21 @@ def _summary(found: Values) -> tuple[float, float, float]:
 
 def _worth(
     mine: tuple[float, float, float], point: tuple[int, int], best: tuple[float, float, float]
-) -> dict[str, Any]:
-    """The edge of the choice as a share of the best point's; NaN if no edge was found."""
+) -> tuple[float, ...]:
+    """`edge_expected` to `share_error` of a choice; the share is NaN if no edge was found."""
     share = error = math.nan
     if mine[0] > 0 and best[0] > 0:
         share = mine[0] / best[0]
         error = share * math.hypot(mine[1] / mine[0], best[1] / best[0])
-    return {
-        "edge_expected": mine[0],
-        "edge_expected_error": mine[1],
-        "best_features": point[0],
-        "best_examples": point[1],
-        "best_edge": best[0],
-        "best_edge_error": best[1],
-        "share": share,
-        "share_error": error,
-    }
+    return (*mine[:2], *point, *best[:2], share, error)
 
 
-def _noise(run: _Run, mark: int, examples: Sequence[int], scheme: str) -> dict[str, Any]:
-    """The noise of edges on the first of these T below N; None if all are N."""
+def _noise(run: _Run, mark: int, examples: Sequence[int], scheme: str) -> tuple[Any, ...]:
+    """T, bias and variance of edges on the first of these T below N; None if all are N."""
     n_features = min(_NOISE_FEATURES, run.pool.n_features)
     size = next((t for t in examples if t < run.pool.n_examples), None)
     if size is None or n_features < 2:
-        return dict.fromkeys(("noise_examples", "noise_bias", "noise_variance"))
+        return (None, None, None)
     rng = np.random.default_rng(run.stream(mark, _NOISE))
     found = [run.measurer.noise(n_features, size, scheme, rng) for _ in range(_NOISE_SAMPLES)]
-    bias, variance = np.mean(found, axis=0).tolist()
-    return {"noise_examples": size, "noise_bias": bias, "noise_variance": variance}
+    return (size, *np.mean(found, axis=0).tolist())

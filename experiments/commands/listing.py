@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def list_names(
     if picture is not None:
         if kind != "families":
             raise SettingError(f"--picture goes with list families, got list {kind or ''}".rstrip())
-        _draw(picture, **settings)
+        _draw(picture, settings)
     for name in settings if picture is None else ():
         if options.given(context, name):
             raise SettingError(f"--{name.replace('_', '-')} needs --picture FILE")
@@ -59,24 +60,19 @@ def list_names(
         say(f"\npicture: {picture}")
 
 
-def _draw(
-    picture: str,
-    families: tuple[str, ...],
-    data: str,
-    data_dir: str | None,
-    example: int,
-    image_shape: str | None,
-    seed: int,
-) -> None:
+def _draw(picture: str, settings: Mapping[str, Any]) -> None:
+    """Draw members of image families over an image."""
     from boostsample.experiments.data.datasets import load_dataset
     from boostsample.experiments.plan.variants import parse_names
     from boostsample.experiments.plots import members
     from boostsample.experiments.plots.pictures import check_picture, save_picture
 
+    seed, example, image_shape = (settings[name] for name in ("seed", "example", "image_shape"))
     path = check_picture(picture)
-    wanted = {one.name: one.settings for one in parse_names(families)} if families else None
+    families = parse_names(settings["families"]) if settings["families"] else ()
+    wanted = {one.name: one.settings for one in families} or None
     shape = None if image_shape is None else members.parse_shape(image_shape)
-    found = load_dataset(data, data_dir=data_dir, seed=seed)
+    found = load_dataset(settings["data"], data_dir=settings["data_dir"], seed=seed)
     image, low, high = members.example_image(found, example, shape)
     figure = members.members_figure(
         members.families_by_name(image.shape, wanted, seed),

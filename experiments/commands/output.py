@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from boostsample.experiments.tables.tables import Table
 
-__all__ = ["print_table", "say"]
+__all__ = ["note", "print_table", "say"]
 
 
 def say(text: str) -> None:
     """Print a line; click.echo would write UTF-8 even to terminals of another encoding."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """Print a note on standard error."""
+    sys.stderr.write(f"note: {text}\n")
 
 
 def print_table(table: Table | None) -> None:

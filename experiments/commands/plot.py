@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import say
+from boostsample.experiments.commands.output import note, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -99,11 +98,6 @@ def plot(
     say(f"plot: {path}")
 
 
-def _note(text: str) -> None:
-    """Print what a picture leaves out, on standard error."""
-    sys.stderr.write(f"note: {text}\n")
-
-
 def _read(folders: Sequence[str], data: str | None) -> list[Results]:
     """The results of the folders, or the part of them on one data set."""
     from boostsample.experiments.plots.curves import of_data
@@ -112,7 +106,7 @@ def _read(folders: Sequence[str], data: str | None) -> list[Results]:
     found = [read_results(folder) for folder in folders]
     missing = sum(one.missing for one in found)
     if missing:
-        _note(f"{missing:,} runs are missing, the results are incomplete")
+        note(f"{missing:,} runs are missing, the results are incomplete")
     if data is None:
         return found
     _chosen(dict.fromkeys(str(row["data"]) for one in found for row in one.rows), data)
@@ -138,7 +132,7 @@ def _of_runs(folders: Sequence[str], what: str, data: str | None) -> Figure:
     except DataError as error:
         if what != "sampling":
             raise
-        _note(f"{error}; drawn are means over all searches so far")
+        note(f"{error}; drawn are means over all searches so far")
         found = _read(folders, None)
         name = _chosen(data_sets(found), data)
         return mean_sampling_figure(name, [row for one in found for row in one.curves])
@@ -158,7 +152,7 @@ def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
         mine = read_runs(folder)
         check_disjoint([*found, *mine])
         if not (Path(folder) / SETTINGS).exists():
-            _note(f"'{folder}' is incomplete, drawn are the runs that are there")
+            note(f"'{folder}' is incomplete, drawn are the runs that are there")
         found |= mine
     return found
 

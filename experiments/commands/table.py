@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.commands.output import say
+from boostsample.experiments.commands.output import note, say
 
 if TYPE_CHECKING:
     from boostsample.experiments.tables.results import ScoreTable
@@ -80,9 +80,9 @@ def table(
         tables = [transposed(one) for one in tables]
     for folder, one in zip(results, found, strict=True):
         if one.missing:
-            sys.stderr.write(
-                f"note: '{folder}' is not complete, {one.missing:,} runs are missing; the tables "
-                "go as far as the results\n"
+            note(
+                f"'{folder}' is not complete, {one.missing:,} runs are missing; the tables go as "
+                "far as the results"
             )
     if target is None:
         _print(tables, name)

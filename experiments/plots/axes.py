@@ -106,19 +106,9 @@ def draw_band(
 ) -> None:
     """Draw the mean over repetitions and, of several, a band of one std on both sides.
 
-    Parameters
-    ----------
-    axes : Axes
-    x : ndarray, shape (n,)
-    values : ndarray of float64, shape (repetitions, n)
-        NaN where a repetition has no value.
-    number : int
-        Index of the strategy, for `line_style` and to offset its markers.
-    label : str
-    extremes : bool
-        Draw the band from the lowest to the highest repetition, which suits log axes.
-    **style
-        Overrides of `line_style`.
+    `values` has shape (repetitions, n), with NaN where a repetition has no value. `number` is the
+    index of the strategy; `style` overrides its `line_style`. With `extremes` the band reaches
+    from the lowest to the highest repetition, which suits log axes.
     """
     there = np.isfinite(values).sum(axis=0)
     x, values, there = x[there > 0], values[:, there > 0], there[there > 0]

@@ -66,17 +66,11 @@ def of_data(results: Results, name: str) -> Results:
 def shared_curve(
     runs: Sequence[Rows], column: str, against: str = "stumps"
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The runs of one strategy on a common axis, in the range that all of them cover.
+    """A column of the runs of one strategy on a common axis, in the range that all of them cover.
 
-    Interpolates column `column` of the curve rows linearly on the log axis `against`. A run that
-    ended early repeats its last row.
-
-    Returns
-    -------
-    x : float64, shape (n,)
-        Against stumps, all numbers of stumps in the rows; else 60 points at equal ratios.
-    values : float64, shape (repetitions, n)
-        Empty if the runs share no range.
+    Interpolates linearly on the log axis `against`. Returns x, shape (n,), and values, shape
+    (repetitions, n), both empty if the runs share no range. Against stumps, x are all numbers of
+    stumps in the rows; else 60 points at equal ratios.
     """
     lines = []
     for run in runs:
@@ -154,7 +148,7 @@ def curves_figure(
     what = " and ".join("loss" if metric == "loss" else "test error" for metric in metrics)
     figure.set_label(
         f"Curves of {what} on {', '.join(data)} against {AXES[against]}, {repeats}. "
-        + " ".join(_best(name, runs, labels, metrics) for name, runs in data.items())
+        + " ".join(_best(name, runs, metrics) for name, runs in data.items())
     )
     return figure
 
@@ -195,12 +189,7 @@ def _scales(axes: Axes, metric: str, against: str) -> None:
         error_scale(axes)
 
 
-def _best(
-    name: str,
-    runs: Mapping[str, Mapping[int, Rows]],
-    labels: Sequence[str],
-    metrics: Sequence[str],
-) -> str:
+def _best(name: str, runs: Mapping[str, Mapping[int, Rows]], metrics: Sequence[str]) -> str:
     """A sentence that names the strategy with the lowest final value of each metric."""
     parts = []
     for metric in metrics:
@@ -208,7 +197,7 @@ def _best(
         ends = {
             label: float(np.mean([run[-1][column] for run in own.values()]))
             for label, own in runs.items()
-            if label in labels
+            if not is_charged(label)
         }
         best = min(ends, key=ends.__getitem__)
         unit = " percent" if metric == "error" else ""

@@ -44,11 +44,8 @@ _LINES: dict[str, tuple[str, dict[str, Any]]] = {
 def mean_edges(runs: Sequence[Run], edges: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
     """Mean edges in windows of rounds (`windows`), for each repetition of one strategy.
 
-    Returns
-    -------
-    dict of str to float64, shape (repetitions, n_windows)
-        ``edge``: the true edge G; ``estimated``: H, on the sample; ``expected``: the edge that the
-        strategy noted before the search, absent if it never did.
+    Arrays of shape (repetitions, n_windows): ``edge`` is the true edge G, ``estimated`` is H on the
+    sample, ``expected`` is noted by the strategy before the search, and absent if it never was.
     """
     values = {
         "edge": [run.cell.arrays["edge"] for run in runs],

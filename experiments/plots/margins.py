@@ -51,14 +51,10 @@ def marks_of(runs: Sequence[Run]) -> list[int]:
 
 
 def margin_shares(runs: Sequence[Run], mark: int) -> NDArray[np.float64]:
-    """Cumulative distribution of margins of one strategy at a mark, mean over its runs.
+    """Shares of training and test margins below each bin edge, shape (2, n_bins + 1).
 
-    A run that ended before the mark counts with its last margins.
-
-    Returns
-    -------
-    float64, shape (2, n_bins + 1)
-        Share of training and of test margins below each bin edge; NaN if no run has the mark.
+    Means over the runs of one strategy at a mark, NaN if no run has the mark. A run that ended
+    before the mark counts with its last margins.
     """
     parts = []
     n_bins = 1

@@ -49,15 +49,8 @@ class Ranking:
 def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None = None) -> Ranking:
     """Rank the strategies on each data set by their mean loss or error; the lowest has rank 1.
 
-    Default of `stumps`: the last mark of each data set.
-
-    Raises
-    ------
-    SettingError
-        Fewer than two data sets, fewer than two strategies in all of them, or no rows at this
-        number of stumps.
-    DataError
-        There are no rows.
+    `stumps` is by default the last mark of each data set. Raises SettingError for fewer than two
+    data sets, fewer than two strategies in all of them, or no rows at this number of stumps.
     """
     if metric not in METRICS:
         raise unknown("metric", metric, METRICS)
@@ -131,10 +124,8 @@ def ranks_figure(
     figure = new_figure(_LINE * (depth + 4.4) + 0.2 * (2 + len(notes)))
     _diagram(figure.subplots(), found, difference, groups, depth)
     marks = dict.fromkeys(f"{mark:,}" for mark in found.stumps.values())
-    title = (
-        f"Mean ranks (1 is best) by {METRICS[metric]} after {' or '.join(marks)} stumps, "
-        f"{len(found.data)} data sets"
-    )
+    where = f"after {' or '.join(marks)} stumps, {len(found.data)} data sets"
+    title = f"Mean ranks (1 is best) by {METRICS[metric]} {where}"
     figure.suptitle(title)
     figure.supxlabel("\n".join(notes), fontsize=9)
     placed = ", ".join(

@@ -23,13 +23,8 @@ from boostsample.experiments.plots.families import shares_figure
 from boostsample.experiments.plots.margins import margins_figure
 from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.sampling import mean_sampling_figure, sampling_figure
-from boostsample.experiments.report.facts import (
-    Source,
-    compared,
-    read_source,
-    repeated,
-    tuned_settings,
-)
+from boostsample.experiments.report import facts
+from boostsample.experiments.report.facts import Source
 from boostsample.experiments.report.items import (
     Chapter,
     Item,
@@ -116,7 +111,7 @@ def make_report(
     sources = []
     for folder in folders:
         progress(f"reading {folder}")
-        sources.append(read_source(Path(folder)))
+        sources.append(facts.read_source(Path(folder)))
     warnings = [
         f"The results of {source.title} are incomplete: {source.results.missing:,} runs are "
         "missing. Strategies have fewer repetitions than requested, or are left out."
@@ -176,7 +171,7 @@ class _Report:
     def chapters(self) -> list[Chapter]:
         """All chapters in order."""
         self._progress("tables")
-        listings = (*compared(self._sources), _text("reading"))
+        listings = (*facts.compared(self._sources), _text("reading"))
         chapters = [
             Chapter("summary", "Summary", self._summary()),
             Chapter("compared", "What was compared", listings),
@@ -186,7 +181,7 @@ class _Report:
                 self._progress(f"tables and pictures of {name}")
                 chapters.append(self._data_chapter(source, name))
         several = len(self._sources) > 1
-        items = [item for source in self._sources for item in repeated(source, several)]
+        items = [item for source in self._sources for item in facts.repeated(source, several)]
         chapters.append(Chapter("repeat", "To repeat it", tuple(items)))
         self._notes.numbers(
             f"{name}: {note}" if several or len(source.names) > 1 else note
@@ -238,7 +233,7 @@ class _Report:
 
     def _data_chapter(self, source: Source, name: str) -> Chapter:
         """Tables and pictures of a data set."""
-        kept = tuned_settings(source, name)
+        kept = facts.tuned_settings(source, name)
         runs = source.runs.get(name, ())
         prefix = self._ids[name]
         parts = [
