@@ -17,7 +17,7 @@ from boostsample.experiments.calibration.tables import (
     gaussian_optimum,
     points_of,
 )
-from boostsample.experiments.plots.axes import COLOURS, DASHES, RAISED, legend_below, styled
+from boostsample.experiments.plots.drawing import COLOURS, DASHES, RAISED, legend_below, styled
 from boostsample.planning.expected_edge import gaussian_expected_edge, plan_curve
 
 if TYPE_CHECKING:

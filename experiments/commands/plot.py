@@ -74,7 +74,7 @@ def plot(
     Pictures of families, sampling, edges and margins show one data set, and need the cells of the
     folder.
     """
-    from boostsample.experiments.plots.axes import METRICS
+    from boostsample.experiments.plots.drawing import METRICS
     from boostsample.experiments.plots.pictures import check_picture, save_picture
 
     if what not in _WHAT:

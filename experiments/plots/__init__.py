@@ -1,6 +1,6 @@
 """Pictures of results: curves, families, sampling, edges, margins and ranks."""
 
-from boostsample.experiments.plots.axes import COLOURS, DASHES, STYLE
+from boostsample.experiments.plots.drawing import COLOURS, DASHES, STYLE
 from boostsample.experiments.plots.pictures import (
     FORMATS,
     check_picture,

@@ -9,16 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.experiments.cells.cell import PREDICTED
-from boostsample.experiments.plots.axes import (
-    COLOURS,
-    decades,
-    draw_band,
-    legend_below,
-    round_axis,
-    spread,
-    strategy_panels,
-    styled,
-)
+from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.sampling import by_strategy, middles, window_means, windows
 from boostsample.experiments.results.runs import Run
 
@@ -29,14 +20,14 @@ __all__ = ["edges_figure", "mean_edges"]
 
 _PER_DECADE = 8
 _LINES: dict[str, tuple[str, dict[str, Any]]] = {
-    "edge": ("true edge G", {"color": COLOURS[6], "linestyle": "-", "marker": ""}),
+    "edge": ("true edge G", {"color": drawing.COLOURS[6], "linestyle": "-", "marker": ""}),
     "estimated": (
         "estimated edge H of the winner",
-        {"color": COLOURS[1], "linestyle": "--", "marker": ""},
+        {"color": drawing.COLOURS[1], "linestyle": "--", "marker": ""},
     ),
     "expected": (
         "edge that the strategy expected, E[G*]",
-        {"color": COLOURS[0], "linestyle": "none", "marker": "o", "markersize": 3.5},
+        {"color": drawing.COLOURS[0], "linestyle": "none", "marker": "o", "markersize": 3.5},
     ),
 }
 
@@ -63,7 +54,7 @@ def mean_edges(runs: Sequence[Run], edges: NDArray[np.int64]) -> dict[str, NDArr
     }
 
 
-@styled
+@drawing.styled
 def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot edges over rounds, a panel a strategy: true, estimated and, if noted, expected.
 
@@ -76,22 +67,23 @@ def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
     last = max(run.n_rounds for run in runs)
     edges = windows(last, _PER_DECADE)
     means = {label: mean_edges(own, edges) for label, own in found.items()}
-    figure, panels = strategy_panels(tuple(found), "round", "edge", 2.5)
+    figure, panels = drawing.strategy_panels(tuple(found), "round", "edge", 2.5)
     for label, axes in panels.items():
         for kind, values in means[label].items():
             title, style = _LINES[kind]
-            draw_band(axes, middles(edges), values, 0, title, **{**style, "markevery": 1})
-        round_axis(axes, 1, last)
+            drawing.draw_band(axes, middles(edges), values, 0, title, **{**style, "markevery": 1})
+        drawing.round_axis(axes, 1, last)
     every = np.concatenate([values.ravel() for one in means.values() for values in one.values()])
     if (every[np.isfinite(every)] > 0).all():
         first = next(iter(panels.values()))
         first.set_yscale("log")
-        decades(first.yaxis)
-    legend_below(figure, panels.values())
-    figure.suptitle(f"{name}: edges of the chosen stumps, {spread(found.values())}")
+        drawing.decades(first.yaxis)
+    drawing.legend_below(figure, panels.values())
+    repeats = drawing.spread(found.values())
+    figure.suptitle(f"{name}: edges of the chosen stumps, {repeats}")
     ratios = "; ".join(f"{label} {_optimism(one):.2f}" for label, one in means.items())
     figure.set_label(
-        f"True, estimated and expected edges on {name} over rounds, {spread(found.values())}. "
+        f"True, estimated and expected edges on {name} over rounds, {repeats}. "
         f"Estimated edge over true edge in the last rounds: {ratios}."
     )
     return figure

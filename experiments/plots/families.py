@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.plots.axes import (
-    COLOURS,
-    legend_below,
-    round_axis,
-    strategy_panels,
-    styled,
-)
+from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.sampling import by_strategy, windows
 from boostsample.experiments.results.labels import repetitions
 from boostsample.experiments.results.runs import Run
@@ -27,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FamilyShares", "family_shares", "shares_figure"]
 
 # Colours of Okabe and Ito (2008), with grey instead of black, which is too heavy for areas.
-_COLOURS = (*(COLOURS[at] for at in (0, 4, 2, 3, 5, 1)), "#F0E442", "#999999")
+_COLOURS = (*(drawing.COLOURS[at] for at in (0, 4, 2, 3, 5, 1)), "#F0E442", "#999999")
 _HATCHES = ("", "//", "..", "xx")
 
 
@@ -81,7 +75,7 @@ def _mean_share(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return mean
 
 
-@styled
+@drawing.styled
 def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot stacked shares of the families over rounds, one panel a strategy.
 
@@ -90,10 +84,10 @@ def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
     `runs` are all runs on data set `name` (`read_runs`); DataError if there are none.
     """
     found = family_shares(runs)
-    figure, panels = strategy_panels(tuple(found.shares), "round", "percent of the stumps")
+    figure, panels = drawing.strategy_panels(tuple(found.shares), "round", "percent of the stumps")
     for label, axes in panels.items():
         _panel(axes, found, found.shares[label])
-    legend_below(figure, list(panels.values())[:1], handlelength=1.6)
+    drawing.legend_below(figure, list(panels.values())[:1], handlelength=1.6)
     repeats = repetitions(max(found.n_runs), "mean", min(found.n_runs))
     figure.suptitle(
         f"{name}: families that the stumps come from, {repeats}\n"
@@ -132,6 +126,6 @@ def _panel(axes: Axes, found: FamilyShares, shares: NDArray[np.float64]) -> None
         below, bottom = top, bottom + 100 * part
     bar.set_axis_off()
     bar.set_xlim(-0.5, 0.5)
-    round_axis(axes, 1, int(found.edges[-1]))
+    drawing.round_axis(axes, 1, int(found.edges[-1]))
     axes.set_ylim(0, 100)
     axes.grid(False)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import SettingError
 from boostsample.experiments.common.files import check_file, write
-from boostsample.experiments.plots.axes import STYLE
 from boostsample.experiments.plots.curves import curves_figure
+from boostsample.experiments.plots.drawing import STYLE
 from boostsample.experiments.results.record import settings_of
 from boostsample.experiments.results.results import Results
 
@@ -42,12 +42,18 @@ def check_picture(path: str | os.PathLike[str]) -> Path:
         raise SettingError(
             f"a picture's file name must end in one of {', '.join(FORMATS)}, got '{Path(path)}'"
         )
-    if importlib.util.find_spec("matplotlib") is None:
-        raise SettingError(
-            "pictures need matplotlib, which is not installed; run "
-            "pip install 'boostsample[report]', or leave the picture out"
-        )
+    check_installed("pictures", "matplotlib")
     return check_file(path, ending, "the picture", new=False)
+
+
+def check_installed(what: str, *packages: str) -> None:
+    """Raise SettingError unless these packages of the extra ``report`` are installed."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise SettingError(
+            f"{what} need {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} "
+            "not installed; run pip install 'boostsample[report]'"
+        )
 
 
 def comparison_figure(comparison: Comparison) -> Figure:

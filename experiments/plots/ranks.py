@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.plots.axes import METRICS, new_figure, styled
 from boostsample.experiments.plots.curves import data_sets
+from boostsample.experiments.plots.drawing import METRICS, new_figure, styled
 from boostsample.experiments.results.labels import is_charged
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import LEVEL, critical_difference, friedman, ranks

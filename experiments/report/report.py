@@ -5,7 +5,6 @@ The same results make the same bytes; time, place and the name of the folder do 
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import os
 import tomllib
@@ -15,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import boostsample
-from boostsample.errors import BoostSampleError, SettingError
+from boostsample.errors import BoostSampleError
 from boostsample.experiments.common.files import check_file, write
 from boostsample.experiments.plots.curves import curves_figure, of_data
 from boostsample.experiments.plots.edges import edges_figure
 from boostsample.experiments.plots.families import shares_figure
 from boostsample.experiments.plots.margins import margins_figure
+from boostsample.experiments.plots.pictures import check_installed
 from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.sampling import mean_sampling_figure, sampling_figure
 from boostsample.experiments.report import facts
@@ -51,7 +51,6 @@ _WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8")
 _MOST_COLUMNS = 6
 """With more columns, all tables of a data set are transposed."""
 _LOG = logging.getLogger(__name__)
-_NEEDS = ("jinja2", "matplotlib")
 
 _DRAW: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
     "families": shares_figure,
@@ -68,13 +67,7 @@ def check_report(path: str | os.PathLike[str]) -> Path:
     installed, and DataError if the file cannot be written.
     """
     target = check_file(path, ".html", "the report", new=False)
-    missing = [name for name in _NEEDS if importlib.util.find_spec(name) is None]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        raise SettingError(
-            f"reports need {' and '.join(missing)}, which {verb} not installed; run "
-            "pip install 'boostsample[report]'"
-        )
+    check_installed("reports", "jinja2", "matplotlib")
     return target
 
 
