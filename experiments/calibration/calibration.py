@@ -162,7 +162,6 @@ def calibrate(
 
     Parameters
     ----------
-    data : Dataset
     plan : Plan
         One strategy and one repetition; `marks` are the rounds to calibrate.
     repeats : int
@@ -263,7 +262,7 @@ class _Run:
         return row["edge"], row["edge_estimated"]
 
     def next_row(self, booster: Booster) -> dict[str, Any]:
-        """Do one round and return its history row; names the strategy and the round in errors."""
+        """Do one round and return its history row; errors name the strategy and the round."""
         try:
             row = booster.next_round().rows[-1]
         except (BoostSampleError, MemoryError):

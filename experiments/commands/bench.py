@@ -1,4 +1,4 @@
-"""`boostsample bench`: the cost of looks and rounds on this machine."""
+"""The command `boostsample bench`: times looks and rounds on this machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["bench"]
 @click.option("--strategies", metavar="A,B", help="Strategies of rounds.  [default: all but full]")
 @click.option("--rounds", type=int, metavar="N", help="Rounds of each strategy.  [default: 200]")
 @click.option("--jobs", type=int, metavar="N", help="Threads beside one.  [default: all cores]")
-@click.option("--plot", metavar="FILE", help="Draw growth into an .svg, .png or .pdf file.")
+@click.option("--plot", metavar="FILE", help="Plot growth to an .svg, .png or .pdf file.")
 @click.option("--json", metavar="FILE", help="Write all numbers into a new .json file.")
 @click.option(
     "--reference", metavar="FILE", help="Ratios to compare with.  [default: shipped ones]"
@@ -51,9 +51,9 @@ def bench(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Time looks and rounds on this machine, beside their bounds.
+    """Time looks and rounds on this machine, and compare them with their bounds.
 
-    Compares costs, as ratios of this run, with a reference. Run nothing else meanwhile.
+    Also compares ratios of times with those of a reference. Run nothing else at the same time.
 
     \b
     looks   nanoseconds a look, and its bounds
@@ -63,7 +63,7 @@ def bench(
     """  # noqa: D301 - click reads the character itself as "leave these lines as they are"
     from boostsample.experiments.common.progress import Display
 
-    rounds, jobs, data = settings["rounds"], settings["jobs"], settings["data"]
+    rounds, jobs, data, data_dir = (settings[key] for key in ("rounds", "jobs", "data", "data_dir"))
     if rounds is not None and rounds < 1:
         raise SettingError(f"rounds must be at least 1, got {rounds}")
     if jobs is not None and jobs < 2:
@@ -100,14 +100,12 @@ def bench(
             earlier = kept_ratios.read_reference(Path(settings["reference"]))
         if earlier is None and fail_on_regression:
             raise SettingError(
-                "--fail-on-regression needs a reference, and none came with this installation; "
-                "name one by --reference, which --keep writes"
+                "--fail-on-regression needs a reference, but this installation has none; write "
+                "one with --keep and name it with --reference"
             )
         display("making data", 0, 0)
         made = sizes.examples, sizes.features, sizes.classes
-        problem = (
-            made_problem(*made) if data is None else loaded_problem(data, settings["data_dir"])
-        )
+        problem = made_problem(*made) if data is None else loaded_problem(data, data_dir)
         found: dict[str, Section] = {}
         stack.callback(_print_sections, facts, found)  # also if a later section fails
         stack.callback(display.close)
@@ -173,7 +171,7 @@ def _print_changes(
             f"the reference of {reference.created[:10]} ({theirs})\n"
         )
         if theirs != processor:
-            notes.insert(0, "the reference is of another processor; --keep writes one of this one")
+            notes.insert(0, "the reference is of another processor; --keep writes a new one")
     for note in notes:
         say(f"note: {note}\n")
     return changes

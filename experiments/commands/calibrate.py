@@ -1,4 +1,4 @@
-"""`boostsample calibrate`: true edges that searches find, and the predictions of planning."""
+"""The command `boostsample calibrate`: compares edges that searches find with predictions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ __all__ = ["calibrate"]
 def calibrate(
     context: click.Context, /, plot: str | None, csv: str | None, quiet: bool, **settings: Any
 ) -> None:
-    """Measure the true edge of the winner of Q features on T examples, as planning predicts it.
+    """Measure the true edges that searches of Q features on T examples find.
 
     At chosen rounds of a run, searches points (Q, T) within the budget repeatedly, and compares
     their mean true edges with the strategy's prediction, choice and result.

@@ -158,7 +158,7 @@ def compare(
             raise
         display.close()
         if not comparisons:
-            done = f"share {shard} is done; {folder.cells():,} of {n_runs:,} runs are there"
+            done = f"share {shard} is done; {folder.cells():,} of {n_runs:,} runs are saved"
             say(f"{done}\nresults: {folder.path}")
             return
         _write(context, grid, folder, comparisons)

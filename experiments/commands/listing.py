@@ -44,7 +44,7 @@ def list_names(
         raise unknown("kind of list", kind, kinds)
     if picture is not None:
         if kind != "families":
-            raise SettingError(f"--picture goes with list families, got list {kind or ''}".rstrip())
+            raise SettingError(f"--picture needs list families, got list {kind or ''}".rstrip())
         _draw(picture, settings)
     for name in settings if picture is None else ():
         if options.given(context, name):

@@ -1,4 +1,4 @@
-"""`boostsample plot`: pictures of results folders."""
+"""The command `boostsample plot`: draws pictures of results folders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from boostsample.experiments.commands import options
 from boostsample.experiments.commands.output import note, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     from matplotlib.figure import Figure
 
@@ -81,7 +81,7 @@ def plot(
         raise unknown("picture", what, _WHAT)
     for option, pictures in _PICTURES.items():
         if options.given(context, option) and what not in pictures:
-            raise SettingError(f"--{option} goes with --what {' or '.join(pictures)}, got {what}")
+            raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {what}")
     path = check_picture(output)
     if what == "curves":
         from boostsample.experiments.plots.curves import curves_figure
@@ -116,28 +116,20 @@ def _read(folders: Sequence[str], data: str | None) -> list[Results]:
 def _of_runs(folders: Sequence[str], what: str, data: str | None) -> Figure:
     """A picture of all runs on one data set."""
     from boostsample.experiments.plots.curves import data_sets
-    from boostsample.experiments.plots.edges import edges_figure
-    from boostsample.experiments.plots.families import shares_figure
-    from boostsample.experiments.plots.margins import margins_figure
-    from boostsample.experiments.plots.sampling import mean_sampling_figure, sampling_figure
+    from boostsample.experiments.plots.pictures import RUN_FIGURES
+    from boostsample.experiments.plots.sampling import mean_sampling_figure
 
-    draw: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
-        "families": shares_figure,
-        "sampling": sampling_figure,
-        "edges": edges_figure,
-        "margins": margins_figure,
-    }
     try:
         runs = _runs(folders)
     except DataError as error:
         if what != "sampling":
             raise
-        note(f"{error}; drawn are means over all searches so far")
+        note(f"{error}; the picture shows means over all searches so far")
         found = _read(folders, None)
         name = _chosen(data_sets(found), data)
         return mean_sampling_figure(name, [row for one in found for row in one.curves])
     name = _chosen(runs, data)
-    return draw[what](name, runs[name])
+    return RUN_FIGURES[what](name, runs[name])
 
 
 def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
@@ -152,7 +144,7 @@ def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
         mine = read_runs(folder)
         check_disjoint([*found, *mine])
         if not (Path(folder) / SETTINGS).exists():
-            note(f"'{folder}' is incomplete, drawn are the runs that are there")
+            note(f"'{folder}' is incomplete; the picture shows the runs so far")
         found |= mine
     return found
 
@@ -162,8 +154,8 @@ def _chosen(names: Collection[str], data: str | None) -> str:
     if data is None:
         if len(names) > 1:
             raise SettingError(
-                f"this picture is of one data set, but there are {', '.join(names)}; choose one "
-                "with --data"
+                f"this picture shows one data set, but the results have {', '.join(names)}; "
+                "choose one with --data"
             )
         return next(iter(names))
     if data not in names:

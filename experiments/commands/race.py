@@ -1,4 +1,4 @@
-"""`boostsample race`: seconds to a given test error, beside other libraries."""
+"""The command `boostsample race`: times strategies and other libraries to a test error."""
 
 from __future__ import annotations
 
@@ -37,19 +37,13 @@ _STRATEGIES = "uniform-naive,uniform-q1,laminating"
 @click.option("--json", metavar="FILE", help="Write all runs, with their curves, into a new file.")
 @options.quiet
 def race(
-    peers: str | None,
-    jobs: int,
-    rounds: int,
-    seed: int,
-    json: str | None,
-    quiet: bool,
-    **given: Any,
+    peers: str | None, jobs: int, rounds: int, seed: int, json: str | None, quiet: bool, **rest: Any
 ) -> None:
-    """Time to a given test error, strategies beside LightGBM, XGBoost and scikit-learn.
+    """Time strategies, LightGBM, XGBoost and scikit-learn to a given test error.
 
-    All methods get the same columns, drawn from the default families, as one float32 matrix. Bins
-    or the data set count; computing the columns and test errors do not. Peers are lightgbm,
-    xgboost, hist-gradient-boosting and adaboost; settings follow a name, as in
+    All methods train on the same columns, drawn from the default families, as one float32 matrix.
+    Times include binning, but not the computation of the columns and of test errors. Peers are
+    lightgbm, xgboost, hist-gradient-boosting and adaboost; settings follow a name, as in
     lightgbm:num_leaves=63:learning_rate=0.1.
     """
     from boostsample.experiments.common.progress import Display
@@ -65,9 +59,9 @@ def race(
         from boostsample.experiments.race.job import make_job
         from boostsample.threads.threads import n_threads
 
-        rules = timing.Rules(given["error"], given["limit"], given["repeats"], seed)
-        charged = {name: given[name] for name in ("budget", "weights")}
-        strategies = _names(given["strategies"])
+        rules = timing.Rules(rest["error"], rest["limit"], rest["repeats"], seed)
+        charged = {name: rest[name] for name in ("budget", "weights")}
+        strategies = _names(rest["strategies"])
         plan = Plan(strategies=strategies, marks=(rounds,), repeats=1, seed=seed, **charged)
         wanted = _names(peers) if peers not in (None, "none") else ()
         missing = []
@@ -79,8 +73,8 @@ def race(
         target = None if json is None else check_file(json, ".json", "runs")
         threads = n_threads(jobs)
         display("computing columns", 0, 0)
-        data = load_dataset(given["data"], data_dir=given["data_dir"], seed=seed)
-        job = make_job(data, given["columns"], seed)
+        data = load_dataset(rest["data"], data_dir=rest["data_dir"], seed=seed)
+        job = make_job(data, rest["columns"], seed)
         job = job._replace(n_jobs=threads, n_rounds=rounds)
         runs = timing.race(job, methods, rules, display)
     n_train, n_columns = job.X_train.shape
@@ -108,7 +102,7 @@ def _names(text: str) -> tuple[Variant, ...]:
         for setting, value in variant.settings.items():
             if isinstance(value, Alternatives):
                 raise SettingError(
-                    f"{variant.name}: {setting}={value} are alternatives, but settings are not "
-                    "searched in a race; give the name once for each value"
+                    f"{variant.name}: {setting}={value} are alternatives, but a race does not "
+                    "tune; give the name once for each value"
                 )
     return variants

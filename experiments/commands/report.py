@@ -1,4 +1,4 @@
-"""`boostsample report`: one HTML file with all tables, pictures and facts of results folders."""
+"""The command `boostsample report`: writes one HTML report on results folders."""
 
 from __future__ import annotations
 

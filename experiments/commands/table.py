@@ -1,4 +1,4 @@
-"""`boostsample table`: results as text, Markdown, LaTeX and CSV tables."""
+"""The command `boostsample table`: prints results as text, Markdown, LaTeX or CSV."""
 
 from __future__ import annotations
 
@@ -70,7 +70,13 @@ def table(
     if metric not in MEASURES:
         raise unknown("metric", metric, MEASURES)
     axis, levels = parse_levels(at)
-    name = form or _by_ending(output)
+    endings = {one.ending: name for name, one in FORMATS.items()}
+    ending = ".txt" if output is None else Path(output).suffix.lower()
+    if form is None and ending not in endings:
+        raise SettingError(
+            f"the file of tables must end in one of {', '.join(endings)}, got '{output}'"
+        )
+    name = form or endings[ending]
     if name not in FORMATS:
         raise unknown("format", name, FORMATS)
     target = None if output is None else check_file(output, FORMATS[name].ending, "tables")
@@ -91,23 +97,8 @@ def table(
     say(f"tables: {target}")
 
 
-def _by_ending(output: str | None) -> str:
-    """The format of a file name's ending; text without a file."""
-    from boostsample.experiments.tables.formats import FORMATS
-
-    if output is None:
-        return "text"
-    endings = {form.ending: name for name, form in FORMATS.items()}
-    ending = Path(output).suffix.lower()
-    if ending not in endings:
-        raise SettingError(
-            f"the file of tables must end in one of {', '.join(endings)}, got '{output}'"
-        )
-    return endings[ending]
-
-
 def _print(tables: Sequence[ScoreTable], name: str) -> None:
-    """Print tables; on a terminal text has bold entries and is cut to the width."""
+    """Print tables; text on a terminal has bold entries and is cut to its width."""
     from boostsample.experiments.tables.formats import FORMATS, to_terminal
 
     if name != "text" or not sys.stdout.isatty():

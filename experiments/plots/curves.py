@@ -116,7 +116,10 @@ def curves_figure(
                 axes.set_title(name)
     drawing.legend_below(figure, panels.flat)
     runs_of = [own for runs in data.values() for label, own in runs.items() if label in labels]
-    repeats = drawing.spread(runs_of) + _weights_of(results)
+    weights = dict.fromkeys(str(one.settings.get("weights", "")) for one in results)
+    repeats = drawing.spread(runs_of)
+    if any(weights):
+        repeats += f", {' or '.join(filter(None, weights))} weights"
     has_tuned = against != "stumps" and any(map(is_tuned, labels))
     note = "\n* tuned, without the cost of the search" if has_tuned else ""
     figure.suptitle(f"{', '.join(data)}: {repeats}{note}")
@@ -126,13 +129,6 @@ def curves_figure(
         + " ".join(_best(name, runs, metrics) for name, runs in data.items())
     )
     return figure
-
-
-def _weights_of(results: Sequence[Results]) -> str:
-    """The initial weights for a title; empty if unknown."""
-    kinds = dict.fromkeys(str(one.settings.get("weights", "")) for one in results)
-    text = " or ".join(filter(None, kinds))
-    return f", {text} weights" if text else ""
 
 
 def _strategy(

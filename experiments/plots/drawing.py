@@ -195,7 +195,9 @@ def strategy_panels(
     """
     n_rows = math.ceil(len(labels) / _MOST_COLUMNS)
     n_columns = math.ceil(len(labels) / n_rows)
-    titles = [_title_lines(label, int(80 / n_columns)) for label in labels]
+    width = max(80 // n_columns, 12)
+    names = [label.partition(":")[::2] for label in labels]
+    titles = [[name, *textwrap.wrap(more.replace(":", ", "), width)] for name, more in names]
     figure = new_figure((height + 0.16 * max(map(len, titles))) * n_rows + 1.5)
     places = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
     panels = dict(zip(labels, places.flat, strict=False))
@@ -209,8 +211,3 @@ def strategy_panels(
     for title, axes in zip(titles, panels.values(), strict=True):
         axes.set_title("\n".join(title), fontsize=10)
     return figure, panels
-
-
-def _title_lines(label: str, width: int) -> list[str]:
-    strategy, _, settings = label.partition(":")
-    return [strategy, *textwrap.wrap(settings.replace(":", ", "), max(width, 12))]

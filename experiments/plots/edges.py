@@ -19,17 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["edges_figure", "mean_edges"]
 
 _PER_DECADE = 8
-_LINES: dict[str, tuple[str, dict[str, Any]]] = {
-    "edge": ("true edge G", {"color": drawing.COLOURS[6], "linestyle": "-", "marker": ""}),
-    "estimated": (
-        "estimated edge H of the winner",
-        {"color": drawing.COLOURS[1], "linestyle": "--", "marker": ""},
-    ),
-    "expected": (
-        "edge that the strategy expected, E[G*]",
-        {"color": drawing.COLOURS[0], "linestyle": "none", "marker": "o", "markersize": 3.5},
-    ),
+_LINES = {
+    "edge": ("true edge G", 6, "-", ""),
+    "estimated": ("estimated edge H of the winner", 1, "--", ""),
+    "expected": ("edge that the strategy expected, E[G*]", 0, "none", "o"),
 }
+"""Label, number of the colour, dashes and marker of each kind of edge."""
 
 
 def mean_edges(runs: Sequence[Run], edges: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
@@ -60,8 +55,6 @@ def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
 
     The estimated edge is a maximum over all searched stumps and therefore too high on a small
     sample. On all examples it is the true edge.
-
-    `runs` are all runs on data set `name` (`read_runs`); DataError if there are none.
     """
     found = by_strategy(runs)
     last = max(run.n_rounds for run in runs)
@@ -70,8 +63,10 @@ def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
     figure, panels = drawing.strategy_panels(tuple(found), "round", "edge", 2.5)
     for label, axes in panels.items():
         for kind, values in means[label].items():
-            title, style = _LINES[kind]
-            drawing.draw_band(axes, middles(edges), values, 0, title, **{**style, "markevery": 1})
+            title, colour, dashes, marker = _LINES[kind]
+            style: dict[str, Any] = {"linestyle": dashes, "marker": marker, "markersize": 3.5}
+            style |= {"color": drawing.COLOURS[colour], "markevery": 1}
+            drawing.draw_band(axes, middles(edges), values, 0, title, **style)
         drawing.round_axis(axes, 1, last)
     every = np.concatenate([values.ravel() for one in means.values() for values in one.values()])
     if (every[np.isfinite(every)] > 0).all():

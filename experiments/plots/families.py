@@ -50,23 +50,16 @@ def family_shares(runs: Sequence[Run]) -> FamilyShares:
     found = by_strategy(runs)
     sizes = {str(name): int(n) for name, n in runs[0].cell.about["data"]["families"]}
     edges = windows(max(run.n_rounds for run in runs))
-    shares = {
-        label: _mean_share(np.stack([_counts(run, len(sizes), edges) for run in own]))
-        for label, own in found.items()
-    }
+    bins = [np.arange(len(sizes) + 1), edges]
+    shares = {}
+    for label, own in found.items():
+        pairs = [(run.cell.arrays["family"], run.cell.round) for run in own]
+        shares[label] = _mean_share(np.stack([np.histogram2d(*pair, bins)[0] for pair in pairs]))
     return FamilyShares(sizes, edges, shares, tuple(map(len, found.values())))
 
 
-def _counts(run: Run, n_families: int, edges: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Stumps of each family in each window: (n_families, n_windows)."""
-    bins = [np.arange(n_families + 1), edges]
-    counts: NDArray[np.float64]
-    counts, *_ = np.histogram2d(run.cell.arrays["family"], run.cell.round, bins)
-    return counts
-
-
 def _mean_share(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over the repetitions that have any stump in a window."""
+    """Mean share over runs with stumps in a window, from counts (runs, families, windows)."""
     totals = counts.sum(axis=1)
     n_runs = (totals > 0).sum(axis=0)
     parts = counts / np.maximum(totals, 1)[:, None]
@@ -80,8 +73,6 @@ def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot stacked shares of the families over rounds, one panel a strategy.
 
     A bar at the right of each panel shows the shares among all features.
-
-    `runs` are all runs on data set `name` (`read_runs`); DataError if there are none.
     """
     found = family_shares(runs)
     figure, panels = drawing.strategy_panels(tuple(found.shares), "round", "percent of the stumps")

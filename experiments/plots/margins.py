@@ -70,8 +70,7 @@ def margin_shares(runs: Sequence[Run], mark: int) -> NDArray[np.float64]:
 def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None = None) -> Figure:
     """Plot cumulative distributions of margins, a panel a strategy, a colour a number of stumps.
 
-    `runs` are all runs on data set `name` (`read_runs`); DataError if there are none. Draws the
-    last five of `marks`, by default of `marks_of`.
+    Draws the last five of `marks`, by default of `marks_of`.
     """
     from matplotlib.ticker import MultipleLocator
 

@@ -68,21 +68,16 @@ def changes(
 
     Parameters
     ----------
-    family : Family
     features : sequence of int, shape (q,)
     image : array, shape (h, w) or (h, w, channels)
     low, high : float, optional
-        Black and white; by default the smallest and the largest value of the image.
+        Black and white; by default the smallest and the largest value of the image. DataError if
+        they are equal, as in an image of one colour.
 
     Returns
     -------
     changes : float32, shape (q, h, w)
         Positive where a brighter pixel raises the value.
-
-    Raises
-    ------
-    DataError
-        Black and white are equal, as in an image of one colour.
     """
     image = np.asarray(image)
     black = image.min() if low is None else image.dtype.type(low)

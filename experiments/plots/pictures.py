@@ -9,6 +9,7 @@ import importlib.util
 import io
 import os
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,26 @@ from boostsample.errors import SettingError
 from boostsample.experiments.common.files import check_file, write
 from boostsample.experiments.plots.curves import curves_figure
 from boostsample.experiments.plots.drawing import STYLE
+from boostsample.experiments.plots.edges import edges_figure
+from boostsample.experiments.plots.families import shares_figure
+from boostsample.experiments.plots.margins import margins_figure
+from boostsample.experiments.plots.sampling import sampling_figure
 from boostsample.experiments.results.record import settings_of
 from boostsample.experiments.results.results import Results
+from boostsample.experiments.results.runs import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from boostsample.experiments.results.comparison import Comparison
+
+RUN_FIGURES: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
+    "families": shares_figure,
+    "sampling": sampling_figure,
+    "edges": edges_figure,
+    "margins": margins_figure,
+}
+"""Figures of all runs on a data set (`read_runs`), by name; DataError if there are no runs."""
 
 FORMATS = (".svg", ".png", ".pdf")
 """Endings of the file names of pictures."""
@@ -83,12 +97,10 @@ def picture_bytes(figure: Figure, kind: str = "svg") -> bytes:
     stream = io.BytesIO()
     with mpl.rc_context(STYLE):
         figure.savefig(stream, format=kind, dpi=150, metadata=metadata[kind])
-    return _PATH.sub(_rounded, stream.getvalue()) if kind == "svg" else stream.getvalue()
-
-
-def _rounded(path: re.Match[bytes]) -> bytes:
-    """A path of an SVG file rounded to a hundredth of a point, which halves its size."""
-    return _DIGITS.sub(rb"\1", path[0])
+    if kind != "svg":
+        return stream.getvalue()
+    # Rounding paths to a hundredth of a point halves the size.
+    return _PATH.sub(lambda path: _DIGITS.sub(rb"\1", path[0]), stream.getvalue())
 
 
 def save_picture(figure: Figure, path: Path) -> None:

@@ -111,7 +111,7 @@ def ranks_figure(
     stumps: int | None = None,
     level: float = LEVEL,
 ) -> Figure:
-    """Draw a critical-difference diagram of mean ranks; bars join strategies not told apart.
+    """Draw a critical-difference diagram; bars join strategies that do not differ significantly.
 
     `level` is that of Nemenyi's test. Other arguments and errors are those of `ranking`.
     """

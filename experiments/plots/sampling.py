@@ -76,10 +76,7 @@ def by_strategy(runs: Iterable[Run]) -> dict[str, list[Run]]:
 
 
 def sampling_figure(name: str, runs: Sequence[Run]) -> Figure:
-    """Plot Q and T of the searches over rounds, with bands from the lowest to the highest run.
-
-    `runs` are all runs on data set `name` (`read_runs`); DataError if there are none.
-    """
+    """Plot Q and T of the searches over rounds, with bands from the lowest to the highest run."""
     found = by_strategy(runs)
     last = max(run.n_rounds for run in runs)
     edges = windows(last, _FINE)

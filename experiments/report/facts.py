@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from boostsample.errors import BoostSampleError, DataError
 from boostsample.experiments.common.progress import duration
 from boostsample.experiments.plan.variants import TUNED, Variant
-from boostsample.experiments.report.items import Code, Item, Listing, Text, download, slug
+from boostsample.experiments.report.items import Code, Item, Listing, Text, slug
 from boostsample.experiments.results.labels import label_of
 from boostsample.experiments.results.results import (
     Results,
@@ -257,7 +258,10 @@ def repeated(source: Source, several: bool) -> list[Item]:
         command = shlex.join(map(str, source.settings["command"]))
         commands += ["# the command that made these results", command, ""]
     grid = source.grid_file
+    saved = []
     if grid is not None:
+        url = f"data:text/plain;charset=utf-8,{quote(grid)}"
+        saved = [Code(f"grid of {source.title}", grid, file, url)]
         commands += [
             "# the same from the file below, into a new folder;",
             "# --data-dir DIR names a folder of original data files, else they are downloaded",
@@ -269,7 +273,7 @@ def repeated(source: Source, several: bool) -> list[Item]:
     return [
         *([Text(f"{source.title}:")] if several else []),
         *([Code("commands", "\n".join(commands) + "\n")] if commands else []),
-        *([] if grid is None else [download(f"grid of {source.title}", file, grid)]),
+        *saved,
         Listing(f"How the runs on {source.title} were made", ("", ""), tuple(_made(source))),
     ]
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
-from urllib.parse import quote
 
 from boostsample.experiments.plots.pictures import describe, picture_bytes
 from boostsample.experiments.tables.tables import Table
@@ -58,7 +57,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Code:
-    """Text in a fixed width; readers can save `source` under the name `file`, if given."""
+    """Text in a fixed width; readers can save the data URL `source` under the name `file`."""
 
     kind: ClassVar[str] = "code"
     name: str
@@ -109,11 +108,6 @@ def picture(figure: Figure, caption: str) -> Picture:
     width, height = (round(96 * inches) for inches in figure.get_size_inches())
     source = f"data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode('ascii')}"
     return Picture(source, width, height, describe(figure), caption)
-
-
-def download(name: str, file: str, text: str) -> Code:
-    """A text that the report shows and lets readers save as a file."""
-    return Code(name, text, file, f"data:text/plain;charset=utf-8,{quote(text)}")
 
 
 def slug(text: str) -> str:
