@@ -51,9 +51,9 @@ def bench(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Time looks and rounds on this machine, and compare them with their bounds.
+    """Time looks and rounds on this machine.
 
-    Also compares ratios of times with those of a reference. Run nothing else at the same time.
+    Compares ratios of times with those of a reference. Run nothing else at the same time.
 
     \b
     looks   nanoseconds a look, and its bounds

@@ -67,7 +67,7 @@ __all__ = ["calibrate"]
 def calibrate(
     context: click.Context, /, plot: str | None, csv: str | None, quiet: bool, **settings: Any
 ) -> None:
-    """Measure the true edges that searches of Q features on T examples find.
+    """Compare the edges that searches find with predictions.
 
     At chosen rounds of a run, searches points (Q, T) within the budget repeatedly, and compares
     their mean true edges with the strategy's prediction, choice and result.

@@ -39,7 +39,7 @@ _STRATEGIES = "uniform-naive,uniform-q1,laminating"
 def race(
     peers: str | None, jobs: int, rounds: int, seed: int, json: str | None, quiet: bool, **rest: Any
 ) -> None:
-    """Time strategies, LightGBM, XGBoost and scikit-learn to a given test error.
+    """Time strategies and other libraries to a given test error.
 
     All methods train on the same columns, drawn from the default families, as one float32 matrix.
     Times include binning, but not the computation of the columns and of test errors. Peers are
