@@ -308,7 +308,9 @@ def _calibrate_round(
     chosen = chosen_in(row, run.pool.families)
     worth = _worth(_summary(replays), (q, t), _summary(np.array(again)))
     noise = _noise(run, mark, [chosen["n_examples"], *columns], scheme)
-    choice = dict(zip(CHOICE_COLUMNS, (*chosen.values(), *worth, *noise), strict=True))
+    choice: dict[str, Any] = dict(
+        zip(CHOICE_COLUMNS, (*chosen.values(), *worth, *noise), strict=True)
+    )
     measured: list[tuple[Any, ...]] = []
     for at, (q, t) in enumerate(points):
         predicted = None if model is None else predict(model, q, t, run.pool.n_examples)
