@@ -24,7 +24,7 @@ from boostsample.experiments.bench.problem import (
 )
 from boostsample.experiments.bench.rounds import BASELINE, Timed
 from boostsample.experiments.bench.sections import Progress, Section, Sizes, fit_slope, seconds_of
-from boostsample.experiments.plots.pictures import STYLE
+from boostsample.experiments.plots.drawing import STYLE
 from boostsample.experiments.tables.tables import Table
 from boostsample.shard.searcher import Searcher
 

@@ -41,16 +41,6 @@ from boostsample.loop.booster import Booster
 from boostsample.planning.mixture import Mixture
 from boostsample.shard.sampling import known_scheme
 
-__all__ = [
-    "CHOICE_COLUMNS",
-    "DEFAULT_PLAN",
-    "DEFAULT_REPEATS",
-    "POINT_COLUMNS",
-    "Calibration",
-    "calibrate",
-    "check_request",
-]
-
 POINT_COLUMNS: tuple[str, ...] = (
     "data",
     "strategy",
@@ -103,27 +93,14 @@ Values = NDArray[np.float64]
 class Calibration:
     """The measurements of one run.
 
-    Attributes
-    ----------
-    prepared : Prepared
-        The plan of the run, prepared for the data.
-    repeats : int
-        Searches of each point, and replays of each round.
-    scheme : str
-        Scheme by which examples are drawn at the points.
-    rows : list of dict
-        With `POINT_COLUMNS`: by round, the points by T and then Q, and the strategy last.
-    choices : list of dict
-        With `CHOICE_COLUMNS`, one for each round.
-    models : dict of int to Mixture
-        By round, the strategy's model of the edge of a uniformly drawn feature, if it noted one.
-    notes : tuple of str
-        Notes for the reader of tables.
+    `rows` have `POINT_COLUMNS`: by round, the points by T and then Q, and the strategy last.
+    `choices` have `CHOICE_COLUMNS`, one for each round. `models` has for each round the strategy's
+    model of the edge of a uniformly drawn feature, if it noted one.
     """
 
     prepared: Prepared
-    repeats: int
-    scheme: str
+    repeats: int  # searches of each point, and replays of each round
+    scheme: str  # by which examples are drawn at the points
     rows: list[dict[str, Any]]
     choices: list[dict[str, Any]]
     models: dict[int, Mixture]
@@ -185,7 +162,6 @@ def calibrate(
 
     Parameters
     ----------
-    data : Dataset
     plan : Plan
         One strategy and one repetition; `marks` are the rounds to calibrate.
     repeats : int
@@ -286,7 +262,7 @@ class _Run:
         return row["edge"], row["edge_estimated"]
 
     def next_row(self, booster: Booster) -> dict[str, Any]:
-        """Do one round and return its history row; names the strategy and the round in errors."""
+        """Do one round and return its history row; errors name the strategy and the round."""
         try:
             row = booster.next_round().rows[-1]
         except (BoostSampleError, MemoryError):
@@ -330,11 +306,11 @@ def _calibrate_round(
 
     model = model_of(row, [family.size for family in run.pool.families])
     chosen = chosen_in(row, run.pool.families)
-    choice = {
-        **chosen,
-        **_worth(_summary(replays), (q, t), _summary(np.array(again))),
-        **_noise(run, mark, [chosen["n_examples"], *columns], scheme),
-    }
+    worth = _worth(_summary(replays), (q, t), _summary(np.array(again)))
+    noise = _noise(run, mark, [chosen["n_examples"], *columns], scheme)
+    choice: dict[str, Any] = dict(
+        zip(CHOICE_COLUMNS, (*chosen.values(), *worth, *noise), strict=True)
+    )
     measured: list[tuple[Any, ...]] = []
     for at, (q, t) in enumerate(points):
         predicted = None if model is None else predict(model, q, t, run.pool.n_examples)
@@ -355,31 +331,21 @@ def _summary(found: Values) -> tuple[float, float, float]:
 
 def _worth(
     mine: tuple[float, float, float], point: tuple[int, int], best: tuple[float, float, float]
-) -> dict[str, Any]:
-    """The edge of the choice as a share of the best point's; NaN if no edge was found."""
+) -> tuple[float, ...]:
+    """`edge_expected` to `share_error` of a choice; the share is NaN if no edge was found."""
     share = error = math.nan
     if mine[0] > 0 and best[0] > 0:
         share = mine[0] / best[0]
         error = share * math.hypot(mine[1] / mine[0], best[1] / best[0])
-    return {
-        "edge_expected": mine[0],
-        "edge_expected_error": mine[1],
-        "best_features": point[0],
-        "best_examples": point[1],
-        "best_edge": best[0],
-        "best_edge_error": best[1],
-        "share": share,
-        "share_error": error,
-    }
+    return (*mine[:2], *point, *best[:2], share, error)
 
 
-def _noise(run: _Run, mark: int, examples: Sequence[int], scheme: str) -> dict[str, Any]:
-    """The noise of edges on the first of these T below N; None if all are N."""
+def _noise(run: _Run, mark: int, examples: Sequence[int], scheme: str) -> tuple[Any, ...]:
+    """T, bias and variance of edges on the first of these T below N; None if all are N."""
     n_features = min(_NOISE_FEATURES, run.pool.n_features)
     size = next((t for t in examples if t < run.pool.n_examples), None)
     if size is None or n_features < 2:
-        return dict.fromkeys(("noise_examples", "noise_bias", "noise_variance"))
+        return (None, None, None)
     rng = np.random.default_rng(run.stream(mark, _NOISE))
     found = [run.measurer.noise(n_features, size, scheme, rng) for _ in range(_NOISE_SAMPLES)]
-    bias, variance = np.mean(found, axis=0).tolist()
-    return {"noise_examples": size, "noise_bias": bias, "noise_variance": variance}
+    return (size, *np.mean(found, axis=0).tolist())

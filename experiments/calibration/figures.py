@@ -17,7 +17,7 @@ from boostsample.experiments.calibration.tables import (
     gaussian_optimum,
     points_of,
 )
-from boostsample.experiments.plots.axes import COLOURS, DASHES, RAISED, legend_below, styled
+from boostsample.experiments.plots.drawing import COLOURS, DASHES, RAISED, legend_below, styled
 from boostsample.planning.expected_edge import gaussian_expected_edge, plan_curve
 
 if TYPE_CHECKING:
@@ -83,21 +83,15 @@ def _panel(axes: Axes, calibration: Calibration, choice: Mapping[str, Any]) -> N
         for row in points_of(calibration, mark)
         if (row["n_features"], row["n_examples"]) == best
     )
-    ring: dict[str, Any] = {
-        "marker": "o",
-        "markersize": 11,
-        "markerfacecolor": "none",
-        "linestyle": "none",
-    }
-    axes.plot([best[0]], [height], color=COLOURS[6], label="best point", **ring)
+    ring: dict[str, Any] = {"markersize": 11, "markerfacecolor": "none", "color": COLOURS[6]}
+    axes.plot([best[0]], [height], "o", label="best point", **ring)
     axes.errorbar(
         [choice["n_features"]],
         [choice["edge_expected"]],
         yerr=[2 * choice["edge_expected_error"]],
+        fmt="D",
         color=COLOURS[2],
-        marker="D",
         markersize=6,
-        linestyle="none",
         label="the strategy",
     )
     axes.set_xscale("log")

@@ -5,60 +5,58 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from boostsample.experiments.calibration.calibration import POINT_COLUMNS, Calibration
-from boostsample.experiments.common.files import atomic, unwritable
+from boostsample.experiments.common.files import write_file
 from boostsample.experiments.tables.tables import Table
 from boostsample.planning.expected_edge import gaussian_expected_edge
-
-__all__ = [
-    "FIGURE_2_COSTS",
-    "FIGURE_2_VARIANCES",
-    "along_the_budget",
-    "budget_table",
-    "choices_table",
-    "figure_2_table",
-    "gaussian_optimum",
-    "noise_table",
-    "points_of",
-    "points_table",
-    "write_rows",
-]
 
 FIGURE_2_VARIANCES = (1e-2, 1e-4)
 """Var(G) of the upper and the lower half of Figure 2 of [DF11]."""
 FIGURE_2_COSTS = (1_000, 10_000, 100_000)
 """Q T of its curves; the paper's text does not give its costs."""
 
-_CHOICES = ("round", "Q", "T", "predicted", "H", "G", "E[G*]", "best Q", "best T", "best E[G*]")
+
+def _edge(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.4f}"
+
+
+def _measured(value: float, error: float) -> str:
+    return f"{value:.4f} ({error:.4f})"
+
+
+def _share(share: float, error: float) -> str:
+    return "n/a" if math.isnan(share) else f"{100 * share:.1f} ({100 * error:.1f})"
+
+
+_CHOICES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "round": lambda one: f"{one['round']:,}",
+    "Q": lambda one: f"{one['n_features']:,}",
+    "T": lambda one: f"{one['n_examples']:,}",
+    "predicted": lambda one: _edge(one["edge_predicted"]),
+    "H": lambda one: _edge(one["edge_estimated"]),
+    "G": lambda one: _edge(one["edge"]),
+    "E[G*]": lambda one: _measured(one["edge_expected"], one["edge_expected_error"]),
+    "best Q": lambda one: f"{one['best_features']:,}",
+    "best T": lambda one: f"{one['best_examples']:,}",
+    "best E[G*]": lambda one: _measured(one["best_edge"], one["best_edge_error"]),
+    "share in %": lambda one: _share(one["share"], one["share_error"]),
+}
 
 
 def choices_table(calibration: Calibration) -> Table:
     """One row a round: the choice, its prediction, its measured edge, and the best point."""
-    named = any(choice["families"] for choice in calibration.choices)
-    rows = []
-    for choice in calibration.choices:
-        row = (
-            f"{choice['round']:,}",
-            f"{choice['n_features']:,}",
-            f"{choice['n_examples']:,}",
-            _edge(choice["edge_predicted"]),
-            _edge(choice["edge_estimated"]),
-            _edge(choice["edge"]),
-            _measured(choice["edge_expected"], choice["edge_expected_error"]),
-            f"{choice['best_features']:,}",
-            f"{choice['best_examples']:,}",
-            _measured(choice["best_edge"], choice["best_edge_error"]),
-            _share(choice["share"], choice["share_error"]),
-        )
-        rows.append((*row, choice["families"]) if named else row)
+    columns = dict(_CHOICES)
+    if any(choice["families"] for choice in calibration.choices):
+        columns["families"] = lambda one: str(one["families"])
     return Table(
-        f"{calibration.variant.label}: what it chose in this run, E[G*] of such a round, and the "
+        f"{calibration.variant.label}: its choice in this run, E[G*] of such a round, and the "
         "best point; mean (standard error)",
-        (*_CHOICES, "share in %", *(["families"] if named else [])),
-        tuple(rows),
+        tuple(columns),
+        tuple(tuple(text(one) for text in columns.values()) for one in calibration.choices),
     )
 
 
@@ -146,18 +144,6 @@ def along_the_budget(
     return sorted(found, key=lambda row: (row["n_features"], -row["n_examples"], row["kind"]))
 
 
-def _edge(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.4f}"
-
-
-def _measured(value: float, error: float) -> str:
-    return f"{value:.4f} ({error:.4f})"
-
-
-def _share(share: float, error: float) -> str:
-    return "n/a" if math.isnan(share) else f"{100 * share:.1f} ({100 * error:.1f})"
-
-
 def _off(predicted: float | None, measured: float) -> str:
     if predicted is None or measured <= 0:
         return "n/a"
@@ -203,8 +189,4 @@ def write_rows(calibration: Calibration, path: Path) -> None:
     writer = csv.DictWriter(text, POINT_COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(calibration.rows)
-    try:
-        with atomic(path) as stream:
-            stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise unwritable(path, "rows", error) from error
+    write_file(path, text.getvalue(), "rows")

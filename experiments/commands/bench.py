@@ -1,4 +1,4 @@
-"""`boostsample bench`: the cost of looks and rounds on this machine."""
+"""The command `boostsample bench`: times looks and rounds on this machine."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boostsample.errors import BoostSampleError, SettingError
+from boostsample.experiments.commands import options
 from boostsample.experiments.commands.output import print_table, say
 
 if TYPE_CHECKING:
@@ -25,11 +26,11 @@ __all__ = ["bench"]
 @click.option(
     "--data", metavar="NAME|PATH", help="A data set.  [default: made data, 60,000 x 2,000]"
 )
-@click.option("--data-dir", metavar="DIR", help="Folder of original data files.")
+@options.data_dir
 @click.option("--strategies", metavar="A,B", help="Strategies of rounds.  [default: all but full]")
 @click.option("--rounds", type=int, metavar="N", help="Rounds of each strategy.  [default: 200]")
 @click.option("--jobs", type=int, metavar="N", help="Threads beside one.  [default: all cores]")
-@click.option("--plot", metavar="FILE", help="Draw growth into an .svg, .png or .pdf file.")
+@click.option("--plot", metavar="FILE", help="Plot growth to an .svg, .png or .pdf file.")
 @click.option("--json", metavar="FILE", help="Write all numbers into a new .json file.")
 @click.option(
     "--reference", metavar="FILE", help="Ratios to compare with.  [default: shipped ones]"
@@ -38,26 +39,21 @@ __all__ = ["bench"]
     "--keep", metavar="FILE", help="Time three times; write a reference into a .json file."
 )
 @click.option("--fail-on-regression", is_flag=True, help="Exit with code 1 if a ratio is worse.")
-@click.option("--quiet", is_flag=True, help="No progress and no messages but errors.")
+@options.quiet
 @click.pass_context
 def bench(
     context: click.Context,
-    only: str | None,
-    data: str | None,
-    data_dir: str | None,
-    strategies: str | None,
-    rounds: int | None,
-    jobs: int | None,
+    /,
     plot: str | None,
     json: str | None,
-    reference: str | None,
     keep: str | None,
     fail_on_regression: bool,
     quiet: bool,
+    **settings: Any,
 ) -> None:
-    """Time looks and rounds on this machine, beside their bounds.
+    """Time looks and rounds on this machine.
 
-    Compares costs, as ratios of this run, with a reference. Run nothing else meanwhile.
+    Compares ratios of times with those of a reference. Run nothing else at the same time.
 
     \b
     looks   nanoseconds a look, and its bounds
@@ -67,6 +63,7 @@ def bench(
     """  # noqa: D301 - click reads the character itself as "leave these lines as they are"
     from boostsample.experiments.common.progress import Display
 
+    rounds, jobs, data, data_dir = (settings[key] for key in ("rounds", "jobs", "data", "data_dir"))
     if rounds is not None and rounds < 1:
         raise SettingError(f"rounds must be at least 1, got {rounds}")
     if jobs is not None and jobs < 2:
@@ -80,25 +77,31 @@ def bench(
         from boostsample.experiments.common.files import check_file
         from boostsample.experiments.plots.pictures import check_picture, save_picture
 
-        sections = timing.chosen_sections(only)
+        sections = timing.chosen_sections(settings["only"])
         if plot is not None and "growth" not in sections:
             raise SettingError(
                 f"--plot draws the section growth, but only {', '.join(sections)} would run; add "
                 "it to --only, or leave the plot out"
             )
-        sizes = replace(timing.STANDARD, strategies=_strategies(strategies))
-        sizes = sizes if rounds is None else replace(sizes, rounds=rounds)
-        sizes = sizes if jobs is None else replace(sizes, threads=jobs)
+        sizes = replace(
+            timing.STANDARD,
+            strategies=_strategies(settings["strategies"]),
+            rounds=rounds or timing.STANDARD.rounds,
+            threads=jobs or timing.STANDARD.threads,
+        )
         picture = None if plot is None else check_picture(plot)
         target = None if json is None else check_file(json, ".json", "results")
         kept = None if keep is None else check_file(keep, ".json", "results", new=False)
         facts = kept_ratios.facts()
         processor = facts["machine"]["processor"]
-        earlier = _reference(reference, processor)
+        if settings["reference"] is None:
+            earlier = kept_ratios.shipped_reference(processor)
+        else:
+            earlier = kept_ratios.read_reference(Path(settings["reference"]))
         if earlier is None and fail_on_regression:
             raise SettingError(
-                "--fail-on-regression needs a reference, and none came with this installation; "
-                "name one by --reference, which --keep writes"
+                "--fail-on-regression needs a reference, but this installation has none; write "
+                "one with --keep and name it with --reference"
             )
         display("making data", 0, 0)
         made = sizes.examples, sizes.features, sizes.classes
@@ -128,12 +131,6 @@ def bench(
             f"{len(worse)} of {len(changes)} ratios are worse than the reference by more than "
             f"their tolerance: {', '.join(worse)}"
         )
-
-
-def _reference(path: str | None, processor: str) -> Reference | None:
-    from boostsample.experiments.bench.reference import read_reference, shipped_reference
-
-    return shipped_reference(processor) if path is None else read_reference(Path(path))
 
 
 def _strategies(given: str | None) -> tuple[str, ...]:
@@ -174,7 +171,7 @@ def _print_changes(
             f"the reference of {reference.created[:10]} ({theirs})\n"
         )
         if theirs != processor:
-            notes.insert(0, "the reference is of another processor; --keep writes one of this one")
+            notes.insert(0, "the reference is of another processor; --keep writes a new one")
     for note in notes:
         say(f"note: {note}\n")
     return changes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -36,7 +37,7 @@ def cache(context: click.Context) -> None:
 @click.argument("keys", nargs=-1, metavar="[KEY]...")
 @click.option("--all", "everything", is_flag=True, help="All banks, and unfinished ones.")
 def clear(keys: tuple[str, ...], everything: bool) -> None:
-    """Remove feature banks by the beginnings of their keys; running programs are not disturbed."""
+    """Remove feature banks by the beginnings of their keys; running programs keep theirs."""
     from boostsample.banks.cache_folder import cached_banks, find_banks, remove, size_of, unfinished
 
     if bool(keys) == everything:
@@ -55,7 +56,7 @@ def clear(keys: tuple[str, ...], everything: bool) -> None:
                 f"'{folder}' cannot be removed: {error.strerror or error}; {_gib(freed)} freed"
             ) from error
         freed += size
-    say(f"removed: {_number(len(banks), 'feature bank')}, {_gib(freed)}")
+    say(f"removed: {_number(banks)}, {_gib(freed)}")
     for folder in fresh:
         say(f"kept, because it was written to in the last hour: {folder}")
 
@@ -73,16 +74,16 @@ def verify(keys: tuple[str, ...]) -> None:
     banks = find_banks(keys) if keys else cached_banks()
     damaged = []
     for bank in banks:
+        key, state = bank.key[:_SHORT], "good"
         try:
             check_files(bank.folder, all_features=True)
         except DamagedBank as error:
-            damaged.append(bank.key[:_SHORT])
-            say(f"{bank.key[:_SHORT]}  damaged: {error}")
-        else:
-            say(f"{bank.key[:_SHORT]}  good")
+            damaged.append(key)
+            state = f"damaged: {error}"
+        say(f"{key}  {state}")
     if damaged:
         raise DataError(
-            f"{_number(len(damaged), 'feature bank')} of {len(banks)} damaged; remove with "
+            f"{_number(damaged)} of {len(banks)} damaged; remove with "
             f"'boostsample cache clear {' '.join(damaged)}', the next run rebuilds what it needs"
         )
 
@@ -91,17 +92,13 @@ def _list() -> None:
     from boostsample.banks.cache_folder import banks_dir, cached_banks, size_of, unfinished
 
     banks = cached_banks()
-    rows: list[tuple[str, ...]] = [
-        ("key", "data", "features x examples", "size", "last used", "families")
-    ]
-    rows += [_row(bank) for bank in banks]
-    if banks:
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
-        for row in rows:
-            fields = [field.ljust(width) for field, width in zip(row, widths, strict=False)]
-            say("  ".join([*fields, row[-1]]).rstrip())
-    size = sum(bank.size for bank in banks)
-    say(f"{_number(len(banks), 'feature bank')}, {_gib(size)}, in {banks_dir()}")
+    header = ("key", "data", "features x examples", "size", "last used", "families")
+    rows = [header, *map(_row, banks)] if banks else []
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        fields = (field.ljust(width) for field, width in zip(row, widths, strict=True))
+        say("  ".join(fields).rstrip())
+    say(f"{_number(banks)}, {_gib(sum(bank.size for bank in banks))}, in {banks_dir()}")
     stale, fresh = unfinished()
     if stale or fresh:
         left = sum(size_of(folder) for folder in [*stale, *fresh])
@@ -132,5 +129,5 @@ def _gib(size: int) -> str:
     return f"{size / 2**30:.2f} GiB" if size >= 2**30 // 10 else f"{size / 2**20:.2f} MiB"
 
 
-def _number(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
+def _number(banks: Sequence[object]) -> str:
+    return f"{len(banks)} feature bank{'' if len(banks) == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""`boostsample calibrate`: true edges that searches find, and the predictions of planning."""
+"""The command `boostsample calibrate`: compares edges that searches find with predictions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from boostsample.errors import SettingError
+from boostsample.experiments.commands import options
 from boostsample.experiments.commands.output import print_table, say
 
 if TYPE_CHECKING:
@@ -18,15 +18,8 @@ __all__ = ["calibrate"]
 
 
 @click.command(context_settings={"show_default": True})
-@click.option(
-    "--data",
-    default="digits",
-    metavar="NAME|PATH",
-    help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file.",
-)
-@click.option(
-    "--data-dir", metavar="DIR", help="Folder of original data files; missing ones are downloaded."
-)
+@options.data
+@options.data_dir
 @click.option(
     "--strategy",
     default="mas-naive",
@@ -34,12 +27,7 @@ __all__ = ["calibrate"]
     help="The strategy of the run (boostsample list strategies), with its predictions if it makes "
     "any.",
 )
-@click.option(
-    "--families",
-    multiple=True,
-    metavar="A,B:SETTING=VALUE",
-    help="Feature families (boostsample list families).  [default: all that fit the data]",
-)
+@options.families
 @click.option(
     "--bank",
     default="memory",
@@ -58,41 +46,34 @@ __all__ = ["calibrate"]
     metavar="N",
     help="Searches of each point (Q, T), and replays of each round.",
 )
-@click.option(
-    "--budget",
-    metavar="LOOKS|10N",
-    help="Looks per search; N is the number of training examples.  [default: 10N; for full, what "
-    "it needs]",
-)
+@options.budget
 @click.option(
     "--scheme",
     default="iid",
     metavar="NAME",
     help="Scheme by which examples are drawn at the points; the strategy follows its settings.",
 )
-@click.option(
-    "--weights", default="uniform", metavar="uniform|balanced", help="Initial label weights."
-)
-@click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
-@click.option("--plot", metavar="FILE", help="Plot the curves to an .svg, .png or .pdf file.")
+@options.weights
+@options.seed
+@options.picture
 @click.option("--csv", metavar="FILE", help="Write a row for each point into a new .csv file.")
 @click.option(
     "--figure2",
     metavar="FILE",
     help="Draw Figure 2 of [DF11], the closed form for Gaussian edges, without a run.",
 )
-@click.option("--quiet", is_flag=True, help="Print results and errors only.")
+@options.quiet
 @click.pass_context
 def calibrate(
-    context: click.Context, /, plot: str | None, csv: str | None, quiet: bool, **options: Any
+    context: click.Context, /, plot: str | None, csv: str | None, quiet: bool, **settings: Any
 ) -> None:
-    """Measure the true edge of the winner of Q features on T examples, as planning predicts it.
+    """Compare the edges that searches find with predictions.
 
     At chosen rounds of a run, searches points (Q, T) within the budget repeatedly, and compares
     their mean true edges with the strategy's prediction, choice and result.
     """
-    if options["figure2"] is not None:
-        _draw_figure_2(context, options["figure2"])
+    if settings["figure2"] is not None:
+        _draw_figure_2(context, settings["figure2"])
         return
     from boostsample.experiments.common.progress import Display
 
@@ -108,20 +89,20 @@ def calibrate(
         from boostsample.experiments.plan.variants import Variant
         from boostsample.experiments.plots.pictures import check_picture, save_picture
 
-        families = options["families"]
+        families = settings["families"]
         plan = Plan(
-            strategies=parse_names(options["strategy"]),
+            strategies=parse_names(settings["strategy"]),
             families=parse_names(families) if families else None,
-            marks=parse_marks(options["rounds"]),
+            marks=parse_marks(settings["rounds"]),
             repeats=1,
-            bank=Variant.parse(options["bank"]),
-            **{name: options[name] for name in ("budget", "weights", "seed")},
+            bank=Variant.parse(settings["bank"]),
+            **{name: settings[name] for name in ("budget", "weights", "seed")},
         )
-        measuring = {name: options[name] for name in ("repeats", "scheme")}
+        measuring = {name: settings[name] for name in ("repeats", "scheme")}
         calibration.check_request(plan, **measuring)
         picture = None if plot is None else check_picture(plot)
         rows = None if csv is None else check_file(csv, ".csv", "rows")
-        data = load_dataset(options["data"], data_dir=options["data_dir"], seed=options["seed"])
+        data = load_dataset(settings["data"], data_dir=settings["data_dir"], seed=plan.seed)
         found = calibration.calibrate(data, plan, **measuring, progress=display)
         display.close()
         _print_calibration(found)
@@ -146,9 +127,7 @@ def _print_calibration(found: Calibration) -> None:
     for choice in found.choices:
         print_table(tables.points_table(found, choice["round"]))
         print_table(tables.budget_table(found, choice["round"]))
-    noise = tables.noise_table(found)
-    if noise is not None:
-        print_table(noise)
+    print_table(tables.noise_table(found))
     print_table(tables.choices_table(found))
     mean, error = found.mean_share
     say(f"share of the best point, mean over rounds: {100 * mean:.1f} ({100 * error:.1f}) %\n")
@@ -158,17 +137,12 @@ def _print_calibration(found: Calibration) -> None:
 
 def _draw_figure_2(context: click.Context, path: str) -> None:
     """Draw the closed form; SettingError if options of a run are given."""
-    given = [
-        name
-        for name in context.params
-        if name not in ("figure2", "quiet")
-        and context.get_parameter_source(name) is not ParameterSource.DEFAULT
-    ]
+    names = [name for name in context.params if name not in ("figure2", "quiet")]
+    given = [f"--{name.replace('_', '-')}" for name in names if options.given(context, name)]
     if given:
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise SettingError(
-            f"--figure2 is drawn from a formula and runs nothing, but {options} is for a run; "
-            "leave it out, or draw the figure with a separate command"
+            f"--figure2 is drawn from a formula and runs nothing, but {', '.join(given)} is for a "
+            "run; leave it out, or draw the figure with a separate command"
         )
     from boostsample.experiments.calibration.figures import figure_2
     from boostsample.experiments.calibration.tables import figure_2_table

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from boostsample.errors import SettingError
+from boostsample.experiments.commands import options
 from boostsample.experiments.commands.output import print_table, say
 
 if TYPE_CHECKING:
@@ -36,9 +36,7 @@ __all__ = ["compare"]
     help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file; may be "
     "repeated.  [default: digits]",
 )
-@click.option(
-    "--data-dir", metavar="DIR", help="Folder of original data files; missing ones are downloaded."
-)
+@options.data_dir
 @click.option(
     "--strategies",
     multiple=True,
@@ -52,12 +50,7 @@ __all__ = ["compare"]
     help="Tune strategies that have a tuning grid (the bandits) or alternatives, as in "
     "'ucb:exploration=0.1|1|2'; tuning is charged to them.",
 )
-@click.option(
-    "--families",
-    multiple=True,
-    metavar="A,B:SETTING=VALUE",
-    help="Feature families (boostsample list families).  [default: all that fit the data]",
-)
+@options.families
 @click.option(
     "--bank",
     default="memory",
@@ -73,16 +66,9 @@ __all__ = ["compare"]
     help="Numbers of stumps to report; the largest is the number of rounds.",
 )
 @click.option("--repeats", default=3, metavar="N", help="Repetitions.")
-@click.option(
-    "--budget",
-    metavar="LOOKS|10N",
-    help="Looks per search; N is the number of training examples.  [default: 10N; for full, what "
-    "it needs]",
-)
-@click.option(
-    "--weights", default="uniform", metavar="uniform|balanced", help="Initial label weights."
-)
-@click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
+@options.budget
+@options.weights
+@options.seed
 @click.option(
     "--results",
     metavar="DIR",
@@ -108,9 +94,9 @@ __all__ = ["compare"]
     metavar="I/N",
     help="Train only the I-th of N shares of the runs, for job arrays that share a folder.",
 )
-@click.option("--plot", metavar="FILE", help="Plot the curves to an .svg, .png or .pdf file.")
+@options.picture
 @click.option("--history", is_flag=True, help="Also write a row for each search.")
-@click.option("--quiet", is_flag=True, help="Print results and errors only.")
+@options.quiet
 @click.pass_context
 def compare(
     context: click.Context,
@@ -172,7 +158,7 @@ def compare(
             raise
         display.close()
         if not comparisons:
-            done = f"share {shard} is done; {folder.cells():,} of {n_runs:,} runs are there"
+            done = f"share {shard} is done; {folder.cells():,} of {n_runs:,} runs are saved"
             say(f"{done}\nresults: {folder.path}")
             return
         _write(context, grid, folder, comparisons)
@@ -199,7 +185,7 @@ def _grid(context: click.Context, jobs: int | None) -> Grid:
     given = {
         name: parsers.get(name, lambda value: value)(context.params[name])
         for name in names
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        if options.given(context, name)
     }
     file = context.params["grid"]
     grid = grid_of(None if file is None else read_grid_file(file), given)
@@ -228,10 +214,7 @@ def _folder(results: str | None, grid: Grid) -> ResultsFolder:
 
 
 def _write(
-    context: click.Context,
-    grid: Grid,
-    folder: ResultsFolder,
-    comparisons: Sequence[Comparison],
+    context: click.Context, grid: Grid, folder: ResultsFolder, comparisons: Sequence[Comparison]
 ) -> None:
     """Write the rows and print the tables."""
     from boostsample.experiments.results.record import settings_of
@@ -260,9 +243,9 @@ def _print_comparison(comparison: Comparison) -> None:
         f"{prepared.data.n_classes} {'labels' if prepared.data.is_multilabel else 'classes'}, "
         f"{prepared.n_features:,} features ({families}), {prepared.plan.weights} initial weights\n"
     )
-    tables = [score_table(rows, "loss"), score_table(rows, "error"), looks_table(comparison)]
-    tables += filter(None, [tuning_table(comparison)])
-    for table in tables:
-        print_table(table)
+    print_table(score_table(rows, "loss"))
+    print_table(score_table(rows, "error"))
+    print_table(looks_table(comparison))
+    print_table(tuning_table(comparison))
     for note in comparison.notes:
         say(f"note: {note}\n")

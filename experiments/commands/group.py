@@ -1,4 +1,4 @@
-"""Command groups that list the known commands when one is unknown."""
+"""A command group whose error for an unknown command lists the known ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Group"]
 
 
 class Group(click.Group):
-    """A group whose error for an unknown command lists the known ones."""
+    """Group of commands that lists them if the user names an unknown one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from boostsample.errors import SettingError, unknown
+from boostsample.experiments.commands import options
 from boostsample.experiments.commands.output import say
 
 __all__ = ["list_names"]
@@ -22,22 +23,17 @@ __all__ = ["list_names"]
     metavar="FILE",
     help="With families: draw members of image families over an image, to an .svg, .png or .pdf.",
 )
-@click.option(
-    "--families",
-    multiple=True,
-    metavar="A,B:SETTING=VALUE",
-    help="Families to draw.  [default: all that fit the image]",
-)
-@click.option("--data", default="digits", metavar="NAME|PATH", help="Data set of the image.")
-@click.option("--data-dir", metavar="DIR", help="Folder of original data files.")
+@options.families
+@options.data
+@options.data_dir
 @click.option("--example", default=0, metavar="I", help="Which image, from 0.")
 @click.option(
     "--image-shape", metavar="HxW|HxWxC", help="Stretch the image to this shape.  [default: as is]"
 )
-@click.option("--seed", default=0, metavar="N", help="Seed of the members drawn.")
+@options.seed
 @click.pass_context
 def list_names(
-    context: click.Context, /, kind: str | None, picture: str | None, **options: Any
+    context: click.Context, /, kind: str | None, picture: str | None, **settings: Any
 ) -> None:
     """List strategies, families, data sets or grids.
 
@@ -48,10 +44,10 @@ def list_names(
         raise unknown("kind of list", kind, kinds)
     if picture is not None:
         if kind != "families":
-            raise SettingError(f"--picture goes with list families, got list {kind or ''}".rstrip())
-        _draw(picture, **options)
-    for name in options if picture is None else ():
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise SettingError(f"--picture needs list families, got list {kind or ''}".rstrip())
+        _draw(picture, settings)
+    for name in settings if picture is None else ():
+        if options.given(context, name):
             raise SettingError(f"--{name.replace('_', '-')} needs --picture FILE")
     for number, name in enumerate(kinds if kind is None else [kind]):
         entries = kinds[name]()
@@ -64,24 +60,19 @@ def list_names(
         say(f"\npicture: {picture}")
 
 
-def _draw(
-    picture: str,
-    families: tuple[str, ...],
-    data: str,
-    data_dir: str | None,
-    example: int,
-    image_shape: str | None,
-    seed: int,
-) -> None:
+def _draw(picture: str, settings: Mapping[str, Any]) -> None:
+    """Draw members of image families over an image."""
     from boostsample.experiments.data.datasets import load_dataset
     from boostsample.experiments.plan.variants import parse_names
     from boostsample.experiments.plots import members
     from boostsample.experiments.plots.pictures import check_picture, save_picture
 
+    seed, example, image_shape = (settings[name] for name in ("seed", "example", "image_shape"))
     path = check_picture(picture)
-    wanted = {one.name: one.settings for one in parse_names(families)} if families else None
+    families = parse_names(settings["families"]) if settings["families"] else ()
+    wanted = {one.name: one.settings for one in families} or None
     shape = None if image_shape is None else members.parse_shape(image_shape)
-    found = load_dataset(data, data_dir=data_dir, seed=seed)
+    found = load_dataset(settings["data"], data_dir=settings["data_dir"], seed=seed)
     image, low, high = members.example_image(found, example, shape)
     figure = members.members_figure(
         members.families_by_name(image.shape, wanted, seed),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from boostsample.experiments.tables.tables import Table
 
-__all__ = ["print_table", "say"]
+__all__ = ["note", "print_table", "say"]
 
 
 def say(text: str) -> None:
@@ -17,10 +17,17 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-def print_table(table: Table) -> None:
-    """Print a table: with rules on a terminal, as plain text elsewhere."""
+def note(text: str) -> None:
+    """Print a note on standard error."""
+    sys.stderr.write(f"note: {text}\n")
+
+
+def print_table(table: Table | None) -> None:
+    """Print a table, if there is one: with rules on a terminal, as plain text elsewhere."""
     from boostsample.experiments.tables.tables import to_rich, to_text
 
+    if table is None:
+        return
     if not sys.stdout.isatty():
         say(to_text(table) + "\n")
         return

@@ -1,18 +1,17 @@
-"""`boostsample plot`: pictures of results folders."""
+"""The command `boostsample plot`: draws pictures of results folders."""
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.commands.output import say
+from boostsample.experiments.commands import options
+from boostsample.experiments.commands.output import note, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     from matplotlib.figure import Figure
 
@@ -75,20 +74,14 @@ def plot(
     Pictures of families, sampling, edges and margins show one data set, and need the cells of the
     folder.
     """
-    from boostsample.experiments.plots.axes import METRICS
+    from boostsample.experiments.plots.drawing import METRICS
     from boostsample.experiments.plots.pictures import check_picture, save_picture
-    from boostsample.experiments.results.levels import AXES
 
     if what not in _WHAT:
         raise unknown("picture", what, _WHAT)
-    if metric is not None and metric not in METRICS:
-        raise unknown("metric", metric, METRICS)
-    if against is not None and against not in AXES:
-        raise unknown("axis", against, AXES)
     for option, pictures in _PICTURES.items():
-        given = context.get_parameter_source(option) is not ParameterSource.DEFAULT
-        if given and what not in pictures:
-            raise SettingError(f"--{option} goes with --what {' or '.join(pictures)}, got {what}")
+        if options.given(context, option) and what not in pictures:
+            raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {what}")
     path = check_picture(output)
     if what == "curves":
         from boostsample.experiments.plots.curves import curves_figure
@@ -105,11 +98,6 @@ def plot(
     say(f"plot: {path}")
 
 
-def _note(text: str) -> None:
-    """Print what a picture leaves out, on standard error."""
-    sys.stderr.write(f"note: {text}\n")
-
-
 def _read(folders: Sequence[str], data: str | None) -> list[Results]:
     """The results of the folders, or the part of them on one data set."""
     from boostsample.experiments.plots.curves import of_data
@@ -118,7 +106,7 @@ def _read(folders: Sequence[str], data: str | None) -> list[Results]:
     found = [read_results(folder) for folder in folders]
     missing = sum(one.missing for one in found)
     if missing:
-        _note(f"{missing:,} runs are missing, the results are incomplete")
+        note(f"{missing:,} runs are missing, the results are incomplete")
     if data is None:
         return found
     _chosen(dict.fromkeys(str(row["data"]) for one in found for row in one.rows), data)
@@ -128,28 +116,20 @@ def _read(folders: Sequence[str], data: str | None) -> list[Results]:
 def _of_runs(folders: Sequence[str], what: str, data: str | None) -> Figure:
     """A picture of all runs on one data set."""
     from boostsample.experiments.plots.curves import data_sets
-    from boostsample.experiments.plots.edges import edges_figure
-    from boostsample.experiments.plots.families import shares_figure
-    from boostsample.experiments.plots.margins import margins_figure
-    from boostsample.experiments.plots.sampling import mean_sampling_figure, sampling_figure
+    from boostsample.experiments.plots.pictures import RUN_FIGURES
+    from boostsample.experiments.plots.sampling import mean_sampling_figure
 
-    draw: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
-        "families": shares_figure,
-        "sampling": sampling_figure,
-        "edges": edges_figure,
-        "margins": margins_figure,
-    }
     try:
         runs = _runs(folders)
     except DataError as error:
         if what != "sampling":
             raise
-        _note(f"{error}; drawn are means over all searches so far")
+        note(f"{error}; the picture shows means over all searches so far")
         found = _read(folders, None)
         name = _chosen(data_sets(found), data)
         return mean_sampling_figure(name, [row for one in found for row in one.curves])
     name = _chosen(runs, data)
-    return draw[what](name, runs[name])
+    return RUN_FIGURES[what](name, runs[name])
 
 
 def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
@@ -164,7 +144,7 @@ def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
         mine = read_runs(folder)
         check_disjoint([*found, *mine])
         if not (Path(folder) / SETTINGS).exists():
-            _note(f"'{folder}' is incomplete, drawn are the runs that are there")
+            note(f"'{folder}' is incomplete; the picture shows the runs so far")
         found |= mine
     return found
 
@@ -174,8 +154,8 @@ def _chosen(names: Collection[str], data: str | None) -> str:
     if data is None:
         if len(names) > 1:
             raise SettingError(
-                f"this picture is of one data set, but there are {', '.join(names)}; choose one "
-                "with --data"
+                f"this picture shows one data set, but the results have {', '.join(names)}; "
+                "choose one with --data"
             )
         return next(iter(names))
     if data not in names:

@@ -1,12 +1,13 @@
-"""`boostsample race`: seconds to a given test error, beside other libraries."""
+"""The command `boostsample race`: times strategies and other libraries to a test error."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from boostsample.errors import SettingError
+from boostsample.experiments.commands import options
 from boostsample.experiments.commands.output import print_table, say
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ _STRATEGIES = "uniform-naive,uniform-q1,laminating"
 
 
 @click.command(context_settings={"show_default": True})
-@click.option("--data", default="digits", metavar="NAME|PATH", help="A data set, or a file of one.")
-@click.option("--data-dir", metavar="DIR", help="Folder of original data files.")
+@options.data
+@options.data_dir
 @click.option("--columns", type=int, metavar="N", help="Columns to draw.  [default: 2000 or fewer]")
 @click.option("--error", default=1.5, metavar="PERCENT", help="The test error to reach.")
 @click.option("--strategies", default=_STRATEGIES, metavar="A,B", help="Ratios are to the first.")
@@ -28,35 +29,21 @@ _STRATEGIES = "uniform-naive,uniform-q1,laminating"
 @click.option("--rounds", default=10_000, metavar="N", help="Iterations at most.")
 @click.option("--repeats", default=3, metavar="N", help="Runs of each; the table has their median.")
 @click.option("--jobs", default=-1, metavar="N", help="Threads of every method; -1 is all cores.")
-@click.option("--budget", metavar="LOOKS|10N", help="Looks a search of strategies.  [default: 10N]")
+@options.budget
 @click.option(
-    "--weights", default="balanced", metavar="KIND", help="Initial weights: uniform or balanced."
+    "--weights", default="balanced", metavar="uniform|balanced", help="Initial label weights."
 )
-@click.option("--seed", default=0, metavar="N", help="Seed of columns, split and methods.")
+@options.seed
 @click.option("--json", metavar="FILE", help="Write all runs, with their curves, into a new file.")
-@click.option("--quiet", is_flag=True, help="No progress and no messages but errors.")
+@options.quiet
 def race(
-    data: str,
-    data_dir: str | None,
-    columns: int | None,
-    error: float,
-    strategies: str,
-    peers: str | None,
-    limit: float,
-    rounds: int,
-    repeats: int,
-    jobs: int,
-    budget: str | None,
-    weights: str,
-    seed: int,
-    json: str | None,
-    quiet: bool,
+    peers: str | None, jobs: int, rounds: int, seed: int, json: str | None, quiet: bool, **rest: Any
 ) -> None:
-    """Time to a given test error, strategies beside LightGBM, XGBoost and scikit-learn.
+    """Time strategies and other libraries to a given test error.
 
-    All methods get the same columns, drawn from the default families, as one float32 matrix. Bins
-    or the data set count; computing the columns and test errors do not. Peers are lightgbm,
-    xgboost, hist-gradient-boosting and adaboost; settings follow a name, as in
+    All methods train on the same columns, drawn from the default families, as one float32 matrix.
+    Times include binning, but not the computation of the columns and of test errors. Peers are
+    lightgbm, xgboost, hist-gradient-boosting and adaboost; settings follow a name, as in
     lightgbm:num_leaves=63:learning_rate=0.1.
     """
     from boostsample.experiments.common.progress import Display
@@ -72,9 +59,10 @@ def race(
         from boostsample.experiments.race.job import make_job
         from boostsample.threads.threads import n_threads
 
-        rules = timing.Rules(error, limit, repeats, seed)
-        named = {"marks": (rounds,), "repeats": 1, "weights": weights, "seed": seed}
-        plan = Plan(strategies=_names(strategies), budget=budget, **named)  # type: ignore[arg-type]
+        rules = timing.Rules(rest["error"], rest["limit"], rest["repeats"], seed)
+        charged = {name: rest[name] for name in ("budget", "weights")}
+        strategies = _names(rest["strategies"])
+        plan = Plan(strategies=strategies, marks=(rounds,), repeats=1, seed=seed, **charged)
         wanted = _names(peers) if peers not in (None, "none") else ()
         missing = []
         if peers is None:
@@ -85,14 +73,15 @@ def race(
         target = None if json is None else check_file(json, ".json", "runs")
         threads = n_threads(jobs)
         display("computing columns", 0, 0)
-        job = make_job(load_dataset(data, data_dir=data_dir, seed=seed), columns, seed)
+        data = load_dataset(rest["data"], data_dir=rest["data_dir"], seed=seed)
+        job = make_job(data, rest["columns"], seed)
         job = job._replace(n_jobs=threads, n_rounds=rounds)
         runs = timing.race(job, methods, rules, display)
     n_train, n_columns = job.X_train.shape
     say(
         f"{job.name}: {n_train:,} training and {job.y_test.size:,} test examples, {job.n_classes} "
-        f"classes, {n_columns:,} columns; threads: {threads}; {weights} initial weights of the "
-        "strategies\n"
+        f"classes, {n_columns:,} columns; threads: {threads}; {plan.weights} initial weights of "
+        "the strategies\n"
     )
     print_table(timing.result_table(runs, rules))
     for name in missing:
@@ -100,8 +89,7 @@ def race(
     if target is not None:
         facts = {"data": job.name, "n_train": n_train, "n_test": int(job.y_test.size)}
         facts |= {"n_classes": job.n_classes, "columns": n_columns, "jobs": threads}
-        given = {"rounds": rounds, "budget": budget, "weights": weights}
-        timing.write_race(runs, rules, target, **facts, **given)
+        timing.write_race(runs, rules, target, **facts, rounds=rounds, **charged)
         say(f"runs: {target}")
 
 
@@ -114,7 +102,7 @@ def _names(text: str) -> tuple[Variant, ...]:
         for setting, value in variant.settings.items():
             if isinstance(value, Alternatives):
                 raise SettingError(
-                    f"{variant.name}: {setting}={value} are alternatives, but settings are not "
-                    "searched in a race; give the name once for each value"
+                    f"{variant.name}: {setting}={value} are alternatives, but a race does not "
+                    "tune; give the name once for each value"
                 )
     return variants

@@ -1,9 +1,10 @@
-"""`boostsample report`: one HTML file with all tables, pictures and facts of results folders."""
+"""The command `boostsample report`: writes one HTML report on results folders."""
 
 from __future__ import annotations
 
 import click
 
+from boostsample.experiments.commands import options
 from boostsample.experiments.commands.output import say
 
 __all__ = ["report"]
@@ -15,7 +16,7 @@ __all__ = ["report"]
 @click.option(
     "--title", metavar="TEXT", help="Its title.  [default: that of the grid, else the data sets]"
 )
-@click.option("--quiet", is_flag=True, help="Print results and errors only.")
+@options.quiet
 def report(results: tuple[str, ...], output: str, title: str | None, quiet: bool) -> None:
     """Make a report of results folders that compare has written: one self-contained HTML file.
 

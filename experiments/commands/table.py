@@ -1,4 +1,4 @@
-"""`boostsample table`: results as text, Markdown, LaTeX and CSV tables."""
+"""The command `boostsample table`: prints results as text, Markdown, LaTeX or CSV."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.commands.output import say
+from boostsample.experiments.commands.output import note, say
 
 if TYPE_CHECKING:
     from boostsample.experiments.tables.results import ScoreTable
@@ -61,7 +61,7 @@ def table(
     Entries are mean (std) over repetitions. Each row marks the best entry and those that a paired
     test cannot tell from it; a note below the table describes the test.
     """
-    from boostsample.experiments.common.files import atomic, check_file, unwritable
+    from boostsample.experiments.common.files import check_file, write_file
     from boostsample.experiments.results.levels import MEASURES, parse_levels
     from boostsample.experiments.results.results import read_results
     from boostsample.experiments.tables.formats import FORMATS
@@ -70,7 +70,13 @@ def table(
     if metric not in MEASURES:
         raise unknown("metric", metric, MEASURES)
     axis, levels = parse_levels(at)
-    name = form or _by_ending(output)
+    endings = {one.ending: name for name, one in FORMATS.items()}
+    ending = ".txt" if output is None else Path(output).suffix.lower()
+    if form is None and ending not in endings:
+        raise SettingError(
+            f"the file of tables must end in one of {', '.join(endings)}, got '{output}'"
+        )
+    name = form or endings[ending]
     if name not in FORMATS:
         raise unknown("format", name, FORMATS)
     target = None if output is None else check_file(output, FORMATS[name].ending, "tables")
@@ -80,38 +86,19 @@ def table(
         tables = [transposed(one) for one in tables]
     for folder, one in zip(results, found, strict=True):
         if one.missing:
-            sys.stderr.write(
-                f"note: '{folder}' is not complete, {one.missing:,} runs are missing; the tables "
-                "go as far as the results\n"
+            note(
+                f"'{folder}' is not complete, {one.missing:,} runs are missing; the tables go as "
+                "far as the results"
             )
     if target is None:
         _print(tables, name)
         return
-    try:
-        with atomic(target) as stream:
-            stream.write(f"{FORMATS[name].render(tables)}\n".encode())
-    except OSError as error:
-        raise unwritable(target, "tables", error) from error
+    write_file(target, f"{FORMATS[name].render(tables)}\n", "tables")
     say(f"tables: {target}")
 
 
-def _by_ending(output: str | None) -> str:
-    """The format of a file name's ending; text without a file."""
-    from boostsample.experiments.tables.formats import FORMATS
-
-    if output is None:
-        return "text"
-    endings = {form.ending: name for name, form in FORMATS.items()}
-    ending = Path(output).suffix.lower()
-    if ending not in endings:
-        raise SettingError(
-            f"the file of tables must end in one of {', '.join(endings)}, got '{output}'"
-        )
-    return endings[ending]
-
-
 def _print(tables: Sequence[ScoreTable], name: str) -> None:
-    """Print tables; on a terminal text has bold entries and is cut to the width."""
+    """Print tables; text on a terminal has bold entries and is cut to its width."""
     from boostsample.experiments.tables.formats import FORMATS, to_terminal
 
     if name != "text" or not sys.stdout.isatty():

@@ -72,6 +72,17 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
             os.close(folder)
 
 
+def write_file(path: Path, content: str | bytes, what: str) -> None:
+    """Write a file of `what` with `atomic`, text as UTF-8; DataError if it cannot be written."""
+    if isinstance(content, str):
+        content = content.encode("utf-8", "backslashreplace")
+    try:
+        with atomic(path) as stream:
+            stream.write(content)
+    except OSError as error:
+        raise unwritable(path, what, error) from error
+
+
 def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: bool = True) -> Path:
     """Check that a file of `what` can be written, before any work is done; return its path.
 
@@ -95,15 +106,6 @@ def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: boo
     except OSError as error:
         raise unwritable(target, what, error) from error
     return target
-
-
-def write_file(path: Path, content: bytes, what: str) -> None:
-    """Write a file of `what` atomically; DataError if it cannot be written."""
-    try:
-        with atomic(path) as stream:
-            stream.write(content)
-    except OSError as error:
-        raise unwritable(path, what, error) from error
 
 
 def unwritable(path: Path, what: str, error: OSError) -> DataError:

@@ -1,10 +1,8 @@
 """Pictures of results: curves, families, sampling, edges, margins and ranks."""
 
+from boostsample.experiments.plots.drawing import COLOURS, DASHES, STYLE
 from boostsample.experiments.plots.pictures import (
-    COLOURS,
-    DASHES,
     FORMATS,
-    STYLE,
     check_picture,
     comparison_figure,
     describe,

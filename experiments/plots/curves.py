@@ -12,18 +12,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, unknown
 from boostsample.experiments.plan.variants import CHARGED, is_tuned
-from boostsample.experiments.plots.axes import (
-    METRICS,
-    decades,
-    draw_band,
-    error_scale,
-    legend_below,
-    line_style,
-    new_figure,
-    round_axis,
-    spread,
-    styled,
-)
+from boostsample.experiments.plots import drawing
 from boostsample.experiments.results.labels import METRICS as COLUMNS
 from boostsample.experiments.results.labels import is_charged
 from boostsample.experiments.results.levels import AXES, Curves, check_disjoint, curves_of
@@ -66,17 +55,11 @@ def of_data(results: Results, name: str) -> Results:
 def shared_curve(
     runs: Sequence[Rows], column: str, against: str = "stumps"
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The runs of one strategy on a common axis, in the range that all of them cover.
+    """A column of the runs of one strategy on a common axis, in the range that all of them cover.
 
-    Interpolates column `column` of the curve rows linearly on the log axis `against`. A run that
-    ended early repeats its last row.
-
-    Returns
-    -------
-    x : float64, shape (n,)
-        Against stumps, all numbers of stumps in the rows; else 60 points at equal ratios.
-    values : float64, shape (repetitions, n)
-        Empty if the runs share no range.
+    Interpolates linearly on the log axis `against`. Returns x, shape (n,), and values, shape
+    (repetitions, n), both empty if the runs share no range. Against stumps, x are all numbers of
+    stumps in the rows; else 60 points at equal ratios.
     """
     lines = []
     for run in runs:
@@ -98,43 +81,29 @@ def shared_curve(
     return nodes, np.array([np.interp(np.log(nodes), np.log(x), y) for x, y in lines])
 
 
-@styled
+@drawing.styled
 def curves_figure(
     results: Sequence[Results],
     against: str = "stumps",
     metrics: Sequence[str] = ("loss", "error"),
     charged: bool = False,
 ) -> Figure:
-    """Plot metrics against stumps, looks or seconds: a curve a strategy, with bands of one std.
+    """Plot `metrics` along an axis of `AXES`: a curve a strategy, with bands of one std.
 
-    Parameters
-    ----------
-    results : sequence of Results
-        Each data set is a row of panels, one panel for each metric.
-    against : str
-        One of `boostsample.experiments.results.levels.AXES`.
-    metrics : sequence of str
-        From `boostsample.experiments.plots.axes.METRICS`.
-    charged : bool
-        Draw tuned strategies a second time, with the looks and seconds of their tuning.
-
-    Raises
-    ------
-    DataError
-        The results have no rows.
-    SettingError
-        Two results have the same data set, or the axis or metric is unknown.
+    Each data set is a row of panels, one panel for each metric. With `charged`, tuned strategies
+    have a second curve with the looks and seconds of their tuning. Raises DataError without rows,
+    and SettingError if two results have the same data set, or the axis or metric is unknown.
     """
     if against not in AXES:
         raise unknown("axis", against, AXES)
     for metric in metrics:
-        if metric not in METRICS:
-            raise unknown("metric", metric, METRICS)
+        if metric not in drawing.METRICS:
+            raise unknown("metric", metric, drawing.METRICS)
     data = {name: one.runs for name, one in data_sets(results).items()}
     labels = list(
         dict.fromkeys(label for runs in data.values() for label in runs if not is_charged(label))
     )
-    figure = new_figure(3.3 * len(data) + 1.3)
+    figure = drawing.new_figure(3.3 * len(data) + 1.3)
     panels = figure.subplots(len(data), len(metrics), squeeze=False)
     for row, (name, runs) in zip(panels, data.items(), strict=True):
         for axes, metric in zip(row, metrics, strict=True):
@@ -142,28 +111,24 @@ def curves_figure(
                 if charged or not is_charged(label):
                     _strategy(axes, list(own.values()), metric, against, label, labels)
             _scales(axes, metric, against)
-            axes.set(xlabel=AXES[against], ylabel=METRICS[metric])
+            axes.set(xlabel=AXES[against], ylabel=drawing.METRICS[metric])
             if len(data) > 1:
                 axes.set_title(name)
-    legend_below(figure, panels.flat)
+    drawing.legend_below(figure, panels.flat)
     runs_of = [own for runs in data.values() for label, own in runs.items() if label in labels]
-    repeats = spread(runs_of) + _weights_of(results)
+    weights = dict.fromkeys(str(one.settings.get("weights", "")) for one in results)
+    repeats = drawing.spread(runs_of)
+    if any(weights):
+        repeats += f", {' or '.join(filter(None, weights))} weights"
     has_tuned = against != "stumps" and any(map(is_tuned, labels))
     note = "\n* tuned, without the cost of the search" if has_tuned else ""
     figure.suptitle(f"{', '.join(data)}: {repeats}{note}")
     what = " and ".join("loss" if metric == "loss" else "test error" for metric in metrics)
     figure.set_label(
         f"Curves of {what} on {', '.join(data)} against {AXES[against]}, {repeats}. "
-        + " ".join(_best(name, runs, labels, metrics) for name, runs in data.items())
+        + " ".join(_best(name, runs, metrics) for name, runs in data.items())
     )
     return figure
-
-
-def _weights_of(results: Sequence[Results]) -> str:
-    """The initial weights for a title; empty if unknown."""
-    kinds = dict.fromkeys(str(one.settings.get("weights", "")) for one in results)
-    text = " or ".join(filter(None, kinds))
-    return f", {text} weights" if text else ""
 
 
 def _strategy(
@@ -175,9 +140,9 @@ def _strategy(
         style = {"markerfacecolor": "white", "markeredgewidth": 1.0, "linewidth": 1.0}
     number = labels.index(label.removesuffix(CHARGED))
     if x.size:
-        draw_band(axes, x, values, number, label, **style)
+        drawing.draw_band(axes, x, values, number, label, **style)
     else:
-        axes.plot([], [], **{**line_style(number), **style}, label=label)
+        axes.plot([], [], **{**drawing.line_style(number), **style}, label=label)
 
 
 def _scales(axes: Axes, metric: str, against: str) -> None:
@@ -186,21 +151,16 @@ def _scales(axes: Axes, metric: str, against: str) -> None:
         return
     first, last = float(drawn.min()), float(drawn.max())
     if against == "stumps":
-        round_axis(axes, int(first), int(last))
+        drawing.round_axis(axes, int(first), int(last))
     else:
         axes.set_xscale("log")
         axes.set_xlim(first / 1.05, last * 1.05)
-        decades(axes.xaxis)
+        drawing.decades(axes.xaxis)
     if metric == "error":
-        error_scale(axes)
+        drawing.error_scale(axes)
 
 
-def _best(
-    name: str,
-    runs: Mapping[str, Mapping[int, Rows]],
-    labels: Sequence[str],
-    metrics: Sequence[str],
-) -> str:
+def _best(name: str, runs: Mapping[str, Mapping[int, Rows]], metrics: Sequence[str]) -> str:
     """A sentence that names the strategy with the lowest final value of each metric."""
     parts = []
     for metric in metrics:
@@ -208,7 +168,7 @@ def _best(
         ends = {
             label: float(np.mean([run[-1][column] for run in own.values()]))
             for label, own in runs.items()
-            if label in labels
+            if not is_charged(label)
         }
         best = min(ends, key=ends.__getitem__)
         unit = " percent" if metric == "error" else ""

@@ -9,16 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.experiments.cells.cell import PREDICTED
-from boostsample.experiments.plots.axes import (
-    COLOURS,
-    decades,
-    draw_band,
-    legend_below,
-    round_axis,
-    spread,
-    strategy_panels,
-    styled,
-)
+from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.sampling import by_strategy, middles, window_means, windows
 from boostsample.experiments.results.runs import Run
 
@@ -28,27 +19,19 @@ if TYPE_CHECKING:
 __all__ = ["edges_figure", "mean_edges"]
 
 _PER_DECADE = 8
-_LINES: dict[str, tuple[str, dict[str, Any]]] = {
-    "edge": ("true edge G", {"color": COLOURS[6], "linestyle": "-", "marker": ""}),
-    "estimated": (
-        "estimated edge H of the winner",
-        {"color": COLOURS[1], "linestyle": "--", "marker": ""},
-    ),
-    "expected": (
-        "edge that the strategy expected, E[G*]",
-        {"color": COLOURS[0], "linestyle": "none", "marker": "o", "markersize": 3.5},
-    ),
+_LINES = {
+    "edge": ("true edge G", 6, "-", ""),
+    "estimated": ("estimated edge H of the winner", 1, "--", ""),
+    "expected": ("edge that the strategy expected, E[G*]", 0, "none", "o"),
 }
+"""Label, number of the colour, dashes and marker of each kind of edge."""
 
 
 def mean_edges(runs: Sequence[Run], edges: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
     """Mean edges in windows of rounds (`windows`), for each repetition of one strategy.
 
-    Returns
-    -------
-    dict of str to float64, shape (repetitions, n_windows)
-        ``edge``: the true edge G; ``estimated``: H, on the sample; ``expected``: the edge that the
-        strategy noted before the search, absent if it never did.
+    Arrays of shape (repetitions, n_windows): ``edge`` is the true edge G, ``estimated`` is H on the
+    sample, ``expected`` is noted by the strategy before the search, and absent if it never was.
     """
     values = {
         "edge": [run.cell.arrays["edge"] for run in runs],
@@ -66,35 +49,36 @@ def mean_edges(runs: Sequence[Run], edges: NDArray[np.int64]) -> dict[str, NDArr
     }
 
 
-@styled
+@drawing.styled
 def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot edges over rounds, a panel a strategy: true, estimated and, if noted, expected.
 
     The estimated edge is a maximum over all searched stumps and therefore too high on a small
     sample. On all examples it is the true edge.
-
-    `runs` are all runs on data set `name` (`read_runs`); DataError if there are none.
     """
     found = by_strategy(runs)
     last = max(run.n_rounds for run in runs)
     edges = windows(last, _PER_DECADE)
     means = {label: mean_edges(own, edges) for label, own in found.items()}
-    figure, panels = strategy_panels(tuple(found), "round", "edge", 2.5)
+    figure, panels = drawing.strategy_panels(tuple(found), "round", "edge", 2.5)
     for label, axes in panels.items():
         for kind, values in means[label].items():
-            title, style = _LINES[kind]
-            draw_band(axes, middles(edges), values, 0, title, **{**style, "markevery": 1})
-        round_axis(axes, 1, last)
+            title, colour, dashes, marker = _LINES[kind]
+            style: dict[str, Any] = {"linestyle": dashes, "marker": marker, "markersize": 3.5}
+            style |= {"color": drawing.COLOURS[colour], "markevery": 1}
+            drawing.draw_band(axes, middles(edges), values, 0, title, **style)
+        drawing.round_axis(axes, 1, last)
     every = np.concatenate([values.ravel() for one in means.values() for values in one.values()])
     if (every[np.isfinite(every)] > 0).all():
         first = next(iter(panels.values()))
         first.set_yscale("log")
-        decades(first.yaxis)
-    legend_below(figure, panels.values())
-    figure.suptitle(f"{name}: edges of the chosen stumps, {spread(found.values())}")
+        drawing.decades(first.yaxis)
+    drawing.legend_below(figure, panels.values())
+    repeats = drawing.spread(found.values())
+    figure.suptitle(f"{name}: edges of the chosen stumps, {repeats}")
     ratios = "; ".join(f"{label} {_optimism(one):.2f}" for label, one in means.items())
     figure.set_label(
-        f"True, estimated and expected edges on {name} over rounds, {spread(found.values())}. "
+        f"True, estimated and expected edges on {name} over rounds, {repeats}. "
         f"Estimated edge over true edge in the last rounds: {ratios}."
     )
     return figure

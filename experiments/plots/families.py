@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.plots.axes import (
-    COLOURS,
-    legend_below,
-    round_axis,
-    strategy_panels,
-    styled,
-)
+from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.sampling import by_strategy, windows
 from boostsample.experiments.results.labels import repetitions
 from boostsample.experiments.results.runs import Run
@@ -27,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FamilyShares", "family_shares", "shares_figure"]
 
 # Colours of Okabe and Ito (2008), with grey instead of black, which is too heavy for areas.
-_COLOURS = (*(COLOURS[at] for at in (0, 4, 2, 3, 5, 1)), "#F0E442", "#999999")
+_COLOURS = (*(drawing.COLOURS[at] for at in (0, 4, 2, 3, 5, 1)), "#F0E442", "#999999")
 _HATCHES = ("", "//", "..", "xx")
 
 
@@ -35,22 +29,14 @@ _HATCHES = ("", "//", "..", "xx")
 class FamilyShares:
     """Shares of the families among the stumps, over windows of rounds.
 
-    Attributes
-    ----------
-    sizes : dict of str to int
-        Number of features of each family.
-    edges : int array, shape (n_windows + 1,)
-        Window k is the rounds from edges[k] to edges[k + 1] - 1; rounds count from 1.
-    shares : dict of str to float array, shape (n_families, n_windows)
-        By strategy, means over repetitions; NaN where all runs had ended.
-    n_runs : tuple of int
-        Repetitions of each strategy.
+    `edges`, shape (n_windows + 1,), are those of `windows`. `shares` has for each strategy the
+    means over repetitions, shape (n_families, n_windows), NaN where all runs had ended.
     """
 
-    sizes: dict[str, int]
+    sizes: dict[str, int]  # number of features of each family
     edges: NDArray[np.int64]
     shares: dict[str, NDArray[np.float64]]
-    n_runs: tuple[int, ...]
+    n_runs: tuple[int, ...]  # repetitions of each strategy
 
     @property
     def parts(self) -> dict[str, float]:
@@ -64,23 +50,16 @@ def family_shares(runs: Sequence[Run]) -> FamilyShares:
     found = by_strategy(runs)
     sizes = {str(name): int(n) for name, n in runs[0].cell.about["data"]["families"]}
     edges = windows(max(run.n_rounds for run in runs))
-    shares = {
-        label: _mean_share(np.stack([_counts(run, len(sizes), edges) for run in own]))
-        for label, own in found.items()
-    }
+    bins = [np.arange(len(sizes) + 1), edges]
+    shares = {}
+    for label, own in found.items():
+        pairs = [(run.cell.arrays["family"], run.cell.round) for run in own]
+        shares[label] = _mean_share(np.stack([np.histogram2d(*pair, bins)[0] for pair in pairs]))
     return FamilyShares(sizes, edges, shares, tuple(map(len, found.values())))
 
 
-def _counts(run: Run, n_families: int, edges: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Stumps of each family in each window: (n_families, n_windows)."""
-    bins = [np.arange(n_families + 1), edges]
-    counts: NDArray[np.float64]
-    counts, *_ = np.histogram2d(run.cell.arrays["family"], run.cell.round, bins)
-    return counts
-
-
 def _mean_share(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over the repetitions that have any stump in a window."""
+    """Mean share over runs with stumps in a window, from counts (runs, families, windows)."""
     totals = counts.sum(axis=1)
     n_runs = (totals > 0).sum(axis=0)
     parts = counts / np.maximum(totals, 1)[:, None]
@@ -89,19 +68,17 @@ def _mean_share(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return mean
 
 
-@styled
+@drawing.styled
 def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot stacked shares of the families over rounds, one panel a strategy.
 
     A bar at the right of each panel shows the shares among all features.
-
-    `runs` are all runs on data set `name` (`read_runs`); DataError if there are none.
     """
     found = family_shares(runs)
-    figure, panels = strategy_panels(tuple(found.shares), "round", "percent of the stumps")
+    figure, panels = drawing.strategy_panels(tuple(found.shares), "round", "percent of the stumps")
     for label, axes in panels.items():
         _panel(axes, found, found.shares[label])
-    legend_below(figure, list(panels.values())[:1], handlelength=1.6)
+    drawing.legend_below(figure, list(panels.values())[:1], handlelength=1.6)
     repeats = repetitions(max(found.n_runs), "mean", min(found.n_runs))
     figure.suptitle(
         f"{name}: families that the stumps come from, {repeats}\n"
@@ -140,6 +117,6 @@ def _panel(axes: Axes, found: FamilyShares, shares: NDArray[np.float64]) -> None
         below, bottom = top, bottom + 100 * part
     bar.set_axis_off()
     bar.set_xlim(-0.5, 0.5)
-    round_axis(axes, 1, int(found.edges[-1]))
+    drawing.round_axis(axes, 1, int(found.edges[-1]))
     axes.set_ylim(0, 100)
     axes.grid(False)

@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.plots.axes import (
-    COLOURS,
-    legend_below,
-    spread,
-    strategy_panels,
-    styled,
-)
+from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.sampling import by_strategy
 from boostsample.experiments.results.runs import Run
 
@@ -32,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["margin_shares", "margins_figure", "marks_of"]
 
 # Dark enough for a white page; darker for more stumps.
-_COLOURS = tuple(COLOURS[at] for at in (5, 4, 1, 0, 6))
+_COLOURS = tuple(drawing.COLOURS[at] for at in (5, 4, 1, 0, 6))
 # Both lines stay visible where they coincide.
 _SIDES: dict[str, dict[str, Any]] = {
     "training": {"linewidth": 4.0, "alpha": 0.3},
@@ -51,14 +45,10 @@ def marks_of(runs: Sequence[Run]) -> list[int]:
 
 
 def margin_shares(runs: Sequence[Run], mark: int) -> NDArray[np.float64]:
-    """Cumulative distribution of margins of one strategy at a mark, mean over its runs.
+    """Shares of training and test margins below each bin edge, shape (2, n_bins + 1).
 
-    A run that ended before the mark counts with its last margins.
-
-    Returns
-    -------
-    float64, shape (2, n_bins + 1)
-        Share of training and of test margins below each bin edge; NaN if no run has the mark.
+    Means over the runs of one strategy at a mark, NaN if no run has the mark. A run that ended
+    before the mark counts with its last margins.
     """
     parts = []
     n_bins = 1
@@ -76,12 +66,11 @@ def margin_shares(runs: Sequence[Run], mark: int) -> NDArray[np.float64]:
     return mean
 
 
-@styled
+@drawing.styled
 def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None = None) -> Figure:
     """Plot cumulative distributions of margins, a panel a strategy, a colour a number of stumps.
 
-    `runs` are all runs on data set `name` (`read_runs`); DataError if there are none. Draws the
-    last five of `marks`, by default of `marks_of`.
+    Draws the last five of `marks`, by default of `marks_of`.
     """
     from matplotlib.ticker import MultipleLocator
 
@@ -90,7 +79,9 @@ def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None =
     shares = {
         label: {mark: margin_shares(own, mark) for mark in chosen} for label, own in found.items()
     }
-    figure, panels = strategy_panels(tuple(found), "margin", "percent of margins below", 2.5)
+    figure, panels = drawing.strategy_panels(
+        tuple(found), "margin", "percent of margins below", 2.5
+    )
     for label, axes in panels.items():
         for mark, colour in zip(chosen, _COLOURS[-len(chosen) :], strict=True):
             _draw(axes, shares[label][mark], mark, colour)
@@ -99,8 +90,8 @@ def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None =
     first.xaxis.set_major_locator(MultipleLocator(0.5))
     first.xaxis.set_major_formatter("{x:g}")
     first.set(xlim=_range(shares.values()), ylim=(0, 100))
-    legend_below(figure, panels.values())
-    repeats = spread(found.values(), "mean")
+    drawing.legend_below(figure, panels.values())
+    repeats = drawing.spread(found.values(), "mean")
     figure.suptitle(
         f"{name}: margins y f(x) / sum of alphas over all examples and labels, {repeats}"
     )

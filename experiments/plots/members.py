@@ -20,7 +20,7 @@ from boostsample import families as package
 from boostsample.checks import check_integer
 from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
 from boostsample.experiments.data.datasets import Dataset
-from boostsample.experiments.plots.axes import styled
+from boostsample.experiments.plots.drawing import styled
 from boostsample.family import Family, ImageFamily, check_image_shape
 from boostsample.registry import default_families
 
@@ -68,21 +68,16 @@ def changes(
 
     Parameters
     ----------
-    family : Family
     features : sequence of int, shape (q,)
     image : array, shape (h, w) or (h, w, channels)
     low, high : float, optional
-        Black and white; by default the smallest and the largest value of the image.
+        Black and white; by default the smallest and the largest value of the image. DataError if
+        they are equal, as in an image of one colour.
 
     Returns
     -------
     changes : float32, shape (q, h, w)
         Positive where a brighter pixel raises the value.
-
-    Raises
-    ------
-    DataError
-        Black and white are equal, as in an image of one colour.
     """
     image = np.asarray(image)
     black = image.min() if low is None else image.dtype.type(low)
@@ -144,12 +139,8 @@ def choose_members(
     """Draw members from all parts of a family, with their `changes`; all of a small family.
 
     Draws one member from each of n stretches of equal length. If the image does not change its
-    value, tries a few others of the stretch.
-
-    Returns
-    -------
-    features : intp, shape (q,), ascending
-    changes : float32, shape (q, h, w)
+    value, tries a few others of the stretch. Returns the members, ascending, and their changes,
+    shape (q, h, w).
     """
     check_integer("n", n, 1)
     rng = np.random.default_rng(seed)
@@ -176,20 +167,9 @@ def members_figure(
 ) -> Figure:
     """Draw a row of pictures for each family: the image, and members over it.
 
-    Parameters
-    ----------
-    families : sequence of Family
-        Families of images of this shape.
-    image, low, high
-        See `changes`.
-    title : str, optional
-    seed : int, default 0
-        Seed of the choice of members.
-
-    Raises
-    ------
-    DataError
-        The image has one colour, or a family does not take it.
+    `families` are of images of this shape; `seed` chooses their members. For `image`, `low` and
+    `high` see `changes`. Raises DataError if the image has one colour, or a family does not take
+    it.
     """
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -315,21 +295,19 @@ def families_by_name(
         is_new = inspect.isclass(kind) and issubclass(kind, ImageFamily) and kind not in skipped
         if is_new and not inspect.isabstract(kind):
             parameters = inspect.signature(kind).parameters
-            settings = {key: value for key, value in given.items() if key in parameters}
+            usual = {key: value for key, value in given.items() if key in parameters}
             with suppress(BoostSampleError, TypeError):  # the family does not fit the shape
-                family = kind(image_shape, **settings)
+                family = kind(image_shape, **usual)
                 known.setdefault(family.name, family)
     if names is None:
         return list(known.values())
-    return [_with(known, name, settings) for name, settings in names.items()]
-
-
-def _with(known: Mapping[str, Family], name: str, settings: Mapping[str, Any]) -> Family:
-    if name not in known:
-        raise unknown("family of images of this shape", name, known)
-    family = known[name]
-    own = family.settings()
-    for setting in settings:
-        if setting not in own:
-            raise unknown(f"setting of family {name!r}", setting, own)
-    return type(family)(**{**own, **settings}) if settings else family
+    chosen = []
+    for name, settings in names.items():
+        if name not in known:
+            raise unknown("family of images of this shape", name, known)
+        own = known[name].settings()
+        for setting in settings:
+            if setting not in own:
+                raise unknown(f"setting of family {name!r}", setting, own)
+        chosen.append(type(known[name])(**{**own, **settings}) if settings else known[name])
+    return chosen

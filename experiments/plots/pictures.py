@@ -9,29 +9,20 @@ import importlib.util
 import io
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from boostsample.errors import SettingError
-from boostsample.experiments.common.files import atomic, check_file, unwritable
-from boostsample.experiments.plots.axes import (
-    COLOURS,
-    DASHES,
-    METRICS,
-    STYLE,
-    draw_band,
-    error_scale,
-    legend_below,
-    new_figure,
-    round_axis,
-    styled,
-    thin,
-)
-from boostsample.experiments.results.labels import repetitions
+from boostsample.experiments.common.files import check_file, write_file
+from boostsample.experiments.plots.curves import curves_figure
+from boostsample.experiments.plots.drawing import STYLE
+from boostsample.experiments.plots.edges import edges_figure
+from boostsample.experiments.plots.families import shares_figure
+from boostsample.experiments.plots.margins import margins_figure
+from boostsample.experiments.plots.sampling import sampling_figure
+from boostsample.experiments.results.record import settings_of
+from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.runs import Run
 
 if TYPE_CHECKING:
@@ -39,17 +30,13 @@ if TYPE_CHECKING:
 
     from boostsample.experiments.results.comparison import Comparison
 
-__all__ = [
-    "COLOURS",
-    "DASHES",
-    "FORMATS",
-    "STYLE",
-    "check_picture",
-    "comparison_figure",
-    "describe",
-    "picture_bytes",
-    "save_picture",
-]
+RUN_FIGURES: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
+    "families": shares_figure,
+    "sampling": sampling_figure,
+    "edges": edges_figure,
+    "margins": margins_figure,
+}
+"""Figures of all runs on a data set (`read_runs`), by name; DataError if there are no runs."""
 
 FORMATS = (".svg", ".png", ".pdf")
 """Endings of the file names of pictures."""
@@ -69,58 +56,24 @@ def check_picture(path: str | os.PathLike[str]) -> Path:
         raise SettingError(
             f"a picture's file name must end in one of {', '.join(FORMATS)}, got '{Path(path)}'"
         )
-    if importlib.util.find_spec("matplotlib") is None:
-        raise SettingError(
-            "pictures need matplotlib, which is not installed; run "
-            "pip install 'boostsample[report]', or leave the picture out"
-        )
+    check_installed("pictures", "matplotlib")
     return check_file(path, ending, "the picture", new=False)
 
 
-@styled
+def check_installed(what: str, *packages: str) -> None:
+    """Raise SettingError unless these packages of the extra ``report`` are installed."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise SettingError(
+            f"{what} need {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} "
+            "not installed; run pip install 'boostsample[report]'"
+        )
+
+
 def comparison_figure(comparison: Comparison) -> Figure:
-    """Plot loss and test error against stumps, a curve a strategy, with bands of one std.
-
-    The test error is drawn where it was measured: at the marks and at points between them.
-    """
-    prepared = comparison.prepared
-    plan = prepared.plan
-    figure = new_figure(4.6)
-    left, right = figure.subplots(1, 2)
-    for number, variant in enumerate(prepared.variants):
-        runs = [one for one in comparison.runs if one.variant is variant]
-        draw_band(left, *_losses(runs), number, variant.label)
-        draw_band(right, *_errors(runs), number, variant.label)
-    error_scale(right)
-    for axes, metric in zip((left, right), METRICS, strict=True):
-        axes.set(xlabel="stumps", ylabel=METRICS[metric])
-        round_axis(axes, 1, plan.n_rounds)
-    legend_below(figure, (left,))
-    repeats = repetitions(plan.repeats)
-    figure.suptitle(f"{prepared.data.name}: {repeats}, {plan.weights} weights")
-    figure.set_label(
-        f"Loss and test error on {prepared.data.name} against the number of stumps, up to "
-        f"{plan.n_rounds:,}, of {', '.join(one.label for one in prepared.variants)}: {repeats}."
-    )
-    return figure
-
-
-def _losses(runs: Sequence[Run]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Rounds (n,) and losses (repetitions, n); a run that ended early repeats its last loss."""
-    longest = max(one.n_rounds for one in runs)
-    losses = np.array([one.loss + one.loss[-1:] * (longest - one.n_rounds) for one in runs])
-    chosen = thin(longest)
-    return chosen + 1, losses[:, chosen]
-
-
-def _errors(runs: Sequence[Run]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Numbers of stumps (n,) and errors (repetitions, n), continued like `_losses`."""
-    points = sorted(max(runs, key=lambda one: one.n_rounds).errors)
-    errors = [
-        [one.errors[max(at for at in one.errors if at <= point)] for point in points]
-        for one in runs
-    ]
-    return np.array(points), np.array(errors)
+    """Plot the loss and test error of a comparison that has just run; see `curves_figure`."""
+    settings = settings_of([comparison])
+    return curves_figure([Results(comparison.rows, settings, None, curves=comparison.curves)])
 
 
 def describe(figure: Figure) -> str:
@@ -144,19 +97,13 @@ def picture_bytes(figure: Figure, kind: str = "svg") -> bytes:
     stream = io.BytesIO()
     with mpl.rc_context(STYLE):
         figure.savefig(stream, format=kind, dpi=150, metadata=metadata[kind])
-    return _PATH.sub(_rounded, stream.getvalue()) if kind == "svg" else stream.getvalue()
-
-
-def _rounded(path: re.Match[bytes]) -> bytes:
-    """A path of an SVG file rounded to a hundredth of a point, which halves its size."""
-    return _DIGITS.sub(rb"\1", path[0])
+    if kind != "svg":
+        return stream.getvalue()
+    # Rounding paths to a hundredth of a point halves the size.
+    return _PATH.sub(lambda path: _DIGITS.sub(rb"\1", path[0]), stream.getvalue())
 
 
 def save_picture(figure: Figure, path: Path) -> None:
     """Write a figure atomically; DataError if the file cannot be written."""
     content = picture_bytes(figure, path.suffix.lower().removeprefix("."))
-    try:
-        with atomic(path) as stream:
-            stream.write(content)
-    except OSError as error:
-        raise unwritable(path, "the picture", error) from error
+    write_file(path, content, "the picture")

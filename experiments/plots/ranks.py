@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.plots.axes import METRICS, new_figure, styled
 from boostsample.experiments.plots.curves import data_sets
+from boostsample.experiments.plots.drawing import METRICS, new_figure, styled
 from boostsample.experiments.results.labels import is_charged
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import LEVEL, critical_difference, friedman, ranks
@@ -49,15 +49,8 @@ class Ranking:
 def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None = None) -> Ranking:
     """Rank the strategies on each data set by their mean loss or error; the lowest has rank 1.
 
-    Default of `stumps`: the last mark of each data set.
-
-    Raises
-    ------
-    SettingError
-        Fewer than two data sets, fewer than two strategies in all of them, or no rows at this
-        number of stumps.
-    DataError
-        There are no rows.
+    `stumps` is by default the last mark of each data set. Raises SettingError for fewer than two
+    data sets, fewer than two strategies in all of them, or no rows at this number of stumps.
     """
     if metric not in METRICS:
         raise unknown("metric", metric, METRICS)
@@ -118,7 +111,7 @@ def ranks_figure(
     stumps: int | None = None,
     level: float = LEVEL,
 ) -> Figure:
-    """Draw a critical-difference diagram of mean ranks; bars join strategies not told apart.
+    """Draw a critical-difference diagram; bars join strategies that do not differ significantly.
 
     `level` is that of Nemenyi's test. Other arguments and errors are those of `ranking`.
     """
@@ -131,10 +124,8 @@ def ranks_figure(
     figure = new_figure(_LINE * (depth + 4.4) + 0.2 * (2 + len(notes)))
     _diagram(figure.subplots(), found, difference, groups, depth)
     marks = dict.fromkeys(f"{mark:,}" for mark in found.stumps.values())
-    title = (
-        f"Mean ranks (1 is best) by {METRICS[metric]} after {' or '.join(marks)} stumps, "
-        f"{len(found.data)} data sets"
-    )
+    where = f"after {' or '.join(marks)} stumps, {len(found.data)} data sets"
+    title = f"Mean ranks (1 is best) by {METRICS[metric]} {where}"
     figure.suptitle(title)
     figure.supxlabel("\n".join(notes), fontsize=9)
     placed = ", ".join(

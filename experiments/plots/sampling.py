@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.experiments.cells.cell import Cell
-from boostsample.experiments.plots.axes import (
-    decades,
-    draw_band,
-    legend_below,
-    new_figure,
-    round_axis,
-    spread,
-    styled,
-)
+from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.curves import shared_curve
 from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.levels import curves_of
@@ -28,15 +20,6 @@ from boostsample.experiments.results.runs import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = [
-    "by_strategy",
-    "mean_sampling_figure",
-    "middles",
-    "sampling_figure",
-    "window_means",
-    "windows",
-]
 
 _PER_DECADE = 5
 _FINE = 10
@@ -93,10 +76,7 @@ def by_strategy(runs: Iterable[Run]) -> dict[str, list[Run]]:
 
 
 def sampling_figure(name: str, runs: Sequence[Run]) -> Figure:
-    """Plot Q and T of the searches over rounds, with bands from the lowest to the highest run.
-
-    `runs` are all runs on data set `name` (`read_runs`); DataError if there are none.
-    """
+    """Plot Q and T of the searches over rounds, with bands from the lowest to the highest run."""
     found = by_strategy(runs)
     last = max(run.n_rounds for run in runs)
     edges = windows(last, _FINE)
@@ -133,21 +113,21 @@ def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figu
     return _figure(name, means, last, "stumps", "means over all searches so far")
 
 
-@styled
+@drawing.styled
 def _figure(
     name: str, curves: Mapping[str, Sequence[Curve]], last: int, axis: str, what: str
 ) -> Figure:
-    figure = new_figure(4.8)
+    figure = drawing.new_figure(4.8)
     panels = figure.subplots(1, 2)
     for at, (axes, title) in enumerate(zip(panels, _TITLES, strict=True)):
         for number, (label, both) in enumerate(curves.items()):
-            draw_band(axes, *both[at], number, label, extremes=True)
+            drawing.draw_band(axes, *both[at], number, label, extremes=True)
         axes.set(xlabel=axis, ylabel=title, yscale="log")
         axes.margins(y=0.08)
-        round_axis(axes, 1, last)
-        decades(axes.yaxis)
-    legend_below(figure, panels)
-    repeats = spread((values for (_, values), _ in curves.values()), "mean and range")
+        drawing.round_axis(axes, 1, last)
+        drawing.decades(axes.yaxis)
+    drawing.legend_below(figure, panels)
+    repeats = drawing.spread((values for (_, values), _ in curves.values()), "mean and range")
     figure.suptitle(f"{name}: Q and T {what}, {repeats}")
     ends = "; ".join(
         f"{label} ends at Q {_end(both[0]):,.0f} and T {_end(both[1]):,.0f}"

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from boostsample.errors import BoostSampleError, DataError
 from boostsample.experiments.common.progress import duration
 from boostsample.experiments.plan.variants import TUNED, Variant
-from boostsample.experiments.report.items import Code, Item, Listing, Text, download, slug
+from boostsample.experiments.report.items import Code, Item, Listing, Text, slug
 from boostsample.experiments.results.labels import label_of
 from boostsample.experiments.results.results import (
     Results,
@@ -37,20 +38,11 @@ __all__ = ["Source", "compared", "read_source", "repeated", "tuned_settings"]
 
 @dataclass(frozen=True)
 class Source:
-    """The content of a results folder.
-
-    Attributes
-    ----------
-    results : Results
-    runs : mapping of str to list of Run
-        Kept runs by data set; empty for a small folder, which has no cells.
-    grid_file : str or None
-        Content of ``grid.toml``; None if there is none.
-    """
+    """The content of a results folder."""
 
     results: Results
-    runs: Mapping[str, list[Run]]
-    grid_file: str | None
+    runs: Mapping[str, list[Run]]  # kept runs by data set; empty without cells
+    grid_file: str | None  # content of ``grid.toml``
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -70,26 +62,26 @@ class Source:
     @cached_property
     def data_sets(self) -> dict[str, dict[str, Any]]:
         """The facts of each data set that has rows, by name; keys as in ``settings.json``."""
-        told = {str(one["name"]): one for one in self.settings["data_sets"]}
+        known = {str(one["name"]): one for one in self.settings["data_sets"]}
         return {
-            name: told[name] if "families" in told[name] else self._from_cells(told[name])
+            name: known[name] if "families" in known[name] else self._from_cells(known[name])
             for name in self.names
         }
 
-    def _from_cells(self, told: Mapping[str, Any]) -> dict[str, Any]:
+    def _from_cells(self, known: Mapping[str, Any]) -> dict[str, Any]:
         """The facts of a data set of an incomplete folder."""
-        cell = self.runs[str(told["name"])][0].cell
+        cell = self.runs[str(known["name"])][0].cell
         about = cell.about["data"]
         n_test = int(cell.arrays["margins"][1, 0].sum()) // int(cell.about["n_labels"])
         return {
-            "name": told["name"],
+            "name": known["name"],
             "sha256": cell.facts["data"]["sha256"],
             "shape": about["shape"],
             "classes": [None] * about["classes"],
-            "n_train": told.get("n_train", [about["shape"][0] - n_test]),
-            "n_test": told.get("n_test", [n_test]),
+            "n_train": known.get("n_train", [about["shape"][0] - n_test]),
+            "n_test": known.get("n_test", [n_test]),
             "families": [{"name": name, "n_features": n} for name, n in about["families"]],
-            "strategies": [_searched(one) for one in _first_repetitions(told["searches"])],
+            "strategies": [_searched(one) for one in known["searches"] if not one["repetition"]],
             "notes": [],
         }
 
@@ -102,10 +94,6 @@ def read_source(path: Path) -> Source:
     except DataError:
         runs = {}  # a small folder: rows, curves and settings
     return Source(results, runs, read_grid_text(path))
-
-
-def _first_repetitions(searches: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [one for one in searches if one["repetition"] == 0]
 
 
 def _searched(search: Mapping[str, Any]) -> dict[str, Any]:
@@ -270,7 +258,10 @@ def repeated(source: Source, several: bool) -> list[Item]:
         command = shlex.join(map(str, source.settings["command"]))
         commands += ["# the command that made these results", command, ""]
     grid = source.grid_file
+    saved = []
     if grid is not None:
+        url = f"data:text/plain;charset=utf-8,{quote(grid)}"
+        saved = [Code(f"grid of {source.title}", grid, file, url)]
         commands += [
             "# the same from the file below, into a new folder;",
             "# --data-dir DIR names a folder of original data files, else they are downloaded",
@@ -282,7 +273,7 @@ def repeated(source: Source, several: bool) -> list[Item]:
     return [
         *([Text(f"{source.title}:")] if several else []),
         *([Code("commands", "\n".join(commands) + "\n")] if commands else []),
-        *([] if grid is None else [download(f"grid of {source.title}", file, grid)]),
+        *saved,
         Listing(f"How the runs on {source.title} were made", ("", ""), tuple(_made(source))),
     ]
 

@@ -7,28 +7,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
-from urllib.parse import quote
 
 from boostsample.experiments.plots.pictures import describe, picture_bytes
+from boostsample.experiments.tables.tables import Table
 
 if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Chapter",
-    "Code",
-    "Item",
-    "Listing",
-    "Notes",
-    "Part",
-    "Picture",
-    "Scores",
-    "Text",
-    "download",
-    "picture",
-    "slug",
-]
 _NOT_SHOWN = re.compile(r"<\?xml[^>]*>|<!DOCTYPE[^>]*>|<metadata>.*?</metadata>", re.DOTALL)
 
 
@@ -41,13 +27,10 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Listing:
-    """A table of words; the first column names the rows, and entries keep their line breaks."""
+class Listing(Table):
+    """A table of words, whose entries keep their line breaks."""
 
     kind: ClassVar[str] = "listing"
-    caption: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -74,7 +57,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Code:
-    """Text in a fixed width; readers can save `source` under the name `file`, if given."""
+    """Text in a fixed width; readers can save the data URL `source` under the name `file`."""
 
     kind: ClassVar[str] = "code"
     name: str
@@ -125,11 +108,6 @@ def picture(figure: Figure, caption: str) -> Picture:
     width, height = (round(96 * inches) for inches in figure.get_size_inches())
     source = f"data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode('ascii')}"
     return Picture(source, width, height, describe(figure), caption)
-
-
-def download(name: str, file: str, text: str) -> Code:
-    """A text that the report shows and lets readers save as a file."""
-    return Code(name, text, file, f"data:text/plain;charset=utf-8,{quote(text)}")
 
 
 def slug(text: str) -> str:

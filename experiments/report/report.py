@@ -5,7 +5,7 @@ The same results make the same bytes; time, place and the name of the folder do 
 
 from __future__ import annotations
 
-import importlib.util
+import itertools
 import logging
 import os
 import tomllib
@@ -15,21 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import boostsample
-from boostsample.errors import BoostSampleError, SettingError
-from boostsample.experiments.common.files import atomic, check_file, unwritable
+from boostsample.errors import BoostSampleError
+from boostsample.experiments.common.files import check_file, write_file
 from boostsample.experiments.plots.curves import curves_figure, of_data
-from boostsample.experiments.plots.edges import edges_figure
-from boostsample.experiments.plots.families import shares_figure
-from boostsample.experiments.plots.margins import margins_figure
+from boostsample.experiments.plots.pictures import RUN_FIGURES, check_installed
 from boostsample.experiments.plots.ranks import ranks_figure
-from boostsample.experiments.plots.sampling import mean_sampling_figure, sampling_figure
-from boostsample.experiments.report.facts import (
-    Source,
-    compared,
-    read_source,
-    repeated,
-    tuned_settings,
-)
+from boostsample.experiments.plots.sampling import mean_sampling_figure
+from boostsample.experiments.report import facts
+from boostsample.experiments.report.facts import Source
 from boostsample.experiments.report.items import (
     Chapter,
     Item,
@@ -42,7 +35,6 @@ from boostsample.experiments.report.items import (
 )
 from boostsample.experiments.results.labels import METRICS, is_charged
 from boostsample.experiments.results.levels import AXES
-from boostsample.experiments.results.runs import Run
 from boostsample.experiments.tables.formats import to_html
 from boostsample.experiments.tables.results import BEST, TIED, ScoreTable, result_table, transposed
 
@@ -56,14 +48,6 @@ _WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8")
 _MOST_COLUMNS = 6
 """With more columns, all tables of a data set are transposed."""
 _LOG = logging.getLogger(__name__)
-_NEEDS = ("jinja2", "matplotlib")
-
-_DRAW: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
-    "families": shares_figure,
-    "edges": edges_figure,
-    "margins": margins_figure,
-}
-"""Pictures that need cells."""
 
 
 def check_report(path: str | os.PathLike[str]) -> Path:
@@ -73,23 +57,13 @@ def check_report(path: str | os.PathLike[str]) -> Path:
     installed, and DataError if the file cannot be written.
     """
     target = check_file(path, ".html", "the report", new=False)
-    missing = [name for name in _NEEDS if importlib.util.find_spec(name) is None]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        raise SettingError(
-            f"reports need {' and '.join(missing)}, which {verb} not installed; run "
-            "pip install 'boostsample[report]'"
-        )
+    check_installed("reports", "jinja2", "matplotlib")
     return target
 
 
 def write_report(html: str, path: Path) -> None:
     """Write a report atomically; DataError if the file cannot be written."""
-    try:
-        with atomic(path) as stream:
-            stream.write(html.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise unwritable(path, "the report", error) from error
+    write_file(path, html, "the report")
 
 
 def make_report(
@@ -110,17 +84,15 @@ def make_report(
 
     Raises
     ------
-    SettingError
-        Two of the folders have the same data set.
-    DataError
-        A folder cannot be read, or has no results.
+    SettingError, DataError
+        Two folders have the same data set, or one cannot be read or has no results.
     """
     from jinja2 import Environment, StrictUndefined
 
     sources = []
     for folder in folders:
         progress(f"reading {folder}")
-        sources.append(read_source(Path(folder)))
+        sources.append(facts.read_source(Path(folder)))
     warnings = [
         f"The results of {source.title} are incomplete: {source.results.missing:,} runs are "
         "missing. Strategies have fewer repetitions than requested, or are left out."
@@ -178,9 +150,9 @@ class _Report:
         self._ids = {table.data: f"data-{at}" for at, table in enumerate(losses, start=1)}
 
     def chapters(self) -> list[Chapter]:
-        """All chapters in order."""
+        """All chapters, in order."""
         self._progress("tables")
-        listings = (*compared(self._sources), _text("reading"))
+        listings = (*facts.compared(self._sources), _text("reading"))
         chapters = [
             Chapter("summary", "Summary", self._summary()),
             Chapter("compared", "What was compared", listings),
@@ -190,7 +162,7 @@ class _Report:
                 self._progress(f"tables and pictures of {name}")
                 chapters.append(self._data_chapter(source, name))
         several = len(self._sources) > 1
-        items = [item for source in self._sources for item in repeated(source, several)]
+        items = [item for source in self._sources for item in facts.repeated(source, several)]
         chapters.append(Chapter("repeat", "To repeat it", tuple(items)))
         self._notes.numbers(
             f"{name}: {note}" if several or len(source.names) > 1 else note
@@ -213,16 +185,13 @@ class _Report:
 
     def _summary(self) -> tuple[Item, ...]:
         """The best strategies at the last level of each axis, and ranks over data sets."""
-        rows = [
-            (
-                name,
-                _last_level(self._table(source, name, "loss", axis)),
-                *(_winner(self._table(source, name, metric, axis)) for metric in METRICS),
-            )
-            for source in self._sources
-            for name in source.names
-            for axis in _axes(source)
-        ]
+        rows = []
+        for source in self._sources:
+            for name, axis in itertools.product(source.names, _axes(source)):
+                level = self._table(source, name, "loss", axis).rows[-1][0]
+                where = f"{'after' if axis == 'stumps' else 'at'} {level} {axis}"
+                best = (_winner(self._table(source, name, metric, axis)) for metric in METRICS)
+                rows.append((name, where, *best))
         header = ("data set", "where", *(f"lowest {title}" for _, title in METRICS.values()))
         listing = Listing("The best strategies", header, tuple(rows))
         return (_text("summary"), listing, *self._ranks())
@@ -242,7 +211,7 @@ class _Report:
 
     def _data_chapter(self, source: Source, name: str) -> Chapter:
         """Tables and pictures of a data set."""
-        kept = tuned_settings(source, name)
+        kept = facts.tuned_settings(source, name)
         runs = source.runs.get(name, ())
         prefix = self._ids[name]
         parts = [
@@ -253,19 +222,15 @@ class _Report:
         if kept is not None:
             parts.append(_part(prefix, "tuning", [kept]))
         if source.results.curves:
-            figure = (
-                sampling_figure(name, runs)
-                if runs
-                else mean_sampling_figure(name, source.results.curves)
-            )
-            items = [
-                *self._scores(source, name, "features", "examples"),
-                _shown("sampling", figure),
-            ]
-            parts.append(_part(prefix, "sampling", items))
-        for key, draw in _DRAW.items() if runs else ():
-            if key != "families" or len(source.data_sets[name]["families"]) > 1:
-                parts.append(_part(prefix, key, [_shown(key, draw(name, runs))]))
+            if runs:
+                figure = RUN_FIGURES["sampling"](name, runs)
+            else:
+                figure = mean_sampling_figure(name, source.results.curves)
+            scores = self._scores(source, name, "features", "examples")
+            parts.append(_part(prefix, "sampling", [*scores, _shown("sampling", figure)]))
+        shown = ["families"] if len(source.data_sets[name]["families"]) > 1 else []
+        for key in [*shown, "edges", "margins"] if runs else ():
+            parts.append(_part(prefix, key, [_shown(key, RUN_FIGURES[key](name, runs))]))
         return Chapter(prefix, name, () if source.runs else (_text("no_cells"),), tuple(parts))
 
     def _at(self, source: Source, name: str, axis: str) -> list[Item]:
@@ -312,13 +277,8 @@ def _axes(source: Source) -> tuple[str, ...]:
     return tuple(AXES) if source.results.curves else ("stumps",)
 
 
-def _last_level(table: ScoreTable) -> str:
-    where = "after" if table.axis == "stumps" else "at"
-    return f"{where} {table.rows[-1][0]} {table.axis}"
-
-
 def _winner(table: ScoreTable) -> str:
-    """The best strategy of the last row with its score, and those not told apart from it."""
+    """The best strategy of the last row, and those not significantly different from it."""
     last = list(zip(table.header, table.rows[-1], table.flags[-1], strict=True))
     best = [f"{label}: {entry}" for label, entry, flag in last if flag == BEST]
     if not best:

@@ -36,22 +36,6 @@ __all__ = [
 _MARKS = {BEST: "!", TIED: "=", "": " "}
 _BEST_ENTRY = re.compile(r"\S+(?: \([^()]*\))?!(?=\s|$)")
 
-CSV_COLUMNS = (
-    "data",
-    "metric",
-    "axis",
-    "level",
-    "strategy",
-    "n",
-    "mean",
-    "std",
-    "best",
-    "tied",
-    "p_value",
-)
-"""``n`` counts the repetitions with a value; ``mean`` is empty if one has none; ``best`` and
-``tied`` are 0 or 1; ``p_value`` includes Holm's correction and is empty if not tested."""
-
 
 def to_plain(table: ScoreTable, width: int | None = None) -> str:
     """Plain text; ``!`` marks the best entries, ``=`` those not significantly different.
@@ -197,6 +181,31 @@ def _escaped_latex(text: str) -> str:
     return re.sub(r"([-'])(?=\1)", r"\1{}", text)  # LaTeX joins two of these into one sign
 
 
+def _csv_number(value: float) -> str:
+    """All digits; whole numbers without a point, nothing for NaN."""
+    if math.isnan(value):
+        return ""
+    return str(int(value)) if math.isfinite(value) and value % 1 == 0 else repr(float(value))
+
+
+_CSV: Mapping[str, Callable[[ScoreTable, Score], str]] = {
+    "data": lambda table, score: table.data,
+    "metric": lambda table, score: table.metric,
+    "axis": lambda table, score: table.axis,
+    "level": lambda table, score: _csv_number(score.level),
+    "strategy": lambda table, score: score.strategy,
+    "n": lambda table, score: str(sum(not math.isnan(value) for value in score.values)),
+    "mean": lambda table, score: _csv_number(score.mean),
+    "std": lambda table, score: _csv_number(score.std),
+    "best": lambda table, score: str(int(score.flag == BEST)),
+    "tied": lambda table, score: str(int(score.flag == TIED)),
+    "p_value": lambda table, score: _csv_number(score.p_value),
+}
+CSV_COLUMNS = tuple(_CSV)
+"""``n`` counts the repetitions with a value; ``mean`` is empty if one has none; ``best`` and
+``tied`` are 0 or 1; ``p_value`` includes Holm's correction and is empty if not tested."""
+
+
 def to_csv(tables: Sequence[ScoreTable]) -> str:
     """All entries of several tables as one CSV text with `CSV_COLUMNS`, one line an entry."""
     stream = io.StringIO()
@@ -204,28 +213,8 @@ def to_csv(tables: Sequence[ScoreTable]) -> str:
     writer.writerow(CSV_COLUMNS)
     for table in tables:
         for score in table.scores:
-            writer.writerow([table.data, table.metric, table.axis, *_csv_fields(score)])
+            writer.writerow([field(table, score) for field in _CSV.values()])
     return stream.getvalue().rstrip("\n")
-
-
-def _csv_fields(score: Score) -> list[str]:
-    return [
-        _csv_number(score.level),
-        score.strategy,
-        str(sum(not math.isnan(value) for value in score.values)),
-        _csv_number(score.mean),
-        _csv_number(score.std),
-        str(int(score.flag == BEST)),
-        str(int(score.flag == TIED)),
-        _csv_number(score.p_value),
-    ]
-
-
-def _csv_number(value: float) -> str:
-    """All digits; whole numbers without a point, nothing for NaN."""
-    if math.isnan(value):
-        return ""
-    return str(int(value)) if math.isfinite(value) and value % 1 == 0 else repr(float(value))
 
 
 def to_html(table: ScoreTable) -> str:

@@ -27,27 +27,13 @@ BEST, TIED = "best", "tied"
 
 @dataclass(frozen=True)
 class Score:
-    """One table entry as numbers.
+    """One table entry as numbers."""
 
-    Attributes
-    ----------
-    level : float
-        Stumps, looks or seconds.
-    strategy : str
-        Label of the strategy.
-    values : tuple of float
-        One for each repetition; NaN where a run does not reach the level.
-    flag : str
-        `BEST`, `TIED` or empty.
-    p_value : float
-        Of the comparison with the best, with Holm's correction; NaN if not tested.
-    """
-
-    level: float
-    strategy: str
-    values: tuple[float, ...]
-    flag: str = ""
-    p_value: float = math.nan
+    level: float  # in stumps, looks or seconds
+    strategy: str  # its label
+    values: tuple[float, ...]  # one per repetition; NaN where a run does not reach the level
+    flag: str = ""  # BEST, TIED or empty
+    p_value: float = math.nan  # of the comparison with the best, with Holm's correction
 
     @property
     def mean(self) -> float:
@@ -64,28 +50,15 @@ class Score:
 class ScoreTable(Table):
     """A table of scores of one data set, with marks and notes.
 
-    Attributes
-    ----------
-    title, header, rows
-        See `boostsample.experiments.tables.tables.Table`.
-    flags : tuple of tuple of str
-        `BEST`, `TIED` or empty for each entry of `rows`.
-    notes : tuple of str
-        Notes to print below the table: the test, tuning, missing results.
-    data, metric, axis : str
-        Names of the data set, the metric and the axis.
-    scores : tuple of Score
-        The entries as numbers, row by row.
-    across : {"row", "column"}
-        Entries compete within their row, or within their column if the table is transposed.
+    Entries compete within their `across`: the row, or the column of a transposed table.
     """
 
-    flags: tuple[tuple[str, ...], ...] = ()
-    notes: tuple[str, ...] = ()
+    flags: tuple[tuple[str, ...], ...] = ()  # BEST, TIED or empty for each entry of `rows`
+    notes: tuple[str, ...] = ()  # to print below: the test, tuning, missing results
     data: str = ""
     metric: str = ""
     axis: str = ""
-    scores: tuple[Score, ...] = field(default=(), repr=False)
+    scores: tuple[Score, ...] = field(default=(), repr=False)  # row by row
     across: str = "row"
 
     @property

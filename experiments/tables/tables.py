@@ -22,18 +22,6 @@ if TYPE_CHECKING:
 
     from boostsample.experiments.results.comparison import Comparison
 
-__all__ = [
-    "Table",
-    "fixed",
-    "looks_table",
-    "mean_std",
-    "moments",
-    "score_table",
-    "to_rich",
-    "to_text",
-    "tuning_table",
-]
-
 _GAP = "  "
 
 

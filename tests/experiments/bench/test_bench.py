@@ -85,7 +85,7 @@ def test_without_a_reference_nothing_can_fail(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench, "SECTIONS", dict.fromkeys(SECTIONS))
-    monkeypatch.setattr("boostsample.experiments.commands.bench._reference", lambda *_: None)
+    monkeypatch.setattr("boostsample.experiments.bench.reference.shipped_reference", lambda _: None)
     assert main(["bench", "--quiet", "--fail-on-regression"]) == 2
     assert "--fail-on-regression needs a reference" in capsys.readouterr().err
 

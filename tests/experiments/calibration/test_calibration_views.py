@@ -244,7 +244,7 @@ def test_the_command_prints_and_writes(capsys: pytest.CaptureFixture[str]) -> No
         ": 90 training examples, 4 features (columns 4), uniform initial weights; 3 searches a",
         "round 2, E[G*] within the budget",
         "round 6, along the budget of 180 looks",
-        "mas-naive: what it chose in this run",
+        "mas-naive: its choice in this run",
         "share of the best point, mean over rounds: ",
         "rows: c.csv\nplot: c.svg\n",
     ):

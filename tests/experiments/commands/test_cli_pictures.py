@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.plots.axes import METRICS
+from boostsample.experiments.plots.drawing import METRICS
 from boostsample.experiments.results.levels import AXES
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
@@ -95,7 +95,7 @@ def test_pictures_of_several_folders(trained: Path, capsys: pytest.CaptureFixtur
     assert f"chess(d=3,J=3,L=3,n=60), {OTHER}:" in Path("x.svg").read_text(encoding="utf-8")
     capsys.readouterr()
     assert main([*both, "--what", "edges"]) == 2
-    assert "of one data set, but there are chess(d=3,J=3,L=3,n=60), diag" in capsys.readouterr().err
+    assert "shows one data set, but the results have chess(d=3" in capsys.readouterr().err
     for what in ("curves", "edges"):
         assert main(["plot", "new", "new", "--what", what, "-o", "y.svg"]) == 2
         assert (
@@ -128,7 +128,7 @@ def test_incomplete_folders_are_drawn_as_far_as_they_go(capsys: pytest.CaptureFi
     assert "note: 1 runs are missing" in capsys.readouterr().err
     assert "1 to 2 repetitions" in Path("x.svg").read_text(encoding="utf-8")
     assert main(["plot", "new", "--what", "margins", "-o", "x.svg"]) == 0
-    assert "note: 'new' is incomplete, drawn are the runs that are" in capsys.readouterr().err
+    assert "note: 'new' is incomplete; the picture shows the runs so far" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("new")
@@ -138,10 +138,10 @@ def test_plot_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
         ("new", "--what", "ranks", "-o", "x.svg"): (2, "ranks need two data sets or more"),
         ("new", "--metric", "los", "-o", "x.svg"): (2, "unknown metric 'los' (did you mean 'loss'"),
         ("new", "--against", "time", "-o", "x.svg"): (2, "unknown axis 'time'; known: stumps"),
-        ("new", "--stumps", "2", "-o", "x.svg"): (2, "--stumps goes with --what ranks, got curves"),
+        ("new", "--stumps", "2", "-o", "x.svg"): (2, "--stumps needs --what ranks, got curves"),
         ("new", "--what", "edges", "--metric", "loss", "-o", "x.svg"): (
             2,
-            "--metric goes with --what curves or ranks, got edges",
+            "--metric needs --what curves or ranks, got edges",
         ),
         ("new", "--data", "ches", "-o", "x.svg"): (2, "unknown data set of these results 'ches'"),
         ("new", "--what", "edges", "--data", "ches", "-o", "x.svg"): (2, "unknown data set of"),
@@ -181,8 +181,8 @@ def test_a_picture_of_families(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["families", "--data", "digits"], 2, "--data needs --picture FILE"),
         (["--example", "0"], 2, "--example needs --picture FILE"),
-        (["data", "--picture", "x.svg"], 2, "--picture goes with list families, got list data"),
-        (["--picture", "x.svg"], 2, "--picture goes with list families, got list"),
+        (["data", "--picture", "x.svg"], 2, "--picture needs list families, got list data"),
+        (["--picture", "x.svg"], 2, "--picture needs list families, got list"),
         (["families", "--picture", "x.gif"], 2, "must end in one of .svg, .png, .pdf"),
         (["families", "--picture", "x.svg", "--families", "har"], 2, "(did you mean 'haar'?)"),
         (["families", "--picture", "x.svg", "--image-shape", "28"], 2, "as in 28x28 or 32x32x3"),

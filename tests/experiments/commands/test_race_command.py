@@ -78,7 +78,7 @@ def test_peers_that_are_not_installed_are_told(
         (
             ["--strategies", "ucb:exploration=1|2"],
             2,
-            "ucb: exploration=1|2 are alternatives, but settings are not searched in a race",
+            "ucb: exploration=1|2 are alternatives, but a race does not tune",
         ),
         (["--peers", "adaboost:max_depth=1|2"], 2, "adaboost: max_depth=1|2 are alternatives, but"),
         (["--error", "-1"], 2, "error must be at least 0 and at most 100, got -1"),

@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same without cells."""
     small = tmp_path_factory.mktemp("small")
-    for name in ("results.csv", "curves.csv", "settings.json"):
+    for name in ("results.csv", "curves.csv", "settings.json", "grid.toml"):
         shutil.copy(folder / name, small)
     return small
 

@@ -107,7 +107,7 @@ def test_shards_of_the_command_fill_one_folder(
     table = capsys.readouterr().out
     assert main([*args, "--results", "shared", "--shard", "1/2"]) == 0
     told = capsys.readouterr().out
-    assert told == "share 1/2 is done; 5 of 10 runs are there\nresults: shared\n"
+    assert told == "share 1/2 is done; 5 of 10 runs are saved\nresults: shared\n"
     found = read_results("shared")
     assert found.missing == 5
     assert main([*args, "--results", "shared", "--shard", "2/2", "--quiet"]) == 0

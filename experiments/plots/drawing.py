@@ -22,26 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLOURS",
-    "DASHES",
-    "METRICS",
-    "RAISED",
-    "STYLE",
-    "decades",
-    "draw_band",
-    "error_scale",
-    "legend_below",
-    "line_style",
-    "new_figure",
-    "round_axis",
-    "spread",
-    "strategy_panels",
-    "styled",
-    "thin",
-    "tick_name",
-]
-
 METRICS = {"loss": "log10 of the exponential loss", "error": "test error in percent"}
 """Metrics of curves and ranks, with the titles of their axes."""
 
@@ -126,19 +106,9 @@ def draw_band(
 ) -> None:
     """Draw the mean over repetitions and, of several, a band of one std on both sides.
 
-    Parameters
-    ----------
-    axes : Axes
-    x : ndarray, shape (n,)
-    values : ndarray of float64, shape (repetitions, n)
-        NaN where a repetition has no value.
-    number : int
-        Index of the strategy, for `line_style` and to offset its markers.
-    label : str
-    extremes : bool
-        Draw the band from the lowest to the highest repetition, which suits log axes.
-    **style
-        Overrides of `line_style`.
+    `values` has shape (repetitions, n), with NaN where a repetition has no value. `number` is the
+    index of the strategy; `style` overrides its `line_style`. With `extremes` the band reaches
+    from the lowest to the highest repetition, which suits log axes.
     """
     there = np.isfinite(values).sum(axis=0)
     x, values, there = x[there > 0], values[:, there > 0], there[there > 0]
@@ -154,18 +124,6 @@ def draw_band(
         if extremes:
             low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         axes.fill_between(x, low, high, color=chosen["color"], alpha=0.15, linewidth=0)
-
-
-def thin(n: int, most: int = 400) -> NDArray[np.int64]:
-    """At most `most` of n positions, about equally far apart on a log scale.
-
-    >>> thin(4).tolist(), thin(10_000).size <= 400
-    ([0, 1, 2, 3], True)
-    """
-    if n <= most:
-        return np.arange(n)
-    chosen: NDArray[np.int64] = np.unique(np.rint(np.geomspace(1, n, most)).astype(np.int64)) - 1
-    return chosen
 
 
 def tick_name(value: float, _position: int | None = None) -> str:
@@ -237,7 +195,9 @@ def strategy_panels(
     """
     n_rows = math.ceil(len(labels) / _MOST_COLUMNS)
     n_columns = math.ceil(len(labels) / n_rows)
-    titles = [_title_lines(label, int(80 / n_columns)) for label in labels]
+    width = max(80 // n_columns, 12)
+    names = [label.partition(":")[::2] for label in labels]
+    titles = [[name, *textwrap.wrap(more.replace(":", ", "), width)] for name, more in names]
     figure = new_figure((height + 0.16 * max(map(len, titles))) * n_rows + 1.5)
     places = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
     panels = dict(zip(labels, places.flat, strict=False))
@@ -251,8 +211,3 @@ def strategy_panels(
     for title, axes in zip(titles, panels.values(), strict=True):
         axes.set_title("\n".join(title), fontsize=10)
     return figure, panels
-
-
-def _title_lines(label: str, width: int) -> list[str]:
-    strategy, _, settings = label.partition(":")
-    return [strategy, *textwrap.wrap(settings.replace(":", ", "), max(width, 12))]

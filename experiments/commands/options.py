@@ -1,0 +1,43 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import click
+from click.core import ParameterSource
+
+__all__ = ["budget", "data", "data_dir", "families", "given", "picture", "quiet", "seed", "weights"]
+
+data = click.option(
+    "--data",
+    default="digits",
+    metavar="NAME|PATH",
+    help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file.",
+)
+data_dir = click.option(
+    "--data-dir", metavar="DIR", help="Folder of original data files; missing ones are downloaded."
+)
+families = click.option(
+    "--families",
+    multiple=True,
+    metavar="A,B:SETTING=VALUE",
+    help="Feature families (boostsample list families).  [default: all that fit the data]",
+)
+budget = click.option(
+    "--budget",
+    metavar="LOOKS|10N",
+    help="Looks per search; N is the number of training examples.  [default: 10N; for full, what "
+    "it needs]",
+)
+weights = click.option(
+    "--weights", default="uniform", metavar="uniform|balanced", help="Initial label weights."
+)
+seed = click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
+picture = click.option(
+    "--plot", metavar="FILE", help="Plot the curves to an .svg, .png or .pdf file."
+)
+quiet = click.option("--quiet", is_flag=True, help="Print results and errors only.")
+
+
+def given(context: click.Context, name: str) -> bool:
+    """Whether the user gave a parameter."""
+    return context.get_parameter_source(name) is not ParameterSource.DEFAULT
