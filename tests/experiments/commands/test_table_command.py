@@ -112,7 +112,7 @@ def test_incomplete_results_go_as_far_as_they_go(capsys: pytest.CaptureFixture[s
         (["one", "-o", "x.html"], 2, "must end in one of .txt, .md, .tex, .csv, got 'x.html'"),
         (["one", "-o", "x.md", "--format", "csv"], 2, "must end in .csv, got 'x.md'"),
         (["one", "-o", "no/x.md"], 1, "the file of tables 'no/x.md' cannot be written"),
-        (["one", "-o", "there.md"], 2, "must be new, but 'there.md' is there"),
+        (["one", "-o", "there.md"], 2, "must be new, but 'there.md' exists"),
     ],
 )
 def test_what_is_refused(
