@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from boostsample.banks.binning import MAX_CUTS
 from boostsample.banks.build import (
-    aligned_bins,
     bin_block,
     block_size,
     blocks,
@@ -28,6 +27,7 @@ from boostsample.banks.build import (
 )
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
+from boostsample.kernels.layout import aligned
 from boostsample.threads.threads import n_threads
 
 __all__ = ["Bank", "FeatureBank", "View"]
@@ -266,7 +266,7 @@ class FeatureBank(Bank):
         rows = reference_rows(n, train_rows, reference)
         threads = n_threads(n_jobs)
         X = turned(X, n_features * n // 8)
-        bins = aligned_bins(n_features, n)
+        bins = aligned(n_features * n, np.uint8).reshape(n_features, n)
         cuts = np.empty((n_features, MAX_CUTS), np.float32)
         n_bins = np.empty(n_features, np.int16)
 

@@ -22,7 +22,6 @@ from boostsample.errors import DataError, SettingError
 from boostsample.family import Family, pixel_major
 
 __all__ = [
-    "aligned_bins",
     "bin_block",
     "block_size",
     "blocks",
@@ -34,7 +33,6 @@ __all__ = [
     "turned",
 ]
 
-ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 SMALL_BLOCK = 1 << 23  # bytes that a block or copy may take even for a small bank
 
 T = TypeVar("T")
@@ -191,13 +189,3 @@ def run_blocks(
                 yield ahead.popleft().result()
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def aligned_bins(n_features: int, n: int) -> NDArray[np.uint8]:
-    """An uninitialised (n_features, n) array whose address is a multiple of 64 bytes.
-
-    NumPy aligns to 16 bytes, with which vector loads cross cache lines.
-    """
-    raw = np.empty(n_features * n + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    return raw[start : start + n_features * n].reshape(n_features, n)
