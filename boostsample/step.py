@@ -21,7 +21,7 @@ from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Sample, Stumps
 from boostsample.shard.searcher import Searcher
 
-__all__ = ["Searched", "Step", "find"]
+__all__ = ["Searched", "Step", "find_in_step"]
 
 
 class Searched(NamedTuple):
@@ -273,7 +273,7 @@ class Step:
         return self.__records, self.__notes
 
 
-def find(feature: int, threshold: int, records: Sequence[Searched]) -> tuple[float, int]:
+def find_in_step(feature: int, threshold: int, records: Sequence[Searched]) -> tuple[float, int]:
     """Edge H and number of examples T of the latest search that holds this stump."""
     for record in reversed(records):
         stumps = record.stumps

@@ -17,18 +17,18 @@ from boostsample.errors import SettingError
 from boostsample.family import ImageFamily
 
 __all__ = [
-    "Members",
+    "RectangleMembers",
     "RectangleFamily",
     "corners_of",
     "cumulate",
-    "distinct",
+    "distinct_rectangles",
     "draw_members",
-    "intervals",
+    "rectangle_intervals",
     "sums",
 ]
 
 
-class Members(NamedTuple):
+class RectangleMembers(NamedTuple):
     """Some features of a family of rectangles, intp (q,) each."""
 
     top: NDArray[np.intp]
@@ -69,15 +69,15 @@ class RectangleFamily(ImageFamily):
             None if max_side is None else check_integer("max_side", max_side, self.min_side, longer)
         )
         self._n_kinds = n_kinds
-        self._rows = intervals(self.height, self.min_side, self.max_side or longer)
-        self._columns = intervals(self.width, self.min_side, self.max_side or longer)
+        self._rows = rectangle_intervals(self.height, self.min_side, self.max_side or longer)
+        self._columns = rectangle_intervals(self.width, self.min_side, self.max_side or longer)
         total = len(self._rows) * len(self._columns) * self.n_channels * n_kinds
         what = f"{what} with sides of {self.min_side} to {self.max_side or longer}"
         self._codes = draw_members(n_members, total, self.seed, what, self.image_shape)
         self.n_features = total if self._codes is None else len(self._codes)
         self.n_members = None if self._codes is None else self.n_features
 
-    def members(self, features: NDArray[np.intp]) -> Members:
+    def members(self, features: NDArray[np.intp]) -> RectangleMembers:
         """Rectangle, channel and kind of features, given as valid indices intp (q,)."""
         codes = features if self._codes is None else self._codes[features]
         codes, kind = np.divmod(codes, self._n_kinds)
@@ -85,7 +85,7 @@ class RectangleFamily(ImageFamily):
         rows, columns = np.divmod(codes, len(self._columns))
         top, bottom = self._rows[rows].T
         left, right = self._columns[columns].T
-        return Members(top, bottom, left, right, channel, kind)
+        return RectangleMembers(top, bottom, left, right, channel, kind)
 
     def member(self, feature: int) -> tuple[str, int, int]:
         """A feature's rectangle, like "rows 4-11, columns 6-13", its channel and its kind."""
@@ -94,7 +94,7 @@ class RectangleFamily(ImageFamily):
         return f"rows {top}-{bottom - 1}, columns {left}-{right - 1}", channel, kind
 
 
-def intervals(length: int, shortest: int, longest: int) -> NDArray[np.intp]:
+def rectangle_intervals(length: int, shortest: int, longest: int) -> NDArray[np.intp]:
     """All [start, stop) in 0 .. length with shortest <= stop - start <= longest, intp (b, 2)."""
     start, stop = np.triu_indices(length + 1, shortest)
     fits = stop - start <= longest
@@ -117,10 +117,10 @@ def draw_members(
             f"n_members must be at most {total}, the number of {what} in images of shape "
             f"{image_shape}, got {n_members}; None takes all of them"
         )
-    return distinct(total, n, seed)
+    return distinct_rectangles(total, n, seed)
 
 
-def distinct(total: int, n: int, seed: int) -> NDArray[np.intp]:
+def distinct_rectangles(total: int, n: int, seed: int) -> NDArray[np.intp]:
     """The first n distinct values of a sequence that is uniform on 0 .. total-1, intp (n,).
 
     Uses the raw stream of the bit generator, which NumPy guarantees, unlike `Generator.choice`. The
@@ -136,7 +136,7 @@ def distinct(total: int, n: int, seed: int) -> NDArray[np.intp]:
 
 
 def corners_of(
-    members: Members, table: NDArray[np.intp] | int, height: int, width: int
+    members: RectangleMembers, table: NDArray[np.intp] | int, height: int, width: int
 ) -> NDArray[np.intp]:
     """Flat indices of each rectangle's corners in tables (tables, height + 1, width + 1): (4, q).
 

@@ -22,7 +22,14 @@ from boostsample.shard.sampling import known_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stumps, sample_members
 
-__all__ = ["MASStrategy", "model_families", "noise_of", "note_beliefs", "probe", "probing_search"]
+__all__ = [
+    "MASStrategy",
+    "model_families",
+    "mas_noise",
+    "note_beliefs",
+    "mas_probe",
+    "probing_search",
+]
 
 NOISES = ("paper", "deconvolved")
 #: [DF11] 4.1: the modelling of MAS 1.Q and Q.1 accounts for 10 % of the total cost.
@@ -57,7 +64,7 @@ class MASStrategy(Strategy):
         known_scheme(self.scheme)
 
 
-def probe(budget: int, n_features: int, n_examples: int) -> tuple[int, int]:
+def mas_probe(budget: int, n_features: int, n_examples: int) -> tuple[int, int]:
     """Q and T of a search without a model: T = 4 Q, or more if features or examples run out.
 
     >>> probe(600_000, 16_000, 60_000)
@@ -70,14 +77,14 @@ def probe(budget: int, n_features: int, n_examples: int) -> tuple[int, int]:
 
 def probing_search(step: Step) -> tuple[Stumps, int, bool]:
     """Search all families without a model; returns stumps, T, and whether the sample is exact."""
-    q, t = probe(step.remaining, step.n_features, step.n_examples)
+    q, t = mas_probe(step.remaining, step.n_features, step.n_examples)
     sample = step.draw(t)
     note_beliefs(step, q, sample.size, None, [])
     features = step.rng.choice(step.n_features, size=q, replace=False, shuffle=False)
     return step.search(features, sample), sample.size, sample.exact
 
 
-def noise_of(edges: NDArray[np.float64], n_examples: int, exact: bool) -> float:
+def mas_noise(edges: NDArray[np.float64], n_examples: int, exact: bool) -> float:
     """Variance of the noise in edges estimated on T examples; 0 if the sample is exact."""
     return 0.0 if exact or n_examples < 2 else sampling_variance(edges, n_examples)
 
@@ -100,7 +107,7 @@ def model_families(step: Step, n_components: int, noise: str) -> Sequence[Mixtur
     if n_components == 1 and noise == "paper" and min(counts) == q:
         return fit_gaussians(edges.reshape(-1, q))
     parts = np.split(edges, np.cumsum(counts)[:-1])
-    noises = 0.0 if noise == "paper" else [noise_of(e, sample.size, sample.exact) for e in parts]
+    noises = 0.0 if noise == "paper" else [mas_noise(e, sample.size, sample.exact) for e in parts]
     return fit_mixtures(parts, n_components, noise_variance=noises)
 
 

@@ -18,7 +18,7 @@ from boostsample.shard.sampling import known_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = ["Laminating", "stages"]
+__all__ = ["Laminating", "laminating_stages"]
 
 #: Default Q0 if the budget allows it.
 _PREFERRED = 256
@@ -44,7 +44,7 @@ class Laminating(Strategy):
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings, compute the stages."""
         known_scheme(self.scheme)
-        self.stages_ = stages(self.n_features, pool.n_examples, pool.n_features, budget)
+        self.stages_ = laminating_stages(self.n_features, pool.n_examples, pool.n_features, budget)
 
     def choose(self, step: Step) -> Stump:
         """Run the stages; the last one leaves one stump."""
@@ -57,7 +57,9 @@ class Laminating(Strategy):
         return stumps.best()
 
 
-def stages(wanted: int | None, n_examples: int, n_features: int, budget: int) -> list[list[int]]:
+def laminating_stages(
+    wanted: int | None, n_examples: int, n_features: int, budget: int
+) -> list[list[int]]:
     """Features and examples of each stage, within the budget: [[Q0, T0], ...].
 
     >>> stages(None, 60_000, 16_000, 600_000)

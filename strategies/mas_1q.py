@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from boostsample.planning.expected_edge import plan_family
 from boostsample.step import Step
-from boostsample.strategies._mas import MASStrategy, model_families, note_beliefs, probe
+from boostsample.strategies._mas import MASStrategy, mas_probe, model_families, note_beliefs
 from boostsample.strategy import Stump
 
 __all__ = ["MAS1Q"]
@@ -33,7 +33,7 @@ class MAS1Q(MASStrategy):
         models = model_families(step, self.n_components, self.noise)
         if models is None:
             family = int(step.rng.integers(len(step.families)))
-            q, t = probe(step.remaining, step.families[family].size, step.n_examples)
+            q, t = mas_probe(step.remaining, step.families[family].size, step.n_examples)
             note_beliefs(step, q, t, float("nan"), [])
         else:
             sizes = [each.size for each in step.families]

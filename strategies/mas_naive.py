@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from boostsample.planning.expected_edge import plan
 from boostsample.planning.mixture import fit_mixture
 from boostsample.step import Step
-from boostsample.strategies._mas import MASStrategy, noise_of, note_beliefs, probing_search
+from boostsample.strategies._mas import MASStrategy, mas_noise, note_beliefs, probing_search
 from boostsample.strategy import Pool, Stump
 
 __all__ = ["MASNaive"]
@@ -63,7 +63,7 @@ class MASNaive(MASStrategy):
             stumps = step.search(features, sample)
             size, exact = sample.size, sample.exact
         if step.round > 1:
-            self._keep(stumps.edge, noise_of(stumps.edge, size, exact))
+            self._keep(stumps.edge, mas_noise(stumps.edge, size, exact))
         return stumps.best()
 
     def _keep(self, edges: NDArray[np.float64], noise: float) -> None:

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from boostsample.banks.binning import MAX_CUTS
 from boostsample.banks.build import (
-    bin_block,
-    block_size,
-    blocks,
-    check_families,
+    bank_block_size,
+    bank_blocks,
+    bin_bank_block,
+    check_bank_families,
+    feature_major,
     reference_rows,
-    run_blocks,
-    turned,
+    run_bank_blocks,
 )
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
@@ -88,7 +88,7 @@ class Bank(abc.ABC):
 
     def __init__(self, families: Sequence[Family], n_examples: int) -> None:
         self.families: tuple[Family, ...] = tuple(families)
-        self.first = check_families(self.families)
+        self.first = check_bank_families(self.families)
         self.n_features = int(self.first[-1])
         self.n_examples = n_examples
         self.values_computed = 0
@@ -261,11 +261,11 @@ class FeatureBank(Bank):
             If n_jobs is 0, `reference` is not at least 1, or for the families as in the
             constructor.
         """
-        first = check_families(families)
+        first = check_bank_families(families)
         n_features, n = int(first[-1]), X.shape[0]
         rows = reference_rows(n, train_rows, reference)
         threads = n_threads(n_jobs)
-        X = turned(X, n_features * n // 8)
+        X = feature_major(X, n_features * n // 8)
         bins = aligned(n_features * n, np.uint8).reshape(n_features, n)
         cuts = np.empty((n_features, MAX_CUTS), np.float32)
         n_bins = np.empty(n_features, np.int16)
@@ -273,11 +273,13 @@ class FeatureBank(Bank):
         def fill(number: int, start: int, stop: int) -> int:
             local = np.arange(start, stop, dtype=np.int64)
             block = slice(int(first[number]) + start, int(first[number]) + stop)
-            cuts[block], n_bins[block] = bin_block(families[number], X, local, rows, bins[block])
+            cuts[block], n_bins[block] = bin_bank_block(
+                families[number], X, local, rows, bins[block]
+            )
             return block.stop
 
-        size = block_size(n_features, n, threads)
-        with closing(run_blocks(fill, blocks(families, size), threads)) as finished:
+        size = bank_block_size(n_features, n, threads)
+        with closing(run_bank_blocks(fill, bank_blocks(families, size), threads)) as finished:
             for stop in finished:
                 if progress is not None:
                     progress(stop, n_features)

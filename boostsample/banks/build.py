@@ -22,15 +22,15 @@ from boostsample.errors import DataError, SettingError
 from boostsample.family import Family, pixel_major
 
 __all__ = [
-    "bin_block",
-    "block_size",
-    "blocks",
-    "check_families",
+    "bin_bank_block",
+    "bank_block_size",
+    "bank_blocks",
+    "check_bank_families",
     "compute_columns",
     "declared_cuts",
     "reference_rows",
-    "run_blocks",
-    "turned",
+    "run_bank_blocks",
+    "feature_major",
 ]
 
 SMALL_BLOCK = 1 << 23  # bytes that a block or copy may take even for a small bank
@@ -38,7 +38,7 @@ SMALL_BLOCK = 1 << 23  # bytes that a block or copy may take even for a small ba
 T = TypeVar("T")
 
 
-def check_families(families: Sequence[Family]) -> NDArray[np.int64]:
+def check_bank_families(families: Sequence[Family]) -> NDArray[np.int64]:
     """First global feature index of each family, followed by F; raises SettingError."""
     if not families:
         raise SettingError("a feature bank needs at least one family, got none")
@@ -119,7 +119,7 @@ def declared_cuts(
         raise DataError(f"family {family.name}: value_range() is wrong: {error}") from error
 
 
-def bin_block(
+def bin_bank_block(
     family: Family,
     X: Any,
     local: NDArray[np.int64],
@@ -136,7 +136,7 @@ def bin_block(
     return cuts, n_bins
 
 
-def turned(X: Any, most: int, rows: NDArray[Any] | None = None) -> Any:
+def feature_major(X: Any, most: int, rows: NDArray[Any] | None = None) -> Any:
     """X, or some rows of it, in the order that families read fastest, if at most `most` bytes.
 
     8 MiB are always allowed. Larger arrays, documents and sparse matrices keep their order. Rows
@@ -150,7 +150,7 @@ def turned(X: Any, most: int, rows: NDArray[Any] | None = None) -> Any:
     return pixel_major(X, rows)
 
 
-def block_size(n_features: int, n: int, threads: int, most: int | None = None) -> int:
+def bank_block_size(n_features: int, n: int, threads: int, most: int | None = None) -> int:
     """Features per block: the float32 blocks of all threads together take 1/32 of the bank.
 
     At least 8 MiB each, and at most `most` bytes each.
@@ -159,14 +159,14 @@ def block_size(n_features: int, n: int, threads: int, most: int | None = None) -
     return int(size if most is None else min(size, most)) // (4 * n) or 1
 
 
-def blocks(families: Sequence[Family], size: int) -> Iterator[tuple[int, int, int]]:
+def bank_blocks(families: Sequence[Family], size: int) -> Iterator[tuple[int, int, int]]:
     """Blocks of at most `size` features of one family: its number, and a range inside it."""
     for number, family in enumerate(families):
         for start in range(0, family.n_features, size):
             yield number, start, min(start + size, family.n_features)
 
 
-def run_blocks(
+def run_bank_blocks(
     work: Callable[[int, int, int], T], todo: Iterable[tuple[int, int, int]], threads: int
 ) -> Generator[T, None, None]:
     """Results of `work` for each block, computed in threads, in the order of the blocks.

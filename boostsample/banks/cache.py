@@ -24,14 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.binning import MAX_CUTS
-from boostsample.banks.build import check_families, reference_rows
-from boostsample.banks.cache_folder import HEADER, DamagedBank, banks_dir, building, remove
-from boostsample.banks.disk import FORMAT, DiskBank, bytes_needed, write_bank
+from boostsample.banks.build import check_bank_families, reference_rows
+from boostsample.banks.cache_folder import (
+    HEADER,
+    DamagedBank,
+    banks_dir,
+    building_in_cache,
+    remove_cached_bank,
+)
+from boostsample.banks.disk import FORMAT, DiskBank, disk_bank_bytes, write_bank
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of, sha256_of_arrays, sha256_of_json
 
-__all__ = ["bank_facts", "cached_bank"]
+__all__ = ["cached_bank_facts", "cached_bank"]
 
 _LOG = logging.getLogger(__name__)
 _PACKAGE = Path(__file__).parents[1]
@@ -72,7 +78,7 @@ def cached_bank(
         `FeatureBank.build`.
     """
     rows = reference_rows(X.shape[0], train_rows, reference)
-    facts = bank_facts(families, X, rows)
+    facts = cached_bank_facts(families, X, rows)
     key = sha256_of_json(facts)[:32]
     folder = banks_dir() / key
     if folder.is_dir():
@@ -81,7 +87,7 @@ def cached_bank(
         except DamagedBank as error:
             _LOG.warning("cached feature bank %s cannot be used: %s", key[:12], error)
             try:
-                remove(folder)
+                remove_cached_bank(folder)
             except OSError as failure:
                 raise _unwritable(failure) from failure
         else:
@@ -89,11 +95,11 @@ def cached_bank(
             with suppress(OSError):  # the cache may be read-only
                 os.utime(folder / HEADER)
             return bank
-    _check_space(int(check_families(families)[-1]), X.shape[0])
+    _check_space(int(check_bank_families(families)[-1]), X.shape[0])
     _LOG.info("feature bank %s is built in %s", key[:12], banks_dir())
     created = datetime.now(UTC).isoformat(timespec="seconds")
     record = {"key": key, "name": name, "created": created, **facts}
-    scratch = building(key)
+    scratch = building_in_cache(key)
     try:
         scratch.mkdir(parents=True)
         write_bank(scratch, families, X, rows, record, progress=progress, n_jobs=n_jobs)
@@ -121,7 +127,7 @@ def _check_space(n_features: int, n: int) -> None:
         free = shutil.disk_usage(folder).free
     except OSError as error:
         raise _unwritable(error) from error
-    needed = bytes_needed(n_features, n)
+    needed = disk_bank_bytes(n_features, n)
     if needed > free:
         raise DataError(
             f"{n_features:,} features of {n:,} examples need {needed / 2**30:.1f} GiB on disk, but "
@@ -138,7 +144,9 @@ def _unwritable(error: OSError) -> DataError:
     )
 
 
-def bank_facts(families: Sequence[Family], X: Any, rows: NDArray[np.int64]) -> dict[str, Any]:
+def cached_bank_facts(
+    families: Sequence[Family], X: Any, rows: NDArray[np.int64]
+) -> dict[str, Any]:
     """Everything that the bits of a bank depend on, as a JSON value."""
     engine = [(_PACKAGE / name).read_bytes() for name in _ENGINE]
     return {

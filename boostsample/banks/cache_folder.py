@@ -29,15 +29,15 @@ __all__ = [
     "CachedBank",
     "DamagedBank",
     "banks_dir",
-    "building",
+    "building_in_cache",
     "cache_dir",
     "cached_banks",
-    "find_banks",
-    "read_header",
-    "remove",
-    "size_of",
-    "unfinished",
-    "write_header",
+    "find_cached_banks",
+    "read_bank_header",
+    "remove_cached_bank",
+    "cached_bank_size",
+    "unfinished_banks",
+    "write_bank_header",
 ]
 
 HEADER = "header.json"
@@ -69,7 +69,7 @@ def banks_dir() -> Path:
     return cache_dir() / "banks"
 
 
-def building(key: str) -> Path:
+def building_in_cache(key: str) -> Path:
     """Return a new path in the folder of the banks where a bank can be built."""
     return banks_dir() / f"{_BUILDING}{key}-{uuid.uuid4().hex}"
 
@@ -93,16 +93,18 @@ def cached_banks() -> list[CachedBank]:
         header: Mapping[str, Any] = {}
         problem = ""
         try:
-            header = read_header(folder)
+            header = read_bank_header(folder)
         except DamagedBank as error:
             problem = str(error)
         with suppress(OSError):  # another process may be removing it
             used = (folder if problem else folder / HEADER).stat().st_mtime
-            found.append(CachedBank(folder.name, folder, size_of(folder), used, header, problem))
+            found.append(
+                CachedBank(folder.name, folder, cached_bank_size(folder), used, header, problem)
+            )
     return sorted(found, key=lambda bank: (-bank.last_used, bank.key))
 
 
-def find_banks(keys: list[str] | tuple[str, ...]) -> list[CachedBank]:
+def find_cached_banks(keys: list[str] | tuple[str, ...]) -> list[CachedBank]:
     """The cached banks whose keys begin with the given texts, without repeats.
 
     Raises SettingError if a text fits no bank, or several.
@@ -119,7 +121,7 @@ def find_banks(keys: list[str] | tuple[str, ...]) -> list[CachedBank]:
     return list(found.values())
 
 
-def unfinished() -> tuple[list[Path], list[Path]]:
+def unfinished_banks() -> tuple[list[Path], list[Path]]:
     """Folders left by interrupted builds and removals: abandoned ones, and recently written ones.
 
     Another process may still be working in a recently written one.
@@ -134,7 +136,7 @@ def unfinished() -> tuple[list[Path], list[Path]]:
     return stale, fresh
 
 
-def remove(folder: Path) -> None:
+def remove_cached_bank(folder: Path) -> None:
     """Remove a bank in one step; on POSIX systems, processes that read it are not disturbed.
 
     Raises OSError if the system does not allow it; on Windows also while a process uses the bank.
@@ -145,7 +147,7 @@ def remove(folder: Path) -> None:
         shutil.rmtree(trash)
 
 
-def size_of(folder: Path) -> int:
+def cached_bank_size(folder: Path) -> int:
     """Total size in bytes of the files in a folder."""
     total = 0
     with suppress(OSError):
@@ -154,7 +156,7 @@ def size_of(folder: Path) -> int:
     return total
 
 
-def write_header(folder: Path, facts: Mapping[str, Any]) -> None:
+def write_bank_header(folder: Path, facts: Mapping[str, Any]) -> None:
     """Write `header.json` with a checksum over its content."""
     text = json.dumps({**facts, "sha256": sha256_of_json(facts)}, indent=2)
     with (folder / HEADER).open("x", encoding="ascii") as stream:
@@ -163,8 +165,8 @@ def write_header(folder: Path, facts: Mapping[str, Any]) -> None:
         os.fsync(stream.fileno())
 
 
-def read_header(folder: Path) -> dict[str, Any]:
-    """Read `header.json`; DamagedBank unless `write_header` wrote it for a bank of this name."""
+def read_bank_header(folder: Path) -> dict[str, Any]:
+    """Read `header.json`; DamagedBank unless `write_bank_header` wrote it for this bank."""
     try:
         facts: dict[str, Any] = json.loads((folder / HEADER).read_bytes())
         intact = facts.pop("sha256") == sha256_of_json(facts)

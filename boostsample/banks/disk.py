@@ -35,20 +35,20 @@ from numpy.typing import DTypeLike, NDArray
 from boostsample.banks.bank import FeatureBank, View
 from boostsample.banks.binning import MAX_CUTS
 from boostsample.banks.build import (
-    bin_block,
-    block_size,
-    blocks,
-    check_families,
-    run_blocks,
-    turned,
+    bank_block_size,
+    bank_blocks,
+    bin_bank_block,
+    check_bank_families,
+    feature_major,
+    run_bank_blocks,
 )
-from boostsample.banks.cache_folder import DamagedBank, read_header, write_header
+from boostsample.banks.cache_folder import DamagedBank, read_bank_header, write_bank_header
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of
 from boostsample.threads.threads import n_threads
 
-__all__ = ["FORMAT", "DiskBank", "bytes_needed", "check_files", "write_bank"]
+__all__ = ["FORMAT", "DiskBank", "disk_bank_bytes", "check_bank_files", "write_bank"]
 
 FORMAT = 1
 """Version of the files' format."""
@@ -93,7 +93,7 @@ class DiskBank(FeatureBank):
 
     def __init__(self, folder: Path, families: Sequence[Family], n_examples: int) -> None:
         files = _open(folder)
-        shape = int(check_families(families)[-1]), n_examples
+        shape = int(check_bank_families(families)[-1]), n_examples
         if files.bins.shape != shape:
             raise DamagedBank(f"it holds {files.bins.shape} bins, not {shape}")
         super().__init__(families, files.bins, files.cuts, files.n_bins)
@@ -131,8 +131,8 @@ class DiskBank(FeatureBank):
 
 
 def _open(folder: Path) -> _Files:
-    """Check the header and the small files, and map the large ones; errors as in `check_files`."""
-    header = read_header(folder)
+    """Check header and small files, map the large ones; errors as in `check_bank_files`."""
+    header = read_bank_header(folder)
     if header["format"] != FORMAT:
         raise DamagedBank(f"it has format {header['format']}, not {FORMAT}")
     n_features, n = header["n_features"], header["n_examples"]
@@ -191,7 +191,7 @@ def _checksums(bins: NDArray[np.uint8], cuts: NDArray[np.float32]) -> tuple[int,
     return zlib.crc32(bins.data), zlib.crc32(cuts.data)
 
 
-def bytes_needed(n_features: int, n: int) -> int:
+def disk_bank_bytes(n_features: int, n: int) -> int:
     """Bytes of a bank on disk, without about 10 KiB of headers."""
     return n_features * (n + 4 * MAX_CUTS + 2 + 8)
 
@@ -215,10 +215,10 @@ def write_bank(
     the reference rows, `facts` further entries of the header, including `key`; the others are as in
     `FeatureBank.build`.
     """
-    first = check_families(families)
+    first = check_bank_families(families)
     n_features, n = int(first[-1]), X.shape[0]
     threads = n_threads(n_jobs)
-    X = turned(X, min(n_features * n // 8, _MOST_TURNED))
+    X = feature_major(X, min(n_features * n // 8, _MOST_TURNED))
     n_bins = np.empty(n_features, np.int16)
     sums = np.empty((n_features, 2), np.uint32)
 
@@ -228,16 +228,16 @@ def write_bank(
         local = np.arange(start, stop, dtype=np.int64)
         block = slice(int(first[number]) + start, int(first[number]) + stop)
         bins = np.empty((stop - start, n), np.uint8)
-        cuts, n_bins[block] = bin_block(families[number], X, local, rows, bins)
+        cuts, n_bins[block] = bin_bank_block(families[number], X, local, rows, bins)
         sums[block] = [_checksums(b, c) for b, c in zip(bins, cuts, strict=True)]
         return block.stop, bins, cuts
 
     files = {}
-    size = block_size(n_features, n, threads, _MOST_BLOCK)
+    size = bank_block_size(n_features, n, threads, _MOST_BLOCK)
     with (
         (folder / _BINS).open("xb") as bins_file,
         (folder / _CUTS).open("xb") as cuts_file,
-        closing(run_blocks(work, blocks(families, size), threads)) as finished,
+        closing(run_bank_blocks(work, bank_blocks(families, size), threads)) as finished,
     ):
         bins_file.write(_npy_header((n_features, n), np.uint8))
         cuts_file.write(_npy_header((n_features, MAX_CUTS), np.float32))
@@ -254,7 +254,7 @@ def write_bank(
             stream.write(content.getvalue())
             files[name] = {**_flushed(stream), "sha256": sha256_of(content.getvalue())}
     record = {"format": FORMAT, **facts, "n_features": n_features, "n_examples": n, "files": files}
-    write_header(folder, record)
+    write_bank_header(folder, record)
 
 
 def _flushed(stream: BinaryIO) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def _flushed(stream: BinaryIO) -> dict[str, Any]:
     return {"bytes": stream.tell()}
 
 
-def check_files(folder: Path, *, all_features: bool = False) -> None:
+def check_bank_files(folder: Path, *, all_features: bool = False) -> None:
     """Raise DamagedBank as opening a bank does; with `all_features`, check every byte."""
     files = _open(folder)
     if all_features:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, View
 from boostsample.banks.binning import MAX_CUTS, assign_bins, check_rows, find_cuts
-from boostsample.banks.build import compute_columns, declared_cuts, reference_rows, turned
+from boostsample.banks.build import compute_columns, declared_cuts, feature_major, reference_rows
 from boostsample.banks.slots import SlotCache
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
@@ -251,7 +251,7 @@ class LazyBank(Bank):
         The last sample is kept, since every family reads it in every search on it.
         """
         if self._sample is None or self._sample[0] is not rows:
-            self._sample = (rows, turned(self._source.X, self._cache_bytes, rows))
+            self._sample = (rows, feature_major(self._source.X, self._cache_bytes, rows))
         return self._sample[1]
 
 
@@ -261,7 +261,7 @@ class _Source:
     def __init__(self, X: Any, reference: NDArray[np.int64], copy_bytes: int) -> None:
         self.X = X.tocsr() if hasattr(X, "tocsr") else X  # CSR, to select rows
         self.reference_rows = reference
-        self.reference = turned(_select(self.X, reference), copy_bytes)
+        self.reference = feature_major(_select(self.X, reference), copy_bytes)
         self.too_large = isinstance(X, np.ndarray) and X.nbytes > copy_bytes
         self._copy_bytes = copy_bytes
         self._lock = threading.Lock()
@@ -274,7 +274,7 @@ class _Source:
                 part = _select(self.X, rows)
                 if hasattr(part, "tocsc"):
                     part = part.tocsc()
-                self._copy = (rows, turned(part, self._copy_bytes))
+                self._copy = (rows, feature_major(part, self._copy_bytes))
             return self._copy[1]
 
     def blocks(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, Any]]:

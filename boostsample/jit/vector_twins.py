@@ -13,7 +13,7 @@ import numpy as np
 LANES = 8
 
 
-def running(a: Any) -> Any:
+def running_twin(a: Any) -> Any:
     """Each lane plus all before it, by doubling distances."""
     distance = 1
     while distance < a.size:
@@ -22,14 +22,14 @@ def running(a: Any) -> Any:
     return a
 
 
-def total(a: Any) -> Any:
+def total_twin(a: Any) -> Any:
     """The sum of the lanes, halves added to halves."""
     while a.size > 1:
         a = a[: a.size // 2] + a[a.size // 2 :]
     return a[0]
 
 
-def paired(a: Any, b: Any, size: int) -> Any:
+def paired_twin(a: Any, b: Any, size: int) -> Any:
     """The lanes of both; if too many, with the halves of each group of `size` lanes added."""
     both = np.concatenate([a, b])
     if a.size < LANES:
@@ -38,7 +38,7 @@ def paired(a: Any, b: Any, size: int) -> Any:
     return (halves[:, 0] + halves[:, 1]).ravel()
 
 
-def eight_edges(
+def eight_edges_twin(
     hist: Any, sums: Any, fresh: bool, at: int, stride: int, whole: Any, below: Any
 ) -> Any:
     """Edges at the next eight thresholds, and the sum below the last of them."""
@@ -46,21 +46,21 @@ def eight_edges(
     for start in range(at, at + LANES * stride, stride):
         below = below + hist[start : start + below.size].astype(np.float64)
         below = below if fresh else below + sums[start : start + below.size]
-        edges.append(total(np.abs(whole - 2.0 * below)))
+        edges.append(total_twin(np.abs(whole - 2.0 * below)))
     return np.array(edges), below
 
 
-def fused(a: Any, b: Any, c: Any) -> Any:
+def fused_twin(a: Any, b: Any, c: Any) -> Any:
     """The sum a * b + c, rounded once."""
     wide = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
     return wide.astype(a.dtype)
 
 
-def add_into(array: Any, start: int, vector: Any) -> None:
+def add_into_twin(array: Any, start: int, vector: Any) -> None:
     """array[start:] += vector."""
     array[start : start + vector.size] += vector
 
 
-def store(array: Any, start: int, vector: Any) -> None:
+def store_twin(array: Any, start: int, vector: Any) -> None:
     """array[start:] = vector."""
     array[start : start + vector.size] = vector

@@ -310,9 +310,9 @@ def _counting(comparison: str) -> Any:
 #: load(array, start, lanes): `lanes` numbers of the flat `array`, from `start`.
 load: Any = _load if COMPILED else lambda array, start, lanes: array[start : start + lanes].copy()
 #: store(array, start, vector): array[start:] = vector.
-store: Any = _storing(add=False) if COMPILED else twins.store
+store: Any = _storing(add=False) if COMPILED else twins.store_twin
 #: add_into(array, start, vector): array[start:] += vector.
-add_into: Any = _storing(add=True) if COMPILED else twins.add_into
+add_into: Any = _storing(add=True) if COMPILED else twins.add_into_twin
 #: prefetch(array, start): fetch array[start] into the second-level cache. prefetch_first: into the
 #: first, which allows few requests at a time; histograms need them. prefetch_to_write: also remove
 #: it from other cores' caches. A place past the end is harmless.
@@ -323,7 +323,7 @@ prefetch_to_write: Any = _prefetching(1, 3) if COMPILED else lambda array, start
 add: Any = _add if COMPILED else lambda a, b: a + b
 multiply: Any = _multiply if COMPILED else lambda a, b: a * b
 #: fused(a, b, c): a * b + c of float32 lanes, rounded once.
-fused: Any = _fused if COMPILED else twins.fused
+fused: Any = _fused if COMPILED else twins.fused_twin
 #: fill(like, value): every lane is `value`.
 fill: Any = _fill if COMPILED else lambda like, value: np.full_like(like, value)
 #: magnitude(a): absolute values.
@@ -339,16 +339,16 @@ is_zero: Any = _is_zero if COMPILED else lambda a: not a.any()
 #: widen(a): float32 lanes as float64.
 widen: Any = _widen if COMPILED else lambda a: a.astype(np.float64)
 #: total(a): the sum of the lanes, halves added to halves.
-total: Any = _total if COMPILED else twins.total
+total: Any = _total if COMPILED else twins.total_twin
 #: paired(a, b, size): the lanes of both; if they are more than LANES, the halves of each group of
 #: `size` lanes are added. Three steps of size 8, 4, 2 turn eight vectors into one of their totals.
-paired: Any = _paired if COMPILED else twins.paired
+paired: Any = _paired if COMPILED else twins.paired_twin
 #: running(a): each lane plus all before it, in the order of doubling distances.
-running: Any = _running if COMPILED else twins.running
+running: Any = _running if COMPILED else twins.running_twin
 #: eight_edges(hist, sums, fresh, at, stride, whole, below): adds eight bins of `hist`, `stride`
 #: apart from number `at`, and of `sums` unless `fresh`, to `below` one after another. Returns the
 #: totals of |whole - 2 below| after each of them, and `below` after the last.
-eight_edges: Any = _eight_edges if COMPILED else twins.eight_edges
+eight_edges: Any = _eight_edges if COMPILED else twins.eight_edges_twin
 #: count_up_to(a, limit), count_below(a, limit): number of lanes at most, or below, `limit`.
 count_up_to: Any = (
     _counting("<=") if COMPILED else lambda a, limit: int(np.sum(a <= a.dtype.type(limit)))

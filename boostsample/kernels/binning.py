@@ -250,7 +250,7 @@ def place_cuts(
 
 
 @inner
-def midpoint(a: np.float32, b: np.float32) -> np.float32:
+def bin_midpoint(a: np.float32, b: np.float32) -> np.float32:
     """The float32 nearest to the middle of a and b with a < t <= b, and never -0.0. O(1)."""
     middle = np.float32(0.5 * (np.float64(a) + np.float64(b)))
     if middle > a:
@@ -294,11 +294,11 @@ def cut_block(
             for side in range(2):
                 key = ordered[position - 1 + side]
                 pair[side] = key ^ (SIGN if key & SIGN else ALL_BITS)
-            cuts[feature, c] = midpoint(values[0], values[1])
+            cuts[feature, c] = bin_midpoint(values[0], values[1])
 
 
 @inner
-def bucket(x: np.float32, lowest: float, scale: float) -> int:
+def bin_bucket(x: np.float32, lowest: float, scale: float) -> int:
     """The equal interval, of N_BUCKETS, that contains x or is nearest to it; monotone in x. O(1).
 
     In float64: neither the difference of two float32 nor its product with `scale` overflows.
@@ -310,7 +310,7 @@ def bucket(x: np.float32, lowest: float, scale: float) -> int:
 
 
 @inner
-def fill_buckets(padded: NDArray[np.float32], n_cuts: int, table: NDArray[np.uint8]) -> float:
+def fill_bin_buckets(padded: NDArray[np.float32], n_cuts: int, table: NDArray[np.uint8]) -> float:
     """Count the cuts before each bucket; returns the scale, or -1 if a bucket holds two cuts.
 
     padded: (255,) float32, its first n_cuts >= 1 are cuts, read. table: (N_BUCKETS,) uint8,
@@ -321,7 +321,7 @@ def fill_buckets(padded: NDArray[np.float32], n_cuts: int, table: NDArray[np.uin
     scale = (N_BUCKETS - 1) / span if span > 0.0 else 0.0
     last = -1
     for c in range(n_cuts):
-        b = bucket(padded[c], lowest, scale)
+        b = bin_bucket(padded[c], lowest, scale)
         if b == last:
             return -1.0
         for k in range(last + 1, b + 1):
@@ -356,12 +356,12 @@ def assign_column(
         return
     for c in range(MAX_CUTS + 1):
         padded[c] = cuts[c] if c < n_cuts else np.inf
-    scale = fill_buckets(padded, n_cuts, table) if column.size >= N_BUCKETS // 4 else -1.0
+    scale = fill_bin_buckets(padded, n_cuts, table) if column.size >= N_BUCKETS // 4 else -1.0
     if scale >= 0.0:
         lowest = np.float64(padded[0])
         for i in range(column.size):
             x = column[i]
-            below = np.int64(table[bucket(x, lowest, scale)])
+            below = np.int64(table[bin_bucket(x, lowest, scale)])
             out[i] = below + (x >= padded[below]) + (x == x)
         return
     for i in range(column.size):

@@ -20,7 +20,7 @@ BLOCK = 16
 
 
 @kernel
-def cumulate(weight: Floats, ends: Doubles) -> None:
+def cumulate_weights(weight: Floats, ends: Doubles) -> None:
     """ends[j] = sum of the weights of the first (j + 1) * BLOCK examples; O(N)."""
     so_far, n_whole = 0.0, weight.size // BLOCK
     for j in range(n_whole):  # a constant length halves the time
@@ -37,7 +37,7 @@ def cumulate(weight: Floats, ends: Doubles) -> None:
 
 
 @kernel
-def pick(
+def pick_by_weight(
     weight: Floats, ends: Doubles, gaps: Doubles, scale: float, examples: Ints, factors: Doubles
 ) -> int:
     """The examples at T ascending targets in the cumulated weights, and their share of the hits.
@@ -104,7 +104,7 @@ def _block_of(ends: Doubles, block: int, target: float) -> int:
 
 
 @kernel
-def pivotal(
+def draw_pivotal(
     weight: Floats, size: int, uniforms: Doubles, examples: Ints, inclusion: Doubles
 ) -> int:
     """Ordered pivotal sampling of exactly `size` different examples, pi_i = min(1, w_i / c).

@@ -34,7 +34,7 @@ NOISE = 2.0**-40
 
 
 @kernel
-def differences(
+def gradient_differences(
     block: Floats, n_rows: int, n_columns: int, start: int, lanes: int, dx: Floats, dy: Floats
 ) -> None:
     """Central differences of one plane, images start .. start + lanes - 1.
@@ -65,7 +65,7 @@ def differences(
 
 
 @kernel
-def sum_votes(
+def sum_orientation_votes(
     dx: Floats,
     dy: Floats,
     n_columns: int,
@@ -108,7 +108,7 @@ def sum_votes(
 
 
 @kernel
-def sum_lengths(
+def sum_gradient_lengths(
     dx: Floats,
     dy: Floats,
     n_columns: int,
@@ -118,7 +118,7 @@ def sum_lengths(
     table: Doubles,
     row: Doubles,
 ) -> None:
-    """Summed-area table of the magnitudes of the gradients; arguments as in `sum_votes`."""
+    """Summed-area table of the magnitudes of gradients; see `sum_orientation_votes`."""
     for r in range(height):
         for k in range(lanes):
             row[k] = 0
@@ -169,9 +169,9 @@ def orientation_sums(
 
     block: (planes * n_rows * n_columns, m), read; shape: (n_rows, n_columns). size: height and
     width of the tables, at most the shape. planes: (groups,), read, ascending. edges: (groups, 4),
-    read, and folded, as in `sum_votes`. factor: multiplies sums of votes. first: (groups + 1,),
-    read: group g has the features first[g] .. first[g + 1] - 1 of corners, (q, 4), and of rows,
-    (q,), their rows in out. out: (q, m), written.
+    read, and folded, as in `sum_orientation_votes`. factor: multiplies sums of votes. first:
+    (groups + 1,), read: group g has the features first[g] .. first[g + 1] - 1 of corners, (q, 4),
+    and of rows, (q,), their rows in out. out: (q, m), written.
     """
     n_rows, n_columns = shape
     height, width = size
@@ -190,10 +190,12 @@ def orientation_sums(
             if planes[g] != plane:
                 plane = planes[g]
                 pixels = block[plane * n_pixels : (plane + 1) * n_pixels]
-                differences(pixels, n_rows, n_columns, start, lanes, dx, dy)
+                gradient_differences(pixels, n_rows, n_columns, start, lanes, dx, dy)
                 if normalise:
-                    sum_lengths(dx, dy, n_columns, height, width, lanes, lengths, row)
-            sum_votes(dx, dy, n_columns, edges[g], folded, height, width, lanes, votes, row)
+                    sum_gradient_lengths(dx, dy, n_columns, height, width, lanes, lengths, row)
+            sum_orientation_votes(
+                dx, dy, n_columns, edges[g], folded, height, width, lanes, votes, row
+            )
             for q in range(first[g], first[g + 1]):
                 rectangle_sums(votes, corners[q], factor, lanes, sums)
                 values = out[rows[q], start : start + lanes]

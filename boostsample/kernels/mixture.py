@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from boostsample.jit.compiling import allocating_inner, allocating_kernel, inner
 from boostsample.jit.stack import on_stack
 
-__all__ = ["fit_segments"]
+__all__ = ["fit_mixture_segments"]
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -323,7 +323,7 @@ def _padded(data: Array) -> Array:
 
 
 @allocating_kernel
-def fit_segments(
+def fit_mixture_segments(
     data: Array,
     each: bool,
     first: Ints,

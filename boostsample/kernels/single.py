@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from boostsample.jit.compiling import inner, kernel
 from boostsample.jit.stack import on_stack
 
-__all__ = ["fit_rows"]
+__all__ = ["fit_single_rows"]
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def _maximise(values: Array, floor: float, mean: float) -> tuple[float, float]:
 
 
 @kernel
-def fit_rows(
+def fit_single_rows(
     rows: Array,
     floor: float,
     tolerance: float,

@@ -278,7 +278,7 @@ def fit_mixtures(
         raise SettingError("noise_variance must be at least 0 and finite")
     models, fits = np.empty((len(edges), 3, n_components)), np.empty((len(edges), 2))
     how = float(variance_floor), float(tolerance), int(max_iterations)
-    kernels.fit_segments(data, bool(least < most), first, *how, models, fits)
+    kernels.fit_mixture_segments(data, bool(least < most), first, *how, models, fits)
     return Mixtures(models, fits)
 
 
@@ -291,7 +291,7 @@ def fit_gaussians(edges: Array) -> Mixtures:
         raise DataError(f"edges must have shape (n_sets, 1 to 128), got {edges.shape}")
     models, fits = np.empty((len(edges), 3, 1)), np.empty((len(edges), 2))
     how = VARIANCE_FLOOR, TOLERANCE, MAX_ITERATIONS
-    if not single.fit_rows(edges, *how, np.empty(edges.shape[1]), models, fits):
+    if not single.fit_single_rows(edges, *how, np.empty(edges.shape[1]), models, fits):
         raise DataError(_NOT_FINITE)
     return Mixtures(models, fits)
 

@@ -37,7 +37,7 @@ Scheme = Callable[[Floats, Doubles, int, np.random.Generator], Drawn]
 
 def _pick(weight: Floats, ends: Doubles, size: int, gaps: Doubles, scale: float) -> Drawn:
     examples, factors = np.empty(size, np.int32), np.empty(size)
-    used = kernels.pick(weight, ends, gaps, scale, examples, factors)
+    used = kernels.pick_by_weight(weight, ends, gaps, scale, examples, factors)
     return Drawn(examples[:used], factors[:used])
 
 
@@ -66,7 +66,7 @@ def distinct(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator)
     """Exactly T different examples, pi_i = min(1, w_i / c), by ordered pivotal sampling: O(N)."""
     examples = np.empty(size, np.int32)
     inclusion = np.empty(size, np.float64)
-    used = kernels.pivotal(weight, size, rng.random(weight.size), examples, inclusion)
+    used = kernels.draw_pivotal(weight, size, rng.random(weight.size), examples, inclusion)
     return Drawn(examples[:used], 1.0 / (inclusion[:used] * ends[-1]))
 
 

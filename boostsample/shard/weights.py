@@ -125,7 +125,7 @@ class SignedWeights:
         """Draw `size` examples, fewer than N, by a scheme of `boostsample.shard.sampling`."""
         if not self._ends_are_current:
             self._kernels.totals(self._values, self._weight)
-            draw_kernels.cumulate(self._weight, self._ends)
+            draw_kernels.cumulate_weights(self._weight, self._ends)
             self._ends_are_current = True
         drawn = scheme(self._weight, self._ends, size, rng)
         values = self._buffer(drawn.examples.size * self.width)

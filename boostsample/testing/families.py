@@ -17,20 +17,20 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family, pixel_major
 from boostsample.testing.family_runs import (
-    compute,
+    compute_family,
     examples_of,
-    extremes,
-    fail,
-    is_name,
+    extreme_examples,
+    fail_family,
+    is_family_name,
     is_numeric,
     others_like,
-    refuses,
-    require,
-    same,
+    refuses_family_input,
+    require_of_family,
     same_in_other_types,
-    spread,
-    twin_of,
-    unfit,
+    same_results,
+    spread_examples,
+    twin_family,
+    unfit_examples,
 )
 
 __all__ = [
@@ -75,19 +75,25 @@ def check_family(family: Family, X: ArrayLike) -> None:
 
 def check_family_names(family: Family, X: ArrayLike) -> None:
     """The family has a name, features, and a different name for each feature."""
-    require(is_name(family.name), family, f"its name must be text, is {family.name!r}")
-    require(
+    require_of_family(
+        is_family_name(family.name), family, f"its name must be text, is {family.name!r}"
+    )
+    require_of_family(
         type(family.n_features) is int and family.n_features >= 1,
         family,
         f"n_features must be an int of at least 1, is {family.n_features!r}",
     )
     seen: dict[str, int] = {}
-    for feature in spread(family).tolist():
+    for feature in spread_examples(family).tolist():
         name = family.feature_name(feature)
-        require(is_name(name), family, f"feature {feature} has no name, but {name!r}")
+        require_of_family(
+            is_family_name(name), family, f"feature {feature} has no name, but {name!r}"
+        )
         other = seen.setdefault(name, feature)
-        require(other == feature, family, f"features {other} and {feature} are both {name!r}")
-    require(
+        require_of_family(
+            other == feature, family, f"features {other} and {feature} are both {name!r}"
+        )
+    require_of_family(
         family.feature_name(np.int64(0)) == family.feature_name(0),
         family,
         "feature_name must take NumPy's integers",
@@ -96,32 +102,36 @@ def check_family_names(family: Family, X: ArrayLike) -> None:
 
 def check_family_settings(family: Family, X: ArrayLike) -> None:
     """Settings survive JSON and make an equal family; repr names the class."""
-    twin = twin_of(family)
-    require(
+    twin = twin_family(family)
+    require_of_family(
         twin == family and hash(twin) == hash(family),
         family,
         f"a family made from its settings {family.settings()} is not equal to it",
     )
-    require(family != object(), family, "it equals an object that is no family")
-    require(
+    require_of_family(family != object(), family, "it equals an object that is no family")
+    require_of_family(
         type(family).__name__ in repr(family), family, f"repr does not name the class: {family!r}"
     )
 
 
 def check_family_result(family: Family, X: ArrayLike) -> None:
     """Values are a new float32 array (n, q) that no later call changes."""
-    examples, features = examples_of(X), spread(family)
-    values = compute(family, examples, features)
-    require(not np.shares_memory(values, examples), family, "the values share their memory with X")
+    examples, features = examples_of(X), spread_examples(family)
+    values = compute_family(family, examples, features)
+    require_of_family(
+        not np.shares_memory(values, examples), family, "the values share their memory with X"
+    )
     before = values.copy()
     family.compute(examples[::-1], features)
-    same(family, values, before, features, "a later call has changed the values of an earlier one")
+    same_results(
+        family, values, before, features, "a later call has changed the values of an earlier one"
+    )
 
 
 def check_family_features(family: Family, X: ArrayLike) -> None:
     """Any features in any order, repeats included, have the same values as all together."""
-    examples, features = examples_of(X), spread(family)
-    whole = compute(family, examples, features)
+    examples, features = examples_of(X), spread_examples(family)
+    whole = compute_family(family, examples, features)
     rng = np.random.default_rng(0)
     n = len(features)
     choices = {
@@ -134,11 +144,11 @@ def check_family_features(family: Family, X: ArrayLike) -> None:
     for feature in rng.integers(0, n, 5):
         choices[f"feature {features[feature]} alone"] = np.array([feature])
     for what, choice in choices.items():
-        values = compute(family, examples, features[choice])
-        same(family, values, whole[:, choice], features[choice], what)
-    same(
+        values = compute_family(family, examples, features[choice])
+        same_results(family, values, whole[:, choice], features[choice], what)
+    same_results(
         family,
-        compute(family, examples, features[::-1].tolist()),
+        compute_family(family, examples, features[::-1].tolist()),
         whole[:, ::-1],
         features[::-1],
         "features given as a list",
@@ -147,33 +157,41 @@ def check_family_features(family: Family, X: ArrayLike) -> None:
 
 def check_family_examples(family: Family, X: ArrayLike) -> None:
     """An example's values depend on that example alone, not on others in this or earlier calls."""
-    examples, features = examples_of(X), spread(family)
-    whole = compute(family, examples, features)
+    examples, features = examples_of(X), spread_examples(family)
+    whole = compute_family(family, examples, features)
     rng = np.random.default_rng(1)
     rows = rng.permutation(len(examples))[: (len(examples) + 1) // 2]
-    part = compute(family, examples[rows], features)
-    same(family, part, whole[rows], features, "half of the examples", rows)
+    part = compute_family(family, examples[rows], features)
+    same_results(family, part, whole[rows], features, "half of the examples", rows)
     strange = others_like(examples)
-    new = compute(twin_of(family), strange, features)
-    same(family, compute(family, strange, features), new, features, "examples not seen before")
-    same(family, compute(family, examples, features), whole, features, "the same examples again")
+    new = compute_family(twin_family(family), strange, features)
+    same_results(
+        family, compute_family(family, strange, features), new, features, "examples not seen before"
+    )
+    same_results(
+        family,
+        compute_family(family, examples, features),
+        whole,
+        features,
+        "the same examples again",
+    )
     kind = strange.dtype  # float32 where X is numbers
-    both = compute(family, np.concatenate([strange, examples.astype(kind)]), features)
-    same(family, both[: len(new)], new, features, "examples together with others")
-    same(family, both[len(new) :], whole, features, "examples together with others")
+    both = compute_family(family, np.concatenate([strange, examples.astype(kind)]), features)
+    same_results(family, both[: len(new)], new, features, "examples together with others")
+    same_results(family, both[len(new) :], whole, features, "examples together with others")
 
 
 def check_family_sizes(family: Family, X: ArrayLike) -> None:
     """Works with one example, none, and more than one block of work."""
-    examples, features = examples_of(X), spread(family)
-    whole = compute(family, examples, features)
+    examples, features = examples_of(X), spread_examples(family)
+    whole = compute_family(family, examples, features)
     for rows in (slice(0, 1), slice(0, 0), slice(len(examples) - 1, None)):
-        values = compute(family, examples[rows], features)
-        same(family, values, whole[rows], features, f"{len(values)} examples")
+        values = compute_family(family, examples[rows], features)
+        same_results(family, values, whole[rows], features, f"{len(values)} examples")
     few = features[: max(1, len(features) // 100)]
     many = np.arange(5000) % len(examples)
-    values = compute(family, examples[many], few)
-    same(family, values, whole[many][:, : len(few)], few, f"{len(many)} examples")
+    values = compute_family(family, examples[many], few)
+    same_results(family, values, whole[many][:, : len(few)], few, f"{len(many)} examples")
 
 
 def check_family_dtypes(family: Family, X: ArrayLike) -> None:
@@ -181,17 +199,17 @@ def check_family_dtypes(family: Family, X: ArrayLike) -> None:
 
     Equal documents do so in object arrays, lists, or arrays of fixed width.
     """
-    features = spread(family)
+    features = spread_examples(family)
     examples, variants = same_in_other_types(examples_of(X))
-    want = compute(family, examples, features)
+    want = compute_family(family, examples, features)
     for what, array in variants.items():
-        same(family, compute(family, array, features), want, features, what)
+        same_results(family, compute_family(family, array, features), want, features, what)
 
 
 def check_family_layouts(family: Family, X: ArrayLike) -> None:
     """Values do not depend on the memory layout of X."""
-    examples, features = examples_of(X), spread(family)
-    whole = compute(family, examples, features)
+    examples, features = examples_of(X), spread_examples(family)
+    whole = compute_family(family, examples, features)
     layouts = {
         "in Fortran order": np.asfortranarray(examples),
         "with gaps between examples": np.repeat(examples, 2, axis=0)[::2],
@@ -200,42 +218,44 @@ def check_family_layouts(family: Family, X: ArrayLike) -> None:
         "in pixel-major order": pixel_major(examples),
     }
     for what, array in layouts.items():
-        same(family, compute(family, array, features), whole, features, f"X {what}")
+        same_results(family, compute_family(family, array, features), whole, features, f"X {what}")
 
 
 def check_family_input(family: Family, X: ArrayLike) -> None:
     """X and the features are not modified, and may be read-only."""
-    examples, features = examples_of(X).copy(), spread(family)
+    examples, features = examples_of(X).copy(), spread_examples(family)
     before_X, before_features = examples.copy(), features.copy()
-    whole = compute(family, examples, features)
+    whole = compute_family(family, examples, features)
     numbers = is_numeric(examples)  # others cannot be NaN
     unchanged = np.array_equal(examples, before_X, equal_nan=numbers)
-    require(unchanged, family, "X was modified")
-    require(np.array_equal(features, before_features), family, "the features were modified")
+    require_of_family(unchanged, family, "X was modified")
+    require_of_family(
+        np.array_equal(features, before_features), family, "the features were modified"
+    )
     examples.flags.writeable = features.flags.writeable = False
-    same(family, compute(family, examples, features), whole, features, "read-only X")
+    same_results(family, compute_family(family, examples, features), whole, features, "read-only X")
 
 
 def check_family_finite(family: Family, X: ArrayLike) -> None:
     """Finite examples, even constant, huge, tiny or empty ones, give finite values."""
-    features = spread(family)
-    for what, array in extremes(examples_of(X)).items():
-        values = compute(family, array, features)
+    features = spread_examples(family)
+    for what, array in extreme_examples(examples_of(X)).items():
+        values = compute_family(family, array, features)
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):
             row, column = bad[0]
-            fail(family, f"{what}: {values[row, column]} for feature {features[column]}")
+            fail_family(family, f"{what}: {values[row, column]} for feature {features[column]}")
 
 
 def check_family_range(family: Family, X: ArrayLike) -> None:
     """value_range() returns None, or finite ends that depend on the feature alone."""
-    features = spread(family)
+    features = spread_examples(family)
     declared = family.value_range(features)
     if declared is None:
         return
     low, high = (np.asarray(end, np.float64) for end in declared)
     shapes = f"{low.shape} and {high.shape}"
-    require(
+    require_of_family(
         low.shape == high.shape == features.shape,
         family,
         f"value_range must give two ends for each of {len(features)} features, got {shapes}",
@@ -243,7 +263,7 @@ def check_family_range(family: Family, X: ArrayLike) -> None:
     limit = float(np.finfo(np.float32).max)
     bad = ~((-limit <= low) & (low <= high) & (high <= limit))
     at = int(bad.argmax())
-    require(
+    require_of_family(
         not bad.any(),
         family,
         f"value_range of feature {features[at]} must rise and be finite as float32, is "
@@ -251,7 +271,7 @@ def check_family_range(family: Family, X: ArrayLike) -> None:
     )
     order = np.random.default_rng(3).permutation(len(features))
     again = family.value_range(features[order])
-    require(
+    require_of_family(
         again is not None
         and np.array_equal(again[0], low[order])
         and np.array_equal(again[1], high[order]),
@@ -262,36 +282,48 @@ def check_family_range(family: Family, X: ArrayLike) -> None:
 
 def check_family_deterministic(family: Family, X: ArrayLike) -> None:
     """Families of equal settings have the same features, names and bits."""
-    twin, examples, features = twin_of(family), examples_of(X), spread(family)
-    require(
+    twin, examples, features = twin_family(family), examples_of(X), spread_examples(family)
+    require_of_family(
         twin.n_features == family.n_features,
         family,
         f"a twin of the same settings has {twin.n_features} features, not {family.n_features}",
     )
-    whole = compute(family, examples, features)
-    same(family, compute(family, examples, features), whole, features, "a second call")
-    same(family, compute(twin, examples, features), whole, features, "a twin of equal settings")
+    whole = compute_family(family, examples, features)
+    same_results(
+        family, compute_family(family, examples, features), whole, features, "a second call"
+    )
+    same_results(
+        family,
+        compute_family(twin, examples, features),
+        whole,
+        features,
+        "a twin of equal settings",
+    )
     for feature in features.tolist():
         name, other = family.feature_name(feature), twin.feature_name(feature)
-        require(name == other, family, f"a twin calls feature {feature} {other!r}, not {name!r}")
+        require_of_family(
+            name == other, family, f"a twin calls feature {feature} {other!r}, not {name!r}"
+        )
 
 
 def check_family_pickling(family: Family, X: ArrayLike) -> None:
     """After pickling, as for worker processes, the family is equal and gives the same bits."""
-    examples, features = examples_of(X), spread(family)
+    examples, features = examples_of(X), spread_examples(family)
     try:
         twin = pickle.loads(pickle.dumps(family))
     except Exception as error:
         raise AssertionError(f"family {family.name!r} cannot be pickled: {error}") from error
-    require(twin == family, family, "it is not equal to itself after pickling")
-    whole = compute(family, examples, features)
-    same(family, compute(twin, examples, features), whole, features, "after pickling")
+    require_of_family(twin == family, family, "it is not equal to itself after pickling")
+    whole = compute_family(family, examples, features)
+    same_results(
+        family, compute_family(twin, examples, features), whole, features, "after pickling"
+    )
 
 
 def check_family_threads(family: Family, X: ArrayLike) -> None:
     """Several threads may call compute at once."""
-    examples, features = examples_of(X), spread(family)
-    whole = compute(family, examples, features)
+    examples, features = examples_of(X), spread_examples(family)
+    whole = compute_family(family, examples, features)
     n_threads = 4
     start = Barrier(n_threads)
     rng = np.random.default_rng(2)
@@ -299,12 +331,14 @@ def check_family_threads(family: Family, X: ArrayLike) -> None:
 
     def work(choice: NDArray[np.intp]) -> list[NDArray[np.float32]]:
         start.wait()
-        return [compute(family, examples, features[choice]) for _ in range(3)]
+        return [compute_family(family, examples, features[choice]) for _ in range(3)]
 
     with ThreadPoolExecutor(n_threads) as pool:
         for choice, results in zip(choices, pool.map(work, choices), strict=True):
             for values in results:
-                same(family, values, whole[:, choice], features[choice], "in several threads")
+                same_results(
+                    family, values, whole[:, choice], features[choice], "in several threads"
+                )
 
 
 def check_family_errors(family: Family, X: ArrayLike) -> None:
@@ -313,12 +347,12 @@ def check_family_errors(family: Family, X: ArrayLike) -> None:
     n = family.n_features
     for features in ([n], [-1], [0, n], [0.0], [[0]], 0, [True], ["0"], None):
         what = f"features {features!r}"
-        refuses(family, SettingError, what, family.compute, examples, features)
+        refuses_family_input(family, SettingError, what, family.compute, examples, features)
     for feature in (n, -1, 0.0, True, "0", None):
         what = f"the name of feature {feature!r}"
-        refuses(family, SettingError, what, family.feature_name, feature)
-    for what, array in unfit(examples).items():
-        refuses(family, DataError, what, family.compute, array, [0])
+        refuses_family_input(family, SettingError, what, family.feature_name, feature)
+    for what, array in unfit_examples(examples).items():
+        refuses_family_input(family, DataError, what, family.compute, array, [0])
 
 
 FAMILY_CHECKS: tuple[Callable[[Family, ArrayLike], None], ...] = tuple(

@@ -15,18 +15,18 @@ MOST_FEATURES = 2000
 """Larger families are checked on this many features, evenly spaced, first and last included."""
 
 
-def fail(family: Family, message: str) -> None:
+def fail_family(family: Family, message: str) -> None:
     """Raise an AssertionError that names the family."""
     raise AssertionError(f"family {family.name!r} ({type(family).__name__}): {message}")
 
 
-def require(condition: bool, family: Family, message: str) -> None:
+def require_of_family(condition: bool, family: Family, message: str) -> None:
     """Raise an AssertionError that names the family unless the condition holds."""
     if not condition:
-        fail(family, message)
+        fail_family(family, message)
 
 
-def is_name(name: object) -> bool:
+def is_family_name(name: object) -> bool:
     """Whether a name is a non-empty string."""
     return isinstance(name, str) and bool(name.strip())
 
@@ -78,7 +78,7 @@ def same_in_other_types(examples: NDArray[Any]) -> tuple[NDArray[Any], dict[str,
     }
 
 
-def extremes(examples: NDArray[Any]) -> dict[str, NDArray[Any]]:
+def extreme_examples(examples: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Examples that may cause division by zero or overflow; X itself for unknown kinds."""
     if is_text(examples):
         longest = " ".join(examples)
@@ -101,7 +101,7 @@ def extremes(examples: NDArray[Any]) -> dict[str, NDArray[Any]]:
     return {what: array.astype(np.float32) for what, array in cases.items()}
 
 
-def unfit(examples: NDArray[Any]) -> dict[str, Any]:
+def unfit_examples(examples: NDArray[Any]) -> dict[str, Any]:
     """Data that no family for such examples accepts."""
     one = {"X of a single number": np.float32(1)}
     if is_text(examples):
@@ -122,13 +122,13 @@ def unfit(examples: NDArray[Any]) -> dict[str, Any]:
     }
 
 
-def spread(family: Family) -> NDArray[np.intp]:
+def spread_examples(family: Family) -> NDArray[np.intp]:
     """At most MOST_FEATURES features of a family, evenly spaced, in increasing order."""
     last = family.n_features - 1
     return np.unique(np.linspace(0, last, min(last + 1, MOST_FEATURES)).astype(np.intp))
 
 
-def twin_of(family: Family) -> Family:
+def twin_family(family: Family) -> Family:
     """A family made from the settings of another, converted to JSON and back."""
     try:
         return type(family)(**json.loads(json.dumps(family.settings())))
@@ -138,7 +138,7 @@ def twin_of(family: Family) -> Family:
         ) from error
 
 
-def compute(family: Family, X: Any, features: Any) -> NDArray[np.float32]:
+def compute_family(family: Family, X: Any, features: Any) -> NDArray[np.float32]:
     """Values from the family; raises unless their type, dtype and shape are as specified."""
     values: Any = None
     try:
@@ -149,7 +149,7 @@ def compute(family: Family, X: Any, features: Any) -> NDArray[np.float32]:
             f"family {family.name!r}: compute raised {type(error).__name__} ({case}): {error}"
         ) from error
     want = (len(X), len(features))
-    require(
+    require_of_family(
         isinstance(values, np.ndarray) and values.dtype == np.float32 and values.shape == want,
         family,
         f"compute must return a float32 array of shape {want}, got {type(values).__name__} "
@@ -159,7 +159,7 @@ def compute(family: Family, X: Any, features: Any) -> NDArray[np.float32]:
     return result
 
 
-def same(
+def same_results(
     family: Family,
     values: NDArray[np.float32],
     want: NDArray[np.float32],
@@ -172,22 +172,26 @@ def same(
     if len(different):
         row, column = different[0]
         example = row if rows is None else rows[row]
-        fail(
+        fail_family(
             family,
             f"{what}: feature {features[column]} of example {example} is {values[row, column]!r}, "
             f"should be {want[row, column]!r}",
         )
 
 
-def refuses(
+def refuses_family_input(
     family: Family, error: type[Exception], what: str, function: Callable[..., object], *args: Any
 ) -> None:
     """Raise unless function(*args) raises the error, and its message names the family."""
     try:
         function(*args)
     except error as raised:
-        require(family.name in str(raised), family, f"{what}: no family named in: {raised}")
+        require_of_family(
+            family.name in str(raised), family, f"{what}: no family named in: {raised}"
+        )
     except Exception as raised:
-        fail(family, f"{what} must be a {error.__name__}, is {type(raised).__name__}: {raised}")
+        fail_family(
+            family, f"{what} must be a {error.__name__}, is {type(raised).__name__}: {raised}"
+        )
     else:
-        fail(family, f"{what} must be a {error.__name__}, but nothing was raised")
+        fail_family(family, f"{what} must be a {error.__name__}, but nothing was raised")

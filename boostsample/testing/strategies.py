@@ -18,15 +18,15 @@ from boostsample.strategy import Sample
 from boostsample.testing.strategy_runs import (
     ROUNDS,
     Make,
-    live,
-    name_of,
+    live_objects,
     noisy_problem,
-    plain,
+    plain_rows,
     refused_at_the_start,
-    require,
-    resumed,
+    require_of_strategy,
+    resumed_run,
     run_on,
-    verify,
+    strategy_name_of,
+    verify_run,
 )
 
 __all__ = [
@@ -78,7 +78,7 @@ def check_strategy(make: Make) -> None:
 def check_strategy_spending(make: Make) -> None:
     """Each search spends between 1 look and the budget; rows match their definitions."""
     for weights in ("uniform", "balanced"):
-        verify(make, replace(noisy_problem(), weights=weights))
+        verify_run(make, replace(noisy_problem(), weights=weights))
 
 
 def check_strategy_budgets(make: Make) -> None:
@@ -90,15 +90,15 @@ def check_strategy_budgets(make: Make) -> None:
     n, n_features = problem.X.shape
     for budget in (1, 2, 3, 7, 12, 60, n, 10 * n, n_features * n, 7 * n_features * n):
         try:
-            verify(make, problem, budget)
+            verify_run(make, problem, budget)
         except SettingError as error:
             name, text = type(make()).__name__, str(error)
-            require(
+            require_of_strategy(
                 budget < n_features * n,
                 name,
                 f"refuses a budget of {budget}, enough for all looks: {text}",
             )
-            require(
+            require_of_strategy(
                 "budget" in text and (str(budget) in text or f"{budget:,}" in text),
                 name,
                 f"refuses a budget of {budget} by a message that does not name it: {text}",
@@ -110,7 +110,9 @@ def check_strategy_same_seed(make: Make) -> None:
     """The same seed gives the same stumps, to the bit."""
     for seed in (0, 1):
         first, second = (run_on(make, noisy_problem(), seed=seed).stumps() for _ in range(2))
-        require(first == second, name_of(make), f"seed {seed} made two different models")
+        require_of_strategy(
+            first == second, strategy_name_of(make), f"seed {seed} made two different models"
+        )
 
 
 def check_strategy_global_random_state(make: Make) -> None:
@@ -123,8 +125,12 @@ def check_strategy_global_random_state(make: Make) -> None:
             np.random.seed(seed)  # noqa: NPY002  # the state under test
             before = _global_state()
             found.append(run_on(make, noisy_problem()).stumps())
-            require(_global_state() == before, name_of(make), "drew from a global random state")
-        require(found[0] == found[1], name_of(make), "depends on a global random state")
+            require_of_strategy(
+                _global_state() == before, strategy_name_of(make), "drew from a global random state"
+            )
+        require_of_strategy(
+            found[0] == found[1], strategy_name_of(make), "depends on a global random state"
+        )
     finally:
         random.setstate(old[0])
         np.random.set_state(old[1])  # noqa: NPY002  # the state under test
@@ -135,9 +141,9 @@ def check_strategy_resume(make: Make) -> None:
     problem = noisy_problem()
     straight = run_on(make, problem).stumps()
     for at in range(ROUNDS):
-        require(
-            resumed(make, problem, at, pickled=False) == straight,
-            name_of(make),
+        require_of_strategy(
+            resumed_run(make, problem, at, pickled=False) == straight,
+            strategy_name_of(make),
             f"resumed after round {at} it chose other stumps than straight through",
         )
 
@@ -147,9 +153,9 @@ def check_strategy_pickling(make: Make) -> None:
     problem = noisy_problem()
     straight = run_on(make, problem).stumps()
     for at in (0, ROUNDS // 2, ROUNDS - 1):
-        require(
-            resumed(make, problem, at, pickled=True) == straight,
-            name_of(make),
+        require_of_strategy(
+            resumed_run(make, problem, at, pickled=True) == straight,
+            strategy_name_of(make),
             f"pickled after round {at} it chose other stumps than straight through",
         )
 
@@ -159,16 +165,18 @@ def check_strategy_state(make: Make) -> None:
 
     Settings and other attributes do not change in a run.
     """
-    name = name_of(make)
+    name = strategy_name_of(make)
     before = vars(make())
     strategy = run_on(make, noisy_problem()).booster.strategy
     for attribute, value in vars(strategy).items():
         if attribute.endswith("_"):
-            plain(value, name, attribute)
+            plain_rows(value, name, attribute)
         else:
-            require(attribute in before, name, f"learned {attribute!r}, which must end in '_'")
+            require_of_strategy(
+                attribute in before, name, f"learned {attribute!r}, which must end in '_'"
+            )
             same = pickle.dumps(value) == pickle.dumps(before[attribute])
-            require(same, name, f"changed its setting {attribute!r} to {value!r}")
+            require_of_strategy(same, name, f"changed its setting {attribute!r} to {value!r}")
 
 
 def check_strategy_instance_untouched(make: Make) -> None:
@@ -176,19 +184,27 @@ def check_strategy_instance_untouched(make: Make) -> None:
     strategy = make()
     before = pickle.dumps(strategy)
     first = run_on(lambda: strategy, noisy_problem())
-    require(pickle.dumps(strategy) == before, name_of(make), "changed the given instance")
+    require_of_strategy(
+        pickle.dumps(strategy) == before, strategy_name_of(make), "changed the given instance"
+    )
     again = run_on(lambda: first.booster.strategy, noisy_problem())
-    require(again.stumps() == first.stumps(), name_of(make), "start() must discard an earlier run")
+    require_of_strategy(
+        again.stumps() == first.stumps(),
+        strategy_name_of(make),
+        "start() must discard an earlier run",
+    )
 
 
 def check_strategy_keeps_nothing(make: Make) -> None:
     """Keeps no step and no sample beyond `choose`."""
-    before = live(Step, Sample)
+    before = live_objects(Step, Sample)
     run = run_on(make, noisy_problem())
-    for thing in live(Step, Sample):
+    for thing in live_objects(Step, Sample):
         known = any(thing is other for other in before)
-        require(
-            known, name_of(make), f"keeps a {type(thing).__name__} after {len(run.rounds)} rounds"
+        require_of_strategy(
+            known,
+            strategy_name_of(make),
+            f"keeps a {type(thing).__name__} after {len(run.rounds)} rounds",
         )
 
 
@@ -199,38 +215,44 @@ def check_strategy_settings(make: Make) -> None:
     parameters = list(inspect.signature(kind).parameters)
     marks = {parameter: object() for parameter in parameters}
     stored = vars(kind(**marks))
-    require(
+    require_of_strategy(
         set(stored) == set(parameters) and all(stored[p] is marks[p] for p in parameters),
         name,
         f"__init__ must only store its arguments under their names; it made {sorted(stored)}",
     )
-    require(set(strategy.get_params(deep=False)) == set(parameters), name, "get_params differs")
+    require_of_strategy(
+        set(strategy.get_params(deep=False)) == set(parameters), name, "get_params differs"
+    )
     twin = clone(strategy)
-    require(twin.get_params() == strategy.get_params(), name, "clone has other settings")
-    require(
+    require_of_strategy(
+        twin.get_params() == strategy.get_params(), name, "clone has other settings"
+    )
+    require_of_strategy(
         run_on(lambda: twin, noisy_problem()).stumps() == run_on(make, noisy_problem()).stumps(),
         name,
         "clone chooses other stumps",
     )
     copied = make().set_params(**strategy.get_params())
-    require(copied.get_params() == strategy.get_params(), name, "set_params lost a setting")
-    require(repr(strategy).startswith(f"{name}("), name, f"repr is {strategy!r}")
+    require_of_strategy(
+        copied.get_params() == strategy.get_params(), name, "set_params lost a setting"
+    )
+    require_of_strategy(repr(strategy).startswith(f"{name}("), name, f"repr is {strategy!r}")
 
 
 def check_strategy_one_family(make: Make) -> None:
     """Works with all features in one family, and with one family for each feature."""
-    verify(make, replace(noisy_problem(), sizes=(12,)))
-    verify(make, replace(noisy_problem(), sizes=(1,) * 12))
+    verify_run(make, replace(noisy_problem(), sizes=(12,)))
+    verify_run(make, replace(noisy_problem(), sizes=(1,) * 12))
 
 
 def check_strategy_one_feature(make: Make) -> None:
     """Works with a single feature."""
-    verify(make, noisy_problem(sizes=(1,)))
+    verify_run(make, noisy_problem(sizes=(1,)))
 
 
 def check_strategy_two_classes(make: Make) -> None:
     """Works with two classes, K = 1."""
-    verify(make, noisy_problem(n_labels=1))
+    verify_run(make, noisy_problem(n_labels=1))
 
 
 def check_strategy_multi_label(make: Make) -> None:
@@ -240,24 +262,26 @@ def check_strategy_multi_label(make: Make) -> None:
     Y = np.where(rng.random(problem.Y.shape) < 0.4, 1, -1).astype(np.int8)
     Y[0], Y[1] = -1, 1
     for weights in ("uniform", "balanced"):
-        verify(make, replace(problem, Y=Y, weights=weights))
+        verify_run(make, replace(problem, Y=Y, weights=weights))
 
 
 def check_strategy_many_labels(make: Make) -> None:
     """Works with more labels than a vector of the kernels holds."""
     for n_labels in (17, 26):
-        verify(make, noisy_problem(n=120, n_labels=n_labels))
+        verify_run(make, noisy_problem(n=120, n_labels=n_labels))
 
 
 def check_strategy_constant_features(make: Make) -> None:
     """Continues, with alpha 0, if all features are constant and every edge is 0."""
     problem = noisy_problem(n=60, n_labels=1)
     Y = np.where(np.arange(60) % 2, 1, -1).astype(np.int8)[:, None]
-    run = verify(make, replace(problem, X=np.ones_like(problem.X), Y=Y, weights="uniform"))
-    require(len(run.rounds) == ROUNDS, name_of(make), f"ended after {len(run.rounds)} rounds")
+    run = verify_run(make, replace(problem, X=np.ones_like(problem.X), Y=Y, weights="uniform"))
+    require_of_strategy(
+        len(run.rounds) == ROUNDS, strategy_name_of(make), f"ended after {len(run.rounds)} rounds"
+    )
     mixed = problem.X.copy()
     mixed[:, ::2] = 7
-    verify(make, replace(problem, X=mixed))
+    verify_run(make, replace(problem, X=mixed))
 
 
 def check_strategy_missing_values(make: Make) -> None:
@@ -267,23 +291,23 @@ def check_strategy_missing_values(make: Make) -> None:
     X = problem.X.copy()
     X[rng.random(X.shape) < 0.3] = np.nan
     X[:, 2] = np.nan
-    verify(make, replace(problem, X=X))
+    verify_run(make, replace(problem, X=X))
 
 
 def check_strategy_rows(make: Make) -> None:
     """Works on some rows of a bank, in any order."""
     problem = noisy_problem(n=150)
     rows = np.random.default_rng(5).permutation(150)[:90]
-    verify(make, replace(problem, rows=rows, Y=problem.Y[rows]))
+    verify_run(make, replace(problem, rows=rows, Y=problem.Y[rows]))
 
 
 def check_strategy_example_weights(make: Make) -> None:
     """Works with the user's weights: zeros, and one example heavier than all others."""
     problem = noisy_problem()
     weight = np.random.default_rng(6).integers(0, 4, len(problem.X)).astype(np.float64)
-    verify(make, replace(problem, example_weight=weight))
+    verify_run(make, replace(problem, example_weight=weight))
     weight[7] = 1e4
-    verify(make, replace(problem, example_weight=weight))
+    verify_run(make, replace(problem, example_weight=weight))
 
 
 def check_strategy_few_examples(make: Make) -> None:
@@ -291,16 +315,18 @@ def check_strategy_few_examples(make: Make) -> None:
     for n in (2, 3, 5, 17):
         problem = noisy_problem(n=n, n_labels=1)
         Y = np.where(np.arange(n) % 2, 1, -1).astype(np.int8)[:, None]
-        verify(make, replace(problem, Y=Y))
+        verify_run(make, replace(problem, Y=Y))
 
 
 def check_strategy_edge_of_one(make: Make) -> None:
     """A perfect stump ends the training, and the row gives the reason."""
     problem = noisy_problem(n_labels=1)
     X = np.repeat(problem.Y.astype(np.float32), 12, axis=1)
-    run = verify(make, replace(problem, X=X))
+    run = verify_run(make, replace(problem, X=X))
     last = run.rounds[-1].rows[-1]
-    require(len(run.rounds) == 1 and bool(last["stopped"]), name_of(make), f"continued: {last}")
+    require_of_strategy(
+        len(run.rounds) == 1 and bool(last["stopped"]), strategy_name_of(make), f"continued: {last}"
+    )
 
 
 def check_strategy_beyond_the_plan(make: Make) -> None:
@@ -308,7 +334,9 @@ def check_strategy_beyond_the_plan(make: Make) -> None:
     booster = run_on(make, noisy_problem()).booster
     later = [booster.next_round().rows[-1]["round"] for _ in range(3)]
     want = [ROUNDS + 1, ROUNDS + 2, ROUNDS + 3]
-    require(later == want, name_of(make), f"ran rounds {later} after {ROUNDS} planned rounds")
+    require_of_strategy(
+        later == want, strategy_name_of(make), f"ran rounds {later} after {ROUNDS} planned rounds"
+    )
 
 
 STRATEGY_CHECKS: tuple[Callable[[Make], None], ...] = tuple(

@@ -110,7 +110,7 @@ def run_on(make: Make, problem: Problem, budget: int | None = None, seed: int = 
     return Run(booster, bank, rounds)
 
 
-def verify(make: Make, problem: Problem, budget: int | None = None) -> Run:
+def verify_run(make: Make, problem: Problem, budget: int | None = None) -> Run:
     """Run, and compare spending, edge, alpha and loss of each row with their definitions."""
     run = run_on(make, problem, budget)
     name = type(run.booster.strategy).__name__
@@ -125,46 +125,54 @@ def verify(make: Make, problem: Problem, budget: int | None = None) -> Run:
             where = f"round {row['round']}"
             spent = row["looks_search"] + row["looks_modelling"]
             most = run.booster.budget
-            require(0 < spent <= most, name, f"{where}: spent {spent} of a budget of {most}")
+            require_of_strategy(
+                0 < spent <= most, name, f"{where}: spent {spent} of a budget of {most}"
+            )
             now = start * np.exp(-Y * scores)
             now /= now.sum()
             phi = np.where(problem.X[kept, term.feature] >= term.value, 1.0, -1.0)
             sums = ((now * Y) * phi[:, None]).sum(axis=0)
             edge = float(np.abs(sums).sum())
-            close(row["edge"], edge, 1e-5, name, f"{where}: edge")
+            require_close(row["edge"], edge, 1e-5, name, f"{where}: edge")
             wrong = (np.abs(sums) > 1e-6) & (np.where(sums >= 0, 1, -1) != term.votes)
-            require(not wrong.any(), name, f"{where}: votes {term.votes} of label sums {sums}")
+            require_of_strategy(
+                not wrong.any(), name, f"{where}: votes {term.votes} of label sums {sums}"
+            )
             capped = min(row["edge"], 1.0 - EDGE_GAP)
             alpha = 0.5 * math.log((1.0 + capped) / (1.0 - capped))
-            close(term.alpha, alpha, 1e-9 * max(1.0, alpha), name, f"{where}: alpha")
+            require_close(term.alpha, alpha, 1e-9 * max(1.0, alpha), name, f"{where}: alpha")
             scores += term.alpha * phi[:, None] * term.votes
             loss = math.log10(float((start * np.exp(-Y * scores)).sum()))
             if row["edge"] <= 1.0 - EDGE_GAP:
-                close(row["log10_loss"], loss, 1e-5, name, f"{where}: log10 of the loss")
-            require(0 <= row["edge_estimated"] <= 1, name, f"{where}: H {row['edge_estimated']}")
+                require_close(row["log10_loss"], loss, 1e-5, name, f"{where}: log10 of the loss")
+            require_of_strategy(
+                0 <= row["edge_estimated"] <= 1, name, f"{where}: H {row['edge_estimated']}"
+            )
     return run
 
 
-def live(*kinds: type) -> list[Any]:
+def live_objects(*kinds: type) -> list[Any]:
     """All live objects of the given types."""
     gc.collect()
     return [thing for thing in gc.get_objects() if type(thing) in kinds]
 
 
-def name_of(make: Make) -> str:
+def strategy_name_of(make: Make) -> str:
     """The class name of a strategy."""
     return type(make()).__name__
 
 
-def require(condition: bool, name: str, message: str) -> None:
+def require_of_strategy(condition: bool, name: str, message: str) -> None:
     """Raise an AssertionError that names the strategy unless the condition holds."""
     if not condition:
         raise AssertionError(f"strategy {name}: {message}")
 
 
-def close(value: float, want: float, within: float, name: str, what: str) -> None:
+def require_close(value: float, want: float, within: float, name: str, what: str) -> None:
     """Raise unless a value is near the wanted one."""
-    require(abs(value - want) <= within, name, f"{what} is {value!r}, should be {want!r}")
+    require_of_strategy(
+        abs(value - want) <= within, name, f"{what} is {value!r}, should be {want!r}"
+    )
 
 
 def refused_at_the_start(make: Make, problem: Problem, budget: int) -> None:
@@ -173,10 +181,14 @@ def refused_at_the_start(make: Make, problem: Problem, budget: int) -> None:
         booster_of(make, problem, bank_of(problem), budget, seed=0)
     except SettingError:
         return
-    require(False, name_of(make), f"refuses a budget of {budget} in choose() instead of in start()")
+    require_of_strategy(
+        False,
+        strategy_name_of(make),
+        f"refuses a budget of {budget} in choose() instead of in start()",
+    )
 
 
-def resumed(make: Make, problem: Problem, at: int, pickled: bool) -> list[tuple[Any, ...]]:
+def resumed_run(make: Make, problem: Problem, at: int, pickled: bool) -> list[tuple[Any, ...]]:
     """The stumps of a run that continues in another booster after `at` rounds."""
     bank = bank_of(problem)
     first = booster_of(make, problem, bank, None, seed=0)
@@ -196,19 +208,21 @@ def resumed(make: Make, problem: Problem, at: int, pickled: bool) -> list[tuple[
     return Run(second, bank, rounds).stumps()
 
 
-def plain(value: Any, name: str, where: str) -> None:
+def plain_rows(value: Any, name: str, where: str) -> None:
     """Raise unless a value is an array, a scalar, a string, or a list or dict of these."""
     if isinstance(value, list):
         for i, item in enumerate(value):
-            plain(item, name, f"{where}[{i}]")
+            plain_rows(item, name, f"{where}[{i}]")
     elif isinstance(value, dict):
         for key, item in value.items():
-            require(isinstance(key, str), name, f"{where} has the key {key!r}, not a string")
-            plain(item, name, f"{where}[{key!r}]")
+            require_of_strategy(
+                isinstance(key, str), name, f"{where} has the key {key!r}, not a string"
+            )
+            plain_rows(item, name, f"{where}[{key!r}]")
     else:
         kinds = (bool, int, float, str, np.generic)
         array = isinstance(value, np.ndarray) and not value.dtype.hasobject
-        require(
+        require_of_strategy(
             array or isinstance(value, kinds),
             name,
             f"{where} holds a {type(value).__name__}; state holds arrays, scalars, strings, "

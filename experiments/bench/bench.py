@@ -12,25 +12,27 @@ from types import MappingProxyType
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.bench.growth import growth_section
 from boostsample.experiments.bench.looks import bounds_section, looks_section
-from boostsample.experiments.bench.problem import Problem
+from boostsample.experiments.bench.problem import BenchProblem
 from boostsample.experiments.bench.rounds import rounds_section
-from boostsample.experiments.bench.sections import Progress, Section, Sizes
+from boostsample.experiments.bench.sections import Progress, Section, SectionSizes
 
-__all__ = ["SECTIONS", "STANDARD", "chosen_sections"]
+__all__ = ["SECTIONS", "STANDARD", "chosen_bench_sections"]
 
-STANDARD = Sizes()
-SECTIONS: Mapping[str, Callable[[Problem, Sizes, Progress], Section]] = MappingProxyType(
-    {
-        "looks": looks_section,
-        "bounds": bounds_section,
-        "rounds": rounds_section,
-        "growth": growth_section,
-    }
+STANDARD = SectionSizes()
+SECTIONS: Mapping[str, Callable[[BenchProblem, SectionSizes, Progress], Section]] = (
+    MappingProxyType(
+        {
+            "looks": looks_section,
+            "bounds": bounds_section,
+            "rounds": rounds_section,
+            "growth": growth_section,
+        }
+    )
 )
 """By name, in the order in which they run."""
 
 
-def chosen_sections(only: str | None) -> tuple[str, ...]:
+def chosen_bench_sections(only: str | None) -> tuple[str, ...]:
     """The names in a list such as "looks,rounds", in the order of `SECTIONS`; None is all.
 
     SettingError if a name is unknown, or if none is given.

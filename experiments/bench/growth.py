@@ -16,14 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.experiments.bench.problem import (
-    Problem,
+    BenchProblem,
     last_cache,
-    made_problem,
-    relabelled,
-    weights_of,
+    made_bench_problem,
+    problem_weights,
+    relabelled_problem,
 )
-from boostsample.experiments.bench.rounds import BASELINE, Timed
-from boostsample.experiments.bench.sections import Progress, Section, Sizes, fit_slope, seconds_of
+from boostsample.experiments.bench.rounds import BASELINE, TimedRounds
+from boostsample.experiments.bench.sections import (
+    Progress,
+    Section,
+    SectionSizes,
+    fit_slope,
+    seconds_of,
+)
 from boostsample.experiments.plots.drawing import STYLE
 from boostsample.experiments.tables.tables import Table
 from boostsample.shard.searcher import Searcher
@@ -99,7 +105,7 @@ def growth_of_examples(sizes: Sequence[int], n_sweeps: int, progress: Progress) 
     works = []
     for number, n in enumerate(sizes):
         progress("growth: data", number, len(sizes))
-        run = Timed(made_problem(n, 2 * _Q, _CLASSES), BASELINE, 2 * n_sweeps + 1)
+        run = TimedRounds(made_bench_problem(n, 2 * _Q, _CLASSES), BASELINE, 2 * n_sweeps + 1)
         run.run(1)  # compiles
         works.append(functools.partial(run.run, 1))
     seconds = sweep(works, n_sweeps, "growth of N", progress)
@@ -108,7 +114,7 @@ def growth_of_examples(sizes: Sequence[int], n_sweeps: int, progress: Progress) 
 
 
 def growth_of_searches(
-    problem: Problem,
+    problem: BenchProblem,
     what: str,
     points: Sequence[tuple[int, int, int]],
     n_sweeps: int,
@@ -127,9 +133,9 @@ def growth_of_searches(
 
 
 def _search(
-    problem: Problem, q: int, t: int, k: int, rng: np.random.Generator
+    problem: BenchProblem, q: int, t: int, k: int, rng: np.random.Generator
 ) -> Callable[[], float]:
-    weights = weights_of(relabelled(problem, k))
+    weights = problem_weights(relabelled_problem(problem, k))
     searcher = Searcher(problem.bank, weights)
 
     def work() -> float:
@@ -182,7 +188,7 @@ def growth_figure(growth: Growth) -> Figure:
     return figure
 
 
-def growth_section(problem: Problem, sizes: Sizes, progress: Progress) -> Section:
+def growth_section(problem: BenchProblem, sizes: SectionSizes, progress: Progress) -> Section:
     """Growth with N, Q, T and K; the picture shows N.
 
     N is doubled twice more if fewer than two sizes have weights larger than the last cache: rented

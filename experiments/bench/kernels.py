@@ -19,7 +19,7 @@ from boostsample.jit.vectors import LANES, add_into, load, prefetch
 from boostsample.kernels.layout import aligned, vectors_of
 from boostsample.shard.weights import Rows
 
-__all__ = ["read_bins", "store_kernel", "store_rows", "time_reads"]
+__all__ = ["read_bins_kernel", "store_kernel", "store_rows", "time_reads"]
 
 N_BINS = 256
 """Bins of a feature's histogram."""
@@ -75,7 +75,7 @@ def store_kernel(blocks: int, tail: int) -> Any:
 
 
 @_compiled
-def read_bins(
+def read_bins_kernel(
     bins: NDArray[np.uint8],
     features: NDArray[np.int64],
     start: int,
@@ -124,4 +124,4 @@ def time_reads(bank: Bank, features: NDArray[np.int64], rows: Rows, n: int) -> f
     """Seconds to read the bins of some features in the `n` examples of `rows`."""
     view = bank.view(features, rows.examples if rows.examples.size else None)
     start, examples = (0, rows.examples[:0]) if view.compact else (rows.start, rows.examples)
-    return seconds_of(lambda: read_bins(view.bins, view.at, start, examples, n))
+    return seconds_of(lambda: read_bins_kernel(view.bins, view.at, start, examples, n))

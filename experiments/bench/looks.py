@@ -15,15 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.experiments.bench.kernels import store_rows, time_reads
-from boostsample.experiments.bench.problem import Problem, layout_of, relabelled, weights_of
-from boostsample.experiments.bench.rounds import RoundTimes, Timed, warm_up
+from boostsample.experiments.bench.problem import (
+    BenchProblem,
+    problem_layout,
+    problem_weights,
+    relabelled_problem,
+)
+from boostsample.experiments.bench.rounds import RoundTimes, TimedRounds, warm_up_rounds
 from boostsample.experiments.bench.sections import (
     Progress,
     Section,
-    Sizes,
+    SectionSizes,
     paired_ratio,
     seconds_of,
-    table_of,
+    section_table,
 )
 from boostsample.experiments.tables.tables import Table
 from boostsample.shard.searcher import Searcher
@@ -64,7 +69,7 @@ class LookTimes:
         larger = max(ns["stores_ns"]["median"], ns["reads_ns"]["median"])
         return {
             "classes": max(2, self.n_labels),
-            "vectors": layout_of(self.n_labels),
+            "vectors": problem_layout(self.n_labels),
             "features": self.n_features,
             "examples": self.n_examples,
             "exact": self.exact,
@@ -91,12 +96,12 @@ class _Case:
     10 % slower on an Intel Xeon.
     """
 
-    def __init__(self, problem: Problem, n_features: int, n_examples: int) -> None:
+    def __init__(self, problem: BenchProblem, n_features: int, n_examples: int) -> None:
         self._bank = problem.bank
         self._n_features = n_features
         self._n_examples = n_examples
         self._exact = n_examples == len(problem.rows)
-        self._weights = weights_of(problem)
+        self._weights = problem_weights(problem)
         self._searcher = Searcher(problem.bank, self._weights)
         self._store = store_rows(problem.Y.shape[1])
         self._rng = np.random.default_rng(1)
@@ -129,7 +134,10 @@ class _Case:
 
 
 def time_looks(
-    cases: Sequence[tuple[Problem, int, int]], searches: int, progress: Progress, turn: int = 10
+    cases: Sequence[tuple[BenchProblem, int, int]],
+    searches: int,
+    progress: Progress,
+    turn: int = 10,
 ) -> list[LookTimes]:
     """Time searches of fresh features, `turn` of each case in turn.
 
@@ -148,7 +156,7 @@ def time_looks(
 
 def looks_table(times: Sequence[LookTimes]) -> Table:
     """Nanoseconds per look, its two bounds, and the share of the larger one."""
-    return table_of(
+    return section_table(
         "a look, threshold search included: least and median nanoseconds; the bounds: storing the "
         "vectors of a row, reading a bin (medians); the share of the larger one",
         {
@@ -166,12 +174,12 @@ def looks_table(times: Sequence[LookTimes]) -> Table:
     )
 
 
-def looks_section(problem: Problem, sizes: Sizes, progress: Progress) -> Section:
+def looks_section(problem: BenchProblem, sizes: SectionSizes, progress: Progress) -> Section:
     """Looks for several numbers of classes, on all examples and on a sample."""
     on_all, on_sample = (min(q, problem.bank.n_features) for q in sizes.look_features)
     cases, n = [], len(problem.rows)
     for k in sizes.look_classes:
-        labelled = relabelled(problem, k)
+        labelled = relabelled_problem(problem, k)
         cases.append((labelled, on_all, n))
         if sizes.look_sample < n:
             cases.append((labelled, on_sample, sizes.look_sample))
@@ -185,7 +193,7 @@ def looks_section(problem: Problem, sizes: Sizes, progress: Progress) -> Section
 
 
 def time_gathers(
-    problem: Problem, n_rounds: int, progress: Progress
+    problem: BenchProblem, n_rounds: int, progress: Progress
 ) -> tuple[list[list[int]], NDArray[np.float64], RoundTimes]:
     """Time rounds of laminating, and after each one the bare reads of its stages.
 
@@ -194,10 +202,10 @@ def time_gathers(
     (features, examples) of the stages, the seconds of their reads, float64 (n_rounds, n_stages),
     and the rounds.
     """
-    warm_up(problem, "laminating")
-    run = Timed(problem, "laminating", n_rounds)
+    warm_up_rounds(problem, "laminating")
+    run = TimedRounds(problem, "laminating", n_rounds)
     stages: list[list[int]] = vars(run.strategy)["stages_"]
-    weights = weights_of(problem)
+    weights = problem_weights(problem)
     searcher = Searcher(problem.bank, weights)
     rng = np.random.default_rng(2)
     time_reads(problem.bank, np.arange(1), weights.exact(), 1)  # compiles
@@ -240,7 +248,7 @@ def gathers_table(
     )
 
 
-def bounds_section(problem: Problem, sizes: Sizes, progress: Progress) -> Section:
+def bounds_section(problem: BenchProblem, sizes: SectionSizes, progress: Progress) -> Section:
     """The bare reads of laminating beside its searches."""
     stages, reads, rounds = time_gathers(problem, sizes.gathers, progress)
     searches = rounds.parts["search"]

@@ -16,13 +16,20 @@ from boostsample.labels import encode
 from boostsample.registry import default_families
 from boostsample.shard.weights import SignedWeights, initial_weights
 
-__all__ = ["Problem", "last_cache", "loaded_problem", "made_problem", "relabelled", "weights_of"]
+__all__ = [
+    "BenchProblem",
+    "last_cache",
+    "loaded_bench_problem",
+    "made_bench_problem",
+    "relabelled_problem",
+    "problem_weights",
+]
 
 _NEIGHBOURHOOD = 7
 """Bins by which the classes of the made data shift a feature: edges of about 0.1."""
 
 
-class Problem(NamedTuple):
+class BenchProblem(NamedTuple):
     """A bank, the rows to train on, and labels +1 or -1, int8 (N, K); two classes are K = 1."""
 
     name: str
@@ -45,7 +52,7 @@ class Problem(NamedTuple):
         }
 
 
-def made_problem(n_examples: int, n_features: int, n_classes: int) -> Problem:
+def made_bench_problem(n_examples: int, n_features: int, n_classes: int) -> BenchProblem:
     """Random bins that depend on the class a little, in four families of different strength."""
     rng = np.random.default_rng(0)
     classes = rng.integers(0, n_classes, n_examples)
@@ -63,20 +70,20 @@ def made_problem(n_examples: int, n_features: int, n_classes: int) -> Problem:
     ]
     cuts = np.tile(np.arange(254, dtype=np.float32), (n_features, 1))
     bank = FeatureBank(families, bins, cuts, np.full(n_features, 256, np.int16))
-    return Problem("made data", bank, np.arange(n_examples), encode(classes, n_classes))
+    return BenchProblem("made data", bank, np.arange(n_examples), encode(classes, n_classes))
 
 
-def loaded_problem(data: str, data_dir: str | None = None) -> Problem:
+def loaded_bench_problem(data: str, data_dir: str | None = None) -> BenchProblem:
     """The training rows of a data set with the features of its default families."""
     loaded = load_dataset(data, data_dir=data_dir)
     train, _ = loaded.split(0, 0)
     families = default_families(loaded.X.shape[1:], column_names=loaded.columns)
     bank = FeatureBank.build(families, loaded.X[train], n_jobs=-1)
     Y = encode(loaded.y[train], loaded.n_classes)
-    return Problem(loaded.name, bank, np.arange(len(train)), Y)
+    return BenchProblem(loaded.name, bank, np.arange(len(train)), Y)
 
 
-def relabelled(problem: Problem, n_classes: int) -> Problem:
+def relabelled_problem(problem: BenchProblem, n_classes: int) -> BenchProblem:
     """The same bank with random labels of another number of classes."""
     if n_classes == problem.n_classes:
         return problem
@@ -84,12 +91,12 @@ def relabelled(problem: Problem, n_classes: int) -> Problem:
     return problem._replace(Y=encode(codes, n_classes))
 
 
-def weights_of(problem: Problem) -> SignedWeights:
+def problem_weights(problem: BenchProblem) -> SignedWeights:
     """Balanced weights of the first round."""
     return SignedWeights(problem.Y, initial_weights(problem.Y, "balanced"), problem.rows)
 
 
-def layout_of(n_labels: int) -> str:
+def problem_layout(n_labels: int) -> str:
     """The vectors of a row of K labels.
 
     >>> layout_of(10), layout_of(26), layout_of(8)

@@ -19,12 +19,20 @@ from typing import Any, NamedTuple
 from boostsample.errors import DataError
 from boostsample.experiments.bench.problem import last_cache
 from boostsample.experiments.bench.sections import Section
-from boostsample.experiments.common.files import one_line, reason, write_file
+from boostsample.experiments.common.files import one_line, os_reason, write_file
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.tables.tables import Table
 from boostsample.hashing import sha256_of_json
 
-__all__ = ["Change", "Reference", "compare", "facts", "read_reference", "record_of", "write"]
+__all__ = [
+    "RatioChange",
+    "Reference",
+    "check_against_reference",
+    "facts",
+    "read_reference",
+    "bench_record",
+    "write_reference",
+]
 
 FORMAT = 1
 """Version of the file's format; others raise DataError."""
@@ -35,7 +43,7 @@ _LEAST_TOLERANCE = 0.15
 _SPREADS = 4.0
 
 
-class Kept(NamedTuple):
+class KeptRatio(NamedTuple):
     """A ratio of the reference; changes within its relative tolerance are ignored."""
 
     value: float
@@ -47,18 +55,18 @@ class Reference:
     """Conditions and ratios of an earlier run, by section."""
 
     conditions: Mapping[str, Mapping[str, Any]]
-    ratios: Mapping[str, Mapping[str, Kept]]
+    ratios: Mapping[str, Mapping[str, KeptRatio]]
     machine: Mapping[str, Any]
     created: str
 
 
-class Change(NamedTuple):
+class RatioChange(NamedTuple):
     """A ratio now and in the reference; None where it is missing or new."""
 
     section: str
     name: str
     now: float | None
-    kept: Kept | None
+    kept: KeptRatio | None
 
     @property
     def part(self) -> float:
@@ -77,11 +85,11 @@ class Change(NamedTuple):
         return "worse" if self.part > 0 else "better"
 
 
-def compare(
+def check_against_reference(
     sections: Mapping[str, Section], reference: Reference
-) -> tuple[list[Change], list[str]]:
+) -> tuple[list[RatioChange], list[str]]:
     """The changes of the sections that ran under equal conditions, and notes on the others."""
-    changes: list[Change] = []
+    changes: list[RatioChange] = []
     notes = []
     for section, found in sections.items():
         if section not in reference.ratios:
@@ -98,11 +106,11 @@ def compare(
             continue
         kept = reference.ratios[section]
         for name in dict.fromkeys([*kept, *found.ratios]):
-            changes.append(Change(section, name, found.ratios.get(name), kept.get(name)))
+            changes.append(RatioChange(section, name, found.ratios.get(name), kept.get(name)))
     return changes, notes
 
 
-def changes_table(changes: Sequence[Change]) -> Table:
+def changes_table(changes: Sequence[RatioChange]) -> Table:
     """Every ratio now and in the reference."""
     return Table(
         "ratios of this run and of the reference; worse or better is a change beyond the tolerance",
@@ -121,7 +129,7 @@ def changes_table(changes: Sequence[Change]) -> Table:
     )
 
 
-def kept_ratio(passes: Sequence[float]) -> Kept:
+def kept_ratio(passes: Sequence[float]) -> KeptRatio:
     """The median of a ratio over some passes, and four times their relative scatter, 0.15 at least.
 
     >>> kept_ratio([2.0, 2.2, 1.8])
@@ -130,10 +138,12 @@ def kept_ratio(passes: Sequence[float]) -> Kept:
     value = statistics.median(passes)
     spread = statistics.stdev(passes) / abs(value) if len(passes) > 1 else 0.0
     tolerance = max(_LEAST_TOLERANCE, _SPREADS * spread)
-    return Kept(float(f"{value:.4g}"), float(f"{tolerance:.2g}"))
+    return KeptRatio(float(f"{value:.4g}"), float(f"{tolerance:.2g}"))
 
 
-def record_of(passes: Sequence[Mapping[str, Section]], facts: Mapping[str, Any]) -> dict[str, Any]:
+def bench_record(
+    passes: Sequence[Mapping[str, Section]], facts: Mapping[str, Any]
+) -> dict[str, Any]:
     """Numbers of the first pass, and ratios of all with tolerances, as JSON takes them."""
     return {
         "format": FORMAT,
@@ -161,7 +171,7 @@ def facts() -> dict[str, Any]:
     }
 
 
-def write(record: Mapping[str, Any], path: Path) -> None:
+def write_reference(record: Mapping[str, Any], path: Path) -> None:
     """Write a record with its checksum atomically; DataError if it cannot be written."""
     text = json.dumps({**record, "sha256": sha256_of_json(record)}, indent=2)
     write_file(path, f"{text}\n".encode(), "results")
@@ -194,7 +204,7 @@ def read_reference(path: Path) -> Reference:
         sections = record["sections"].items()
         conditions = {name: section["conditions"] for name, section in sections}
         ratios = {
-            name: {key: Kept(**one) for key, one in section["ratios"].items()}
+            name: {key: KeptRatio(**one) for key, one in section["ratios"].items()}
             for name, section in sections
         }
         return Reference(conditions, ratios, record["machine"], record["created"])
@@ -202,8 +212,8 @@ def read_reference(path: Path) -> Reference:
         raise
     except OSError as error:
         raise DataError(
-            f"the reference '{path}' cannot be read: {reason(error)}; name another file, or write "
-            "one with --keep"
+            f"the reference '{path}' cannot be read: {os_reason(error)}; name another file, or "
+            "write one with --keep"
         ) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from boostsample.experiments.bench.problem import Problem, weights_of
-from boostsample.experiments.bench.sections import Progress, Section, Sizes, table_of
+from boostsample.experiments.bench.problem import BenchProblem, problem_weights
+from boostsample.experiments.bench.sections import Progress, Section, SectionSizes, section_table
 from boostsample.experiments.tables.tables import Table
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
@@ -22,7 +22,15 @@ from boostsample.shard.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = ["BASELINE", "PARTS", "RoundTimes", "Timed", "rounds_section", "time_rounds", "warm_up"]
+__all__ = [
+    "BASELINE",
+    "PARTS",
+    "RoundTimes",
+    "TimedRounds",
+    "rounds_section",
+    "time_rounds",
+    "warm_up_rounds",
+]
 
 BASELINE = "uniform-naive"
 PARTS = ("own", "draw", "search", "modelling", "finish")
@@ -112,10 +120,12 @@ class RoundTimes:
         }
 
 
-class Timed:
+class TimedRounds:
     """A run of a `strategy` whose rounds are timed, in parts, into `times`."""
 
-    def __init__(self, problem: Problem, strategy: str, n_rounds: int, n_jobs: int = 1) -> None:
+    def __init__(
+        self, problem: BenchProblem, strategy: str, n_rounds: int, n_jobs: int = 1
+    ) -> None:
         self.times = RoundTimes(strategy)
         clock = _Clock(make_strategy(strategy))
         data = problem.bank, problem.rows, problem.Y
@@ -141,15 +151,15 @@ class Timed:
         return self.times.seconds[-1]
 
 
-def warm_up(problem: Problem, strategy: str, n_jobs: int = 1) -> None:
+def warm_up_rounds(problem: BenchProblem, strategy: str, n_jobs: int = 1) -> None:
     """Compile the kernels of a strategy's rounds, and of the edges that break ties."""
-    Timed(problem, strategy, 3, n_jobs).run(3)
-    weights = weights_of(problem)
+    TimedRounds(problem, strategy, 3, n_jobs).run(3)
+    weights = problem_weights(problem)
     searcher, rows = Searcher(problem.bank, weights), weights.exact()
     searcher.signed_edges(searcher.search(np.arange(1), rows, True), rows)
 
 
-def time_rounds(problem: Problem, sizes: Sizes, progress: Progress) -> list[RoundTimes]:
+def time_rounds(problem: BenchProblem, sizes: SectionSizes, progress: Progress) -> list[RoundTimes]:
     """Train several strategies at once, `sizes.turn` rounds of each in turn.
 
     `BASELINE` comes first; last comes the baseline with several threads, to the same bits.
@@ -158,8 +168,8 @@ def time_rounds(problem: Problem, sizes: Sizes, progress: Progress) -> list[Roun
     made = [(name, 1) for name in names] + [(BASELINE, sizes.threads)]
     for number, (name, n_jobs) in enumerate(made):
         progress("compiling", number, len(made))
-        warm_up(problem, name, n_jobs)
-    runs = [Timed(problem, name, sizes.rounds, n_jobs) for name, n_jobs in made]
+        warm_up_rounds(problem, name, n_jobs)
+    runs = [TimedRounds(problem, name, sizes.rounds, n_jobs) for name, n_jobs in made]
     runs[-1].times.strategy += f", {sizes.threads} threads"
     for done in range(0, sizes.rounds, sizes.turn):
         progress("rounds", done, sizes.rounds)
@@ -171,7 +181,7 @@ def time_rounds(problem: Problem, sizes: Sizes, progress: Progress) -> list[Roun
 def rounds_table(times: Sequence[RoundTimes]) -> Table:
     """Milliseconds a round, ratios to the first strategy, looks, and the share of each part."""
     base = times[0]
-    return table_of(
+    return section_table(
         f"a round: mean looks; least, median and mean milliseconds of {len(base.seconds):,} rounds;"
         f" ratios of means and medians to {base.strategy}; the share of each part",
         {
@@ -188,7 +198,7 @@ def rounds_table(times: Sequence[RoundTimes]) -> Table:
     )
 
 
-def rounds_section(problem: Problem, sizes: Sizes, progress: Progress) -> Section:
+def rounds_section(problem: BenchProblem, sizes: SectionSizes, progress: Progress) -> Section:
     """Rounds of several strategies, and of the baseline with several threads."""
     times = time_rounds(problem, sizes, progress)
     base = times[0]

@@ -17,14 +17,22 @@ from boostsample.experiments.tables.tables import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Progress", "Section", "Sizes", "fit_slope", "paired_ratio", "seconds_of", "table_of"]
+__all__ = [
+    "Progress",
+    "Section",
+    "SectionSizes",
+    "fit_slope",
+    "paired_ratio",
+    "seconds_of",
+    "section_table",
+]
 
 Progress = Callable[[str, int, int], None]
 """Called as progress(stage, done, total)."""
 
 
 @dataclass(frozen=True)
-class Sizes:
+class SectionSizes:
     """Sizes of the timed work; the published speeds belong to the defaults."""
 
     examples: int = 60_000  # of the made data: N,
@@ -60,7 +68,9 @@ class Section:
     draw: Callable[[], Figure] | None = None
 
 
-def table_of(title: str, columns: Mapping[str, str], numbers: Iterable[Mapping[str, Any]]) -> Table:
+def section_table(
+    title: str, columns: Mapping[str, str], numbers: Iterable[Mapping[str, Any]]
+) -> Table:
     """A table of numbers, each column a format of their keys.
 
     >>> table_of(

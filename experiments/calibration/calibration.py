@@ -25,11 +25,11 @@ from boostsample.banks.forms import make_bank
 from boostsample.checks import check_integer
 from boostsample.errors import BoostSampleError, SettingError, StrategyError
 from boostsample.experiments.calibration.points import (
-    Measurer,
-    candidates,
-    chosen_in,
-    model_of,
-    predict,
+    PointMeasurer,
+    candidate_points,
+    chosen_point,
+    point_model,
+    predict_point,
 )
 from boostsample.experiments.common.files import one_line
 from boostsample.experiments.data.datasets import Dataset
@@ -129,7 +129,7 @@ class Calibration:
         return self.prepared.budget(self.variant, 0)
 
 
-def check_request(plan: Plan, repeats: int, scheme: str) -> None:
+def check_calibration_request(plan: Plan, repeats: int, scheme: str) -> None:
     """Raise SettingError unless `plan` is one run of one strategy and the rest is in range."""
     names = [one.label for variant in plan.variants for one in variant.trained]
     if len(names) != 1:
@@ -184,7 +184,7 @@ def calibrate(
     >>> [choice["round"] for choice in found.choices]
     [2, 5]
     """
-    check_request(plan, repeats, scheme)
+    check_calibration_request(plan, repeats, scheme)
     prepared = prepare(data, plan)
     report = progress or (lambda stage, done, total: None)
     run = _Run(prepared, report)
@@ -232,7 +232,7 @@ class _Run:
         self.pool = prepared.pool(0)
         self.variant = prepared.variants[0]
         self.seeds = self.variant.stream(data.name, plan.seed, 0)
-        self.measurer = Measurer(bank, train_rows, labels, plan.weights)
+        self.measurer = PointMeasurer(bank, train_rows, labels, plan.weights)
         self.stopped = ""
         self.booster, self.twin = (
             Booster(
@@ -288,7 +288,7 @@ def _calibrate_round(
     state = run.booster.state()
     row = run.next_row(run.booster)
     run.measurer.restore(state)
-    columns = candidates(run.pool.n_features, run.pool.n_examples, run.booster.budget)
+    columns = candidate_points(run.pool.n_features, run.pool.n_examples, run.booster.budget)
     points = [(q, t) for t, sizes in columns.items() for q in sizes]
     edges = np.empty((repeats, len(points), 2))
     replays = np.empty((repeats, 2))
@@ -304,8 +304,8 @@ def _calibrate_round(
     again = [run.measurer.measure({t: (q,)}, scheme, rng)[0] for _ in range(repeats)]
     report(f"measuring round {mark}", repeats, repeats)
 
-    model = model_of(row, [family.size for family in run.pool.families])
-    chosen = chosen_in(row, run.pool.families)
+    model = point_model(row, [family.size for family in run.pool.families])
+    chosen = chosen_point(row, run.pool.families)
     worth = _worth(_summary(replays), (q, t), _summary(np.array(again)))
     noise = _noise(run, mark, [chosen["n_examples"], *columns], scheme)
     choice: dict[str, Any] = dict(
@@ -313,7 +313,7 @@ def _calibrate_round(
     )
     measured: list[tuple[Any, ...]] = []
     for at, (q, t) in enumerate(points):
-        predicted = None if model is None else predict(model, q, t, run.pool.n_examples)
+        predicted = None if model is None else predict_point(model, q, t, run.pool.n_examples)
         measured.append(("grid", q, t, *_summary(edges[:, at]), predicted))
     place = choice["n_features"], choice["n_examples"]
     measured.append(("strategy", *place, *_summary(replays), choice["edge_predicted"]))

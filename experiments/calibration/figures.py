@@ -17,7 +17,7 @@ from boostsample.experiments.calibration.tables import (
     gaussian_optimum,
     points_of,
 )
-from boostsample.experiments.plots.drawing import COLOURS, DASHES, RAISED, legend_below, styled
+from boostsample.experiments.plots.drawing import COLOURS, DASHES, RAISED, legend_below, styled_axes
 from boostsample.planning.expected_edge import gaussian_expected_edge, plan_curve
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _N_CURVE, _N_SURFACE = 120, 33
 _LEGEND = {"handlelength": 2.0, "columnspacing": 2.0}
 
 
-@styled
+@styled_axes
 def calibration_figure(calibration: Calibration) -> Figure:
     """Plot E[G*] along the budget, a panel a round: measured, predicted, the choice, the best."""
     from matplotlib.figure import Figure
@@ -101,7 +101,7 @@ def _panel(axes: Axes, calibration: Calibration, choice: Mapping[str, Any]) -> N
     axes.set_title(f"round {mark:,}", fontsize=10)
 
 
-@styled
+@styled_axes
 def figure_2() -> Figure:
     """Draw Figure 2 of [DF11] from eq. 17, one row a variance: over Q and T, and along three costs.
 

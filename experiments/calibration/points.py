@@ -18,14 +18,14 @@ from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import SignedWeights, initial_weights
 from boostsample.strategy import FamilyInfo, Stumps
 
-__all__ = ["Measurer", "candidates", "chosen_in", "model_of", "predict"]
+__all__ = ["PointMeasurer", "candidate_points", "chosen_point", "point_model", "predict_point"]
 
 _MOST_SIZES = 16
 
 Values = NDArray[np.float64]
 
 
-def candidates(n_features: int, n_examples: int, budget: int) -> dict[int, tuple[int, ...]]:
+def candidate_points(n_features: int, n_examples: int, budget: int) -> dict[int, tuple[int, ...]]:
     """For each T, descending, all Q with Q T <= budget, ascending.
 
     Q is doubled from the largest one that the budget allows on all examples up to F, and halved
@@ -50,7 +50,7 @@ def _sizes(start: int, most: int, step: int) -> list[int]:
     return sorted(smaller | {start * factor for factor in factors if start * factor <= most})
 
 
-def model_of(row: Mapping[str, Any], sizes: Sequence[int]) -> Mixture | None:
+def point_model(row: Mapping[str, Any], sizes: Sequence[int]) -> Mixture | None:
     """The distribution of the edge of a uniformly drawn feature, as a strategy noted it in `row`.
 
     Reads the notes `proportion`, `mean` and `deviation`, one number a component, or `family_mean`
@@ -74,7 +74,7 @@ def model_of(row: Mapping[str, Any], sizes: Sequence[int]) -> Mixture | None:
         return None
 
 
-def chosen_in(row: Mapping[str, Any], families: Sequence[FamilyInfo]) -> dict[str, Any]:
+def chosen_point(row: Mapping[str, Any], families: Sequence[FamilyInfo]) -> dict[str, Any]:
     """The choices of a run in one round, from its history row.
 
     Q and T are planned numbers if the strategy noted them, else those searched. Families are listed
@@ -103,12 +103,12 @@ def _number(noted: Any) -> float | None:
     return noted if isinstance(noted, int | float) and math.isfinite(noted) else None
 
 
-def predict(model: Mixture, n_features: int, n_examples: int, n_all: int) -> float:
+def predict_point(model: Mixture, n_features: int, n_examples: int, n_all: int) -> float:
     """e(Q,T) as strategies compute it: without noise if T is all N examples."""
     return expected_edge(model, n_features, math.inf if n_examples >= n_all else n_examples)
 
 
-class Measurer:
+class PointMeasurer:
     """Searches on a copy of a run's weights, and the true edges of their winners.
 
     `rows` are the N training examples in the bank, `labels` has shape (N, K), and `weights` names

@@ -183,7 +183,7 @@ def gaussian_optimum(variance: float, cost: int) -> tuple[int, float]:
     return best, edge(best)
 
 
-def write_rows(calibration: Calibration, path: Path) -> None:
+def write_calibration_rows(calibration: Calibration, path: Path) -> None:
     """Write the rows as CSV, atomically; DataError if the file cannot be written."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, POINT_COLUMNS, lineterminator="\n")

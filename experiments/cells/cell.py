@@ -41,7 +41,7 @@ from boostsample.hashing import sha256_of, sha256_of_json
 from boostsample.learner import EDGE_GAP, alpha_of
 from boostsample.records import Term
 
-__all__ = ["FORMAT", "LOOKS", "Cell", "DamagedCell", "compact", "key_of", "search_arrays"]
+__all__ = ["FORMAT", "LOOKS", "Cell", "DamagedCell", "compact_array", "cell_key", "cell_arrays"]
 
 FORMAT = 1
 """Version of the file's format."""
@@ -57,12 +57,12 @@ class DamagedCell(DataError):
     """A cell's file cannot be used; the message is a phrase with the reason."""
 
 
-def key_of(facts: Mapping[str, Any]) -> str:
+def cell_key(facts: Mapping[str, Any]) -> str:
     """Hash facts that JSON takes into a key of 32 hexadecimal digits."""
     return sha256_of_json(facts)[:32]
 
 
-def compact(values: Any) -> NDArray[Any]:
+def compact_array(values: Any) -> NDArray[Any]:
     """Integers as an array of the narrowest type that holds them.
 
     >>> compact([0, 300]).dtype, compact([-1]).dtype
@@ -77,7 +77,7 @@ def compact(values: Any) -> NDArray[Any]:
     return array
 
 
-def search_arrays(
+def cell_arrays(
     rows: Sequence[Mapping[str, Any]], terms: Sequence[Term], families: Sequence[str]
 ) -> dict[str, NDArray[Any]]:
     """The arrays of a cell that have one element per search.
@@ -86,10 +86,10 @@ def search_arrays(
     `families` the names of the bank's families in its order.
     """
     number = {name: at for at, name in enumerate(families)}
-    arrays = {name: compact([row[name] for row in rows]) for name in _WHOLE}
-    arrays["searches"] = compact(np.bincount([row["round"] for row in rows])[1:])
-    arrays["family"] = compact([number[row["family"]] for row in rows])
-    arrays["microseconds"] = compact([round(1e6 * row["seconds"]) for row in rows])
+    arrays = {name: compact_array([row[name] for row in rows]) for name in _WHOLE}
+    arrays["searches"] = compact_array(np.bincount([row["round"] for row in rows])[1:])
+    arrays["family"] = compact_array([number[row["family"]] for row in rows])
+    arrays["microseconds"] = compact_array([round(1e6 * row["seconds"]) for row in rows])
     arrays["threshold"] = np.array([term.value for term in terms], np.float32)
     votes = np.array([term.votes > 0 for term in terms], np.bool_)
     arrays["votes"] = np.packbits(votes.reshape(len(terms), -1), axis=1)
@@ -140,7 +140,7 @@ class Cell:
     @property
     def key(self) -> str:
         """Hash of the facts."""
-        return key_of(self.facts)
+        return cell_key(self.facts)
 
     @property
     def n_rounds(self) -> int:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from boostsample.experiments.common.files import temporary
+from boostsample.experiments.common.files import temporary_file
 from boostsample.hashing import sha256_of
 
 __all__ = ["Claims"]
@@ -52,7 +52,7 @@ def _is_alive(number: int) -> bool:
 
 def _create(path: Path, content: bytes) -> None:
     """Create a file with its content; FileExistsError if it exists."""
-    part = temporary(path)
+    part = temporary_file(path)
     try:
         part.write_bytes(content)
         try:

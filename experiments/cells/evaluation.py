@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
-from boostsample.experiments.cells.cell import compact
+from boostsample.experiments.cells.cell import compact_array
 from boostsample.labels import encode, error_percent
 from boostsample.records import Term
 
-__all__ = ["MARGIN_BINS", "Scores", "auc", "evaluate", "margin_counts"]
+__all__ = ["MARGIN_BINS", "Scores", "area_under_roc", "evaluate_cell", "margin_counts"]
 
 MARGIN_BINS = 200
 """Bins of a histogram of margins, of equal width over [-1, 1]."""
@@ -25,7 +25,7 @@ _CHUNK = 256  # stumps summed at a time, as in `Model.decision_function`
 _BLOCK = 4096  # rows summed at a time: a block of 256 stumps takes 8 MiB
 
 
-def evaluate(
+def evaluate_cell(
     bank: Bank,
     train_rows: NDArray[np.int64],
     test_rows: NDArray[np.int64],
@@ -62,16 +62,16 @@ def evaluate(
         scores = test.current()
         errors.append(error_percent(scores, y[test_rows]))
         if stumps in at_marks:
-            areas.append(auc(scores, signs[1]))
+            areas.append(area_under_roc(scores, signs[1]))
             both = zip((train.current(), scores), signs, strict=True)
             margins.append([margin_counts(*one, total) for one in both])
     counts = np.array(margins, np.int64).reshape(len(at_marks), 2, MARGIN_BINS)
     return {
-        "points": compact(at_points),
+        "points": compact_array(at_points),
         "error": np.array(errors, np.float64),
-        "marks": compact(at_marks),
+        "marks": compact_array(at_marks),
         "auc": np.array(areas, np.float64),
-        "margins": compact(counts.swapaxes(0, 1)),
+        "margins": compact_array(counts.swapaxes(0, 1)),
     }
 
 
@@ -111,7 +111,7 @@ class Scores:
             scores[start : start + _BLOCK] += np.where(side, 1.0, -1.0).T @ voted
 
 
-def auc(scores: NDArray[np.float64], signs: NDArray[np.int8]) -> float:
+def area_under_roc(scores: NDArray[np.float64], signs: NDArray[np.int8]) -> float:
     """Area under the ROC curve, mean over the labels that have both signs; NaN if none has.
 
     The share of pairs of a positive and a negative example in which the positive one has the higher

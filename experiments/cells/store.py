@@ -18,7 +18,7 @@ from boostsample.errors import DataError
 from boostsample.experiments.cells.cell import Cell, DamagedCell
 from boostsample.experiments.cells.claims import Claims
 from boostsample.experiments.cells.tasks import Task
-from boostsample.experiments.common.files import TEMPORARY, atomic, reason
+from boostsample.experiments.common.files import TEMPORARY, atomic_file, os_reason
 from boostsample.loop.numerics import NUMERICS
 
 __all__ = ["CELLS", "FolderStore", "Store", "read_cell"]
@@ -39,7 +39,7 @@ def read_cell(path: Path, key: str) -> Cell:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise DamagedCell(f"it cannot be read ({reason(error)})") from error
+        raise DamagedCell(f"it cannot be read ({os_reason(error)})") from error
     cell = Cell.from_bytes(content)
     if cell.key != key:
         raise DamagedCell("it is another cell under this name")
@@ -90,7 +90,7 @@ class FolderStore(Store):
             self._sweep()
         except OSError as error:
             raise DataError(
-                f"cells cannot be kept in '{self._folder}': {reason(error)}; name another folder"
+                f"cells cannot be kept in '{self._folder}': {os_reason(error)}; name another folder"
             ) from error
         self._claims = Claims(self._folder)
 
@@ -128,7 +128,7 @@ class FolderStore(Store):
 
     def save(self, task: Task, cell: Cell) -> None:
         """Write a cell's file atomically and release its claim."""
-        with self._writing(task.file_name), atomic(self._folder / task.file_name) as stream:
+        with self._writing(task.file_name), atomic_file(self._folder / task.file_name) as stream:
             stream.write(cell.to_bytes())
         self.release(task)
 
@@ -139,8 +139,8 @@ class FolderStore(Store):
             yield
         except OSError as error:
             raise DataError(
-                f"the cell {name} could not be written to '{self._folder}': {reason(error)}; the "
-                "existing cells are complete: make room and run the same command with the same "
+                f"the cell {name} could not be written to '{self._folder}': {os_reason(error)}; "
+                "the existing cells are complete: make room and run the same command with the same "
                 "--results again, and only what is missing is computed"
             ) from error
 

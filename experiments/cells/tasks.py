@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from boostsample.banks.forms import bank_settings
-from boostsample.experiments.cells.cell import key_of
+from boostsample.experiments.cells.cell import cell_key
 from boostsample.experiments.plan.plan import Prepared
 from boostsample.experiments.plan.variants import Variant
 from boostsample.family import Family
 from boostsample.hashing import sha256_of
 
-__all__ = ["Task", "TaskGroup", "curve_points", "families_digest", "plain", "task_groups"]
+__all__ = ["Task", "TaskGroup", "curve_points", "families_digest", "plain_settings", "task_groups"]
 
 _CURVE_POINTS = 40
 
@@ -43,7 +43,7 @@ class Task:
     @cached_property
     def key(self) -> str:
         """The cell's key."""
-        return key_of(self.facts)
+        return cell_key(self.facts)
 
     @property
     def n_rounds(self) -> int:
@@ -130,8 +130,10 @@ def _strategy_facts(variant: Variant) -> dict[str, Any]:
     kind = type(strategy)
     facts: dict[str, Any] = {
         "name": variant.name,
-        "settings": {key: plain(value) for key, value in sorted(variant.settings.items())},
-        "parameters": {key: plain(value) for key, value in sorted(strategy.get_params().items())},
+        "settings": {key: plain_settings(value) for key, value in sorted(variant.settings.items())},
+        "parameters": {
+            key: plain_settings(value) for key, value in sorted(strategy.get_params().items())
+        },
     }
     if not kind.__module__.startswith("boostsample."):
         facts["class"] = f"{kind.__module__}.{kind.__qualname__}"
@@ -143,7 +145,7 @@ def _strategy_facts(variant: Variant) -> dict[str, Any]:
     return facts
 
 
-def plain(value: Any) -> Any:
+def plain_settings(value: Any) -> Any:
     """A setting as JSON takes it."""
     return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
 
@@ -151,4 +153,4 @@ def plain(value: Any) -> Any:
 def families_digest(families: Sequence[Family]) -> str:
     """A checksum of the families and all their settings."""
     facts = [[one.name, type(one).__qualname__, one.n_features, one.settings()] for one in families]
-    return key_of({"families": facts})
+    return cell_key({"families": facts})

@@ -1,7 +1,7 @@
 """Training and scoring of one cell, in any thread, process or machine.
 
-A worker receives the data, a `Prepared` plan, once. A `Split` of the data has the feature bank; all
-cells with these training rows share it.
+A worker receives the data, a `Prepared` plan, once. A `TrainingSplit` of the data has the feature
+bank; all cells with these training rows share it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank
 from boostsample.banks.forms import make_bank
 from boostsample.errors import BoostSampleError, StrategyError
-from boostsample.experiments.cells.cell import Cell, search_arrays
-from boostsample.experiments.cells.evaluation import evaluate
+from boostsample.experiments.cells.cell import Cell, cell_arrays
+from boostsample.experiments.cells.evaluation import evaluate_cell
 from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.common.files import one_line
 from boostsample.experiments.common.machine import machine, versions
@@ -30,16 +30,23 @@ from boostsample.loop.booster import Booster, Round
 from boostsample.loop.numerics import NUMERICS
 from boostsample.records import Term
 
-__all__ = ["Order", "Split", "Stopped", "Watch", "train", "warm_up"]
+__all__ = [
+    "TrainingOrder",
+    "TrainingSplit",
+    "TrainingStopped",
+    "TrainingWatch",
+    "train_cell",
+    "warm_up_training",
+]
 
 _WARM_UP = 2  # rounds that compile everything a strategy uses; models of edges start in the second
 
 
-class Stopped(Exception):
+class TrainingStopped(Exception):
     """Training was stopped: another cell failed, or the user interrupted the comparison."""
 
 
-class Watch:
+class TrainingWatch:
     """Progress of a cell, shared with the thread that waits for it, and a request to stop."""
 
     def __init__(self) -> None:
@@ -48,13 +55,13 @@ class Watch:
         self.stop: threading.Event | None = None
 
     def check(self) -> None:
-        """Raise `Stopped` if a stop is requested."""
+        """Raise `TrainingStopped` if a stop is requested."""
         if self.stop is not None and self.stop.is_set():
-            raise Stopped
+            raise TrainingStopped
 
 
 @dataclass(frozen=True)
-class Order:
+class TrainingOrder:
     """A request to train and score a cell."""
 
     task: Task
@@ -64,7 +71,7 @@ class Order:
     known: bytes | None = None  # the file of a trained cell, which is then scored again
 
 
-class Split:
+class TrainingSplit:
     """The split of a repetition with its feature bank; immutable, so that threads can share it.
 
     While the bank is built by `n_jobs` threads, `progress` is called with features done and in all.
@@ -111,22 +118,22 @@ class Split:
         )
 
     def scores(
-        self, order: Order, rounds: Sequence[Sequence[Term]], watch: Watch
+        self, order: TrainingOrder, rounds: Sequence[Sequence[Term]], watch: TrainingWatch
     ) -> dict[str, NDArray[Any]]:
         """The arrays of `evaluate` for the stumps of a cell, by round."""
         data, rows = self.prepared.data, (self.train_rows, self.test_rows)
         wanted = (order.points, order.marks)
-        return evaluate(self.bank, *rows, data.y, data.n_classes, rounds, *wanted, watch.check)
+        return evaluate_cell(self.bank, *rows, data.y, data.n_classes, rounds, *wanted, watch.check)
 
 
-def warm_up(split: Split, task: Task) -> None:
+def warm_up_training(split: TrainingSplit, task: Task) -> None:
     """Train a few rounds and discard them, so that compilation is not timed."""
     booster = split.booster(task, 0)
     while booster.round < _WARM_UP and not booster.finished:
         _next_round(booster, task)
 
 
-def train(split: Split, order: Order, watch: Watch) -> Cell:
+def train_cell(split: TrainingSplit, order: TrainingOrder, watch: TrainingWatch) -> Cell:
     """Train and score a cell.
 
     StrategyError, with name and round, if the strategy fails; Stopped as requested by `watch`.
@@ -151,7 +158,7 @@ def train(split: Split, order: Order, watch: Watch) -> Cell:
     terms = [term for one in rounds for term in one]
     loss = np.array([losses[at - 1] for at in scores["points"].tolist()], np.float64)
     names = [family.name for family in families]
-    arrays = {**search_arrays(rows, terms, names), **scores, "loss": loss}
+    arrays = {**cell_arrays(rows, terms, names), **scores, "loss": loss}
     about = {
         "numerics": NUMERICS,
         "n_rounds": len(rounds),
@@ -171,7 +178,9 @@ def train(split: Split, order: Order, watch: Watch) -> Cell:
     return Cell(dict(task.facts), about, arrays, rows if order.history else None)
 
 
-def _scored_again(split: Split, order: Order, cell: Cell, watch: Watch) -> Cell:
+def _scored_again(
+    split: TrainingSplit, order: TrainingOrder, cell: Cell, watch: TrainingWatch
+) -> Cell:
     """A trained cell with the scores that it has and those of the order."""
     points = {*order.points, *cell.errors}
     marks = {*order.marks, *cell.areas}

@@ -12,10 +12,10 @@ import click
 
 from boostsample.errors import BoostSampleError, SettingError
 from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import print_table, say
+from boostsample.experiments.commands.output import print_line, print_table
 
 if TYPE_CHECKING:
-    from boostsample.experiments.bench.reference import Change, Reference
+    from boostsample.experiments.bench.reference import RatioChange, Reference
     from boostsample.experiments.bench.sections import Section
 
 __all__ = ["bench"]
@@ -61,7 +61,7 @@ def bench(
     rounds  milliseconds a round of every strategy, its parts, and two threads
     growth  cost as N, Q, T and K grow, with slopes
     """  # noqa: D301 - click reads the character itself as "leave these lines as they are"
-    from boostsample.experiments.common.progress import Display
+    from boostsample.experiments.common.progress import ProgressDisplay
 
     rounds, jobs, data, data_dir = (settings[key] for key in ("rounds", "jobs", "data", "data_dir"))
     if rounds is not None and rounds < 1:
@@ -69,15 +69,15 @@ def bench(
     if jobs is not None and jobs < 2:
         raise SettingError(f"jobs must be at least 2, to be compared with one thread, got {jobs}")
     with ExitStack() as stack:
-        display = stack.enter_context(Display(quiet))
+        display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)
         from boostsample.experiments.bench import bench as timing
         from boostsample.experiments.bench import reference as kept_ratios
-        from boostsample.experiments.bench.problem import loaded_problem, made_problem
+        from boostsample.experiments.bench.problem import loaded_bench_problem, made_bench_problem
         from boostsample.experiments.common.files import check_file
         from boostsample.experiments.plots.pictures import check_picture, save_picture
 
-        sections = timing.chosen_sections(settings["only"])
+        sections = timing.chosen_bench_sections(settings["only"])
         if plot is not None and "growth" not in sections:
             raise SettingError(
                 f"--plot draws the section growth, but only {', '.join(sections)} would run; add "
@@ -105,7 +105,9 @@ def bench(
             )
         display("making data", 0, 0)
         made = sizes.examples, sizes.features, sizes.classes
-        problem = made_problem(*made) if data is None else loaded_problem(data, data_dir)
+        problem = (
+            made_bench_problem(*made) if data is None else loaded_bench_problem(data, data_dir)
+        )
         found: dict[str, Section] = {}
         stack.callback(_print_sections, facts, found)  # also if a later section fails
         stack.callback(display.close)
@@ -116,15 +118,15 @@ def bench(
             passes.append({name: timing.SECTIONS[name](problem, sizes, display) for name in found})
     changes = [] if earlier is None else _print_changes(found, earlier, processor)
     if target is not None:
-        record = kept_ratios.record_of(passes[:1], facts)
-        kept_ratios.write({"command": ["boostsample", *context.obj], **record}, target)
-        say(f"numbers: {target}")
+        record = kept_ratios.bench_record(passes[:1], facts)
+        kept_ratios.write_reference({"command": ["boostsample", *context.obj], **record}, target)
+        print_line(f"numbers: {target}")
     if kept is not None:
-        kept_ratios.write(kept_ratios.record_of(passes, facts), kept)
-        say(f"reference: {kept}")
+        kept_ratios.write_reference(kept_ratios.bench_record(passes, facts), kept)
+        print_line(f"reference: {kept}")
     if picture is not None and (draw := found["growth"].draw) is not None:
         save_picture(draw(), picture)
-        say(f"plot: {picture}")
+        print_line(f"plot: {picture}")
     worse = [f"{one.section}: {one.name}" for one in changes if one.verdict == "worse"]
     if fail_on_regression and worse:
         raise BoostSampleError(
@@ -146,7 +148,7 @@ def _strategies(given: str | None) -> tuple[str, ...]:
 
 def _print_sections(facts: Mapping[str, Any], found: Mapping[str, Section]) -> None:
     machine, versions = facts["machine"], facts["versions"]
-    say(
+    print_line(
         f"{machine['processor']}, {machine['cores']} cores, python {versions['python']}, numba "
         f"{versions['numba']}, boostsample {versions['boostsample']}; one thread unless noted\n"
     )
@@ -157,21 +159,21 @@ def _print_sections(facts: Mapping[str, Any], found: Mapping[str, Section]) -> N
 
 def _print_changes(
     found: Mapping[str, Section], reference: Reference, processor: str
-) -> list[Change]:
+) -> list[RatioChange]:
     """Print how the ratios have changed."""
-    from boostsample.experiments.bench.reference import changes_table, compare
+    from boostsample.experiments.bench.reference import changes_table, check_against_reference
 
-    changes, notes = compare(found, reference)
+    changes, notes = check_against_reference(found, reference)
     n_worse = sum(change.verdict == "worse" for change in changes)
     theirs = reference.machine.get("processor", "unknown processor")
     if changes:
         print_table(changes_table(changes))
-        say(
+        print_line(
             f"{n_worse or 'no'} ratio{'' if n_worse == 1 else 's'} of {len(changes)} worse than "
             f"the reference of {reference.created[:10]} ({theirs})\n"
         )
         if theirs != processor:
             notes.insert(0, "the reference is of another processor; --keep writes a new one")
     for note in notes:
-        say(f"note: {note}\n")
+        print_line(f"note: {note}\n")
     return changes

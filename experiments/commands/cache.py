@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.commands.group import Group
-from boostsample.experiments.commands.output import say
+from boostsample.experiments.commands.group import CommandGroup
+from boostsample.experiments.commands.output import print_line
 
 if TYPE_CHECKING:
     from boostsample.banks.cache_folder import CachedBank
@@ -22,7 +22,7 @@ _SHORT = 12
 """Displayed characters of a key; commands take any unambiguous beginning of it."""
 
 
-@click.group(cls=Group, invoke_without_command=True)
+@click.group(cls=CommandGroup, invoke_without_command=True)
 @click.pass_context
 def cache(context: click.Context) -> None:
     """List, check or remove the feature banks of `--bank disk`.
@@ -38,27 +38,33 @@ def cache(context: click.Context) -> None:
 @click.option("--all", "everything", is_flag=True, help="All banks, and unfinished ones.")
 def clear(keys: tuple[str, ...], everything: bool) -> None:
     """Remove feature banks by the beginnings of their keys; running programs keep theirs."""
-    from boostsample.banks.cache_folder import cached_banks, find_banks, remove, size_of, unfinished
+    from boostsample.banks.cache_folder import (
+        cached_bank_size,
+        cached_banks,
+        find_cached_banks,
+        remove_cached_bank,
+        unfinished_banks,
+    )
 
     if bool(keys) == everything:
         raise SettingError(
             "name the keys of the banks to remove (see 'boostsample cache'), or give --all"
         )
-    banks = cached_banks() if everything else find_banks(keys)
-    stale, fresh = unfinished() if everything else ([], [])
+    banks = cached_banks() if everything else find_cached_banks(keys)
+    stale, fresh = unfinished_banks() if everything else ([], [])
     freed = 0
     for folder in [*(bank.folder for bank in banks), *stale]:
-        size = size_of(folder)
+        size = cached_bank_size(folder)
         try:
-            remove(folder)
+            remove_cached_bank(folder)
         except OSError as error:
             raise DataError(
                 f"'{folder}' cannot be removed: {error.strerror or error}; {_gib(freed)} freed"
             ) from error
         freed += size
-    say(f"removed: {_number(banks)}, {_gib(freed)}")
+    print_line(f"removed: {_number(banks)}, {_gib(freed)}")
     for folder in fresh:
-        say(f"kept, because it was written to in the last hour: {folder}")
+        print_line(f"kept, because it was written to in the last hour: {folder}")
 
 
 @cache.command()
@@ -68,19 +74,19 @@ def verify(keys: tuple[str, ...]) -> None:
 
     Ends with exit code 1 if a bank is damaged. Training checks only the features that it reads.
     """
-    from boostsample.banks.cache_folder import DamagedBank, cached_banks, find_banks
-    from boostsample.banks.disk import check_files
+    from boostsample.banks.cache_folder import DamagedBank, cached_banks, find_cached_banks
+    from boostsample.banks.disk import check_bank_files
 
-    banks = find_banks(keys) if keys else cached_banks()
+    banks = find_cached_banks(keys) if keys else cached_banks()
     damaged = []
     for bank in banks:
         key, state = bank.key[:_SHORT], "good"
         try:
-            check_files(bank.folder, all_features=True)
+            check_bank_files(bank.folder, all_features=True)
         except DamagedBank as error:
             damaged.append(key)
             state = f"damaged: {error}"
-        say(f"{key}  {state}")
+        print_line(f"{key}  {state}")
     if damaged:
         raise DataError(
             f"{_number(damaged)} of {len(banks)} damaged; remove with "
@@ -89,7 +95,12 @@ def verify(keys: tuple[str, ...]) -> None:
 
 
 def _list() -> None:
-    from boostsample.banks.cache_folder import banks_dir, cached_banks, size_of, unfinished
+    from boostsample.banks.cache_folder import (
+        banks_dir,
+        cached_bank_size,
+        cached_banks,
+        unfinished_banks,
+    )
 
     banks = cached_banks()
     header = ("key", "data", "features x examples", "size", "last used", "families")
@@ -97,12 +108,12 @@ def _list() -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         fields = (field.ljust(width) for field, width in zip(row, widths, strict=True))
-        say("  ".join(fields).rstrip())
-    say(f"{_number(banks)}, {_gib(sum(bank.size for bank in banks))}, in {banks_dir()}")
-    stale, fresh = unfinished()
+        print_line("  ".join(fields).rstrip())
+    print_line(f"{_number(banks)}, {_gib(sum(bank.size for bank in banks))}, in {banks_dir()}")
+    stale, fresh = unfinished_banks()
     if stale or fresh:
-        left = sum(size_of(folder) for folder in [*stale, *fresh])
-        say(
+        left = sum(cached_bank_size(folder) for folder in [*stale, *fresh])
+        print_line(
             f"{len(stale) + len(fresh)} unfinished, {_gib(left)}: being built, or left by a run "
             "that was killed (remove with 'boostsample cache clear --all')"
         )

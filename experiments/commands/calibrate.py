@@ -9,7 +9,7 @@ import click
 
 from boostsample.errors import SettingError
 from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import print_table, say
+from boostsample.experiments.commands.output import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.calibration.calibration import Calibration
@@ -75,14 +75,14 @@ def calibrate(
     if settings["figure2"] is not None:
         _draw_figure_2(context, settings["figure2"])
         return
-    from boostsample.experiments.common.progress import Display
+    from boostsample.experiments.common.progress import ProgressDisplay
 
     with ExitStack() as stack:
-        display = stack.enter_context(Display(quiet))
+        display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)
         from boostsample.experiments.calibration import calibration
         from boostsample.experiments.calibration.figures import calibration_figure
-        from boostsample.experiments.calibration.tables import write_rows
+        from boostsample.experiments.calibration.tables import write_calibration_rows
         from boostsample.experiments.common.files import check_file
         from boostsample.experiments.data.datasets import load_dataset
         from boostsample.experiments.plan.plan import Plan, parse_marks, parse_names
@@ -99,7 +99,7 @@ def calibrate(
             **{name: settings[name] for name in ("budget", "weights", "seed")},
         )
         measuring = {name: settings[name] for name in ("repeats", "scheme")}
-        calibration.check_request(plan, **measuring)
+        calibration.check_calibration_request(plan, **measuring)
         picture = None if plot is None else check_picture(plot)
         rows = None if csv is None else check_file(csv, ".csv", "rows")
         data = load_dataset(settings["data"], data_dir=settings["data_dir"], seed=plan.seed)
@@ -107,11 +107,11 @@ def calibrate(
         display.close()
         _print_calibration(found)
         if rows is not None:
-            write_rows(found, rows)
-            say(f"rows: {rows}")
+            write_calibration_rows(found, rows)
+            print_line(f"rows: {rows}")
         if picture is not None:
             save_picture(calibration_figure(found), picture)
-            say(f"plot: {picture}")
+            print_line(f"plot: {picture}")
 
 
 def _print_calibration(found: Calibration) -> None:
@@ -119,7 +119,7 @@ def _print_calibration(found: Calibration) -> None:
 
     prepared = found.prepared
     families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
-    say(
+    print_line(
         f"{prepared.data.name}: {found.n_examples:,} training examples, {prepared.n_features:,} "
         f"features ({families}), {prepared.plan.weights} initial weights; {found.repeats:,} "
         f"searches a point, examples drawn {found.scheme}\n"
@@ -130,15 +130,19 @@ def _print_calibration(found: Calibration) -> None:
     print_table(tables.noise_table(found))
     print_table(tables.choices_table(found))
     mean, error = found.mean_share
-    say(f"share of the best point, mean over rounds: {100 * mean:.1f} ({100 * error:.1f}) %\n")
+    print_line(
+        f"share of the best point, mean over rounds: {100 * mean:.1f} ({100 * error:.1f}) %\n"
+    )
     for note in found.notes:
-        say(f"note: {note}\n")
+        print_line(f"note: {note}\n")
 
 
 def _draw_figure_2(context: click.Context, path: str) -> None:
     """Draw the closed form; SettingError if options of a run are given."""
     names = [name for name in context.params if name not in ("figure2", "quiet")]
-    given = [f"--{name.replace('_', '-')}" for name in names if options.given(context, name)]
+    given = [
+        f"--{name.replace('_', '-')}" for name in names if options.given_options(context, name)
+    ]
     if given:
         raise SettingError(
             f"--figure2 is drawn from a formula and runs nothing, but {', '.join(given)} is for a "
@@ -151,4 +155,4 @@ def _draw_figure_2(context: click.Context, path: str) -> None:
     picture = check_picture(path)
     print_table(figure_2_table())
     save_picture(figure_2(), picture)
-    say(f"plot: {picture}")
+    print_line(f"plot: {picture}")

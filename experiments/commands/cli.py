@@ -24,9 +24,9 @@ from boostsample.experiments.commands.bench import bench
 from boostsample.experiments.commands.cache import cache
 from boostsample.experiments.commands.calibrate import calibrate
 from boostsample.experiments.commands.compare import compare
-from boostsample.experiments.commands.group import Group
+from boostsample.experiments.commands.group import CommandGroup
 from boostsample.experiments.commands.listing import list_names
-from boostsample.experiments.commands.output import say
+from boostsample.experiments.commands.output import print_line
 from boostsample.experiments.commands.plot import plot
 from boostsample.experiments.commands.race import race
 from boostsample.experiments.commands.report import report
@@ -38,7 +38,7 @@ _USAGE, _DATA, _CTRL_C, _BROKEN_PIPE = 2, 1, 130, 141
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -47,7 +47,7 @@ _USAGE, _DATA, _CTRL_C, _BROKEN_PIPE = 2, 1, 130, 141
 def cli(context: click.Context) -> None:
     """Compare sampling strategies for AdaBoost.MH at an equal budget of looks."""
     if context.invoked_subcommand is None:
-        say(context.get_help())
+        print_line(context.get_help())
 
 
 for _command in (bench, cache, calibrate, compare, list_names, plot, race, report, table):

@@ -12,7 +12,7 @@ import click
 
 from boostsample.errors import SettingError
 from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import print_table, say
+from boostsample.experiments.commands.output import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.plan.grid import Grid
@@ -116,10 +116,10 @@ def compare(
     scikit-learn's digits: 300 rounds, three repetitions. Every run is saved when it is trained; the
     same command with the same --results trains only missing runs.
     """
-    from boostsample.experiments.common.progress import Display
+    from boostsample.experiments.common.progress import ProgressDisplay
 
     with ExitStack() as stack:
-        display = stack.enter_context(Display(quiet))
+        display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)  # before the slow imports
         from boostsample.experiments.plots import pictures
         from boostsample.experiments.results.grid_toml import grid_toml
@@ -159,12 +159,12 @@ def compare(
         display.close()
         if not comparisons:
             done = f"share {shard} is done; {folder.cells():,} of {n_runs:,} runs are saved"
-            say(f"{done}\nresults: {folder.path}")
+            print_line(f"{done}\nresults: {folder.path}")
             return
         _write(context, grid, folder, comparisons)
         if picture is not None:
             pictures.save_picture(pictures.comparison_figure(comparisons[0]), picture)
-            say(f"plot: {picture}")
+            print_line(f"plot: {picture}")
 
 
 def _grid(context: click.Context, jobs: int | None) -> Grid:
@@ -185,7 +185,7 @@ def _grid(context: click.Context, jobs: int | None) -> Grid:
     given = {
         name: parsers.get(name, lambda value: value)(context.params[name])
         for name in names
-        if options.given(context, name)
+        if options.given_options(context, name)
     }
     file = context.params["grid"]
     grid = grid_of(None if file is None else read_grid_file(file), given)
@@ -217,10 +217,10 @@ def _write(
     context: click.Context, grid: Grid, folder: ResultsFolder, comparisons: Sequence[Comparison]
 ) -> None:
     """Write the rows and print the tables."""
-    from boostsample.experiments.results.record import settings_of
+    from boostsample.experiments.results.record import settings_record
 
     command = ["boostsample", *context.obj]
-    settings = {"command": command, "title": grid.title, **settings_of(comparisons)}
+    settings = {"command": command, "title": grid.title, **settings_record(comparisons)}
     rows = [row for one in comparisons for row in one.rows]
     curves = [row for one in comparisons for row in one.curves]
     history = [row for one in comparisons for row in one.history] if grid.plan.history else None
@@ -229,7 +229,7 @@ def _write(
     finally:  # tables are printed even if the folder cannot be written
         for one in comparisons:
             _print_comparison(one)
-    say(f"results: {folder.path}")
+    print_line(f"results: {folder.path}")
 
 
 def _print_comparison(comparison: Comparison) -> None:
@@ -238,7 +238,7 @@ def _print_comparison(comparison: Comparison) -> None:
     prepared, rows = comparison.prepared, comparison.rows
     sizes = sorted({(len(train), len(test)) for train, test in prepared.splits})
     families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
-    say(
+    print_line(
         f"{prepared.data.name}: {sizes[0][0]:,} training and {sizes[0][1]:,} test examples, "
         f"{prepared.data.n_classes} {'labels' if prepared.data.is_multilabel else 'classes'}, "
         f"{prepared.n_features:,} features ({families}), {prepared.plan.weights} initial weights\n"
@@ -248,4 +248,4 @@ def _print_comparison(comparison: Comparison) -> None:
     print_table(looks_table(comparison))
     print_table(tuning_table(comparison))
     for note in comparison.notes:
-        say(f"note: {note}\n")
+        print_line(f"note: {note}\n")

@@ -6,10 +6,10 @@ import click
 
 from boostsample.errors import unknown
 
-__all__ = ["Group"]
+__all__ = ["CommandGroup"]
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """Group of commands that lists them if the user names an unknown one."""
 
     def resolve_command(

@@ -11,7 +11,7 @@ import click
 
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import say
+from boostsample.experiments.commands.output import print_line
 
 __all__ = ["list_names"]
 
@@ -47,17 +47,17 @@ def list_names(
             raise SettingError(f"--picture needs list families, got list {kind or ''}".rstrip())
         _draw(picture, settings)
     for name in settings if picture is None else ():
-        if options.given(context, name):
+        if options.given_options(context, name):
             raise SettingError(f"--{name.replace('_', '-')} needs --picture FILE")
     for number, name in enumerate(kinds if kind is None else [kind]):
         entries = kinds[name]()
         if kind is None:
-            say(f"{chr(10) if number else ''}{name}:")
+            print_line(f"{chr(10) if number else ''}{name}:")
         width = max(len(entry) for entry, _ in entries)
         for entry, description in entries:
-            say(f"{'' if kind else '  '}{entry.ljust(width)}  {description}".rstrip())
+            print_line(f"{'' if kind else '  '}{entry.ljust(width)}  {description}".rstrip())
     if picture is not None:
-        say(f"\npicture: {picture}")
+        print_line(f"\npicture: {picture}")
 
 
 def _draw(picture: str, settings: Mapping[str, Any]) -> None:
@@ -71,9 +71,9 @@ def _draw(picture: str, settings: Mapping[str, Any]) -> None:
     path = check_picture(picture)
     families = parse_names(settings["families"]) if settings["families"] else ()
     wanted = {one.name: one.settings for one in families} or None
-    shape = None if image_shape is None else members.parse_shape(image_shape)
+    shape = None if image_shape is None else members.parse_member_shape(image_shape)
     found = load_dataset(settings["data"], data_dir=settings["data_dir"], seed=seed)
-    image, low, high = members.example_image(found, example, shape)
+    image, low, high = members.example_image_of(found, example, shape)
     figure = members.members_figure(
         members.families_by_name(image.shape, wanted, seed),
         image,

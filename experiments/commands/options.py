@@ -5,7 +5,17 @@ from __future__ import annotations
 import click
 from click.core import ParameterSource
 
-__all__ = ["budget", "data", "data_dir", "families", "given", "picture", "quiet", "seed", "weights"]
+__all__ = [
+    "budget",
+    "data",
+    "data_dir",
+    "families",
+    "given_options",
+    "picture",
+    "quiet",
+    "seed",
+    "weights",
+]
 
 data = click.option(
     "--data",
@@ -38,6 +48,6 @@ picture = click.option(
 quiet = click.option("--quiet", is_flag=True, help="Print results and errors only.")
 
 
-def given(context: click.Context, name: str) -> bool:
+def given_options(context: click.Context, name: str) -> bool:
     """Whether the user gave a parameter."""
     return context.get_parameter_source(name) is not ParameterSource.DEFAULT

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from boostsample.experiments.tables.tables import Table
 
-__all__ = ["note", "print_table", "say"]
+__all__ = ["print_note", "print_table", "print_line"]
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """Print a line; click.echo would write UTF-8 even to terminals of another encoding."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
-def note(text: str) -> None:
+def print_note(text: str) -> None:
     """Print a note on standard error."""
     sys.stderr.write(f"note: {text}\n")
 
@@ -29,7 +29,7 @@ def print_table(table: Table | None) -> None:
     if table is None:
         return
     if not sys.stdout.isatty():
-        say(to_text(table) + "\n")
+        print_line(to_text(table) + "\n")
         return
     from rich.console import Console
 

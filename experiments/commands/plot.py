@@ -8,7 +8,7 @@ import click
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import note, say
+from boostsample.experiments.commands.output import print_line, print_note
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -80,7 +80,7 @@ def plot(
     if what not in _WHAT:
         raise unknown("picture", what, _WHAT)
     for option, pictures in _PICTURES.items():
-        if options.given(context, option) and what not in pictures:
+        if options.given_options(context, option) and what not in pictures:
             raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {what}")
     path = check_picture(output)
     if what == "curves":
@@ -95,22 +95,22 @@ def plot(
     else:
         figure = _of_runs(results, what, data)
     save_picture(figure, path)
-    say(f"plot: {path}")
+    print_line(f"plot: {path}")
 
 
 def _read(folders: Sequence[str], data: str | None) -> list[Results]:
     """The results of the folders, or the part of them on one data set."""
-    from boostsample.experiments.plots.curves import of_data
+    from boostsample.experiments.plots.curves import results_of_data
     from boostsample.experiments.results.results import read_results
 
     found = [read_results(folder) for folder in folders]
     missing = sum(one.missing for one in found)
     if missing:
-        note(f"{missing:,} runs are missing, the results are incomplete")
+        print_note(f"{missing:,} runs are missing, the results are incomplete")
     if data is None:
         return found
     _chosen(dict.fromkeys(str(row["data"]) for one in found for row in one.rows), data)
-    return [part for one in found if (part := of_data(one, data)).rows]
+    return [part for one in found if (part := results_of_data(one, data)).rows]
 
 
 def _of_runs(folders: Sequence[str], what: str, data: str | None) -> Figure:
@@ -124,7 +124,7 @@ def _of_runs(folders: Sequence[str], what: str, data: str | None) -> Figure:
     except DataError as error:
         if what != "sampling":
             raise
-        note(f"{error}; the picture shows means over all searches so far")
+        print_note(f"{error}; the picture shows means over all searches so far")
         found = _read(folders, None)
         name = _chosen(data_sets(found), data)
         return mean_sampling_figure(name, [row for one in found for row in one.curves])
@@ -136,15 +136,15 @@ def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
     """The runs in all folders by data set."""
     from pathlib import Path
 
-    from boostsample.experiments.results.levels import check_disjoint
+    from boostsample.experiments.results.levels import check_disjoint_levels
     from boostsample.experiments.results.results import SETTINGS, read_runs
 
     found: dict[str, list[Run]] = {}
     for folder in folders:
         mine = read_runs(folder)
-        check_disjoint([*found, *mine])
+        check_disjoint_levels([*found, *mine])
         if not (Path(folder) / SETTINGS).exists():
-            note(f"'{folder}' is incomplete; the picture shows the runs so far")
+            print_note(f"'{folder}' is incomplete; the picture shows the runs so far")
         found |= mine
     return found
 

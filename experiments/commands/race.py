@@ -8,7 +8,7 @@ import click
 
 from boostsample.errors import SettingError
 from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import print_table, say
+from boostsample.experiments.commands.output import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.plan.variants import Variant
@@ -46,9 +46,9 @@ def race(
     lightgbm, xgboost, hist-gradient-boosting and adaboost; settings follow a name, as in
     lightgbm:num_leaves=63:learning_rate=0.1.
     """
-    from boostsample.experiments.common.progress import Display
+    from boostsample.experiments.common.progress import ProgressDisplay
 
-    with Display(quiet) as display:
+    with ProgressDisplay(quiet) as display:
         display("starting", 0, 0)
         from boostsample.experiments.common.files import check_file
         from boostsample.experiments.data.datasets import load_dataset
@@ -56,41 +56,43 @@ def race(
         from boostsample.experiments.plan.variants import Variant
         from boostsample.experiments.race import methods as known
         from boostsample.experiments.race import race as timing
-        from boostsample.experiments.race.job import make_job
+        from boostsample.experiments.race.job import make_race_job
         from boostsample.threads.threads import n_threads
 
-        rules = timing.Rules(rest["error"], rest["limit"], rest["repeats"], seed)
+        rules = timing.RaceRules(rest["error"], rest["limit"], rest["repeats"], seed)
         charged = {name: rest[name] for name in ("budget", "weights")}
         strategies = _names(rest["strategies"])
         plan = Plan(strategies=strategies, marks=(rounds,), repeats=1, seed=seed, **charged)
         wanted = _names(peers) if peers not in (None, "none") else ()
         missing = []
         if peers is None:
-            missing = [name for name in known.PEERS if not known.installed(name)]
+            missing = [name for name in known.PEERS if not known.peer_installed(name)]
             wanted = tuple(Variant(name) for name in known.PEERS if name not in missing)
-        methods = [known.strategy(variant, plan) for variant in plan.variants]
-        methods += map(known.peer, wanted)
+        methods = [known.strategy_method(variant, plan) for variant in plan.variants]
+        methods += map(known.peer_method, wanted)
         target = None if json is None else check_file(json, ".json", "runs")
         threads = n_threads(jobs)
         display("computing columns", 0, 0)
         data = load_dataset(rest["data"], data_dir=rest["data_dir"], seed=seed)
-        job = make_job(data, rest["columns"], seed)
+        job = make_race_job(data, rest["columns"], seed)
         job = job._replace(n_jobs=threads, n_rounds=rounds)
         runs = timing.race(job, methods, rules, display)
     n_train, n_columns = job.X_train.shape
-    say(
+    print_line(
         f"{job.name}: {n_train:,} training and {job.y_test.size:,} test examples, {job.n_classes} "
         f"classes, {n_columns:,} columns; threads: {threads}; {plan.weights} initial weights of "
         "the strategies\n"
     )
-    print_table(timing.result_table(runs, rules))
+    print_table(timing.race_table(runs, rules))
     for name in missing:
-        say(f"note: {name} is not installed and left out; pip install 'boostsample[peers]'\n")
+        print_line(
+            f"note: {name} is not installed and left out; pip install 'boostsample[peers]'\n"
+        )
     if target is not None:
         facts = {"data": job.name, "n_train": n_train, "n_test": int(job.y_test.size)}
         facts |= {"n_classes": job.n_classes, "columns": n_columns, "jobs": threads}
         timing.write_race(runs, rules, target, **facts, rounds=rounds, **charged)
-        say(f"runs: {target}")
+        print_line(f"runs: {target}")
 
 
 def _names(text: str) -> tuple[Variant, ...]:

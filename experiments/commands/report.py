@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import say
+from boostsample.experiments.commands.output import print_line
 
 __all__ = ["report"]
 
@@ -22,11 +22,11 @@ def report(results: tuple[str, ...], output: str, title: str | None, quiet: bool
 
     Several folders with different data sets make one report. Folders may be incomplete.
     """
-    from boostsample.experiments.common.progress import Display
+    from boostsample.experiments.common.progress import ProgressDisplay
     from boostsample.experiments.report.report import check_report, make_report, write_report
 
     path = check_report(output)
-    with Display(quiet) as display:
+    with ProgressDisplay(quiet) as display:
         html = make_report(results, title, lambda stage: display(stage, 0, 0))
         write_report(html, path)
-    say(f"report: {path}")
+    print_line(f"report: {path}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.commands.output import note, say
+from boostsample.experiments.commands.output import print_line, print_note
 
 if TYPE_CHECKING:
     from boostsample.experiments.tables.results import ScoreTable
@@ -65,7 +65,7 @@ def table(
     from boostsample.experiments.results.levels import MEASURES, parse_levels
     from boostsample.experiments.results.results import read_results
     from boostsample.experiments.tables.formats import FORMATS
-    from boostsample.experiments.tables.results import result_table, transposed
+    from boostsample.experiments.tables.results import result_table, transposed_table
 
     if metric not in MEASURES:
         raise unknown("metric", metric, MEASURES)
@@ -83,10 +83,10 @@ def table(
     found = [read_results(folder) for folder in results]
     tables: Sequence[ScoreTable] = result_table(found, metric, axis, levels, charged)
     if transpose:
-        tables = [transposed(one) for one in tables]
+        tables = [transposed_table(one) for one in tables]
     for folder, one in zip(results, found, strict=True):
         if one.missing:
-            note(
+            print_note(
                 f"'{folder}' is not complete, {one.missing:,} runs are missing; the tables go as "
                 "far as the results"
             )
@@ -94,7 +94,7 @@ def table(
         _print(tables, name)
         return
     write_file(target, f"{FORMATS[name].render(tables)}\n", "tables")
-    say(f"tables: {target}")
+    print_line(f"tables: {target}")
 
 
 def _print(tables: Sequence[ScoreTable], name: str) -> None:
@@ -102,7 +102,7 @@ def _print(tables: Sequence[ScoreTable], name: str) -> None:
     from boostsample.experiments.tables.formats import FORMATS, to_terminal
 
     if name != "text" or not sys.stdout.isatty():
-        say(FORMATS[name].render(tables))
+        print_line(FORMATS[name].render(tables))
         return
     from rich.console import Console
 

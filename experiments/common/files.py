@@ -13,12 +13,12 @@ from boostsample.errors import DataError, SettingError
 
 __all__ = [
     "TEMPORARY",
-    "atomic",
+    "atomic_file",
     "check_file",
     "one_line",
-    "reason",
-    "temporary",
-    "unwritable",
+    "os_reason",
+    "temporary_file",
+    "unwritable_file",
     "write_file",
 ]
 
@@ -32,27 +32,27 @@ def one_line(error: BaseException) -> str:
     return text if len(text) <= 200 else text[:197] + "..."
 
 
-def reason(error: OSError) -> str:
+def os_reason(error: OSError) -> str:
     """Return why a file could not be used, in a few words."""
     if isinstance(error, FileExistsError):
         return f"'{error.filename}' is a file"
     return error.strerror or one_line(error)
 
 
-def temporary(path: Path) -> Path:
+def temporary_file(path: Path) -> Path:
     """Return a new hidden name beside `path`, ending in `TEMPORARY`."""
     return path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}{TEMPORARY}")
 
 
 @contextmanager
-def atomic(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing that appears under its name only when it is complete.
 
     The content is written under a temporary name, flushed to the disk and renamed, so that it
     survives a power failure; processes that write the same file do not disturb each other. After
     any exception the temporary file is removed.
     """
-    part = temporary(path)
+    part = temporary_file(path)
     try:
         with part.open("xb") as stream:
             yield stream
@@ -73,14 +73,14 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_file(path: Path, content: str | bytes, what: str) -> None:
-    """Write a file of `what` with `atomic`, text as UTF-8; DataError if it cannot be written."""
+    """Write a file of `what` with `atomic_file`, text as UTF-8; DataError if that fails."""
     if isinstance(content, str):
         content = content.encode("utf-8", "backslashreplace")
     try:
-        with atomic(path) as stream:
+        with atomic_file(path) as stream:
             stream.write(content)
     except OSError as error:
-        raise unwritable(path, what, error) from error
+        raise unwritable_file(path, what, error) from error
 
 
 def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: bool = True) -> Path:
@@ -97,19 +97,19 @@ def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: boo
             f"the file of {what} must be new, but '{target}' exists; results are never "
             "overwritten, name another file"
         )
-    probe = temporary(target)
+    probe = temporary_file(target)
     try:
         probe.open("xb").close()
         probe.unlink()
         if target.is_dir():
             raise IsADirectoryError(f"'{target}' is a folder")
     except OSError as error:
-        raise unwritable(target, what, error) from error
+        raise unwritable_file(target, what, error) from error
     return target
 
 
-def unwritable(path: Path, what: str, error: OSError) -> DataError:
+def unwritable_file(path: Path, what: str, error: OSError) -> DataError:
     """Return the error of a file of `what` that cannot be written."""
     return DataError(
-        f"the file of {what} '{path}' cannot be written: {reason(error)}; name another file"
+        f"the file of {what} '{path}' cannot be written: {os_reason(error)}; name another file"
     )

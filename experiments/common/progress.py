@@ -7,13 +7,13 @@ import sys
 import time
 from typing import Any
 
-__all__ = ["Display", "duration"]
+__all__ = ["ProgressDisplay", "duration_text"]
 
 _PAUSE = 10.0
 """Seconds between two lines of progress where there is no terminal."""
 
 
-def duration(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """Format a time in its two largest units.
 
     >>> duration(4.2), duration(100), duration(7300), duration(200_000)
@@ -29,7 +29,7 @@ def duration(seconds: float) -> str:
 
 
 class _Messages(logging.Handler):
-    def __init__(self, display: Display) -> None:
+    def __init__(self, display: ProgressDisplay) -> None:
         super().__init__(logging.INFO)
         self._display = display
 
@@ -37,7 +37,7 @@ class _Messages(logging.Handler):
         self._display.say(record.getMessage())
 
 
-class Display:
+class ProgressDisplay:
     """Progress and messages of a command and of the library's logger; none if `quiet`."""
 
     def __init__(self, quiet: bool) -> None:
@@ -51,7 +51,7 @@ class Display:
         self._log_level = self._log.level
         self._messages = _Messages(self)
 
-    def __enter__(self) -> Display:
+    def __enter__(self) -> ProgressDisplay:
         self._log.addHandler(self._messages)
         if not self._quiet:
             self._log.setLevel(logging.INFO)
@@ -97,7 +97,7 @@ class Display:
         if begins:
             self._seconds_left = None
         seconds = self._seconds_left
-        left = "" if seconds is None else f"about {duration(seconds)} left"
+        left = "" if seconds is None else f"about {duration_text(seconds)} left"
         if self._bar is not None:
             if begins and self._task is not None:
                 self._bar.remove_task(self._task)

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.common.files import one_line
 
-__all__ = ["Content", "encode_labels", "parse_number", "readable"]
+__all__ = ["DataContent", "encode_labels", "parse_number", "readable_file"]
 
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"})
 """Texts of a missing value, compared without case."""
 
 
-class Content(NamedTuple):
+class DataContent(NamedTuple):
     """Arrays of a data set as read, see `boostsample.experiments.data.datasets.Dataset`."""
 
     X: NDArray[np.uint8] | NDArray[np.float32]
@@ -31,7 +31,7 @@ class Content(NamedTuple):
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
+def readable_file(path: Path) -> Iterator[None]:
     """Turn any exception of a library that reads a damaged file into a DataError of one line."""
     try:
         yield

@@ -16,14 +16,19 @@ from typing import TextIO
 import numpy as np
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.data.content import Content, encode_labels, parse_number, readable
+from boostsample.experiments.data.content import (
+    DataContent,
+    encode_labels,
+    parse_number,
+    readable_file,
+)
 
 __all__ = ["read_csv"]
 
 
 def read_csv(
     path: Path, *, label: str | int = -1, header: bool | None = None, delimiter: str | None = None
-) -> Content:
+) -> DataContent:
     """Read a table of numbers, as float32, with one column of labels; UTF-8, plain or gzipped.
 
     Empty fields, NA, N/A, NaN, null and ? are missing values. `label` is the name of the label
@@ -38,7 +43,7 @@ def read_csv(
     labels: list[str] = []
     values, lines = array("d"), array("q")
     width = column = 0
-    with readable(path), _open_text(path) as stream:
+    with readable_file(path), _open_text(path) as stream:
         first = stream.readline()
         if delimiter is None and path.name.lower().endswith((".tsv", ".tsv.gz")):
             delimiter = "\t"
@@ -82,7 +87,7 @@ def read_csv(
         )
     y, classes = encode_labels(labels, f"{path}: the label column")
     columns = None if names is None else tuple(n for i, n in enumerate(names) if i != column)
-    return Content(X, y, classes, columns, None)
+    return DataContent(X, y, classes, columns, None)
 
 
 def _open_text(path: Path) -> TextIO:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.common.machine import machine_memory
-from boostsample.experiments.data.content import Content, encode_labels, readable
+from boostsample.experiments.data.content import DataContent, encode_labels, readable_file
 from boostsample.experiments.data.csv_file import read_csv
 
-__all__ = ["is_data_file", "read_npz", "read_svmlight", "read_user_file"]
+__all__ = ["is_dataset_file", "read_npz", "read_svmlight", "read_user_file"]
 
 _SUFFIXES = {
     ".npz": "npz",
@@ -31,7 +31,7 @@ _SUFFIXES = {
 }
 
 
-def is_data_file(path: Path) -> bool:
+def is_dataset_file(path: Path) -> bool:
     """Return whether `read_user_file` recognises the suffix (before any ``.gz``)."""
     return _suffix(path) in _SUFFIXES
 
@@ -40,7 +40,7 @@ def _suffix(path: Path) -> str:
     return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
-def read_user_file(path: Path, *, file_format: str | None = None, **options: Any) -> Content:
+def read_user_file(path: Path, *, file_format: str | None = None, **options: Any) -> DataContent:
     """Read a file in the format of its suffix, or in `file_format`: npz, csv or svmlight.
 
     Suffixes are ``.npz``; ``.csv``, ``.tsv``; ``.svmlight``, ``.libsvm``, ``.svm``; text also with
@@ -48,7 +48,7 @@ def read_user_file(path: Path, *, file_format: str | None = None, **options: Any
     SettingError.
     """
     if file_format is None:
-        if not is_data_file(path):
+        if not is_dataset_file(path):
             raise SettingError(
                 f"cannot tell the format of {path} from its suffix, known: {', '.join(_SUFFIXES)}; "
                 f"give file_format=, one of {', '.join(_READERS)}"
@@ -80,7 +80,7 @@ def _to_float32(values: NDArray[Any], where: str) -> NDArray[np.float32]:
     return result
 
 
-def read_npz(path: Path) -> Content:
+def read_npz(path: Path) -> DataContent:
     """Read a NumPy archive: ``X, y``, or ``X_train, y_train, X_test, y_test`` for a fixed split.
 
     ``X`` is (n, d), or (n, h, w) or (n, h, w, c) for images (uint8 stays uint8, anything else
@@ -88,7 +88,7 @@ def read_npz(path: Path) -> Content:
     optional ``columns`` names the d columns. Pickled objects are not loaded.
     """
     # Opened here because np.load leaves the file of a damaged archive open.
-    with readable(path), path.open("rb") as stream:
+    with readable_file(path), path.open("rb") as stream:
         archive = np.load(stream, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise DataError(f"{path} must be an .npz archive, got a single array; use numpy.savez")
@@ -122,7 +122,7 @@ def read_npz(path: Path) -> Content:
         )
     image = X.ndim > 2 and X.dtype == np.uint8
     features = np.ascontiguousarray(X) if image else _to_float32(X, f"{path}: X")
-    return Content(features, *_npz_labels(y, path), columns, n_train)
+    return DataContent(features, *_npz_labels(y, path), columns, n_train)
 
 
 def _npz_labels(
@@ -140,7 +140,7 @@ def _npz_labels(
     return y.astype(np.int8), tuple(str(label) for label in range(y.shape[1]))
 
 
-def read_svmlight(path: Path, *, multilabel: bool = False) -> Content:
+def read_svmlight(path: Path, *, multilabel: bool = False) -> DataContent:
     """Read a svmlight/libsvm text (plain, ``.gz`` or ``.bz2``) into a dense table.
 
     Features absent from a line are 0, not missing. With `multilabel`, commas separate the labels of
@@ -148,7 +148,7 @@ def read_svmlight(path: Path, *, multilabel: bool = False) -> Content:
     """
     from sklearn.datasets import load_svmlight_file
 
-    with readable(path):
+    with readable_file(path):
         sparse, labels = load_svmlight_file(str(path), dtype=np.float32, multilabel=multilabel)
     n_bytes, memory = 4 * sparse.shape[0] * sparse.shape[1], machine_memory()
     if n_bytes > memory:
@@ -159,14 +159,14 @@ def read_svmlight(path: Path, *, multilabel: bool = False) -> Content:
         )
     X = sparse.toarray(order="C")
     if not multilabel:
-        return Content(X, *encode_labels(labels.tolist(), f"{path}: the labels"), None, None)
+        return DataContent(X, *encode_labels(labels.tolist(), f"{path}: the labels"), None, None)
     codes, classes = encode_labels([one for row in labels for one in row], f"{path}: the labels")
     y = np.zeros((len(labels), len(classes)), dtype=np.int8)
     y[np.repeat(np.arange(len(labels)), [len(row) for row in labels]), codes] = 1
-    return Content(X, y, classes, None, None)
+    return DataContent(X, y, classes, None, None)
 
 
-_READERS: dict[str, Callable[..., Content]] = {
+_READERS: dict[str, Callable[..., DataContent]] = {
     "npz": read_npz,
     "csv": read_csv,
     "svmlight": read_svmlight,

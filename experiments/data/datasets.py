@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.data.content import Content
-from boostsample.experiments.data.dataset_files import is_data_file, read_user_file
-from boostsample.experiments.data.downloads import locate, read_verified
+from boostsample.experiments.data.content import DataContent
+from boostsample.experiments.data.dataset_files import is_dataset_file, read_user_file
+from boostsample.experiments.data.downloads import locate_file, read_verified
 from boostsample.experiments.data.originals import ORIGINALS, READERS
 from boostsample.experiments.data.synthetic import SYNTHETIC
 from boostsample.hashing import seed_of
@@ -215,22 +215,22 @@ class NamedSet(NamedTuple):
     """
 
     description: str
-    load: Callable[..., Content]
+    load: Callable[..., DataContent]
     settings: Mapping[str, int | float] = MappingProxyType({})
 
 
-def _digits(**_: Any) -> Content:
+def _digits(**_: Any) -> DataContent:
     from sklearn.datasets import load_digits
 
     digits = load_digits()
     y = digits.target.astype(np.int64)
-    return Content(digits.images.astype(np.uint8), y, tuple("0123456789"), None, None)
+    return DataContent(digits.images.astype(np.uint8), y, tuple("0123456789"), None, None)
 
 
-def _original(name: str) -> Callable[..., Content]:
-    def load(data_dir: str | os.PathLike[str] | None, download: bool, **_: Any) -> Content:
+def _original(name: str) -> Callable[..., DataContent]:
+    def load(data_dir: str | os.PathLike[str] | None, download: bool, **_: Any) -> DataContent:
         original = ORIGINALS[name]
-        paths = locate(original, data_dir, download)
+        paths = locate_file(original, data_dir, download)
         return READERS[name](lambda file: read_verified(original, file, paths[file]))
 
     return load
@@ -240,7 +240,7 @@ def _synthetic(name: str) -> NamedSet:
     make = SYNTHETIC[name]
     parameters = inspect.signature(make).parameters.values()
 
-    def load(seed: int, data_dir: object, download: bool, **settings: Any) -> Content:
+    def load(seed: int, data_dir: object, download: bool, **settings: Any) -> DataContent:
         return make(_stream(name, seed), **settings)
 
     return NamedSet(
@@ -309,7 +309,7 @@ def load_dataset(
         content = DATASETS[base].load(data_dir=data_dir, download=download, seed=seed, **settings)
         return Dataset(f"{base}({shown})" if shown else base, *content)
     path = Path(text).expanduser()
-    if "file_format" not in options and not is_data_file(path) and not path.is_file():
+    if "file_format" not in options and not is_dataset_file(path) and not path.is_file():
         hint = "or the path of an .npz, .csv or .svmlight file"
         raise SettingError(f"{unknown('data set', text, DATASETS)}, {hint}")
     name = path.name.removesuffix(".gz")

@@ -24,16 +24,16 @@ from typing import NamedTuple
 
 from boostsample.banks.cache_folder import cache_dir
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.common.files import atomic, one_line
+from boostsample.experiments.common.files import atomic_file, one_line
 
-__all__ = ["Original", "Source", "locate", "read_verified"]
+__all__ = ["Original", "DownloadSource", "locate_file", "read_verified"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BROKEN = (KeyError, RuntimeError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
 _LOG = logging.getLogger(__name__)
 
 
-class Source(NamedTuple):
+class DownloadSource(NamedTuple):
     """An address of files, with ``{name}`` for their names, or of a ``.zip`` or tar archive.
 
     `archive` is the folder of the files in the archive ("" or "sub/"); None: `url` is no archive.
@@ -54,7 +54,7 @@ class Original:
 
     name: str
     files: Mapping[str, str]
-    sources: tuple[Source, ...]  # tried in order
+    sources: tuple[DownloadSource, ...]  # tried in order
     folders: tuple[str, ...] = ()  # in ``data_dir``, besides that of the set's name
     canonical: Callable[[bytes], bytes] | None = None
 
@@ -76,7 +76,7 @@ class Original:
         return content
 
 
-def locate(
+def locate_file(
     original: Original, data_dir: str | os.PathLike[str] | None = None, download: bool = True
 ) -> dict[str, Path]:
     """Find all files of a data set; download missing ones into the cache folder, if allowed.
@@ -147,7 +147,7 @@ def _fetch(original: Original, names: Sequence[str], folder: Path) -> None:
                 for name, raw in _served(source, tuple(missing), Path(scratch.name)):
                     original.verified(name, raw)
                     suffix = ".gz" if raw.startswith(_GZIP_MAGIC) else ""
-                    with atomic(folder / f"{name}{suffix}") as stream:
+                    with atomic_file(folder / f"{name}{suffix}") as stream:
                         stream.write(raw)
                     missing.remove(name)
                 return
@@ -160,7 +160,9 @@ def _fetch(original: Original, names: Sequence[str], folder: Path) -> None:
     )
 
 
-def _served(source: Source, names: Sequence[str], scratch: Path) -> Iterator[tuple[str, bytes]]:
+def _served(
+    source: DownloadSource, names: Sequence[str], scratch: Path
+) -> Iterator[tuple[str, bytes]]:
     """Yield names and bytes of files; archive members are read by exact name, no path followed."""
     if source.archive is None:
         for name in names:

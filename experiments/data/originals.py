@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from boostsample.experiments.data.content import Content
-from boostsample.experiments.data.downloads import Original, Source
+from boostsample.experiments.data.content import DataContent
+from boostsample.experiments.data.downloads import DownloadSource, Original
 
-__all__ = ["CIFAR10_CLASSES", "ORIGINALS", "READERS", "usps_numbers"]
+__all__ = ["CIFAR10_CLASSES", "ORIGINALS", "READERS", "read_usps_numbers"]
 
 CIFAR10_CLASSES = (
     "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
@@ -29,7 +29,7 @@ Read = Callable[[str], bytes]
 """Returns the verified content of an original file by its name without ``.gz``."""
 
 
-def usps_numbers(content: bytes) -> bytes:
+def read_usps_numbers(content: bytes) -> bytes:
     """Parse lines of a label and 256 values; return both as little-endian int16.
 
     Values are in thousandths. Raises ValueError for any other text.
@@ -75,46 +75,48 @@ ORIGINALS = {
         "mnist",
         _MNIST,
         (
-            Source("https://ossci-datasets.s3.amazonaws.com/mnist/{name}.gz"),
-            Source("https://storage.googleapis.com/cvdf-datasets/mnist/{name}.gz"),
+            DownloadSource("https://ossci-datasets.s3.amazonaws.com/mnist/{name}.gz"),
+            DownloadSource("https://storage.googleapis.com/cvdf-datasets/mnist/{name}.gz"),
         ),
     ),
     "cifar10": Original(
         "cifar10",
         _CIFAR10,
-        (Source(f"{_TORONTO}/cifar-10-binary.tar.gz", "cifar-10-batches-bin/"),),
+        (DownloadSource(f"{_TORONTO}/cifar-10-binary.tar.gz", "cifar-10-batches-bin/"),),
         folders=("cifar-10-batches-bin",),
     ),
     "usps": Original(
         "usps",
         _USPS,
         (
-            Source("https://hastie.su.domains/ElemStatLearn/datasets/{name}.gz"),
-            Source("https://web.stanford.edu/~hastie/ElemStatLearn/datasets/{name}.gz"),
+            DownloadSource("https://hastie.su.domains/ElemStatLearn/datasets/{name}.gz"),
+            DownloadSource("https://web.stanford.edu/~hastie/ElemStatLearn/datasets/{name}.gz"),
         ),
-        canonical=usps_numbers,
+        canonical=read_usps_numbers,
     ),
     "pendigits": Original(
         "pendigits",
         _PENDIGITS,
         (
-            Source(f"{_UCI}/static/public/81/pen+based+recognition+of+handwritten+digits.zip", ""),
-            Source(f"{_UCI}/ml/machine-learning-databases/pendigits/{{name}}"),
+            DownloadSource(
+                f"{_UCI}/static/public/81/pen+based+recognition+of+handwritten+digits.zip", ""
+            ),
+            DownloadSource(f"{_UCI}/ml/machine-learning-databases/pendigits/{{name}}"),
         ),
     ),
     "letter": Original(
         "letter",
         _LETTER,
         (
-            Source(f"{_UCI}/static/public/59/letter+recognition.zip", ""),
-            Source(f"{_UCI}/ml/machine-learning-databases/letter-recognition/{{name}}"),
+            DownloadSource(f"{_UCI}/static/public/59/letter+recognition.zip", ""),
+            DownloadSource(f"{_UCI}/ml/machine-learning-databases/letter-recognition/{{name}}"),
         ),
     ),
 }
 """The named benchmark sets."""
 
 
-def _mnist(read: Read) -> Content:
+def _mnist(read: Read) -> DataContent:
     """Read the IDX files: a big-endian header of 16 or 8 bytes, then unsigned bytes."""
     X = np.empty((70000, 28, 28), dtype=np.uint8)
     y = np.empty(70000, dtype=np.int64)
@@ -123,10 +125,10 @@ def _mnist(read: Read) -> Content:
         labels = read(f"{part}-labels-idx1-ubyte")
         X[rows] = np.frombuffer(pixels, dtype=np.uint8, offset=16).reshape(-1, 28, 28)
         y[rows] = np.frombuffer(labels, dtype=np.uint8, offset=8)
-    return Content(X, y, _DIGITS, None, 60000)
+    return DataContent(X, y, _DIGITS, None, 60000)
 
 
-def _cifar10(read: Read) -> Content:
+def _cifar10(read: Read) -> DataContent:
     """Read the batches: records of a label byte, then the red, green and blue plane of 32 x 32."""
     X = np.empty((60000, 32, 32, 3), dtype=np.uint8)
     y = np.empty(60000, dtype=np.int64)
@@ -136,27 +138,27 @@ def _cifar10(read: Read) -> Content:
         records = np.frombuffer(content, dtype=np.uint8).reshape(10000, 3073)
         y[rows] = records[:, 0]
         X[rows] = records[:, 1:].reshape(10000, 3, 32, 32).transpose(0, 2, 3, 1)
-    return Content(X, y, CIFAR10_CLASSES, None, 50000)
+    return DataContent(X, y, CIFAR10_CLASSES, None, 50000)
 
 
-def _usps(read: Read) -> Content:
+def _usps(read: Read) -> DataContent:
     parts = [np.frombuffer(read(n), "<i2").reshape(-1, 257) for n in _USPS]
     rows = np.concatenate(parts)
     X = (rows[:, 1:] / 1000.0).astype(np.float32).reshape(-1, 16, 16)
-    return Content(X, rows[:, 0].astype(np.int64), _DIGITS, None, len(parts[0]))
+    return DataContent(X, rows[:, 0].astype(np.int64), _DIGITS, None, len(parts[0]))
 
 
-def _pendigits(read: Read) -> Content:
+def _pendigits(read: Read) -> DataContent:
     parts = [
         np.loadtxt(io.BytesIO(read(name)), dtype=np.int64, delimiter=",") for name in _PENDIGITS
     ]
     rows = np.concatenate(parts)
     columns = tuple(f"{axis}{point}" for point in range(1, 9) for axis in "xy")
     X = rows[:, :16].astype(np.float32)
-    return Content(X, rows[:, 16].copy(), _DIGITS, columns, len(parts[0]))
+    return DataContent(X, rows[:, 16].copy(), _DIGITS, columns, len(parts[0]))
 
 
-def _letter(read: Read) -> Content:
+def _letter(read: Read) -> DataContent:
     """Read the letters; columns have the names in the set's description."""
     lines = read("letter-recognition.data").decode("ascii").split()
     X = np.array([line.split(",")[1:] for line in lines], dtype=np.float32)
@@ -165,10 +167,10 @@ def _letter(read: Read) -> Content:
         "x-box y-box width high onpix x-bar y-bar x2bar y2bar xybar x2ybr xy2br x-ege xegvy "
         "y-ege yegvx"
     )
-    return Content(X, y, _LETTERS, tuple(columns.split()), 16000)
+    return DataContent(X, y, _LETTERS, tuple(columns.split()), 16000)
 
 
-READERS: dict[str, Callable[[Read], Content]] = {
+READERS: dict[str, Callable[[Read], DataContent]] = {
     "mnist": _mnist,
     "cifar10": _cifar10,
     "usps": _usps,

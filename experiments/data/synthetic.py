@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
-from boostsample.experiments.data.content import Content
+from boostsample.experiments.data.content import DataContent
 
-__all__ = ["SYNTHETIC", "chess", "diagonal"]
+__all__ = ["SYNTHETIC", "make_chess", "make_diagonal"]
 
 
-def diagonal(
+def make_diagonal(
     rng: np.random.Generator, d: int = 10, J: int = 4, q: float = 0.1, n: int = 1000
-) -> Content:
+) -> DataContent:
     """A diagonal cut through J of d features with a share q of flipped labels, [BK10] DIAGONAL.
 
     P(Y = 1 | x) = q + (1 - 2q) I{x_1 + ... + x_J > J/2} with q between 0 and 0.5.
@@ -33,7 +33,9 @@ def diagonal(
     return _binary(X, above ^ (rng.random(n) < q))
 
 
-def chess(rng: np.random.Generator, d: int = 10, J: int = 3, L: int = 3, n: int = 1000) -> Content:
+def make_chess(
+    rng: np.random.Generator, d: int = 10, J: int = 3, L: int = 3, n: int = 1000
+) -> DataContent:
     """A chess board with L squares along each of J of d features, [BK10] CHESS.
 
     y = 1 if floor(L x_1) + ... + floor(L x_J) is even, else -1; L >= 2.
@@ -53,9 +55,12 @@ def _cube(rng: np.random.Generator, d: int, J: int, n: int) -> NDArray[np.float3
     return rng.random((n, d), dtype=np.float32)
 
 
-def _binary(X: NDArray[np.float32], positive: NDArray[np.bool_]) -> Content:
+def _binary(X: NDArray[np.float32], positive: NDArray[np.bool_]) -> DataContent:
     columns = tuple(f"x{j}" for j in range(1, X.shape[1] + 1))
-    return Content(X, positive.astype(np.int64), ("-1", "1"), columns, None)
+    return DataContent(X, positive.astype(np.int64), ("-1", "1"), columns, None)
 
 
-SYNTHETIC: dict[str, Callable[..., Content]] = {"diagonal": diagonal, "chess": chess}
+SYNTHETIC: dict[str, Callable[..., DataContent]] = {
+    "diagonal": make_diagonal,
+    "chess": make_chess,
+}

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.common.faults import Faults
-from boostsample.experiments.common.files import reason
+from boostsample.experiments.common.files import os_reason
 from boostsample.experiments.plan.plan import Plan, parse_marks
 from boostsample.experiments.plan.variants import Alternatives, Variant, read_value
 
@@ -69,7 +69,7 @@ def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
         hint = "or the path of a .toml file"
         raise SettingError(f"{unknown('grid', name_or_path, shipped)}, {hint}") from None
     except OSError as error:
-        raise DataError(f"the grid '{path}' cannot be read: {reason(error)}") from error
+        raise DataError(f"the grid '{path}' cannot be read: {os_reason(error)}") from error
     try:
         found = tomllib.loads(content.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

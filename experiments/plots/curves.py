@@ -15,14 +15,19 @@ from boostsample.experiments.plan.variants import CHARGED, is_tuned
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.results.labels import METRICS as COLUMNS
 from boostsample.experiments.results.labels import is_charged
-from boostsample.experiments.results.levels import AXES, Curves, check_disjoint, curves_of
+from boostsample.experiments.results.levels import (
+    AXES,
+    Curves,
+    check_disjoint_levels,
+    curves_for_levels,
+)
 from boostsample.experiments.results.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["curves_figure", "data_sets", "of_data", "shared_curve"]
+__all__ = ["curves_figure", "data_sets", "results_of_data", "shared_curve"]
 
 _POINTS = 60
 
@@ -34,14 +39,14 @@ def data_sets(results: Sequence[Results]) -> dict[str, Curves]:
 
     Raises DataError without rows, and SettingError if two folders have the same data set.
     """
-    every = [curves for result in results for curves in curves_of(result)]
+    every = [curves for result in results for curves in curves_for_levels(result)]
     if not every:
         raise DataError("the results must have rows, got none; run it again into a new folder")
-    check_disjoint(one.data for one in every)
+    check_disjoint_levels(one.data for one in every)
     return {one.data: one for one in every}
 
 
-def of_data(results: Results, name: str) -> Results:
+def results_of_data(results: Results, name: str) -> Results:
     """The part of a results folder on one data set."""
     named = [one for one in results.settings["data_sets"] if one["name"] == name]
     return replace(
@@ -81,7 +86,7 @@ def shared_curve(
     return nodes, np.array([np.interp(np.log(nodes), np.log(x), y) for x, y in lines])
 
 
-@drawing.styled
+@drawing.styled_axes
 def curves_figure(
     results: Sequence[Results],
     against: str = "stumps",
@@ -117,7 +122,7 @@ def curves_figure(
     drawing.legend_below(figure, panels.flat)
     runs_of = [own for runs in data.values() for label, own in runs.items() if label in labels]
     weights = dict.fromkeys(str(one.settings.get("weights", "")) for one in results)
-    repeats = drawing.spread(runs_of)
+    repeats = drawing.spread_colours(runs_of)
     if any(weights):
         repeats += f", {' or '.join(filter(None, weights))} weights"
     has_tuned = against != "stumps" and any(map(is_tuned, labels))
@@ -155,7 +160,7 @@ def _scales(axes: Axes, metric: str, against: str) -> None:
     else:
         axes.set_xscale("log")
         axes.set_xlim(first / 1.05, last * 1.05)
-        drawing.decades(axes.xaxis)
+        drawing.decade_ticks(axes.xaxis)
     if metric == "error":
         drawing.error_scale(axes)
 

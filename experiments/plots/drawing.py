@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.results.labels import repetitions
+from boostsample.experiments.results.labels import repetitions_label
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -50,7 +50,7 @@ _HANDLE = 0.62
 _Arguments = ParamSpec("_Arguments")
 
 
-def styled(draw: Callable[_Arguments, Figure]) -> Callable[_Arguments, Figure]:
+def styled_axes(draw: Callable[_Arguments, Figure]) -> Callable[_Arguments, Figure]:
     """Decorate a function that draws a figure: it runs under `STYLE`."""
 
     @functools.wraps(draw)
@@ -72,14 +72,14 @@ def new_figure(height: float) -> Figure:
     return Figure(figsize=(_WIDTH, height), layout=layout)
 
 
-def spread(groups: Iterable[Collection[Any]], what: str = "mean and std") -> str:
+def spread_colours(groups: Iterable[Collection[Any]], what: str = "mean and std") -> str:
     """The part of a title that gives the number of repetitions, from the runs of each strategy.
 
     >>> spread([[0, 0, 0], [0, 0]], "mean")
     'mean of 2 to 3 repetitions'
     """
     counts = list(map(len, groups))
-    return repetitions(max(counts), what, min(counts))
+    return repetitions_label(max(counts), what, min(counts))
 
 
 def line_style(number: int) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def tick_name(value: float, _position: int | None = None) -> str:
     return power if digit == "1" else f"{digit}×{power}"
 
 
-def decades(axis: Axis) -> None:
+def decade_ticks(axis: Axis) -> None:
     """Name the ticks of a log axis at powers of ten, and at 2 and 5 times these on a short axis."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -154,7 +154,7 @@ def round_axis(axes: Axes, first: int, last: int) -> None:
     """Make the horizontal axis a log axis of numbers of stumps."""
     axes.set_xscale("log")
     axes.set_xlim(min(first, max(1, last // 2)), max(2, last))
-    decades(axes.xaxis)
+    decade_ticks(axes.xaxis)
 
 
 def error_scale(axes: Axes) -> None:

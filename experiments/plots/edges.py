@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 
 from boostsample.experiments.cells.cell import PREDICTED
 from boostsample.experiments.plots import drawing
-from boostsample.experiments.plots.sampling import by_strategy, middles, window_means, windows
+from boostsample.experiments.plots.sampling import (
+    sampling_by_strategy,
+    sampling_windows,
+    window_means,
+    window_middles,
+)
 from boostsample.experiments.results.runs import Run
 
 if TYPE_CHECKING:
@@ -49,16 +54,16 @@ def mean_edges(runs: Sequence[Run], edges: NDArray[np.int64]) -> dict[str, NDArr
     }
 
 
-@drawing.styled
+@drawing.styled_axes
 def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot edges over rounds, a panel a strategy: true, estimated and, if noted, expected.
 
     The estimated edge is a maximum over all searched stumps and therefore too high on a small
     sample. On all examples it is the true edge.
     """
-    found = by_strategy(runs)
+    found = sampling_by_strategy(runs)
     last = max(run.n_rounds for run in runs)
-    edges = windows(last, _PER_DECADE)
+    edges = sampling_windows(last, _PER_DECADE)
     means = {label: mean_edges(own, edges) for label, own in found.items()}
     figure, panels = drawing.strategy_panels(tuple(found), "round", "edge", 2.5)
     for label, axes in panels.items():
@@ -66,15 +71,15 @@ def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
             title, colour, dashes, marker = _LINES[kind]
             style: dict[str, Any] = {"linestyle": dashes, "marker": marker, "markersize": 3.5}
             style |= {"color": drawing.COLOURS[colour], "markevery": 1}
-            drawing.draw_band(axes, middles(edges), values, 0, title, **style)
+            drawing.draw_band(axes, window_middles(edges), values, 0, title, **style)
         drawing.round_axis(axes, 1, last)
     every = np.concatenate([values.ravel() for one in means.values() for values in one.values()])
     if (every[np.isfinite(every)] > 0).all():
         first = next(iter(panels.values()))
         first.set_yscale("log")
-        drawing.decades(first.yaxis)
+        drawing.decade_ticks(first.yaxis)
     drawing.legend_below(figure, panels.values())
-    repeats = drawing.spread(found.values())
+    repeats = drawing.spread_colours(found.values())
     figure.suptitle(f"{name}: edges of the chosen stumps, {repeats}")
     ratios = "; ".join(f"{label} {_optimism(one):.2f}" for label, one in means.items())
     figure.set_label(

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.experiments.plots import drawing
-from boostsample.experiments.plots.sampling import by_strategy, windows
-from boostsample.experiments.results.labels import repetitions
+from boostsample.experiments.plots.sampling import sampling_by_strategy, sampling_windows
+from boostsample.experiments.results.labels import repetitions_label
 from boostsample.experiments.results.runs import Run
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class FamilyShares:
 
 def family_shares(runs: Sequence[Run]) -> FamilyShares:
     """Count the stumps of each family in windows of rounds; DataError without runs."""
-    found = by_strategy(runs)
+    found = sampling_by_strategy(runs)
     sizes = {str(name): int(n) for name, n in runs[0].cell.about["data"]["families"]}
-    edges = windows(max(run.n_rounds for run in runs))
+    edges = sampling_windows(max(run.n_rounds for run in runs))
     bins = [np.arange(len(sizes) + 1), edges]
     shares = {}
     for label, own in found.items():
@@ -68,7 +68,7 @@ def _mean_share(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return mean
 
 
-@drawing.styled
+@drawing.styled_axes
 def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot stacked shares of the families over rounds, one panel a strategy.
 
@@ -79,7 +79,7 @@ def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
     for label, axes in panels.items():
         _panel(axes, found, found.shares[label])
     drawing.legend_below(figure, list(panels.values())[:1], handlelength=1.6)
-    repeats = repetitions(max(found.n_runs), "mean", min(found.n_runs))
+    repeats = repetitions_label(max(found.n_runs), "mean", min(found.n_runs))
     figure.suptitle(
         f"{name}: families that the stumps come from, {repeats}\n"
         "(bars at the right: shares of all features)"

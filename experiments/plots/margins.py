@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.experiments.plots import drawing
-from boostsample.experiments.plots.sampling import by_strategy
+from boostsample.experiments.plots.sampling import sampling_by_strategy
 from boostsample.experiments.results.runs import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["margin_shares", "margins_figure", "marks_of"]
+__all__ = ["margin_shares", "margins_figure", "margin_marks"]
 
 # Dark enough for a white page; darker for more stumps.
 _COLOURS = tuple(drawing.COLOURS[at] for at in (5, 4, 1, 0, 6))
@@ -34,7 +34,7 @@ _SIDES: dict[str, dict[str, Any]] = {
 }
 
 
-def marks_of(runs: Sequence[Run]) -> list[int]:
+def margin_marks(runs: Sequence[Run]) -> list[int]:
     """The numbers of stumps at which the longest runs recorded margins.
 
     Runs that ended early are left out, as they record their last margins at their end.
@@ -66,16 +66,16 @@ def margin_shares(runs: Sequence[Run], mark: int) -> NDArray[np.float64]:
     return mean
 
 
-@drawing.styled
+@drawing.styled_axes
 def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None = None) -> Figure:
     """Plot cumulative distributions of margins, a panel a strategy, a colour a number of stumps.
 
-    Draws the last five of `marks`, by default of `marks_of`.
+    Draws the last five of `marks`, by default of `margin_marks`.
     """
     from matplotlib.ticker import MultipleLocator
 
-    found = by_strategy(runs)
-    chosen = list(marks_of(runs) if marks is None else marks)[-len(_COLOURS) :]
+    found = sampling_by_strategy(runs)
+    chosen = list(margin_marks(runs) if marks is None else marks)[-len(_COLOURS) :]
     shares = {
         label: {mark: margin_shares(own, mark) for mark in chosen} for label, own in found.items()
     }
@@ -91,7 +91,7 @@ def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None =
     first.xaxis.set_major_formatter("{x:g}")
     first.set(xlim=_range(shares.values()), ylim=(0, 100))
     drawing.legend_below(figure, panels.values())
-    repeats = drawing.spread(found.values(), "mean")
+    repeats = drawing.spread_colours(found.values(), "mean")
     figure.suptitle(
         f"{name}: margins y f(x) / sum of alphas over all examples and labels, {repeats}"
     )

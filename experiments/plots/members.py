@@ -20,7 +20,7 @@ from boostsample import families as package
 from boostsample.checks import check_integer
 from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
 from boostsample.experiments.data.datasets import Dataset
-from boostsample.experiments.plots.drawing import styled
+from boostsample.experiments.plots.drawing import styled_axes
 from boostsample.family import Family, ImageFamily, check_image_shape
 from boostsample.registry import default_families
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "changes",
+    "member_changes",
     "choose_members",
-    "example_image",
+    "example_image_of",
     "families_by_name",
     "members_figure",
-    "parse_shape",
+    "parse_member_shape",
 ]
 
 _MOST_PROBES = 4096
@@ -52,7 +52,7 @@ _MEMBERS = 1000
 """Default size of families with a setting ``n_members``."""
 
 
-def changes(
+def member_changes(
     family: Family,
     features: ArrayLike,
     image: NDArray[Any],
@@ -136,7 +136,7 @@ def choose_members(
     low: float | None = None,
     high: float | None = None,
 ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """Draw members from all parts of a family, with their `changes`; all of a small family.
+    """Draw members from all parts of a family, with their `member_changes`; all of a small family.
 
     Draws one member from each of n stretches of equal length. If the image does not change its
     value, tries a few others of the stretch. Returns the members, ascending, and their changes,
@@ -146,7 +146,7 @@ def choose_members(
     rng = np.random.default_rng(seed)
     stretches = np.array_split(np.arange(family.n_features), min(n, family.n_features))
     tried = [rng.permutation(part)[:_TRIES] for part in stretches]
-    moves = changes(family, np.concatenate(tried), image, low, high)
+    moves = member_changes(family, np.concatenate(tried), image, low, high)
     moved = (moves != 0).any(axis=(1, 2))
     chosen, start = [], 0
     for part in tried:
@@ -155,7 +155,7 @@ def choose_members(
     return np.concatenate(tried)[chosen].astype(np.intp), moves[chosen]
 
 
-@styled
+@styled_axes
 def members_figure(
     families: Sequence[Family],
     image: ArrayLike,
@@ -168,7 +168,7 @@ def members_figure(
     """Draw a row of pictures for each family: the image, and members over it.
 
     `families` are of images of this shape; `seed` chooses their members. For `image`, `low` and
-    `high` see `changes`. Raises DataError if the image has one colour, or a family does not take
+    `high` see `member_changes`. Raises DataError if the image has one colour, or a family rejects
     it.
     """
     from matplotlib.figure import Figure
@@ -233,7 +233,7 @@ def _coloured(shown: NDArray[np.float64], move: NDArray[np.float32]) -> NDArray[
     return mixed
 
 
-def parse_shape(text: str) -> tuple[int, ...]:
+def parse_member_shape(text: str) -> tuple[int, ...]:
     """Read the shape of an image.
 
     >>> parse_shape("28x28"), parse_shape("32x32x3")
@@ -248,7 +248,7 @@ def parse_shape(text: str) -> tuple[int, ...]:
     return check_image_shape([int(part) for part in parts])
 
 
-def example_image(
+def example_image_of(
     data: Dataset, example: int, image_shape: tuple[int, ...] | None = None
 ) -> tuple[NDArray[Any], float, float]:
     """Return one image of a data set, and the smallest and largest value of all images.

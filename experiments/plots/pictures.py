@@ -1,6 +1,7 @@
 """Check, describe and write pictures; the curves of a comparison that has just run.
 
-The label of a figure (`describe`) says in words what it shows, for readers who cannot see it.
+The label of a figure (`describe_picture`) says in words what it shows, for readers who
+cannot see it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from boostsample.experiments.plots.edges import edges_figure
 from boostsample.experiments.plots.families import shares_figure
 from boostsample.experiments.plots.margins import margins_figure
 from boostsample.experiments.plots.sampling import sampling_figure
-from boostsample.experiments.results.record import settings_of
+from boostsample.experiments.results.record import settings_record
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.runs import Run
 
@@ -56,11 +57,11 @@ def check_picture(path: str | os.PathLike[str]) -> Path:
         raise SettingError(
             f"a picture's file name must end in one of {', '.join(FORMATS)}, got '{Path(path)}'"
         )
-    check_installed("pictures", "matplotlib")
+    check_matplotlib("pictures", "matplotlib")
     return check_file(path, ending, "the picture", new=False)
 
 
-def check_installed(what: str, *packages: str) -> None:
+def check_matplotlib(what: str, *packages: str) -> None:
     """Raise SettingError unless these packages of the extra ``report`` are installed."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
@@ -72,11 +73,11 @@ def check_installed(what: str, *packages: str) -> None:
 
 def comparison_figure(comparison: Comparison) -> Figure:
     """Plot the loss and test error of a comparison that has just run; see `curves_figure`."""
-    settings = settings_of([comparison])
+    settings = settings_record([comparison])
     return curves_figure([Results(comparison.rows, settings, None, curves=comparison.curves)])
 
 
-def describe(figure: Figure) -> str:
+def describe_picture(figure: Figure) -> str:
     """What a figure shows, in a sentence or two."""
     return str(figure.get_label())
 
@@ -88,11 +89,11 @@ def picture_bytes(figure: Figure, kind: str = "svg") -> bytes:
     """
     import matplotlib as mpl
 
-    title = figure.get_suptitle() or describe(figure)
+    title = figure.get_suptitle() or describe_picture(figure)
     metadata: dict[str, dict[str, Any]] = {
-        "svg": {"Date": None, "Title": title, "Description": describe(figure)},
-        "pdf": {"CreationDate": None, "Title": title, "Subject": describe(figure)},
-        "png": {"Title": title, "Description": describe(figure)},
+        "svg": {"Date": None, "Title": title, "Description": describe_picture(figure)},
+        "pdf": {"CreationDate": None, "Title": title, "Subject": describe_picture(figure)},
+        "png": {"Title": title, "Description": describe_picture(figure)},
     }
     stream = io.BytesIO()
     with mpl.rc_context(STYLE):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.plots.curves import data_sets
-from boostsample.experiments.plots.drawing import METRICS, new_figure, styled
+from boostsample.experiments.plots.drawing import METRICS, new_figure, styled_axes
 from boostsample.experiments.results.labels import is_charged
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import LEVEL, critical_difference, friedman, ranks
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Ranking", "bars", "ranking", "ranks_figure"]
+__all__ = ["Ranking", "rank_bars", "ranking", "ranks_figure"]
 
 _LINE = 0.28
 """Height of a line of text in inches, the unit of the vertical axis."""
@@ -88,7 +88,7 @@ def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None
     )
 
 
-def bars(mean_ranks: NDArray[np.float64], difference: float) -> list[tuple[int, int]]:
+def rank_bars(mean_ranks: NDArray[np.float64], difference: float) -> list[tuple[int, int]]:
     """Maximal groups of strategies whose mean ranks differ by less than the critical difference.
 
     Takes ascending ranks; returns the first and the last index of each group.
@@ -104,7 +104,7 @@ def bars(mean_ranks: NDArray[np.float64], difference: float) -> list[tuple[int, 
     return found
 
 
-@styled
+@styled_axes
 def ranks_figure(
     results: Sequence[Results],
     metric: str = "loss",
@@ -118,7 +118,7 @@ def ranks_figure(
     found = ranking(results, metric, stumps)
     n = len(found.labels)
     difference = critical_difference(n, len(found.data), level)
-    groups = bars(found.ranks, difference)
+    groups = rank_bars(found.ranks, difference)
     depth = 1.0 + 0.5 * len(groups) + math.ceil(n / 2)
     notes = _notes(found, difference, level)
     figure = new_figure(_LINE * (depth + 4.4) + 0.2 * (2 + len(notes)))

@@ -14,7 +14,7 @@ from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.curves import shared_curve
 from boostsample.experiments.results.labels import is_charged, label_of
-from boostsample.experiments.results.levels import curves_of
+from boostsample.experiments.results.levels import curves_for_levels
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.runs import Run
 
@@ -28,7 +28,7 @@ _TITLES = ("features searched, Q", "examples searched, T")
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def windows(n_rounds: int, per_decade: int = _PER_DECADE) -> NDArray[np.int64]:
+def sampling_windows(n_rounds: int, per_decade: int = _PER_DECADE) -> NDArray[np.int64]:
     """First rounds of windows of about equal width on a log scale, and the end of the last one.
 
     >>> windows(100).tolist()
@@ -41,7 +41,7 @@ def windows(n_rounds: int, per_decade: int = _PER_DECADE) -> NDArray[np.int64]:
     return np.append(starts, n_rounds + 1)
 
 
-def middles(edges: NDArray[np.int64]) -> NDArray[np.float64]:
+def window_middles(edges: NDArray[np.int64]) -> NDArray[np.float64]:
     """Geometric means of the first and last round of each window.
 
     >>> middles(np.array([1, 2, 4, 9])).round(2).tolist()
@@ -65,7 +65,7 @@ def window_means(cell: Cell, values: NDArray[Any], edges: NDArray[np.int64]) -> 
     return means
 
 
-def by_strategy(runs: Iterable[Run]) -> dict[str, list[Run]]:
+def sampling_by_strategy(runs: Iterable[Run]) -> dict[str, list[Run]]:
     """The runs of each strategy by its label, in order of appearance; DataError without runs."""
     found: dict[str, list[Run]] = {}
     for run in runs:
@@ -77,13 +77,13 @@ def by_strategy(runs: Iterable[Run]) -> dict[str, list[Run]]:
 
 def sampling_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot Q and T of the searches over rounds, with bands from the lowest to the highest run."""
-    found = by_strategy(runs)
+    found = sampling_by_strategy(runs)
     last = max(run.n_rounds for run in runs)
-    edges = windows(last, _FINE)
+    edges = sampling_windows(last, _FINE)
     curves = {
         label: [
             (
-                middles(edges),
+                window_middles(edges),
                 np.array([window_means(run.cell, run.cell.arrays[column], edges) for run in own]),
             )
             for column in ("n_features", "n_examples")
@@ -104,7 +104,7 @@ def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figu
             f"Q and T need the cells or the curves of {name}, but there are none; run compare "
             "again into a new folder"
         )
-    (found,) = curves_of(Results([], {"rounds": []}, None, curves=own))
+    (found,) = curves_for_levels(Results([], {"rounds": []}, None, curves=own))
     means = {
         label: [shared_curve(list(runs.values()), column) for column in ("features", "examples")]
         for label, runs in found.runs.items()
@@ -113,7 +113,7 @@ def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figu
     return _figure(name, means, last, "stumps", "means over all searches so far")
 
 
-@drawing.styled
+@drawing.styled_axes
 def _figure(
     name: str, curves: Mapping[str, Sequence[Curve]], last: int, axis: str, what: str
 ) -> Figure:
@@ -125,9 +125,11 @@ def _figure(
         axes.set(xlabel=axis, ylabel=title, yscale="log")
         axes.margins(y=0.08)
         drawing.round_axis(axes, 1, last)
-        drawing.decades(axes.yaxis)
+        drawing.decade_ticks(axes.yaxis)
     drawing.legend_below(figure, panels)
-    repeats = drawing.spread((values for (_, values), _ in curves.values()), "mean and range")
+    repeats = drawing.spread_colours(
+        (values for (_, values), _ in curves.values()), "mean and range"
+    )
     figure.suptitle(f"{name}: Q and T {what}, {repeats}")
     ends = "; ".join(
         f"{label} ends at Q {_end(both[0]):,.0f} and T {_end(both[1]):,.0f}"

@@ -13,13 +13,13 @@ from boostsample.experiments.data.datasets import Dataset
 from boostsample.families import Columns
 from boostsample.registry import default_families
 
-__all__ = ["Job", "make_job", "warm_up_job"]
+__all__ = ["RaceJob", "make_race_job", "warm_up_race_job"]
 
 _USUAL_COLUMNS = 2000
 _WARM_UP_ROWS = 500
 
 
-class Job(NamedTuple):
+class RaceJob(NamedTuple):
     """Columns to learn from and to test on: X float32 (n, F), NaN is missing; y int64 codes."""
 
     name: str
@@ -33,7 +33,7 @@ class Job(NamedTuple):
     n_rounds: int = 10_000  # iterations at most
 
 
-def make_job(data: Dataset, n_columns: int | None = None, seed: int = 0) -> Job:
+def make_race_job(data: Dataset, n_columns: int | None = None, seed: int = 0) -> RaceJob:
     """Draw columns uniformly from the default families of a data set and compute them.
 
     `n_columns` None is 2,000, or all features if there are fewer. `seed` is that of the columns,
@@ -66,10 +66,10 @@ def make_job(data: Dataset, n_columns: int | None = None, seed: int = 0) -> Job:
             matrix[:, low:high] = family.compute(X, drawn[low:high] - first[number])
             groups.append(Columns(range(low, high), family.name, n_columns=n))
     (X, X_test), (y, y_test) = np.split(matrix, [train.size]), np.split(y, [train.size])
-    return Job(data.name, X, y, X_test, y_test, data.n_classes, tuple(groups))
+    return RaceJob(data.name, X, y, X_test, y_test, data.n_classes, tuple(groups))
 
 
-def warm_up_job(job: Job) -> Job:
+def warm_up_race_job(job: RaceJob) -> RaceJob:
     """Two iterations on a few hundred rows of all classes."""
     _, first = np.unique(job.y_train, return_index=True)
     spread = np.linspace(0, job.y_train.size - 1, _WARM_UP_ROWS).astype(np.int64)

@@ -20,11 +20,11 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant
-from boostsample.experiments.race.job import Job
+from boostsample.experiments.race.job import RaceJob
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 
-__all__ = ["PEERS", "Method", "Peer", "installed", "peer", "strategy"]
+__all__ = ["PEERS", "Method", "Peer", "peer_installed", "peer_method", "strategy_method"]
 
 
 class Method(NamedTuple):
@@ -36,10 +36,10 @@ class Method(NamedTuple):
     whole: bool = False
 
 
-def strategy(variant: Variant, plan: Plan) -> Method:
+def strategy_method(variant: Variant, plan: Plan) -> Method:
     """A strategy with the budget and the initial weights of a plan; its bank counts as bins."""
 
-    def start(job: Job, seed: int) -> Iterator[Any]:
+    def start(job: RaceJob, seed: int) -> Iterator[Any]:
         booster = Booster(
             FeatureBank.build(job.families, job.X_train, n_jobs=job.n_jobs),
             None,
@@ -68,7 +68,7 @@ def strategy(variant: Variant, plan: Plan) -> Method:
     return Method(variant.label, variant.settings_text, start)
 
 
-def _lightgbm(job: Job, seed: int, settings: Mapping[str, Any]) -> Iterator[Any]:
+def _lightgbm(job: RaceJob, seed: int, settings: Mapping[str, Any]) -> Iterator[Any]:
     """A validation set would be scored inside `Booster.update`, on the clock."""
     lightgbm = importlib.import_module("lightgbm")
     given = {"objective": "multiclass", "num_class": job.n_classes, "max_bin": 255}
@@ -85,7 +85,7 @@ def _lightgbm(job: Job, seed: int, settings: Mapping[str, Any]) -> Iterator[Any]
         yield True
 
 
-def _xgboost(job: Job, seed: int, settings: Mapping[str, Any]) -> Iterator[Any]:
+def _xgboost(job: RaceJob, seed: int, settings: Mapping[str, Any]) -> Iterator[Any]:
     xgboost = importlib.import_module("xgboost")
     given = {"objective": "multi:softprob", "num_class": job.n_classes, "max_bin": 256}
     given |= {"tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0}
@@ -105,7 +105,7 @@ def _xgboost(job: Job, seed: int, settings: Mapping[str, Any]) -> Iterator[Any]:
         yield True
 
 
-def _hist_gradient_boosting(job: Job, seed: int, n: int, settings: Mapping[str, Any]) -> Any:
+def _hist_gradient_boosting(job: RaceJob, seed: int, n: int, settings: Mapping[str, Any]) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
@@ -115,7 +115,7 @@ def _hist_gradient_boosting(job: Job, seed: int, n: int, settings: Mapping[str, 
         return made.fit(job.X_train, job.y_train)
 
 
-def _adaboost(job: Job, seed: int, n: int, settings: Mapping[str, Any]) -> Any:
+def _adaboost(job: RaceJob, seed: int, n: int, settings: Mapping[str, Any]) -> Any:
     from sklearn.ensemble import AdaBoostClassifier
     from sklearn.tree import DecisionTreeClassifier
 
@@ -166,19 +166,19 @@ PEERS = {
 }
 
 
-def installed(name: str) -> bool:
+def peer_installed(name: str) -> bool:
     """Whether the library of a peer is installed."""
     if name not in PEERS:
         raise unknown("peer", name, PEERS)
     return find_spec(PEERS[name].package) is not None
 
 
-def peer(variant: Variant) -> Method:
+def peer_method(variant: Variant) -> Method:
     """A peer with its usual settings, replaced by those of the variant.
 
     SettingError if the peer is unknown or not installed, or has no such setting.
     """
-    if not installed(variant.name):
+    if not peer_installed(variant.name):
         raise SettingError(
             f"{variant.name} is not installed; install it with pip install 'boostsample[peers]', "
             "or leave it out of --peers"

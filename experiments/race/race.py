@@ -21,19 +21,19 @@ from boostsample.checks import check_integer, check_number
 from boostsample.errors import BoostSampleError, SettingError
 from boostsample.experiments.common.files import one_line, write_file
 from boostsample.experiments.common.machine import machine, version_of, versions
-from boostsample.experiments.race.job import Job, warm_up_job
+from boostsample.experiments.race.job import RaceJob, warm_up_race_job
 from boostsample.experiments.race.methods import Method
 from boostsample.experiments.tables.tables import Table
 from boostsample.labels import classify
 
-__all__ = ["Clock", "Rules", "Run", "race", "result_table", "time_run", "write_race"]
+__all__ = ["RaceClock", "RaceRules", "RaceRun", "race", "race_table", "time_race_run", "write_race"]
 
 FORMAT = 2
 _STEP = 1.02  # iterations at a point over those at the point before
 _GROWTH = 3  # iterations of a whole fit over those of the fit before
 
 
-class Clock:
+class RaceClock:
     """Adds up the seconds of the calls made through it."""
 
     seconds = 0.0
@@ -48,7 +48,7 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Rules:
+class RaceRules:
     """The test error to reach in percent, seconds of a run at most, runs of each method."""
 
     error: float = 1.5
@@ -64,7 +64,7 @@ class Rules:
 
 
 @dataclass
-class Run:
+class RaceRun:
     """One run of a method; `curve` has iterations, seconds and test error of each point."""
 
     method: str
@@ -84,48 +84,51 @@ class Run:
 
 
 def race(
-    job: Job, methods: Sequence[Method], rules: Rules, progress: Callable[[str, int, int], None]
-) -> list[Run]:
+    job: RaceJob,
+    methods: Sequence[Method],
+    rules: RaceRules,
+    progress: Callable[[str, int, int], None],
+) -> list[RaceRun]:
     """Time all methods, which take turns; one that misses the error does not run again.
 
     SettingError, before anything is timed, if a method fails with its settings.
     """
-    small = warm_up_job(job)  # compiles kernels, loads libraries, checks settings
+    small = warm_up_race_job(job)  # compiles kernels, loads libraries, checks settings
     for number, method in enumerate(methods):
         progress("warming up", number, len(methods))
         try:
-            time_run(small, method, Rules(error=0.0), rules.seed)
+            time_race_run(small, method, RaceRules(error=0.0), rules.seed)
         except (BoostSampleError, MemoryError):
             raise
         except Exception as error:
             raise SettingError(
                 f"{method.name} does not run: {type(error).__name__}: {one_line(error)}"
             ) from error
-    runs: list[Run] = []
+    runs: list[RaceRun] = []
     for repeat in range(rules.repeats):
         for method in methods:
             if all(run.ended == "reached" for run in runs if run.method == method.name):
                 progress(method.name, repeat, rules.repeats)
-                runs.append(time_run(job, method, rules, rules.seed + repeat))
+                runs.append(time_race_run(job, method, rules, rules.seed + repeat))
     return runs
 
 
-def time_run(job: Job, method: Method, rules: Rules, seed: int) -> Run:
+def time_race_run(job: RaceJob, method: Method, rules: RaceRules, seed: int) -> RaceRun:
     """Time one run of a method."""
     gc.collect()  # so that this run does not pay for earlier ones
-    run = Run(method.name, method.settings, seed)
+    run = RaceRun(method.name, method.settings, seed)
     (_time_whole if method.whole else _time_pausing)(run, method, job, rules)
     return run
 
 
-def _error(predicted: Any, job: Job) -> float:
+def _error(predicted: Any, job: RaceJob) -> float:
     """Test error in percent."""
     return 100.0 * int(np.count_nonzero(predicted != job.y_test)) / job.y_test.size
 
 
-def _time_pausing(run: Run, method: Method, job: Job, rules: Rules) -> None:
+def _time_pausing(run: RaceRun, method: Method, job: RaceJob, rules: RaceRules) -> None:
     """Go on until something ends the run."""
-    clock, iterations = Clock(), method.start(job, run.seed)
+    clock, iterations = RaceClock(), method.start(job, run.seed)
     scores_of = clock(next, iterations)
     run.prepared, scores = clock.seconds, 0.0
     done = due = 0
@@ -143,7 +146,7 @@ def _time_pausing(run: Run, method: Method, job: Job, rules: Rules) -> None:
             due = max(done + 1, int(done * _STEP))
 
 
-def _time_whole(run: Run, method: Method, job: Job, rules: Rules) -> None:
+def _time_whole(run: RaceRun, method: Method, job: RaceJob, rules: RaceRules) -> None:
     """Fit with more and more iterations, then once more with those that the error needs.
 
     The curve has the end of each fit with its own time. No fit begins that would exceed the limit
@@ -151,7 +154,7 @@ def _time_whole(run: Run, method: Method, job: Job, rules: Rules) -> None:
     """
     n = min(2, job.n_rounds)
     while not run.ended:
-        clock = Clock()
+        clock = RaceClock()
         fitted = clock(method.start, job, run.seed, n)
         errors = [_error(codes, job) for codes in fitted.staged_predict(job.X_test)]
         found = next((m for m, error in enumerate(errors, 1) if error <= rules.error), 0)
@@ -170,9 +173,9 @@ def _time_whole(run: Run, method: Method, job: Job, rules: Rules) -> None:
         n = min(_GROWTH * n, job.n_rounds)
 
 
-def result_table(runs: Sequence[Run], rules: Rules) -> Table:
+def race_table(runs: Sequence[RaceRun], rules: RaceRules) -> Table:
     """The median run of each method by seconds, runs that missed the error last."""
-    by_method: dict[str, list[Run]] = {}
+    by_method: dict[str, list[RaceRun]] = {}
     for run in sorted(runs, key=lambda run: (run.ended != "reached", run.seconds)):
         by_method.setdefault(run.method, []).append(run)
     medians = {name: mine[(len(mine) - 1) // 2] for name, mine in by_method.items()}
@@ -200,7 +203,7 @@ def result_table(runs: Sequence[Run], rules: Rules) -> Table:
     )
 
 
-def write_race(runs: Sequence[Run], rules: Rules, path: Path, **settings: Any) -> None:
+def write_race(runs: Sequence[RaceRun], rules: RaceRules, path: Path, **settings: Any) -> None:
     """Write all runs, `settings`, machine and versions to a JSON file; DataError if it fails."""
     peers = {name: version_of(name) for name in ("lightgbm", "xgboost", "xgboost-cpu")}
     created = datetime.now(UTC).isoformat(timespec="seconds")

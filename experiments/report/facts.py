@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from boostsample.errors import BoostSampleError, DataError
-from boostsample.experiments.common.progress import duration
+from boostsample.experiments.common.progress import duration_text
 from boostsample.experiments.plan.variants import TUNED, Variant
 from boostsample.experiments.report.items import Code, Item, Listing, Text, slug
 from boostsample.experiments.results.labels import label_of
@@ -29,15 +29,21 @@ from boostsample.experiments.results.results import (
     read_runs,
 )
 from boostsample.experiments.results.runs import Run
-from boostsample.experiments.tables.notes import variant_of
+from boostsample.experiments.tables.notes import noted_variant
 from boostsample.experiments.tables.tables import mean_std
 from boostsample.registry import strategy_class
 
-__all__ = ["Source", "compared", "read_source", "repeated", "tuned_settings"]
+__all__ = [
+    "FactSource",
+    "facts_of_comparison",
+    "read_fact_source",
+    "facts_to_repeat",
+    "tuned_settings",
+]
 
 
 @dataclass(frozen=True)
-class Source:
+class FactSource:
     """The content of a results folder."""
 
     results: Results
@@ -86,19 +92,19 @@ class Source:
         }
 
 
-def read_source(path: Path) -> Source:
+def read_fact_source(path: Path) -> FactSource:
     """Read a results folder, with its runs if it has cells; errors as in `read_results`."""
     results = read_results(path)
     try:
         runs = read_runs(path)
     except DataError:
         runs = {}  # a small folder: rows, curves and settings
-    return Source(results, runs, read_grid_text(path))
+    return FactSource(results, runs, read_grid_text(path))
 
 
 def _searched(search: Mapping[str, Any]) -> dict[str, Any]:
     """A strategy of ``grid.json`` with the keys of ``settings.json``."""
-    variant = variant_of(search)
+    variant = noted_variant(search)
     return {
         "strategy": variant.label if variant.grid else variant.name,
         "settings": variant.settings_text,
@@ -107,7 +113,7 @@ def _searched(search: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def compared(sources: Sequence[Source]) -> list[Item]:
+def facts_of_comparison(sources: Sequence[FactSource]) -> list[Item]:
     """List the data sets, the strategies, and the settings that they share."""
     data_sets = [pair for source in sources for pair in source.data_sets.items()]
     strategies: dict[str, Mapping[str, Any]] = {}
@@ -208,7 +214,7 @@ def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def tuned_settings(source: Source, name: str) -> Listing | None:
+def tuned_settings(source: FactSource, name: str) -> Listing | None:
     """List the settings that tuning kept on a data set; None if nothing was tuned."""
     found: dict[tuple[str, int], list[tuple[str, Sequence[float], int]]] = {}
     for one in source.settings["data_sets"]:
@@ -249,7 +255,7 @@ def tuned_settings(source: Source, name: str) -> Listing | None:
     )
 
 
-def repeated(source: Source, several: bool) -> list[Item]:
+def facts_to_repeat(source: FactSource, several: bool) -> list[Item]:
     """List the commands, the grid file and the origin of a comparison."""
     stem = "-".join(dict.fromkeys(slug(name.partition("(")[0]) for name in source.names))[:60]
     file, folder = f"{stem}.toml", f"{stem}-again"
@@ -278,7 +284,7 @@ def repeated(source: Source, several: bool) -> list[Item]:
     ]
 
 
-def _made(source: Source) -> list[tuple[str, str]]:
+def _made(source: FactSource) -> list[tuple[str, str]]:
     """When, where and with which versions results were made; rows of two columns."""
     settings = source.settings
     cells = [run.cell for runs in source.runs.values() for run in runs]
@@ -301,7 +307,7 @@ def _made(source: Source) -> list[tuple[str, str]]:
     )
     rows = [
         ("runs started", first if first == last else f"{first} to {last}"),
-        ("kept runs took", f"{duration(made['seconds'])} in all, scoring included"),
+        ("kept runs took", f"{duration_text(made['seconds'])} in all, scoring included"),
         ("machine", "\n".join(dict.fromkeys(machines))),
         ("versions", "\n".join(dict.fromkeys(versions))),
         ("numerics", f"{numerics}; results of the same numerics agree to the bit"),

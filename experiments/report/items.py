@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from boostsample.experiments.plots.pictures import describe, picture_bytes
+from boostsample.experiments.plots.pictures import describe_picture, picture_bytes
 from boostsample.experiments.tables.tables import Table
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Listing(Table):
 
 
 @dataclass(frozen=True)
-class Scores:
+class ScoresItem:
     """A table of results as HTML, with the numbers of its notes."""
 
     kind: ClassVar[str] = "table"
@@ -83,7 +83,7 @@ class Notes:
         return tuple(found)
 
 
-Item = Text | Listing | Scores | Picture | Code | Notes
+Item = Text | Listing | ScoresItem | Picture | Code | Notes
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,12 @@ class Chapter(Part):
     parts: tuple[Part, ...] = ()
 
 
-def picture(figure: Figure, caption: str) -> Picture:
+def picture_item(figure: Figure, caption: str) -> Picture:
     """A figure as a separate SVG image, so that its ids cannot clash with those of others."""
     text = _NOT_SHOWN.sub("", picture_bytes(figure, "svg").decode("utf-8"))
     width, height = (round(96 * inches) for inches in figure.get_size_inches())
     source = f"data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode('ascii')}"
-    return Picture(source, width, height, describe(figure), caption)
+    return Picture(source, width, height, describe_picture(figure), caption)
 
 
 def slug(text: str) -> str:

@@ -17,26 +17,32 @@ from typing import TYPE_CHECKING
 import boostsample
 from boostsample.errors import BoostSampleError
 from boostsample.experiments.common.files import check_file, write_file
-from boostsample.experiments.plots.curves import curves_figure, of_data
-from boostsample.experiments.plots.pictures import RUN_FIGURES, check_installed
+from boostsample.experiments.plots.curves import curves_figure, results_of_data
+from boostsample.experiments.plots.pictures import RUN_FIGURES, check_matplotlib
 from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.sampling import mean_sampling_figure
 from boostsample.experiments.report import facts
-from boostsample.experiments.report.facts import Source
+from boostsample.experiments.report.facts import FactSource
 from boostsample.experiments.report.items import (
     Chapter,
     Item,
     Listing,
     Notes,
     Part,
-    Scores,
+    ScoresItem,
     Text,
-    picture,
+    picture_item,
 )
 from boostsample.experiments.results.labels import METRICS, is_charged
 from boostsample.experiments.results.levels import AXES
 from boostsample.experiments.tables.formats import to_html
-from boostsample.experiments.tables.results import BEST, TIED, ScoreTable, result_table, transposed
+from boostsample.experiments.tables.results import (
+    BEST,
+    TIED,
+    ScoreTable,
+    result_table,
+    transposed_table,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +63,7 @@ def check_report(path: str | os.PathLike[str]) -> Path:
     installed, and DataError if the file cannot be written.
     """
     target = check_file(path, ".html", "the report", new=False)
-    check_installed("reports", "jinja2", "matplotlib")
+    check_matplotlib("reports", "jinja2", "matplotlib")
     return target
 
 
@@ -92,7 +98,7 @@ def make_report(
     sources = []
     for folder in folders:
         progress(f"reading {folder}")
-        sources.append(facts.read_source(Path(folder)))
+        sources.append(facts.read_fact_source(Path(folder)))
     warnings = [
         f"The results of {source.title} are incomplete: {source.results.missing:,} runs are "
         "missing. Strategies have fewer repetitions than requested, or are left out."
@@ -114,7 +120,7 @@ def make_report(
     )
 
 
-def _lead(sources: Sequence[Source]) -> str:
+def _lead(sources: Sequence[FactSource]) -> str:
     """A sentence on what was compared."""
     labels = {
         one["strategy"] + one["settings"]
@@ -132,7 +138,7 @@ def _lead(sources: Sequence[Source]) -> str:
     )
 
 
-def _names(sources: Sequence[Source]) -> str:
+def _names(sources: Sequence[FactSource]) -> str:
     *names, last = (name for source in sources for name in source.names)
     return " and ".join(filter(None, [", ".join(names), last]))
 
@@ -140,7 +146,7 @@ def _names(sources: Sequence[Source]) -> str:
 class _Report:
     """The chapters of a report."""
 
-    def __init__(self, sources: Sequence[Source], progress: Callable[[str], None]) -> None:
+    def __init__(self, sources: Sequence[FactSource], progress: Callable[[str], None]) -> None:
         self._sources = sources
         self._results = [source.results for source in sources]
         self._progress = progress
@@ -152,7 +158,7 @@ class _Report:
     def chapters(self) -> list[Chapter]:
         """All chapters, in order."""
         self._progress("tables")
-        listings = (*facts.compared(self._sources), _text("reading"))
+        listings = (*facts.facts_of_comparison(self._sources), _text("reading"))
         chapters = [
             Chapter("summary", "Summary", self._summary()),
             Chapter("compared", "What was compared", listings),
@@ -162,7 +168,9 @@ class _Report:
                 self._progress(f"tables and pictures of {name}")
                 chapters.append(self._data_chapter(source, name))
         several = len(self._sources) > 1
-        items = [item for source in self._sources for item in facts.repeated(source, several)]
+        items = [
+            item for source in self._sources for item in facts.facts_to_repeat(source, several)
+        ]
         chapters.append(Chapter("repeat", "To repeat it", tuple(items)))
         self._notes.numbers(
             f"{name}: {note}" if several or len(source.names) > 1 else note
@@ -175,11 +183,13 @@ class _Report:
             chapters.append(Chapter("notes", "Notes", (self._notes,)))
         return chapters
 
-    def _table(self, source: Source, name: str, metric: str, axis: str = "stumps") -> ScoreTable:
+    def _table(
+        self, source: FactSource, name: str, metric: str, axis: str = "stumps"
+    ) -> ScoreTable:
         """A table of one data set, computed once."""
         key = (name, metric, axis)
         if key not in self._tables:
-            one = [of_data(source.results, name)]
+            one = [results_of_data(source.results, name)]
             (self._tables[key],) = result_table(one, metric, axis, charged=axis == "stumps")
         return self._tables[key]
 
@@ -206,10 +216,10 @@ class _Report:
                 figure = ranks_figure(self._results, metric)
             except BoostSampleError as error:
                 return [Text(f"Ranks across data sets are left out: {error}")]
-            found.append(picture(figure, f"Mean ranks across data sets, by {title}."))
+            found.append(picture_item(figure, f"Mean ranks across data sets, by {title}."))
         return found
 
-    def _data_chapter(self, source: Source, name: str) -> Chapter:
+    def _data_chapter(self, source: FactSource, name: str) -> Chapter:
         """Tables and pictures of a data set."""
         kept = facts.tuned_settings(source, name)
         runs = source.runs.get(name, ())
@@ -233,16 +243,20 @@ class _Report:
             parts.append(_part(prefix, key, [_shown(key, RUN_FIGURES[key](name, runs))]))
         return Chapter(prefix, name, () if source.runs else (_text("no_cells"),), tuple(parts))
 
-    def _at(self, source: Source, name: str, axis: str) -> list[Item]:
+    def _at(self, source: FactSource, name: str, axis: str) -> list[Item]:
         """Loss and test error at equal stumps, looks or seconds."""
-        figure = curves_figure([of_data(source.results, name)], axis, charged=axis == "looks")
+        figure = curves_figure(
+            [results_of_data(source.results, name)], axis, charged=axis == "looks"
+        )
         metrics = ["loss", "error"]
         if axis == "stumps" and source.results.curves:
             metrics.append("auc")
         caption = f"Loss and test error against {axis}; bands are one standard deviation wide."
-        return [*self._scores(source, name, *metrics, axis=axis), picture(figure, caption)]
+        return [*self._scores(source, name, *metrics, axis=axis), picture_item(figure, caption)]
 
-    def _scores(self, source: Source, name: str, *metrics: str, axis: str = "stumps") -> list[Item]:
+    def _scores(
+        self, source: FactSource, name: str, *metrics: str, axis: str = "stumps"
+    ) -> list[Item]:
         """Tables with the numbers of their notes."""
         from markupsafe import Markup
 
@@ -253,8 +267,8 @@ class _Report:
             numbers = sorted(self._notes.numbers(table.notes))
             title = table.title.removeprefix(f"{name}: ")
             title = title[:1].upper() + title[1:]
-            html = to_html(replace(transposed(table) if many else table, title=title))
-            found.append(Scores(title, Markup(html), tuple(numbers)))
+            html = to_html(replace(transposed_table(table) if many else table, title=title))
+            found.append(ScoresItem(title, Markup(html), tuple(numbers)))
         return found
 
 
@@ -270,10 +284,10 @@ def _part(prefix: str, key: str, items: Sequence[Item], *, charged: bool = False
 
 
 def _shown(key: str, figure: Figure) -> Item:
-    return picture(figure, _WORDS[key]["caption"])
+    return picture_item(figure, _WORDS[key]["caption"])
 
 
-def _axes(source: Source) -> tuple[str, ...]:
+def _axes(source: FactSource) -> tuple[str, ...]:
     return tuple(AXES) if source.results.curves else ("stumps",)
 
 

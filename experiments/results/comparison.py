@@ -8,7 +8,7 @@ from typing import Any
 from boostsample.experiments.plan.plan import Prepared
 from boostsample.experiments.results.curves import curve_rows
 from boostsample.experiments.results.runs import Run, history_rows, result_rows
-from boostsample.experiments.results.tuning import explanation
+from boostsample.experiments.results.tuning import tuning_explanation
 
 __all__ = ["Comparison"]
 
@@ -51,5 +51,5 @@ class Comparison:
                     f"{variant.label}: training ended early, number of stumps: {places} "
                     f"({reasons}); later rows repeat the last state"
                 )
-        tuning = explanation(self.prepared.variants, n_rounds)
+        tuning = tuning_explanation(self.prepared.variants, n_rounds)
         return (*self.prepared.notes, *([tuning] if tuning else []), *early)

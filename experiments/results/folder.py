@@ -15,9 +15,9 @@ from typing import Any
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.store import CELLS, FolderStore
-from boostsample.experiments.common.files import TEMPORARY, atomic, reason
+from boostsample.experiments.common.files import TEMPORARY, atomic_file, os_reason
 from boostsample.experiments.results.columns import CURVE_COLUMNS, RESULT_COLUMNS
-from boostsample.experiments.results.record import check_growth
+from boostsample.experiments.results.record import check_record_growth
 from boostsample.experiments.results.results import (
     CURVES,
     FORMAT,
@@ -26,8 +26,8 @@ from boostsample.experiments.results.results import (
     HISTORY,
     RESULTS,
     SETTINGS,
-    read_grid,
     read_results,
+    read_results_grid,
 )
 from boostsample.hashing import sha256_of
 
@@ -67,7 +67,7 @@ class ResultsFolder:
         except OSError as error:
             self.discard()
             raise DataError(
-                f"results cannot be written to the folder '{self.path}': {reason(error)}; name "
+                f"results cannot be written to the folder '{self.path}': {os_reason(error)}; name "
                 "another folder"
             ) from error
 
@@ -112,10 +112,10 @@ class ResultsFolder:
         SettingError if the folder was begun with a grid that is not part of this one, DataError if
         it cannot be written.
         """
-        before = read_grid(self.path)
+        before = read_results_grid(self.path)
         wanted = {"format": FORMAT, **record}
         if before is not None:
-            check_growth(before, wanted, f"'{self.path}'")
+            check_record_growth(before, wanted, f"'{self.path}'")
         if before != wanted:
             with self._writing(INCOMPLETE):
                 (self.path / SETTINGS).unlink(missing_ok=True)  # the rows are made again
@@ -191,7 +191,7 @@ class ResultsFolder:
         return same and len(found.history or ()) == len(history or ())
 
     def _write(self, name: str, content: bytes) -> None:
-        with self._writing(name), atomic(self.path / name) as stream:
+        with self._writing(name), atomic_file(self.path / name) as stream:
             stream.write(content)
 
     @contextmanager
@@ -203,9 +203,9 @@ class ResultsFolder:
             kept = self.cells()
             what = f"its {kept:,} cells are complete" if kept else "no cell is kept there"
             raise DataError(
-                f"{name} could not be written to '{self.path}': {reason(error)}; {what}; make room "
-                "and run the same command with the same --results again, only what is missing is "
-                "computed"
+                f"{name} could not be written to '{self.path}': {os_reason(error)}; {what}; "
+                "make room and run the same command with the same --results again, only what is "
+                "missing is computed"
             ) from error
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from boostsample.experiments.plan.variants import CHARGED, is_tuned
 
-__all__ = ["METRICS", "is_charged", "label_of", "repetitions"]
+__all__ = ["METRICS", "is_charged", "label_of", "repetitions_label"]
 
 METRICS = {"loss": ("log10_loss", "log10 loss"), "error": ("test_error", "test error in percent")}
 """Metrics by name: the column of the result rows, and a title."""
@@ -24,7 +24,7 @@ def is_charged(label: str) -> bool:
     return label.endswith(CHARGED)
 
 
-def repetitions(n: int, what: str = "mean and std", least: int | None = None) -> str:
+def repetitions_label(n: int, what: str = "mean and std", least: int | None = None) -> str:
     """A phrase for titles about `n` repetitions, or `least` to `n` of them.
 
     >>> repetitions(3), repetitions(1)

@@ -21,7 +21,15 @@ from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.results.labels import METRICS, is_charged, label_of
 from boostsample.experiments.results.results import Results
 
-__all__ = ["AXES", "MEASURES", "Curves", "Measure", "check_disjoint", "curves_of", "parse_levels"]
+__all__ = [
+    "AXES",
+    "MEASURES",
+    "Curves",
+    "Measure",
+    "check_disjoint_levels",
+    "curves_for_levels",
+    "parse_levels",
+]
 
 AXES = {
     "stumps": "stumps",
@@ -184,7 +192,7 @@ def _interpolated(rows: Sequence[Mapping[str, Any]], column: str, axis: str, lev
     return float(PchipInterpolator(np.log10(at), values)(math.log10(level)))
 
 
-def curves_of(results: Results) -> list[Curves]:
+def curves_for_levels(results: Results) -> list[Curves]:
     """The curves of a results folder, one for each data set."""
     rows: Iterable[Mapping[str, Any]] = results.curves or results.rows
     found: dict[str, dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
@@ -195,7 +203,7 @@ def curves_of(results: Results) -> list[Curves]:
     return [Curves(data, runs, marks, bool(results.curves)) for data, runs in found.items()]
 
 
-def check_disjoint(names: Iterable[str]) -> None:
+def check_disjoint_levels(names: Iterable[str]) -> None:
     """Raise SettingError if two results folders have the same data set, given all names."""
     for name, count in Counter(names).items():
         if count > 1:

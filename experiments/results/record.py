@@ -9,7 +9,7 @@ from typing import Any
 
 from boostsample.banks.forms import bank_settings
 from boostsample.errors import SettingError
-from boostsample.experiments.cells.tasks import TaskGroup, plain, task_groups
+from boostsample.experiments.cells.tasks import TaskGroup, plain_settings, task_groups
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.plan import Plan, Prepared
 from boostsample.experiments.plan.variants import Variant
@@ -17,7 +17,7 @@ from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.tuning import tuning_record
 from boostsample.loop.numerics import NUMERICS
 
-__all__ = ["check_growth", "grid_record", "settings_of"]
+__all__ = ["check_record_growth", "grid_record", "settings_record"]
 
 
 def _plan_record(plan: Plan) -> dict[str, Any]:
@@ -35,7 +35,10 @@ def _plan_record(plan: Plan) -> dict[str, Any]:
 
 
 def _variant_record(variant: Variant) -> dict[str, Any]:
-    return {"name": variant.name, "settings": {k: plain(v) for k, v in variant.settings.items()}}
+    return {
+        "name": variant.name,
+        "settings": {k: plain_settings(v) for k, v in variant.settings.items()},
+    }
 
 
 def grid_record(prepared: Sequence[Prepared]) -> dict[str, Any]:
@@ -70,7 +73,7 @@ def _group_record(group: TaskGroup) -> dict[str, Any]:
     }
 
 
-def check_growth(old: Mapping[str, Any], new: Mapping[str, Any], place: str) -> None:
+def check_record_growth(old: Mapping[str, Any], new: Mapping[str, Any], place: str) -> None:
     """Raise SettingError, with the difference, if the old grid has rows that the new one lacks."""
     before, now = _groups(old), _groups(new)
     lost = before - now
@@ -113,7 +116,7 @@ def _groups(record: Mapping[str, Any]) -> set[tuple[str, str, int, tuple[str, ..
     }
 
 
-def settings_of(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+def settings_record(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """The content of ``settings.json``: everything needed to repeat comparisons of one plan."""
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -168,7 +171,7 @@ def _strategy_record(variant: Variant, comparison: Comparison) -> dict[str, Any]
         "strategy": runs[0].row_names["strategy"],
         "settings": variant.settings_text,
         "parameters": {
-            key: plain(value)
+            key: plain_settings(value)
             for key, value in variant.strategy().get_params().items()
             if key not in tuned
         },

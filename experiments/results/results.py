@@ -30,9 +30,9 @@ from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.columns import CURVE_SCHEMA, RESULT_SCHEMA, Column
 from boostsample.experiments.results.curves import curve_rows
 from boostsample.experiments.results.runs import Run, history_rows, result_rows
-from boostsample.experiments.results.tuning import keep
+from boostsample.experiments.results.tuning import keep_tuned_run
 
-__all__ = ["Results", "read_grid", "read_grid_text", "read_results", "read_runs"]
+__all__ = ["Results", "read_results_grid", "read_grid_text", "read_results", "read_runs"]
 
 FORMAT = 2
 """Version of the folder's format; a newer one raises DataError."""
@@ -130,7 +130,7 @@ def _record(folder: Path, name: str) -> dict[str, Any]:
     return record
 
 
-def read_grid(folder: Path) -> dict[str, Any] | None:
+def read_results_grid(folder: Path) -> dict[str, Any] | None:
     """The content of ``grid.json``; None if there is none, DataError if it cannot be read."""
     try:
         return _record(folder, GRID)
@@ -160,7 +160,9 @@ def read_runs(path: str | os.PathLike[str]) -> dict[str, list[Run]]:
     """
     folder = Path(path)
     runs: dict[str, list[Run]] = {}
-    for name, _, kept in _kept_runs(folder, read_grid(folder) or {"data_sets": [], "rounds": []}):
+    for name, _, kept in _kept_runs(
+        folder, read_results_grid(folder) or {"data_sets": [], "rounds": []}
+    ):
         if kept is not None:
             runs.setdefault(name, []).append(kept)
     if not runs:
@@ -188,7 +190,7 @@ def _kept_runs(folder: Path, record: Mapping[str, Any]) -> Iterator[tuple[str, i
 
 def _from_cells(folder: Path) -> Results:
     """The rows of all strategies and repetitions that have all their cells."""
-    record = read_grid(folder) or {}
+    record = read_results_grid(folder) or {}
     found = Results([], record, [] if record.get("history") else None)
     missing = 0
     for _, lacking, kept in _kept_runs(folder, record):
@@ -222,4 +224,4 @@ def _kept(entry: Mapping[str, Any], cells: Sequence[Cell], marks: tuple[int, ...
         Run(variant, entry["repetition"], budget, trained, cell)
         for trained, budget, cell in zip(variant.trained, entry["budgets"], cells, strict=True)
     ]
-    return keep(runs, len(runs), marks)
+    return keep_tuned_run(runs, len(runs), marks)

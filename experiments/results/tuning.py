@@ -24,10 +24,10 @@ from boostsample.experiments.cells.tasks import curve_points
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.runs import LOOKS, Run, Tuning
 
-__all__ = ["explanation", "keep", "tuning_record"]
+__all__ = ["tuning_explanation", "keep_tuned_run", "tuning_record"]
 
 
-def keep(runs: Iterable[Run], n_runs: int, marks: Sequence[int]) -> Run:
+def keep_tuned_run(runs: Iterable[Run], n_runs: int, marks: Sequence[int]) -> Run:
     """The run with the smallest final loss, with the totals over all runs as its `tuning`.
 
     `runs` has one run for each of the `n_runs` settings of the tuning grid, in its order; at most
@@ -55,7 +55,7 @@ def keep(runs: Iterable[Run], n_runs: int, marks: Sequence[int]) -> Run:
     return kept
 
 
-def explanation(variants: Sequence[Variant], n_rounds: int) -> str:
+def tuning_explanation(variants: Sequence[Variant], n_rounds: int) -> str:
     """A note on how to read the results of tuned strategies; empty if there are none."""
     tuned = [variant for variant in variants if variant.grid]
     if not tuned:

@@ -23,7 +23,13 @@ from typing import Any
 from boostsample.banks.cache_folder import cache_dir
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.cell import Cell
-from boostsample.experiments.cells.training import Order, Split, Watch, train, warm_up
+from boostsample.experiments.cells.training import (
+    TrainingOrder,
+    TrainingSplit,
+    TrainingWatch,
+    train_cell,
+    warm_up_training,
+)
 from boostsample.experiments.plan.plan import Prepared
 from boostsample.threads.threads import n_threads
 
@@ -80,7 +86,9 @@ class Backend(AbstractContextManager["Backend"]):
     def begin(self, prepared: Prepared) -> None:
         """Set the data of the cells that are submitted next."""
 
-    def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
+    def submit(
+        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+    ) -> Future[Cell]:
         """Train a cell."""
         raise NotImplementedError
 
@@ -114,17 +122,19 @@ class _Threads(Backend):
         self.stop = threading.Event()
         self._pool = ThreadPoolExecutor(n_workers)
 
-    def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
+    def submit(
+        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+    ) -> Future[Cell]:
         assert split is not None
         watch.stop = self.stop
-        return self._pool.submit(train, split, order, watch)
+        return self._pool.submit(train_cell, split, order, watch)
 
     def end(self) -> None:
         self.stop.set()
         self._pool.shutdown(cancel_futures=True)
 
 
-class _Orphan(Watch):
+class _Orphan(TrainingWatch):
     """Ends a worker process whose parent has died."""
 
     def __init__(self) -> None:
@@ -141,10 +151,10 @@ class _Workplace:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._splits: OrderedDict[tuple[str, ...], Split] = OrderedDict()
+        self._splits: OrderedDict[tuple[str, ...], TrainingSplit] = OrderedDict()
         self._warm: set[tuple[str, ...]] = set()
 
-    def work(self, prepared: Prepared, order: Order, watch: Watch) -> bytes:
+    def work(self, prepared: Prepared, order: TrainingOrder, watch: TrainingWatch) -> bytes:
         """Train a cell and return the content of its file."""
         facts = order.task.facts
         data = (str(prepared.plan), str(facts["data"]), str(facts["families"]))
@@ -153,15 +163,15 @@ class _Workplace:
             split = self._splits.get(place)
             if split is None:
                 form = "lazy" if prepared.plan.bank.name == "lazy" else "disk"
-                split = Split(prepared, order.task.repetition, form=form)
+                split = TrainingSplit(prepared, order.task.repetition, form=form)
                 self._splits[place] = split
                 while len(self._splits) > _MOST_SPLITS:
                     self._splits.popitem(last=False)
             warm = (*data, order.task.variant.label)
             if order.known is None and warm not in self._warm:
-                warm_up(split, order.task)
+                warm_up_training(split, order.task)
                 self._warm.add(warm)
-        return train(split, order, watch).to_bytes()
+        return train_cell(split, order, watch).to_bytes()
 
 
 _workplace = _Workplace()
@@ -175,7 +185,7 @@ def _install(prepared: Prepared) -> None:
     _prepared = prepared
 
 
-def _work_here(order: Order) -> bytes:
+def _work_here(order: TrainingOrder) -> bytes:
     assert _prepared is not None
     return _workplace.work(_prepared, order, _Orphan())
 
@@ -194,7 +204,9 @@ class _Processes(Backend):
         self.end()
         self._prepared = prepared
 
-    def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
+    def submit(
+        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+    ) -> Future[Cell]:
         if self._pool is None:
             from joblib.externals.loky import ProcessPoolExecutor
 
@@ -224,11 +236,11 @@ def _without_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _work_there(prepared: Prepared, order: Order, folder: str) -> bytes:
+def _work_there(prepared: Prepared, order: TrainingOrder, folder: str) -> bytes:
     """Train a cell on a worker of Dask; its bank is read from the cache folder, or built there."""
     if os.path.isdir(folder):  # a shared file system with the bank of the client
         os.environ.setdefault("BOOSTSAMPLE_CACHE_DIR", folder)
-    return _workplace.work(prepared, order, Watch())
+    return _workplace.work(prepared, order, TrainingWatch())
 
 
 class _Dask(Backend):
@@ -272,7 +284,9 @@ class _Dask(Backend):
         self._prepared = prepared
         self._scattered = self._client.scatter(prepared, broadcast=True, hash=False)
 
-    def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
+    def submit(
+        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+    ) -> Future[Cell]:
         return _decoded(
             self._pool.submit(_work_there, self._scattered, order, str(cache_dir().absolute()))
         )

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from boostsample.errors import DataError
 from boostsample.experiments.cells.store import Store
 from boostsample.experiments.cells.tasks import TaskGroup, task_groups
-from boostsample.experiments.cells.training import Order
+from boostsample.experiments.cells.training import TrainingOrder
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.experiments.plan.plan import Plan, Prepared, prepare
 from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.runs import LOOKS, RESULT_COLUMNS, Run
-from boostsample.experiments.results.tuning import keep
+from boostsample.experiments.results.tuning import keep_tuned_run
 from boostsample.experiments.run.backends import Backend, open_backend
 from boostsample.experiments.run.schedule import Progress, Schedule
 
@@ -103,7 +103,10 @@ def run_all(
     try:
         found = []
         for one, mine in zip(prepared, groups, strict=True):
-            kept = [keep(_runs(group, store), len(group.tasks), one.plan.marks) for group in mine]
+            kept = [
+                keep_tuned_run(_runs(group, store), len(group.tasks), one.plan.marks)
+                for group in mine
+            ]
             found.append(Comparison(one, kept))
         return found
     except _MissingCell as error:
@@ -118,10 +121,10 @@ class _MissingCell(Exception):
     """A cell is not in the store; the message is the name of its file."""
 
 
-def _orders(plan: Plan, groups: Sequence[TaskGroup]) -> list[Order]:
+def _orders(plan: Plan, groups: Sequence[TaskGroup]) -> list[TrainingOrder]:
     """An order for each task of a plan."""
     return [
-        Order(task, tuple(sorted(group.points(plan.marks))), plan.marks, plan.history)
+        TrainingOrder(task, tuple(sorted(group.points(plan.marks))), plan.marks, plan.history)
         for group in groups
         for task in group.tasks
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.cells.tasks import Task
-from boostsample.experiments.cells.training import Watch
+from boostsample.experiments.cells.training import TrainingWatch
 
 __all__ = ["Pace"]
 
@@ -23,14 +23,14 @@ class Pace:
     def __init__(self) -> None:
         self._tasks: dict[str, Task] = {}
         self._done: set[str] = set()
-        self._running: dict[str, Watch] = {}
+        self._running: dict[str, TrainingWatch] = {}
         self._known: _Sums = {}
 
     def expect(self, task: Task) -> None:
         """Add a cell to the comparison."""
         self._tasks[task.key] = task
 
-    def begun(self, task: Task, watch: Watch) -> None:
+    def begun(self, task: Task, watch: TrainingWatch) -> None:
         """Record that a cell is being trained."""
         self._running[task.key] = watch
 

@@ -19,7 +19,13 @@ from boostsample.errors import StrategyError
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.cells.store import Store
 from boostsample.experiments.cells.tasks import Task
-from boostsample.experiments.cells.training import Order, Split, Stopped, Watch, warm_up
+from boostsample.experiments.cells.training import (
+    TrainingOrder,
+    TrainingSplit,
+    TrainingStopped,
+    TrainingWatch,
+    warm_up_training,
+)
 from boostsample.experiments.plan.plan import Prepared
 from boostsample.experiments.run.backends import Backend, n_cores
 from boostsample.experiments.run.pace import Pace
@@ -38,10 +44,10 @@ _TRIES = 3  # workers that may be lost over a cell before it fails
 class _Job:
     """An order in progress."""
 
-    order: Order
+    order: TrainingOrder
     place: int  # among the orders of a split
     tries: int = 0
-    watch: Watch = field(default_factory=Watch)
+    watch: TrainingWatch = field(default_factory=TrainingWatch)
 
     @property
     def task(self) -> Task:
@@ -65,7 +71,7 @@ class Schedule:
         self._in_flight: dict[Future[Cell], _Job] = {}
         self._warm: set[str] = set()
 
-    def missing(self, orders: Sequence[Order]) -> list[Order]:
+    def missing(self, orders: Sequence[TrainingOrder]) -> list[TrainingOrder]:
         """The orders whose cells are not complete; existing cells that lack scores are attached."""
         missing = []
         for done, order in enumerate(orders):
@@ -78,7 +84,7 @@ class Schedule:
                 missing.append(order)
         return missing
 
-    def _is_done(self, order: Order) -> bool:
+    def _is_done(self, order: TrainingOrder) -> bool:
         """Whether the store has the cell of an order with all requested scores."""
         cell = self._store.load(order.task)
         if cell is None or not cell.has(order.points, order.marks, order.history):
@@ -86,7 +92,7 @@ class Schedule:
         self._pace.finished(order.task, cell)
         return True
 
-    def run(self, parts: Sequence[tuple[Prepared, Sequence[Order]]]) -> None:
+    def run(self, parts: Sequence[tuple[Prepared, Sequence[TrainingOrder]]]) -> None:
         """Train cells by data set and split; wait for those that other processes train.
 
         BoostSampleError if a cell fails (of several, that of the first one in the given order) or
@@ -104,13 +110,13 @@ class Schedule:
                 time.sleep(_POLL)
         self._tick()
 
-    def _run_data(self, prepared: Prepared, orders: Sequence[Order]) -> list[Order]:
+    def _run_data(self, prepared: Prepared, orders: Sequence[TrainingOrder]) -> list[TrainingOrder]:
         """Train the cells of a data set; return the orders that other processes work on."""
         began = False
-        groups: dict[str, list[Order]] = {}
+        groups: dict[str, list[TrainingOrder]] = {}
         for order in orders:
             groups.setdefault(str(order.task.facts["split"]), []).append(order)
-        foreign: list[Order] = []
+        foreign: list[TrainingOrder] = []
         for group in groups.values():
             free = deque(_Job(order, at) for at, order in enumerate(group))
             while free and not self._take(free[0], foreign):
@@ -122,7 +128,7 @@ class Schedule:
                 self._run_split(self._split(prepared, free), free, foreign)
         return foreign
 
-    def _take(self, job: _Job, foreign: list[Order]) -> bool:
+    def _take(self, job: _Job, foreign: list[TrainingOrder]) -> bool:
         """Claim a cell. False if it is done by now, or if another process trains it: `foreign`."""
         if not self._store.take(job.task):
             foreign.append(job.order)
@@ -132,7 +138,9 @@ class Schedule:
             return False
         return True
 
-    def _run_split(self, split: Split, waiting: deque[_Job], foreign: list[Order]) -> None:
+    def _run_split(
+        self, split: TrainingSplit, waiting: deque[_Job], foreign: list[TrainingOrder]
+    ) -> None:
         """Train the cells of a split, of which the first one is claimed already."""
         failed: dict[int, BaseException] = {}
         self._submit(waiting.popleft(), split)
@@ -158,13 +166,13 @@ class Schedule:
         alone = any(other.tries for other in self._in_flight.values())
         return not alone and len(self._in_flight) < self._backend.n_workers
 
-    def _split(self, prepared: Prepared, jobs: Sequence[_Job]) -> Split:
+    def _split(self, prepared: Prepared, jobs: Sequence[_Job]) -> TrainingSplit:
         """The split of the jobs with its bank, which other processes read from disk."""
         form = None if self._backend.in_process or prepared.plan.bank.name == "lazy" else "disk"
         # Other processes warm up themselves, with kernels from the cache that is filled here.
         cold = {job.task.variant.label: job.task for job in jobs if job.order.known is None}
         cold = {label: task for label, task in cold.items() if label not in self._warm}
-        split = Split(
+        split = TrainingSplit(
             prepared,
             jobs[0].task.repetition,
             progress=partial(self._report, "features"),
@@ -174,14 +182,14 @@ class Schedule:
         for n_done, task in enumerate(cold.values()):
             self._report("compiling", n_done, len(cold))
             self._store.beat()
-            warm_up(split, task)
+            warm_up_training(split, task)
         if cold:
             self._report("compiling", len(cold), len(cold))
         self._warm |= cold.keys()
         return split
 
-    def _submit(self, job: _Job, split: Split) -> None:
-        job.watch = Watch()
+    def _submit(self, job: _Job, split: TrainingSplit) -> None:
+        job.watch = TrainingWatch()
         self._in_flight[self._backend.submit(job.order, split, job.watch)] = job
         self._pace.begun(job.task, job.watch)
 
@@ -211,7 +219,7 @@ class Schedule:
                     f"with {type(error).__name__}; it may need more memory than there is: take "
                     "fewer --jobs, or leave it out"
                 )
-            if not isinstance(error, Stopped):
+            if not isinstance(error, TrainingStopped):
                 failed[job.place] = error
         if lost and not failed:
             self._backend.restart()

@@ -1,6 +1,6 @@
 """Tables of results as text, Markdown, LaTeX, CSV and HTML."""
 
-from boostsample.experiments.results.labels import METRICS, is_charged, label_of, repetitions
+from boostsample.experiments.results.labels import METRICS, is_charged, label_of, repetitions_label
 from boostsample.experiments.tables.tables import (
     Table,
     looks_table,
@@ -18,7 +18,7 @@ __all__ = [
     "label_of",
     "looks_table",
     "mean_std",
-    "repetitions",
+    "repetitions_label",
     "score_table",
     "to_rich",
     "to_text",

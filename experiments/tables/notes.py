@@ -12,19 +12,19 @@ from boostsample.experiments.results.levels import Curves
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import LEVEL, Verdict
 
-__all__ = ["facts_of", "notes_of", "overlap_of", "variant_of"]
+__all__ = ["facts_for_notes", "table_notes", "overlap_for_notes", "noted_variant"]
 
 _DRAWN = 1 / 3
 """n_test / n_train of drawn splits, which test on a quarter (`Dataset.split`)."""
 
 
-def facts_of(results: Results, data: str) -> Mapping[str, Any]:
+def facts_for_notes(results: Results, data: str) -> Mapping[str, Any]:
     """The entry of one data set in the settings of a results folder."""
     named: Iterable[Mapping[str, Any]] = results.settings["data_sets"]
     return next(one for one in named if one["name"] == data)
 
 
-def overlap_of(facts: Mapping[str, Any]) -> float:
+def overlap_for_notes(facts: Mapping[str, Any]) -> float:
     """n_test / n_train if each repetition draws a split, 0 if all share one.
 
     Folders of earlier versions do not record the split. They are treated as drawn, which errs
@@ -42,7 +42,7 @@ def overlap_of(facts: Mapping[str, Any]) -> float:
     )
 
 
-def notes_of(
+def table_notes(
     results: Results,
     curves: Curves,
     labels: Sequence[str],
@@ -55,7 +55,7 @@ def notes_of(
     `labels` are the strategies shown, `levels` those named by the user or None for the default,
     and `verdicts` the outcomes of the test at each level.
     """
-    facts = facts_of(results, curves.data)
+    facts = facts_for_notes(results, curves.data)
     return (
         *_test_notes(verdicts, facts),
         *_level_notes(axis, levels),
@@ -69,7 +69,7 @@ def _test_notes(verdicts: Sequence[Verdict], facts: Mapping[str, Any]) -> list[s
         return []
     if not any(one.p_values for one in verdicts):
         return ["no difference is tested, which takes at least two repetitions"]
-    overlap = overlap_of(facts)
+    overlap = overlap_for_notes(facts)
     if overlap:
         variance = (
             "its variance corrected for training sets that overlap between repetitions, by n_test "
@@ -130,14 +130,14 @@ def _missing_notes(
     fewer = [f"{label} {count}" for label, count in counts.items() if count < most]
     if fewer:
         notes.append(f"fewer than {most} repetitions: {', '.join(fewer)}")
-    planned = dict.fromkeys(variant_of(one).label for one in facts.get("searches", ()))
+    planned = dict.fromkeys(noted_variant(one).label for one in facts.get("searches", ()))
     absent = [label for label in planned if label not in curves.runs]
     if absent:
         notes.append(f"without a result yet: {', '.join(absent)}")
     return notes
 
 
-def variant_of(search: Mapping[str, Any]) -> Variant:
+def noted_variant(search: Mapping[str, Any]) -> Variant:
     """The strategy of an entry of ``grid.json``."""
     grid = tuple(Variant(one["name"], one["settings"]) for one in search["grid"])
     return Variant(search["name"], search["settings"], grid)

@@ -12,14 +12,19 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from boostsample.experiments.results.labels import is_charged, repetitions
-from boostsample.experiments.results.levels import MEASURES, Curves, check_disjoint, curves_of
+from boostsample.experiments.results.labels import is_charged, repetitions_label
+from boostsample.experiments.results.levels import (
+    MEASURES,
+    Curves,
+    check_disjoint_levels,
+    curves_for_levels,
+)
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import Verdict, told_apart
-from boostsample.experiments.tables.notes import facts_of, notes_of, overlap_of
-from boostsample.experiments.tables.tables import Table, fixed, mean_std, moments
+from boostsample.experiments.tables.notes import facts_for_notes, overlap_for_notes, table_notes
+from boostsample.experiments.tables.tables import Table, fixed_digits, mean_and_std, mean_std
 
-__all__ = ["BEST", "TIED", "Score", "ScoreTable", "level_text", "result_table", "transposed"]
+__all__ = ["BEST", "TIED", "Score", "ScoreTable", "level_text", "result_table", "transposed_table"]
 
 BEST, TIED = "best", "tied"
 """Flags of entries: the best of its row, and not significantly different; else ``""``."""
@@ -38,12 +43,12 @@ class Score:
     @property
     def mean(self) -> float:
         """Mean over repetitions; NaN if one of them has no value."""
-        return moments(self.values)[0]
+        return mean_and_std(self.values)[0]
 
     @property
     def std(self) -> float:
         """Standard deviation (n - 1); NaN for fewer than two values."""
-        return moments(self.values)[1]
+        return mean_and_std(self.values)[1]
 
 
 @dataclass(frozen=True)
@@ -111,8 +116,8 @@ def result_table(
     ('made: log10 loss, mean (std) of 2 repetitions', (('10', '-0.49 (0.01)', '-0.29 (0.01)'),),
      (('', 'best', ''),))
     """
-    parts = [(one, curves) for one in results for curves in curves_of(one)]
-    check_disjoint(curves.data for _, curves in parts)
+    parts = [(one, curves) for one in results for curves in curves_for_levels(one)]
+    check_disjoint_levels(curves.data for _, curves in parts)
     return [_table(one, curves, metric, axis, levels, charged) for one, curves in parts]
 
 
@@ -126,7 +131,7 @@ def _table(
 ) -> ScoreTable:
     curves.check(metric, axis)
     labels = [one for one in curves.runs if charged or not is_charged(one)]
-    overlap = overlap_of(facts_of(results, curves.data))
+    overlap = overlap_for_notes(facts_for_notes(results, curves.data))
     scores: list[list[Score]] = []
     verdicts: list[Verdict] = []
     for level in curves.levels(axis) if levels is None else levels:
@@ -134,7 +139,7 @@ def _table(
         verdicts.append(_verdict(values, metric, overlap))
         scores.append([_score(level, label, values[label], verdicts[-1]) for label in labels])
     counts = [len(curves.runs[label]) for label in labels]
-    spread = repetitions(max(counts), "mean (std)", min(counts))
+    spread = repetitions_label(max(counts), "mean (std)", min(counts))
     return ScoreTable(
         title=f"{curves.data}: {MEASURES[metric].title}, {spread}",
         header=(axis, *labels),
@@ -143,7 +148,7 @@ def _table(
             for row in scores
         ),
         flags=tuple(("", *(one.flag for one in row)) for row in scores),
-        notes=notes_of(results, curves, labels, axis, levels, verdicts),
+        notes=table_notes(results, curves, labels, axis, levels, verdicts),
         data=curves.data,
         metric=metric,
         axis=axis,
@@ -151,7 +156,7 @@ def _table(
     )
 
 
-def transposed(table: ScoreTable) -> ScoreTable:
+def transposed_table(table: ScoreTable) -> ScoreTable:
     """The same table with a row for each strategy and a column for each level."""
     columns = range(1, len(table.header))
     return replace(
@@ -211,13 +216,13 @@ def _large(value: float) -> str:
 
 
 _NUMBERS: Mapping[str, Callable[[float], str]] = {
-    "loss": fixed(2),
-    "error": fixed(2),
-    "auc": fixed(4),
+    "loss": fixed_digits(2),
+    "error": fixed_digits(2),
+    "auc": fixed_digits(4),
     "looks": _large,
     "seconds": _three_digits,
-    "features": fixed(0),
-    "examples": fixed(0),
+    "features": fixed_digits(0),
+    "examples": fixed_digits(0),
 }
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import unknown
 from boostsample.experiments.plan.variants import CHARGED
-from boostsample.experiments.results.labels import METRICS, label_of, repetitions
+from boostsample.experiments.results.labels import METRICS, label_of, repetitions_label
 from boostsample.experiments.results.runs import LOOKS, Run, Tuning
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-def fixed(digits: int) -> Callable[[float], str]:
+def fixed_digits(digits: int) -> Callable[[float], str]:
     """A function that writes numbers with a fixed number of decimals, and zero without a sign."""
 
     def text(value: float) -> str:
@@ -44,10 +44,10 @@ def fixed(digits: int) -> Callable[[float], str]:
     return text
 
 
-_two_decimals = fixed(2)
+_two_decimals = fixed_digits(2)
 
 
-def moments(values: Sequence[float]) -> tuple[float, float]:
+def mean_and_std(values: Sequence[float]) -> tuple[float, float]:
     """Mean and standard deviation (n - 1); NaN where undefined or where a value is NaN."""
     mean = statistics.fmean(values) if values else math.nan
     defined = len(values) > 1 and all(map(math.isfinite, values))
@@ -66,7 +66,7 @@ def mean_std(values: Sequence[float], number: Callable[[float], str] = _two_deci
         return "n/a"
     if all(map(math.isnan, values)):
         return "-"
-    mean, std = map(number, moments(values))
+    mean, std = map(number, mean_and_std(values))
     return mean if len(values) == 1 else f"{mean} ({std})"
 
 
@@ -100,7 +100,7 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
     labels = tuple(dict.fromkeys(label for _, label in found))
     counts = [len(values) for values in found.values()] or [1]
     return Table(
-        f"{title}, {repetitions(max(counts), 'mean (std)', min(counts))}",
+        f"{title}, {repetitions_label(max(counts), 'mean (std)', min(counts))}",
         ("stumps", *labels),
         tuple(
             (f"{mark:,}", *(mean_std(found.get((mark, label), [])) for label in labels))

@@ -18,7 +18,7 @@ from boostsample.banks import cache_folder
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.cache import cached_bank
 from boostsample.banks.cache_folder import DamagedBank, banks_dir, cached_banks
-from boostsample.banks.disk import DiskBank, check_files
+from boostsample.banks.disk import DiskBank, check_bank_files
 from boostsample.errors import DataError
 from tests.paths import ROOT
 from tests.problems import asked_of, powers, same_bits
@@ -41,7 +41,7 @@ def X(rng: np.random.Generator) -> NDArray[np.float32]:
 
 def same(bank: DiskBank, other: FeatureBank) -> bool:
     """Equal to the bit, and good on disk."""
-    check_files(bank.folder, all_features=True)
+    check_bank_files(bank.folder, all_features=True)
     return same_bits(bank, other)
 
 
@@ -79,9 +79,9 @@ def damaged(name: str, folder: Path) -> None:
     elif kind == "list":
         path.write_bytes(b"[]")
     elif kind == "format":
-        facts = cache_folder.read_header(folder)
+        facts = cache_folder.read_bank_header(folder)
         path.unlink()
-        cache_folder.write_header(folder, {**facts, "format": 99})
+        cache_folder.write_bank_header(folder, {**facts, "format": 99})
     elif kind == "folder":
         shutil.rmtree(path)
         path.mkdir()
@@ -107,7 +107,7 @@ def test_a_damaged_bank_is_built_anew_with_a_message(
     del first
     damaged(kind, folder)
     with pytest.raises(DamagedBank):
-        check_files(folder)
+        check_bank_files(folder)
     made = powers()
     bank = cached_bank(made, X)
     assert same(bank, FeatureBank.build(powers(), X))
@@ -140,7 +140,7 @@ def test_a_damaged_feature_is_an_error_on_its_first_use(X: NDArray[np.float32], 
     for feature in (4, 9):
         flip(folder / file, -(11 - feature) * width + width // 8)
     with pytest.raises(DamagedBank, match=f"{file} is damaged at feature 4 and 1 more"):
-        check_files(folder, all_features=True)
+        check_bank_files(folder, all_features=True)
     bank = cached_bank(powers(), X)
     assert (bank.take(np.array([3, 5, 10]), np.arange(N)) == expected.bins[[3, 5, 10]]).all()
     key = folder.name[:12]
@@ -155,7 +155,7 @@ def test_a_damaged_feature_is_an_error_on_its_first_use(X: NDArray[np.float32], 
         bank.threshold(4, 2)
     with pytest.raises(DataError, match=message.format(9)):
         bank.column(9)
-    cache_folder.remove(folder)
+    cache_folder.remove_cached_bank(folder)
     assert same(cached_bank(powers(), X), expected)
 
 
@@ -220,5 +220,5 @@ def test_processes_at_once_do_not_hurt_each_other(X: NDArray[np.float32], cache:
     assert [process.returncode for process in processes] == [0, 0]
     assert len(printed) == 1
     (bank,) = cached_banks()
-    check_files(bank.folder, all_features=True)
+    check_bank_files(bank.folder, all_features=True)
     assert [path.name for path in banks_dir().iterdir()] == [bank.key]

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from boostsample.banks import build as _bank_build
 from boostsample.banks import cache as bank_cache
 from boostsample.banks.bank import FeatureBank
-from boostsample.banks.cache import bank_facts, cached_bank
+from boostsample.banks.cache import cached_bank, cached_bank_facts
 from boostsample.banks.cache_folder import DamagedBank, banks_dir, cached_banks
-from boostsample.banks.disk import DiskBank, bytes_needed, check_files
+from boostsample.banks.disk import DiskBank, check_bank_files, disk_bank_bytes
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, Haar, Identity
 from boostsample.family import pixel_major
@@ -51,7 +51,7 @@ def X(rng: np.random.Generator) -> NDArray[np.float32]:
 
 def same(bank: DiskBank, other: FeatureBank) -> bool:
     """Equal to the bit, and good on disk."""
-    check_files(bank.folder, all_features=True)
+    check_bank_files(bank.folder, all_features=True)
     return same_bits(bank, other)
 
 
@@ -84,7 +84,7 @@ def test_the_files_hold_what_memory_would(
         assert np.load(bank.folder / name, mmap_mode="r").shape == getattr(bank, name[:4]).shape
     assert [path.name for path in banks_dir().iterdir()] == [bank.folder.name]
     sizes = sum(path.stat().st_size for path in bank.folder.iterdir())
-    assert 0 < sizes - bytes_needed(11, N) < 10_000
+    assert 0 < sizes - disk_bank_bytes(11, N) < 10_000
 
 
 def test_it_is_found_again_and_computes_nothing(
@@ -112,24 +112,24 @@ def test_the_key_is_all_that_the_bits_depend_on(
     X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = np.arange(N)
-    seen = [bank_facts(powers(), X, rows)]
+    seen = [cached_bank_facts(powers(), X, rows)]
 
     def is_new(facts: dict[str, Any]) -> bool:
         seen.append(facts)
         return facts not in seen[:-1]
 
-    assert not is_new(bank_facts(powers(), pixel_major(X), rows))
+    assert not is_new(cached_bank_facts(powers(), pixel_major(X), rows))
     changed = X.copy()
     changed[-1, -1] += 1
     for other in (changed, X.astype(np.float64), X[:, :2], X[::-1], X.view(np.int32)):
-        assert is_new(bank_facts(powers(), other, rows))
-    assert is_new(bank_facts(powers(), X, rows[1:]))
-    assert is_new(bank_facts(powers(), X, rows[::-1]))
-    assert is_new(bank_facts(powers()[::-1], X, rows))
-    assert is_new(bank_facts([Powers(3, 7, "first"), Powers(2, 5, "second")], X, rows))
-    assert is_new(bank_facts([Powers(3, 7, "another"), Powers(2, 4, "second")], X, rows))
-    assert is_new(bank_facts([Columns([0, 1])], X, rows))
-    assert is_new(bank_facts([Columns([1, 0])], X, rows))
+        assert is_new(cached_bank_facts(powers(), other, rows))
+    assert is_new(cached_bank_facts(powers(), X, rows[1:]))
+    assert is_new(cached_bank_facts(powers(), X, rows[::-1]))
+    assert is_new(cached_bank_facts(powers()[::-1], X, rows))
+    assert is_new(cached_bank_facts([Powers(3, 7, "first"), Powers(2, 5, "second")], X, rows))
+    assert is_new(cached_bank_facts([Powers(3, 7, "another"), Powers(2, 4, "second")], X, rows))
+    assert is_new(cached_bank_facts([Columns([0, 1])], X, rows))
+    assert is_new(cached_bank_facts([Columns([1, 0])], X, rows))
     for module, name, value in (
         (np, "__version__", "0.0"),
         (bank_cache, "FORMAT", 99),
@@ -138,7 +138,7 @@ def test_the_key_is_all_that_the_bits_depend_on(
     ):
         with monkeypatch.context() as patched:
             patched.setattr(module, name, value)
-            assert is_new(bank_facts(powers(), X, rows))
+            assert is_new(cached_bank_facts(powers(), X, rows))
     assert json.loads(json.dumps(seen[0])) == seen[0]
 
 
@@ -162,13 +162,13 @@ def test_sparse_matrices_and_documents_are_told_apart() -> None:
     dense = np.array([[0, 1.0], [2, 0], [0, 0]], np.float32)
     columns = [Columns([0, 1])]
     csr, csc = scipy.sparse.csr_matrix(dense), scipy.sparse.csc_matrix(dense)
-    assert bank_facts(columns, csr, rows) == bank_facts(columns, csc, rows)
-    assert bank_facts(columns, csr, rows) != bank_facts(columns, 2 * csr, rows)
+    assert cached_bank_facts(columns, csr, rows) == cached_bank_facts(columns, csc, rows)
+    assert cached_bank_facts(columns, csr, rows) != cached_bank_facts(columns, 2 * csr, rows)
     texts = [np.array(t, object) for t in (["ab", "c", ""], ["a", "bc", ""], ["ab", "c", "\ud800"])]
-    keys = {json.dumps(bank_facts(columns, text, rows)) for text in texts}
+    keys = {json.dumps(cached_bank_facts(columns, text, rows)) for text in texts}
     assert len(keys) == 3
     with pytest.raises(SettingError, match=r"numbers or texts: .* got int; use the bank in m"):
-        bank_facts(columns, np.array([1, "a", "b"], object), rows)
+        cached_bank_facts(columns, np.array([1, "a", "b"], object), rows)
 
 
 def test_an_interrupted_build_leaves_nothing(X: NDArray[np.float32]) -> None:

@@ -23,7 +23,7 @@ from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
 from boostsample.experiments.results.folder import ResultsFolder
-from boostsample.experiments.results.record import settings_of
+from boostsample.experiments.results.record import settings_record
 from boostsample.experiments.results.results import read_results
 from boostsample.experiments.run.compare import RESULT_COLUMNS, compare
 from boostsample.families import Columns
@@ -213,7 +213,7 @@ def test_settings_of_a_comparison_tell_the_bank(tmp_path: Path) -> None:
         )
         done = compare(load_dataset("chess(d=3,n=60)"), plan)
         with ResultsFolder(tmp_path / form) as folder:
-            folder.write(done.rows, settings_of([done]))
+            folder.write(done.rows, settings_record([done]))
         told = read_results(tmp_path / form).settings["bank"]
         assert told == {"form": form, **BANKS[form], **settings}
     assert json.dumps(dict(BANKS["lazy"])) == '{"reference": 2048, "cache_bytes": 268435456}'

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
 from boostsample.families._rectangles import (
-    Members,
     RectangleFamily,
+    RectangleMembers,
     corners_of,
     cumulate,
-    distinct,
-    intervals,
+    distinct_rectangles,
+    rectangle_intervals,
     sums,
 )
 from boostsample.family import Fill
@@ -54,20 +54,20 @@ def test_intervals(length: int, shortest: int, longest: int) -> None:
         for stop in range(start + 1, length + 1)
         if shortest <= stop - start <= longest
     ]
-    assert intervals(length, shortest, longest).tolist() == want
+    assert rectangle_intervals(length, shortest, longest).tolist() == want
 
 
 def test_distinct_is_a_prefix_of_one_sequence() -> None:
-    whole = distinct(50, 50, 3)
+    whole = distinct_rectangles(50, 50, 3)
     assert sorted(whole) == list(range(50))
     for n in (1, 7, 49):
-        np.testing.assert_array_equal(distinct(50, n, 3), whole[:n])
-    assert distinct(50, 50, 4).tolist() != whole.tolist()
+        np.testing.assert_array_equal(distinct_rectangles(50, n, 3), whole[:n])
+    assert distinct_rectangles(50, 50, 4).tolist() != whole.tolist()
 
 
 def test_distinct_is_pinned() -> None:
     """Stored models name features by number: this sequence may never change."""
-    assert distinct(10**6, 4, 0).tolist() == [74271, 251617, 996024, 325533]
+    assert distinct_rectangles(10**6, 4, 0).tolist() == [74271, 251617, 996024, 325533]
 
 
 def every(height: int, width: int, n_channels: int, n_kinds: int, shortest: int) -> list[list[int]]:
@@ -147,7 +147,7 @@ def test_one_table_for_all() -> None:
     tables = np.zeros((4, 4, 1))
     tables[1:, 1:, 0] = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
     cumulate(tables)
-    one = Members(*(np.array([k]) for k in (1, 3, 0, 2, 0, 0)))
+    one = RectangleMembers(*(np.array([k]) for k in (1, 3, 0, 2, 0, 0)))
     out = np.empty((1, 1))
     sums(tables.reshape(-1, 1), corners_of(one, 0, 3, 3), out)
     assert out.tolist() == [[4 + 5 + 7 + 8]]

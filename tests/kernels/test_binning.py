@@ -17,8 +17,8 @@ from boostsample.kernels import binning as kernels
 from tests.compiled import called
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-bucket, fill_buckets = called(kernels.bucket), called(kernels.fill_buckets)
-midpoint, place_cuts = called(kernels.midpoint), called(kernels.place_cuts)
+bucket, fill_buckets = called(kernels.bin_bucket), called(kernels.fill_bin_buckets)
+midpoint, place_cuts = called(kernels.bin_midpoint), called(kernels.place_cuts)
 run_starts, sort_keys = called(kernels.run_starts), called(kernels.sort_keys)
 LARGEST = np.finfo(np.float32).max
 SMALLEST = np.float32(1e-45)  # the smallest denormal

@@ -30,7 +30,7 @@ def weights_of(n: int, seed: int) -> list[NDArray[np.float32]]:
 
 def ends_of(weight: NDArray[np.float32]) -> NDArray[np.float64]:
     ends = np.full(-(-weight.size // draw.BLOCK), -1.0)
-    draw.cumulate(weight, ends)
+    draw.cumulate_weights(weight, ends)
     return ends
 
 
@@ -50,7 +50,7 @@ def run_pick(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     examples, factors = np.full(targets.size, -1, np.int32), np.full(targets.size, -1.0)
     gaps = np.diff(targets, prepend=0.0)
-    used = draw.pick(weight, ends_of(weight), gaps, 1.0, examples, factors)
+    used = draw.pick_by_weight(weight, ends_of(weight), gaps, 1.0, examples, factors)
     return examples[:used], factors[:used]
 
 
@@ -91,7 +91,7 @@ def test_pivotal(n: int) -> None:
                 continue
             uniforms = rng.random(n)
             examples, inclusion = np.full(size, -1, np.int32), np.full(size, -1.0)
-            used = draw.pivotal(weight, size, uniforms, examples, inclusion)
+            used = draw.draw_pivotal(weight, size, uniforms, examples, inclusion)
             assert used == size
             assert len(set(examples.tolist())) == size
             assert examples.tolist() == sorted(examples.tolist())
@@ -104,7 +104,7 @@ def test_pivotal_takes_the_heavy_ones_always() -> None:
     weight = np.array([1, 1, 50, 1, 1, 60, 1, 1], np.float32)
     for seed in range(20):
         examples, inclusion = np.empty(4, np.int32), np.empty(4)
-        draw.pivotal(weight, 4, np.random.default_rng(seed).random(8), examples, inclusion)
+        draw.draw_pivotal(weight, 4, np.random.default_rng(seed).random(8), examples, inclusion)
         assert {2, 5} <= set(examples.tolist())
         np.testing.assert_allclose(inclusion, np.where(weight[examples] > 1, 1.0, 1 / 3))
 
@@ -113,6 +113,6 @@ def test_pivotal_takes_the_heavy_ones_always() -> None:
 def test_one_signature_each() -> None:
     test_pick(17)
     test_pivotal(17)
-    kernels: list[Any] = [draw.cumulate, draw.pick, draw.pivotal]
+    kernels: list[Any] = [draw.cumulate_weights, draw.pick_by_weight, draw.draw_pivotal]
     for function in kernels:
         assert len(function.signatures) == 1

@@ -80,7 +80,7 @@ def fit(
     data = columns(np.sort(x), np.ones(x.size) if weights is None else weights, noise)
     models = np.empty((1, 3, n_components))
     fits = np.empty((1, 2))
-    kernels.fit_segments(
+    kernels.fit_mixture_segments(
         data,
         bool(data[3].min() < data[3].max()),
         np.array([0, x.size]),
@@ -173,7 +173,7 @@ def test_segments_are_fitted_apart(rng: np.random.Generator) -> None:
     fits = np.empty((3, 2))
     data = columns(np.concatenate(sets))
     first = np.array([0, 5, 14, 15])
-    kernels.fit_segments(data, False, first, FLOOR, 1e-5, 50, models, fits)
+    kernels.fit_mixture_segments(data, False, first, FLOOR, 1e-5, 50, models, fits)
     for own, model in zip(sets, models, strict=True):
         alone, _, _ = fit(own, 2, n_iterations=50)
         np.testing.assert_array_equal(model, alone)

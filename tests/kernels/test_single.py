@@ -10,7 +10,13 @@ import pytest
 
 from boostsample.errors import DataError
 from boostsample.kernels import single
-from boostsample.kernels.mixture import CHECK_EVERY, FIRST_TRIAL, LANES, MAX_GROUPS, fit_segments
+from boostsample.kernels.mixture import (
+    CHECK_EVERY,
+    FIRST_TRIAL,
+    LANES,
+    MAX_GROUPS,
+    fit_mixture_segments,
+)
 from boostsample.planning.mixture import fit_gaussians, fit_mixtures
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -40,8 +46,8 @@ def test_settings_of_the_iteration_are_those_of_the_mixture(seed: int) -> None:
     how = 10 ** rng.uniform(-8, -2), (0.0, 1e-9, 1e-5)[seed % 3], int(rng.integers(1, 200))
     models, fits = np.empty((2, n_sets, 3, 1)), np.empty((2, n_sets, 2))
     first = np.arange(0, edges.size + 1, size)
-    fit_segments(data, False, first, *how, models[0], fits[0])
-    assert single.fit_rows(edges, *how, np.empty(size), models[1], fits[1])
+    fit_mixture_segments(data, False, first, *how, models[0], fits[0])
+    assert single.fit_single_rows(edges, *how, np.empty(size), models[1], fits[1])
     np.testing.assert_array_equal(models[1], models[0])
     np.testing.assert_array_equal(fits[1], fits[0])
 

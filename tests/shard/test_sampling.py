@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
-from boostsample.kernels.draw import BLOCK, cumulate
+from boostsample.kernels.draw import BLOCK, cumulate_weights
 from boostsample.ledger import Ledger
 from boostsample.loop.booster import family_infos
 from boostsample.shard import sampling
@@ -207,7 +207,7 @@ def test_the_tests_above_notice_bad_schemes(monkeypatch: pytest.MonkeyPatch) -> 
 
 def drawn_by(scheme: str, weight: NDArray[np.float32], T: int, seed: int) -> Drawn:
     ends = np.empty(-(-weight.size // BLOCK))
-    cumulate(weight, ends)
+    cumulate_weights(weight, ends)
     return SCHEMES[scheme](weight, ends, T, np.random.default_rng(seed))
 
 

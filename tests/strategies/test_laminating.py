@@ -12,7 +12,7 @@ from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.step import Step
 from boostsample.strategies import Laminating
-from boostsample.strategies.laminating import stages
+from boostsample.strategies.laminating import laminating_stages
 from boostsample.strategy import Sample, Stumps
 from tests.problems import bank_of, booster_of, noisy_labels, table
 
@@ -27,7 +27,7 @@ def test_default_stages(n_features: int, n_examples: int, factor: float) -> None
     """
     budget = int(factor * n_examples)
     try:
-        plan = stages(None, n_examples, n_features, budget)
+        plan = laminating_stages(None, n_examples, n_features, budget)
     except SettingError:
         assert budget < 10 * n_examples
         return
@@ -43,7 +43,7 @@ def test_default_stages(n_features: int, n_examples: int, factor: float) -> None
 
 
 def test_the_default_at_the_size_of_the_paper() -> None:
-    plan = stages(None, 60_000, 16_000, 600_000)
+    plan = laminating_stages(None, 60_000, 16_000, 600_000)
     spent = sum(q * t for q, t in plan)
     assert plan[-1][1] <= 60_000
     assert plan[0][1] >= 50
@@ -51,9 +51,17 @@ def test_the_default_at_the_size_of_the_paper() -> None:
 
 
 def test_given_stages() -> None:
-    assert [tuple(s) for s in stages(8, 1000, 100, 2400)] == [(8, 100), (4, 200), (2, 400)]
-    assert [tuple(s) for s in stages(8, 150, 100, 2400)] == [(8, 100), (4, 150), (2, 150)]
-    assert [tuple(s) for s in stages(2, 150, 100, 20)] == [(2, 10)]
+    assert [tuple(s) for s in laminating_stages(8, 1000, 100, 2400)] == [
+        (8, 100),
+        (4, 200),
+        (2, 400),
+    ]
+    assert [tuple(s) for s in laminating_stages(8, 150, 100, 2400)] == [
+        (8, 100),
+        (4, 150),
+        (2, 150),
+    ]
+    assert [tuple(s) for s in laminating_stages(2, 150, 100, 20)] == [(2, 10)]
 
 
 @pytest.mark.parametrize("value", [0, 1, 3, 12, -2, 2.5, "8", True, np.nan])

@@ -10,13 +10,13 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.experiments.bench import bench
-from boostsample.experiments.bench.bench import SECTIONS, chosen_sections
-from boostsample.experiments.bench.problem import Problem
-from boostsample.experiments.bench.reference import read_reference, write
-from boostsample.experiments.bench.sections import Progress, Section, Sizes
+from boostsample.experiments.bench.bench import SECTIONS, chosen_bench_sections
+from boostsample.experiments.bench.problem import BenchProblem
+from boostsample.experiments.bench.reference import read_reference, write_reference
+from boostsample.experiments.bench.sections import Progress, Section, SectionSizes
 from boostsample.experiments.commands.cli import main
 
-SMALL = Sizes(
+SMALL = SectionSizes(
     examples=400,
     features=24,
     classes=3,
@@ -45,12 +45,12 @@ def test_the_help_names_every_section(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_sections_are_chosen_by_name() -> None:
-    assert chosen_sections(None) == tuple(SECTIONS)
-    assert chosen_sections("growth, looks") == ("looks", "growth")
+    assert chosen_bench_sections(None) == tuple(SECTIONS)
+    assert chosen_bench_sections("growth, looks") == ("looks", "growth")
     with pytest.raises(SettingError, match=r"unknown section 'lokks' \(did you mean 'looks'\?\)"):
-        chosen_sections("lokks")
+        chosen_bench_sections("lokks")
     with pytest.raises(SettingError, match="must name a section; there are: looks, bounds"):
-        chosen_sections(" ,")
+        chosen_bench_sections(" ,")
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ def test_a_run_and_its_comparison_with_itself(
     impossible.pop("sha256")
     for ratio in impossible["sections"]["rounds"]["ratios"].values():
         ratio["value"] = 1e-9
-    write(impossible, tmp_path / "i.json")
+    write_reference(impossible, tmp_path / "i.json")
     impossible["machine"]["processor"] = "An abacus"
-    write(impossible, tmp_path / "a.json")
+    write_reference(impossible, tmp_path / "a.json")
     worse = [*options, "--only", "rounds", "--reference", str(tmp_path / "i.json")]
     assert main(worse) == 0
     printed = capsys.readouterr().out
@@ -144,8 +144,8 @@ def test_further_passes_time_all_sections_again(
 ) -> None:
     run: list[str] = []
 
-    def section(name: str) -> Callable[[Problem, Sizes, Progress], Section]:
-        def timed(problem: Problem, sizes: Sizes, progress: Progress) -> Section:
+    def section(name: str) -> Callable[[BenchProblem, SectionSizes, Progress], Section]:
+        def timed(problem: BenchProblem, sizes: SectionSizes, progress: Progress) -> Section:
             run.append(name)
             return Section((), {}, {"a": float(len(run))}, {"examples": 9})
 

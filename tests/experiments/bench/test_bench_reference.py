@@ -14,14 +14,14 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.bench.reference import (
     FORMAT,
     REFERENCES,
+    bench_record,
     changes_table,
-    compare,
+    check_against_reference,
     facts,
     kept_ratio,
     read_reference,
-    record_of,
     shipped_reference,
-    write,
+    write_reference,
 )
 from boostsample.experiments.bench.sections import Section
 from boostsample.experiments.common.files import check_file
@@ -39,7 +39,7 @@ def section(ratios: dict[str, float], **conditions: Any) -> Section:
 
 
 def kept_as(path: Path, **sections: Section) -> Path:
-    write(record_of([sections], FACTS), path)
+    write_reference(bench_record([sections], FACTS), path)
     return path
 
 
@@ -47,7 +47,7 @@ def test_each_ratio_is_worse_better_the_same_new_or_missing(tmp_path: Path) -> N
     kept = section({"grown": 2.0, "shrunk": 2.0, "near": 2.0, "gone": 2.0}, examples=10)
     reference = read_reference(kept_as(tmp_path / "kept.json", rounds=kept))
     now = section({"near": 2.2, "grown": 2.5, "shrunk": 1.5, "fresh": 1.0}, examples=10)
-    changes, notes = compare({"rounds": now}, reference)
+    changes, notes = check_against_reference({"rounds": now}, reference)
     assert {one.name: one.verdict for one in changes} == {
         "grown": "worse",
         "shrunk": "better",
@@ -69,26 +69,30 @@ def test_ratios_that_scatter_are_allowed_more(tmp_path: Path) -> None:
     assert kept_ratio([3.0]) == kept_ratio([3.0, 3.0]) == (3.0, 0.15)
     assert tuple(kept_ratio([1.8, 2.2, 2.0])) == (2.0, 0.4)
     passes = [{"rounds": section({"ucb": value})} for value in (1.8, 2.2, 2.0)]
-    write(record_of(passes, FACTS), tmp_path / "kept.json")
+    write_reference(bench_record(passes, FACTS), tmp_path / "kept.json")
     reference = read_reference(tmp_path / "kept.json")
     assert reference.ratios["rounds"]["ucb"] == (2.0, 0.4)
     for value, verdict in ((2.7, "same"), (2.9, "worse"), (1.3, "same"), (1.1, "better")):
-        ((change,), _) = compare({"rounds": section({"ucb": value})}, reference)
+        ((change,), _) = check_against_reference({"rounds": section({"ucb": value})}, reference)
         assert change.verdict == verdict
 
 
 def test_only_equal_conditions_are_compared(tmp_path: Path) -> None:
     path = kept_as(tmp_path / "kept.json", rounds=section({"ucb": 2.0}, examples=10, sizes=(1, 2)))
     reference = read_reference(path)
-    same, _ = compare({"rounds": section({"ucb": 2.0}, examples=10, sizes=[1, 2])}, reference)
+    same, _ = check_against_reference(
+        {"rounds": section({"ucb": 2.0}, examples=10, sizes=[1, 2])}, reference
+    )
     assert len(same) == 1
-    other, notes = compare({"rounds": section({"ucb": 9.0}, examples=20, sizes=[1, 2])}, reference)
+    other, notes = check_against_reference(
+        {"rounds": section({"ucb": 9.0}, examples=20, sizes=[1, 2])}, reference
+    )
     assert not other
     assert notes == ["rounds: not compared, examples is 20 here and 10 in the reference"]
-    _, notes = compare({"looks": section({"10 classes": 2.0})}, reference)
+    _, notes = check_against_reference({"looks": section({"10 classes": 2.0})}, reference)
     assert notes == ["looks: the reference has no such section"]
     # Sections that did not run are not missed.
-    assert compare({}, reference) == ([], [])
+    assert check_against_reference({}, reference) == ([], [])
 
 
 def test_a_reference_is_written_and_read_again(tmp_path: Path) -> None:
@@ -150,7 +154,7 @@ def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
 def test_records_have_everything_with_versions_and_a_checksum(tmp_path: Path) -> None:
     found = Section((), {"looks": [1]}, {"a": 2.0}, {"examples": 10})
     path = tmp_path / "record.json"
-    write(record_of([{"looks": found}], facts()), path)
+    write_reference(bench_record([{"looks": found}], facts()), path)
     record = json.loads(path.read_text())
     assert record["sections"] == {
         "looks": {
@@ -180,8 +184,8 @@ def test_a_processor_has_its_own_reference_or_the_newest(tmp_path: Path) -> None
     assert shipped_reference("An abacus", tmp_path) is None
     for year, processor in ((1642, "Pascaline"), (1837, "Analytical Engine"), (1617, "Bones")):
         made = {**FACTS, "created": f"{year}-01-01", "machine": {"processor": processor}}
-        kept = record_of([{"rounds": section({"ucb": 1.0})}], made)
-        write(kept, tmp_path / f"{processor}.json")
+        kept = bench_record([{"rounds": section({"ucb": 1.0})}], made)
+        write_reference(kept, tmp_path / f"{processor}.json")
     for processor, year in (("Pascaline", 1642), ("Bones", 1617), ("An abacus", 1837)):
         found = shipped_reference(processor, tmp_path)
         assert found is not None

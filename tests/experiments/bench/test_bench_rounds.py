@@ -5,18 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from boostsample.experiments.bench.problem import Problem, layout_of, made_problem, relabelled
+from boostsample.experiments.bench.problem import (
+    BenchProblem,
+    made_bench_problem,
+    problem_layout,
+    relabelled_problem,
+)
 from boostsample.experiments.bench.rounds import (
     BASELINE,
     PARTS,
     RoundTimes,
-    Timed,
+    TimedRounds,
     _Clock,
     rounds_section,
     rounds_table,
     time_rounds,
 )
-from boostsample.experiments.bench.sections import Sizes
+from boostsample.experiments.bench.sections import SectionSizes
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from boostsample.strategy import Strategy
@@ -25,11 +30,11 @@ STRATEGIES = ("mas-q1", "ucb", "laminating")
 
 
 @pytest.fixture(scope="module")
-def problem() -> Problem:
-    return made_problem(400, 23, 3)
+def problem() -> BenchProblem:
+    return made_bench_problem(400, 23, 3)
 
 
-def test_made_problems_are_what_they_say(problem: Problem) -> None:
+def test_made_problems_are_what_they_say(problem: BenchProblem) -> None:
     assert problem.bank.n_features == 23
     assert problem.Y.shape == (400, 3)
     assert (problem.Y > 0).sum() == 400
@@ -39,13 +44,13 @@ def test_made_problems_are_what_they_say(problem: Problem) -> None:
     assert problem.sizes() == {"data": "made data", "examples": 400, "features": 23, "classes": 3}
 
 
-def test_other_labels_on_the_same_bank(problem: Problem) -> None:
-    assert relabelled(problem, 3) is problem
-    two = relabelled(problem, 2)
+def test_other_labels_on_the_same_bank(problem: BenchProblem) -> None:
+    assert relabelled_problem(problem, 3) is problem
+    two = relabelled_problem(problem, 2)
     assert two.Y.shape == (400, 1)
     assert two.n_classes == 2
     assert two.bank is problem.bank
-    many = relabelled(problem, 26)
+    many = relabelled_problem(problem, 26)
     assert many.Y.shape == (400, 26)
     assert ((many.Y > 0).sum(axis=1) == 1).all()
 
@@ -55,11 +60,11 @@ def test_other_labels_on_the_same_bank(problem: Problem) -> None:
     [(1, "1"), (3, "4"), (7, "8"), (10, "8 + 2"), (26, "3 x 8 + 2"), (64, "8 x 8")],
 )
 def test_layouts(n_labels: int, text: str) -> None:
-    assert layout_of(n_labels) == text
+    assert problem_layout(n_labels) == text
 
 
-def test_parts_add_up_to_the_rounds(problem: Problem) -> None:
-    sizes = Sizes(strategies=STRATEGIES, rounds=6, turn=4, threads=2)
+def test_parts_add_up_to_the_rounds(problem: BenchProblem) -> None:
+    sizes = SectionSizes(strategies=STRATEGIES, rounds=6, turn=4, threads=2)
     times = time_rounds(problem, sizes, lambda *_: None)
     threads = f"{BASELINE}, 2 threads"
     assert [one.strategy for one in times] == [BASELINE, *STRATEGIES, threads]
@@ -77,7 +82,7 @@ def test_parts_add_up_to_the_rounds(problem: Problem) -> None:
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_the_clock_changes_nothing(problem: Problem, name: str) -> None:
+def test_the_clock_changes_nothing(problem: BenchProblem, name: str) -> None:
     def stumps(strategy: Strategy) -> list[tuple[int, float]]:
         booster = Booster(problem.bank, problem.rows, problem.Y, strategy, rng=0)
         rounds = [booster.next_round() for _ in range(6)]
@@ -87,10 +92,10 @@ def test_the_clock_changes_nothing(problem: Problem, name: str) -> None:
     assert timed == stumps(make_strategy(name))
 
 
-def test_a_run_that_ends_early_is_timed_as_far_as_it_goes(problem: Problem) -> None:
+def test_a_run_that_ends_early_is_timed_as_far_as_it_goes(problem: BenchProblem) -> None:
     column = problem.bank.take(np.array([0]), problem.rows)[0]
     Y = np.where(column > np.median(column), 1, -1).astype(np.int8)[:, None]
-    run = Timed(problem._replace(Y=Y), "full", 9)
+    run = TimedRounds(problem._replace(Y=Y), "full", 9)
     assert run.run(9) == run.times.seconds[0]
     assert len(run.times.seconds) == 1
 
@@ -120,9 +125,9 @@ def test_the_table_has_means_medians_and_parts() -> None:
     assert second[7:] == ("0.0%", "0.0%", "75.0%", "0.0%", "25.0%")
 
 
-def test_the_section_keeps_a_ratio_for_each_strategy(problem: Problem) -> None:
+def test_the_section_keeps_a_ratio_for_each_strategy(problem: BenchProblem) -> None:
     stages: list[tuple[str, int, int]] = []
-    sizes = Sizes(strategies=("ucb",), rounds=4, turn=2, threads=2)
+    sizes = SectionSizes(strategies=("ucb",), rounds=4, turn=2, threads=2)
     found = rounds_section(problem, sizes, lambda *told: stages.append(told))
     assert set(found.ratios) == {"ucb"}
     assert found.conditions == {**problem.sizes(), "rounds": 4}

@@ -20,7 +20,7 @@ from boostsample.experiments.bench.growth import (
 )
 from boostsample.experiments.bench.kernels import (
     N_BINS,
-    read_bins,
+    read_bins_kernel,
     store_kernel,
     store_rows,
     time_reads,
@@ -34,9 +34,14 @@ from boostsample.experiments.bench.looks import (
     time_gathers,
     time_looks,
 )
-from boostsample.experiments.bench.problem import Problem, last_cache, made_problem, weights_of
+from boostsample.experiments.bench.problem import (
+    BenchProblem,
+    last_cache,
+    made_bench_problem,
+    problem_weights,
+)
 from boostsample.experiments.bench.rounds import PARTS, RoundTimes
-from boostsample.experiments.bench.sections import Sizes, fit_slope, paired_ratio
+from boostsample.experiments.bench.sections import SectionSizes, fit_slope, paired_ratio
 from boostsample.families.columns import Columns
 from boostsample.kernels.layout import aligned, vectors_of
 from boostsample.shard.sampling import SCHEMES
@@ -47,8 +52,8 @@ def silent(stage: str, done: int, total: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def problem() -> Problem:
-    return made_problem(500, 24, 3)
+def problem() -> BenchProblem:
+    return made_bench_problem(500, 24, 3)
 
 
 # ---------------------------------------------------------------------------------- arithmetic
@@ -165,21 +170,23 @@ def test_stores_touch_each_bin_once_in_turn(n_labels: int) -> None:
 
 @pytest.mark.parametrize("n_examples", [4, 60])  # fewer and more than a feature has cache lines
 @pytest.mark.parametrize("n_features", [1, 4, 7])
-def test_reads_read_every_bin(problem: Problem, n_features: int, n_examples: int) -> None:
+def test_reads_read_every_bin(problem: BenchProblem, n_features: int, n_examples: int) -> None:
     bins = problem.bank.take(np.arange(24), problem.rows)
     features = np.random.default_rng(0).choice(24, n_features, replace=False)
     examples = np.linspace(3, 499, n_examples).astype(np.int32)
     nothing = np.empty(0, np.int32)
-    assert read_bins(bins, features, 0, examples, 4) == bins[features][:, examples].sum(dtype=int)
-    assert read_bins(bins, features, 2, nothing, 9) == bins[features, 2:11].sum(dtype=int)
+    assert read_bins_kernel(bins, features, 0, examples, 4) == bins[features][:, examples].sum(
+        dtype=int
+    )
+    assert read_bins_kernel(bins, features, 2, nothing, 9) == bins[features, 2:11].sum(dtype=int)
 
 
 def test_reads_of_a_bank_that_shows_only_what_is_asked_for() -> None:
     X = np.random.default_rng(0).normal(size=(50, 6)).astype(np.float32)
     bank = LazyBank([Columns(range(6), n_columns=6)], X)
     rows: NDArray[np.int64] = np.arange(50)
-    made = made_problem(50, 6, 3)
-    weights = weights_of(Problem("lazy", bank, rows, made.Y))
+    made = made_bench_problem(50, 6, 3)
+    weights = problem_weights(BenchProblem("lazy", bank, rows, made.Y))
     drawn = weights.draw(20, SCHEMES["iid"], np.random.default_rng(0))
     assert time_reads(bank.reader(rows), np.array([0, 5]), drawn, drawn.examples.size) > 0
 
@@ -187,7 +194,7 @@ def test_reads_of_a_bank_that_shows_only_what_is_asked_for() -> None:
 # ---------------------------------------------------------------------------------- what is timed
 
 
-def test_looks_count_the_rows_that_are_read(problem: Problem) -> None:
+def test_looks_count_the_rows_that_are_read(problem: BenchProblem) -> None:
     exact, sampled = time_looks([(problem, 4, 500), (problem, 4, 50)], 3, silent, turn=2)
     assert (exact.n_labels, exact.n_features, exact.n_examples) == (3, 4, 500)
     assert exact.exact
@@ -199,8 +206,8 @@ def test_looks_count_the_rows_that_are_read(problem: Problem) -> None:
     assert (sampled.looks % 4 == 0).all()
 
 
-def test_the_section_of_looks(problem: Problem) -> None:
-    sizes = Sizes(look_classes=(2, 3), look_features=(4, 100), look_sample=50, searches=2)
+def test_the_section_of_looks(problem: BenchProblem) -> None:
+    sizes = SectionSizes(look_classes=(2, 3), look_features=(4, 100), look_sample=50, searches=2)
     found = looks_section(problem, sizes, silent)
     assert [row[:4] for row in found.tables[0].rows] == [
         ("2", "1", "4", "500"),
@@ -220,7 +227,7 @@ def test_the_section_of_looks(problem: Problem) -> None:
     assert len(looks_section(problem, whole, silent).tables[0].rows) == 1
 
 
-def test_gathers_follow_the_stages_of_laminating(problem: Problem) -> None:
+def test_gathers_follow_the_stages_of_laminating(problem: BenchProblem) -> None:
     stages, reads, rounds = time_gathers(problem, 3, silent)
     assert stages[0][0] == 2 * stages[1][0]
     assert reads.shape == (3, len(stages))
@@ -228,14 +235,14 @@ def test_gathers_follow_the_stages_of_laminating(problem: Problem) -> None:
     assert len(rounds.seconds) == 3
 
 
-def test_the_section_of_bounds(problem: Problem) -> None:
-    found = bounds_section(problem, Sizes(gathers=2), silent)
+def test_the_section_of_bounds(problem: BenchProblem) -> None:
+    found = bounds_section(problem, SectionSizes(gathers=2), silent)
     assert found.tables[0].rows[-1][0] == "its round"
     assert list(found.ratios) == ["laminating, searches to reads"]
     json.dumps([found.numbers, found.conditions])
 
 
-def test_searches_of_any_size_can_be_swept(problem: Problem) -> None:
+def test_searches_of_any_size_can_be_swept(problem: BenchProblem) -> None:
     points = [(3, 100, 3), (3, 500, 3)]
     grown = growth_of_searches(problem, "T", points, 2, silent)
     assert grown.sizes == (100, 500)
@@ -251,14 +258,14 @@ def test_n_grows_until_no_cache_holds_the_weights(
     monkeypatch: pytest.MonkeyPatch, cache: int, n_examples: tuple[int, ...]
 ) -> None:
     monkeypatch.setattr("boostsample.experiments.bench.growth.last_cache", lambda: cache)
-    sizes = Sizes(
+    sizes = SectionSizes(
         growth=(500, 2_000, 4_000),
         growth_features=(2, 4),
         growth_sampled=(20, 40),
         growth_classes=(2, 3),
         sweeps=1,
     )
-    found = growth_section(made_problem(100, 4, 2), sizes, silent)
+    found = growth_section(made_bench_problem(100, 4, 2), sizes, silent)
     assert found.conditions["N"] == list(n_examples)
     assert [row[0] for row in found.tables[0].rows] == [f"{n:,}" for n in n_examples]
     assert list(found.ratios) == [f"slope of {what}" for what in "NQTK"]

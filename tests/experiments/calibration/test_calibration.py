@@ -18,7 +18,12 @@ from boostsample.experiments.calibration.calibration import (
     Calibration,
     calibrate,
 )
-from boostsample.experiments.calibration.points import Measurer, candidates, model_of, predict
+from boostsample.experiments.calibration.points import (
+    PointMeasurer,
+    candidate_points,
+    point_model,
+    predict_point,
+)
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
@@ -99,7 +104,7 @@ def test_edges_are_those_of_enumeration(n_labels: int, init: str) -> None:
     for _ in range(2):
         (term,) = booster.next_round().terms
         twin.finish(term.feature, term.value)
-    measurer = Measurer(bank, rows, Y, init)
+    measurer = PointMeasurer(bank, rows, Y, init)
     measurer.restore(booster.state())
     columns = {6: (1, 2, 4), 2: (1, 2, 3), 1: (2,)}
     rng = np.random.default_rng(8)
@@ -121,12 +126,12 @@ def test_noise_is_what_tells_features_apart() -> None:
     agrees = np.array([rng.permutation(1000) < 800 for _ in range(80)]).reshape(40, 2000)
     X = (np.where(agrees, y, -y) > 0).T.astype(np.float32)  # G = 0.6, independent given the label
     Y = y[:, None].astype(np.int8)
-    measurer = Measurer(bank_of(X), np.arange(2000), Y, "uniform")
+    measurer = PointMeasurer(bank_of(X), np.arange(2000), Y, "uniform")
     found = [measurer.noise(40, 250, "iid", rng) for _ in range(60)]
     bias, variance = np.mean(found, axis=0)
     assert variance == pytest.approx(1 - 0.6**2, rel=0.05)
     assert abs(bias) < 0.005
-    copies = Measurer(bank_of(X[:, [0] * 12]), np.arange(2000), Y, "uniform")
+    copies = PointMeasurer(bank_of(X[:, [0] * 12]), np.arange(2000), Y, "uniform")
     bias, variance = copies.noise(12, 250, "iid", rng)
     assert abs(bias) > 1e-4
     assert variance < 1e-12
@@ -135,7 +140,7 @@ def test_noise_is_what_tells_features_apart() -> None:
 def test_true_edges_are_the_loop_s() -> None:
     bank, Y = bank_of(table()), noisy_labels()
     booster = Booster(bank, None, Y, make_strategy("laminating"), rng=0)
-    measurer = Measurer(bank, np.arange(80), Y, "balanced")
+    measurer = PointMeasurer(bank, np.arange(80), Y, "balanced")
     for _ in range(4):
         measurer.restore(booster.state())
         done = booster.next_round()
@@ -150,7 +155,7 @@ def test_true_edges_are_the_loop_s() -> None:
 @pytest.mark.parametrize("n_examples", [1, 10, 999, 10**7])
 @pytest.mark.parametrize("budget", [1, 7, 5_000, 10**8, 10**12])
 def test_the_grid_is_within_the_budget(n_features: int, n_examples: int, budget: int) -> None:
-    columns = candidates(n_features, n_examples, budget)
+    columns = candidate_points(n_features, n_examples, budget)
     sizes = sorted({q for column in columns.values() for q in column})
     assert 1 <= len(sizes) <= 16
     assert sizes[0] == 1
@@ -181,7 +186,7 @@ def test_rows_are_flat_and_complete(found: Calibration, data: Dataset) -> None:
     assert {tuple(row) for row in found.rows} == {POINT_COLUMNS}
     assert {tuple(choice) for choice in found.choices} == {CHOICE_COLUMNS}
     assert [choice["round"] for choice in found.choices] == [3, 12]
-    columns = candidates(24, 200, 800)
+    columns = candidate_points(24, 200, 800)
     for mark in (3, 12):
         rows = [row for row in found.rows if row["round"] == mark]
         places = [(row["n_features"], row["n_examples"]) for row in rows if row["kind"] == "grid"]
@@ -235,18 +240,18 @@ def test_every_measurement_has_random_numbers_of_its_own(
     data: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[int] = []
-    measure, noise = Measurer.measure, Measurer.noise
+    measure, noise = PointMeasurer.measure, PointMeasurer.noise
 
-    def measured(self: Measurer, *args: Any) -> Any:
+    def measured(self: PointMeasurer, *args: Any) -> Any:
         seen.append(args[-1].bit_generator.state["state"]["state"])
         return measure(self, *args)
 
-    def noted(self: Measurer, *args: Any) -> Any:
+    def noted(self: PointMeasurer, *args: Any) -> Any:
         seen.append(args[-1].bit_generator.state["state"]["state"])
         return noise(self, *args)
 
-    monkeypatch.setattr(Measurer, "measure", measured)
-    monkeypatch.setattr(Measurer, "noise", noted)
+    monkeypatch.setattr(PointMeasurer, "measure", measured)
+    monkeypatch.setattr(PointMeasurer, "noise", noted)
     calibrate(data, plan_of("mas-naive", 2, 3), repeats=2)
     assert len(set(seen)) == len(seen) == 2 * (2 + 2 + 10)
 
@@ -257,7 +262,7 @@ def test_predictions_are_the_planner_s(found: Calibration) -> None:
             t = math.inf if row["n_examples"] >= 200 else row["n_examples"]
             assert row["edge_predicted"] == expected_edge(model, row["n_features"], t)
         choice = choice_of(found, mark)
-        again = predict(model, choice["n_features"], choice["n_examples"], 200)
+        again = predict_point(model, choice["n_features"], choice["n_examples"], 200)
         assert again == pytest.approx(choice["edge_predicted"], rel=1e-6)
     assert set(found.models) == {3, 12}
 
@@ -296,11 +301,11 @@ def test_beliefs_about_families_are_read_too() -> None:
     assert several.models[3].n_components == 2
     row = {"family_mean_0": 0.1, "family_mean_1": 0.2, "family_deviation_0": 0.01,
            "family_deviation_1": 0.03}  # fmt: skip
-    model = model_of(row, [30, 10])
+    model = point_model(row, [30, 10])
     assert model is not None
     np.testing.assert_allclose(model.parameters, [[0.75, 0.25], [0.1, 0.2], [1e-4, 9e-4]])
-    assert model_of({"mean_0": 1.0}, [3]) is None
-    assert isinstance(model_of({"proportion_0": 1, "mean_0": 0, "deviation_0": 1}, [3]), Mixture)
+    assert point_model({"mean_0": 1.0}, [3]) is None
+    assert isinstance(point_model({"proportion_0": 1, "mean_0": 0, "deviation_0": 1}, [3]), Mixture)
 
 
 FOREIGN: Mapping[str, dict[str, Any]] = {

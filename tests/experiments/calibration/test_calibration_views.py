@@ -26,7 +26,7 @@ from boostsample.experiments.calibration.tables import (
     gaussian_optimum,
     noise_table,
     points_table,
-    write_rows,
+    write_calibration_rows,
 )
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.common.files import check_file
@@ -136,7 +136,7 @@ def test_the_noise_table(found: Calibration) -> None:
 def test_rows_are_written_as_they_are(found: Calibration, tmp_path: Path) -> None:
     path = check_file(tmp_path / "rows.csv", ".csv", "rows")
     assert list(tmp_path.iterdir()) == []
-    write_rows(found, path)
+    write_calibration_rows(found, path)
     with path.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert tuple(rows[0]) == POINT_COLUMNS
@@ -158,7 +158,7 @@ def test_rows_files_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     plan = Plan(strategies=(Variant("full"),), marks=(1,), repeats=1)
     calibration = calibrate(load_dataset(DATA), plan, repeats=2)
     with pytest.raises(DataError, match=r"rows '.*x.csv' cannot be written: No space left"):
-        write_rows(calibration, tmp_path / "x.csv")
+        write_calibration_rows(calibration, tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -14,12 +14,18 @@ from boostsample.experiments.cells.cell import (
     LOOKS,
     Cell,
     DamagedCell,
-    compact,
-    key_of,
-    search_arrays,
+    cell_arrays,
+    cell_key,
+    compact_array,
 )
 from boostsample.experiments.cells.tasks import task_groups
-from boostsample.experiments.cells.training import Order, Split, Watch, train, warm_up
+from boostsample.experiments.cells.training import (
+    TrainingOrder,
+    TrainingSplit,
+    TrainingWatch,
+    train_cell,
+    warm_up_training,
+)
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan.plan import Plan, parse_names, prepare
 from boostsample.loop.booster import Booster
@@ -33,14 +39,16 @@ def data() -> Dataset:
     return Dataset("thirds", X, y, ("a", "b", "c"), n_train=120)
 
 
-def trained(data: Dataset, strategy: str = "mas-naive", **settings: Any) -> tuple[Split, Cell]:
+def trained(
+    data: Dataset, strategy: str = "mas-naive", **settings: Any
+) -> tuple[TrainingSplit, Cell]:
     usual: dict[str, Any] = {"marks": (3, 20), "repeats": 1, "history": True}
     plan = Plan(strategies=parse_names(strategy), **{**usual, **settings})
     prepared = prepare(data, plan)
     (group,) = task_groups(prepared)
-    split = Split(prepared, 0)
-    order = Order(group.tasks[0], tuple(group.points(plan.marks)), plan.marks, plan.history)
-    return split, train(split, order, Watch())
+    split = TrainingSplit(prepared, 0)
+    order = TrainingOrder(group.tasks[0], tuple(group.points(plan.marks)), plan.marks, plan.history)
+    return split, train_cell(split, order, TrainingWatch())
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +64,7 @@ def test_what_is_read_is_what_was_written(cell: Cell) -> None:
         assert found.arrays[name].dtype == array.dtype
         np.testing.assert_array_equal(found.arrays[name], array)
     assert found.to_bytes() == cell.to_bytes()
-    assert found.key == cell.key == key_of(cell.facts)
+    assert found.key == cell.key == cell_key(cell.facts)
 
 
 def test_it_holds_what_the_rounds_told(data: Dataset, cell: Cell) -> None:
@@ -107,7 +115,7 @@ def test_losses_and_alphas_that_do_not_follow_from_the_edges_are_stored(cell: Ce
     rows[4]["log10_loss"] += 1e-9
     terms = rounds_of(rows)
     terms[2].alpha = 0.25
-    arrays = search_arrays(rows, terms, ["columns"])
+    arrays = cell_arrays(rows, terms, ["columns"])
     other = Cell(cell.facts, cell.about, arrays)
     assert other.loss[4] == rows[4]["log10_loss"]
     assert other.alpha[2] == 0.25
@@ -131,7 +139,7 @@ def test_votes_are_kept_as_bits(data: Dataset, cell: Cell) -> None:
     assert cell.arrays["votes"].shape == (20, 1)
 
 
-def fresh_booster(split: Split, data: Dataset) -> Booster:
+def fresh_booster(split: TrainingSplit, data: Dataset) -> Booster:
     plan = split.prepared.plan
     (group,) = task_groups(prepare(data, plan))
     task = group.tasks[0]
@@ -142,12 +150,12 @@ def fresh_booster(split: Split, data: Dataset) -> Booster:
 def test_a_cell_can_be_scored_anew_without_training(data: Dataset, strategy: str) -> None:
     split, cell = trained(data, strategy, history=False)
     (group,) = task_groups(prepare(data, split.prepared.plan))
-    wanted = Order(group.tasks[0], (5, 6, 11), (5, 20), known=cell.to_bytes())
+    wanted = TrainingOrder(group.tasks[0], (5, 6, 11), (5, 20), known=cell.to_bytes())
     assert not cell.has(wanted.points, wanted.marks, history=False)
-    scored = train(split, wanted, Watch())
+    scored = train_cell(split, wanted, TrainingWatch())
     assert scored.has(wanted.points, wanted.marks, history=False)
-    asked = Order(group.tasks[0], (5, 6, 11, *cell.errors), (3, 5, 20))
-    straight = train(split, asked, Watch())
+    asked = TrainingOrder(group.tasks[0], (5, 6, 11, *cell.errors), (3, 5, 20))
+    straight = train_cell(split, asked, TrainingWatch())
     for name in straight.arrays.keys() - {"microseconds"}:
         np.testing.assert_array_equal(scored.arrays[name], straight.arrays[name], err_msg=name)
     assert scored.about == cell.about
@@ -156,8 +164,8 @@ def test_a_cell_can_be_scored_anew_without_training(data: Dataset, strategy: str
 def test_a_warm_up_changes_nothing(data: Dataset, cell: Cell) -> None:
     split, _ = trained(data)
     (group,) = task_groups(prepare(data, split.prepared.plan))
-    warm_up(split, group.tasks[0])
-    again = train(split, Order(group.tasks[0], (), (3, 20)), Watch())
+    warm_up_training(split, group.tasks[0])
+    again = train_cell(split, TrainingOrder(group.tasks[0], (), (3, 20)), TrainingWatch())
     np.testing.assert_array_equal(again.arrays["edge"], cell.arrays["edge"])
 
 
@@ -234,6 +242,6 @@ def test_the_file_stays_small() -> None:
     [([], "u1"), ([255], "u1"), ([256], "u2"), ([-1, 127], "i1"), ([2**32], "i8"), ([65536], "u4")],
 )
 def test_whole_numbers_are_kept_narrow(values: list[int], kind: str) -> None:
-    array = compact(values)
+    array = compact_array(values)
     assert array.dtype == np.dtype(kind)
     assert array.tolist() == values

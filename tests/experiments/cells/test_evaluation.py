@@ -8,7 +8,12 @@ from sklearn.metrics import roc_auc_score
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.cells import evaluation
-from boostsample.experiments.cells.evaluation import MARGIN_BINS, auc, evaluate, margin_counts
+from boostsample.experiments.cells.evaluation import (
+    MARGIN_BINS,
+    area_under_roc,
+    evaluate_cell,
+    margin_counts,
+)
 from boostsample.families import Columns
 from boostsample.labels import encode, error_percent
 from boostsample.loop.booster import Booster
@@ -22,14 +27,14 @@ def test_the_roc_area_is_that_of_scikit_learn(n_labels: int) -> None:
     scores = np.round(rng.normal(size=(200, n_labels)), 1)  # with ties
     signs = np.where(rng.random((200, n_labels)) < 0.3, 1, -1).astype(np.int8)
     expected = np.mean([roc_auc_score(signs[:, k] > 0, scores[:, k]) for k in range(n_labels)])
-    assert auc(scores, signs) == pytest.approx(expected, abs=1e-12)
+    assert area_under_roc(scores, signs) == pytest.approx(expected, abs=1e-12)
 
 
 def test_labels_of_one_sign_do_not_count() -> None:
     scores = np.array([[0.1, 1.0], [0.2, 2.0], [0.3, 3.0]])
     signs = np.array([[-1, 1], [1, 1], [1, 1]], np.int8)
-    assert auc(scores, signs) == 1.0
-    assert np.isnan(auc(scores[:, 1:], signs[:, 1:]))
+    assert area_under_roc(scores, signs) == 1.0
+    assert np.isnan(area_under_roc(scores[:, 1:], signs[:, 1:]))
 
 
 def test_margins_are_counted_over_the_whole_range() -> None:
@@ -54,7 +59,7 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     booster = Booster(bank, train, encode(y[train], 3), UniformNaive(n_features=2), rng=0)
     rounds = [booster.next_round().terms for _ in range(12)]
     model = Model(families, [term for terms in rounds for term in terms], 3)
-    found = evaluate(bank, train, test, y, 3, rounds, (1, 5), (7, 99), lambda: None)
+    found = evaluate_cell(bank, train, test, y, 3, rounds, (1, 5), (7, 99), lambda: None)
     assert found["points"].tolist() == [1, 5, 7, 12]
     assert found["marks"].tolist() == [7, 12]
     for at, error in zip((1, 5, 7, 12), found["error"].tolist(), strict=True):
@@ -64,5 +69,5 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
         for part, rows in enumerate((train[::3], test)):
             counts = margin_counts(model.decision_function(X[rows], at), encode(y[rows], 3), total)
             np.testing.assert_array_equal(found["margins"][part, number], counts)
-        area = auc(model.decision_function(X[test], at), encode(y[test], 3))
+        area = area_under_roc(model.decision_function(X[test], at), encode(y[test], 3))
         assert found["auc"][number] == area

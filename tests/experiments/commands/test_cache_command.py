@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from boostsample.banks.cache import cached_bank
-from boostsample.banks.cache_folder import banks_dir, building
+from boostsample.banks.cache_folder import banks_dir, building_in_cache
 from boostsample.experiments.commands.cli import main
 from boostsample.families import Columns
 
@@ -122,7 +122,7 @@ def test_all_is_removed_but_what_is_being_built(
     capsys: pytest.CaptureFixture[str], cache: Path
 ) -> None:
     put(10)
-    stale, fresh = building("aa"), building("bb")
+    stale, fresh = building_in_cache("aa"), building_in_cache("bb")
     for folder in (stale, fresh):
         folder.mkdir()
         (folder / "bins.npy").write_bytes(b"x" * 2**20)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.datasets import DATASETS, Dataset, dataset_names, load_dataset
 from boostsample.experiments.data.originals import ORIGINALS
-from boostsample.experiments.data.synthetic import diagonal
+from boostsample.experiments.data.synthetic import make_diagonal
 from tests.paths import ROOT
 
 NAN, INF = np.nan, np.inf
@@ -254,7 +254,9 @@ def test_the_seed_is_checked() -> None:
 def test_the_names() -> None:
     expected = "digits mnist cifar10 usps pendigits letter diagonal chess"
     assert dataset_names() == tuple(expected.split())
-    assert DATASETS["diagonal"].description == (diagonal.__doc__ or "").splitlines()[0].rstrip(".")
+    assert DATASETS["diagonal"].description == (make_diagonal.__doc__ or "").splitlines()[0].rstrip(
+        "."
+    )
     assert all("\n" not in entry.description for entry in DATASETS.values())
 
 

@@ -22,7 +22,7 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data import datasets, downloads
-from boostsample.experiments.data.downloads import Original, Source
+from boostsample.experiments.data.downloads import DownloadSource, Original
 from boostsample.experiments.data.originals import ORIGINALS
 
 pytest.importorskip("pooch", reason="downloads need the extra 'data'")
@@ -89,7 +89,7 @@ def sha256(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def toy(*sources: Source, files: Mapping[str, bytes] | None = None) -> Original:
+def toy(*sources: DownloadSource, files: Mapping[str, bytes] | None = None) -> Original:
     contents = files or {"a.bin": CONTENT}
     return Original("toy", {name: sha256(one) for name, one in contents.items()}, sources)
 
@@ -101,7 +101,7 @@ def files_in(folder: Path) -> list[str]:
 def refused(original: Original, cache: Path) -> str:
     """Return the one line with which the download is refused; nothing may be left behind."""
     with pytest.raises(DataError) as raised:
-        downloads.locate(original)
+        downloads.locate_file(original)
     assert files_in(cache) == []
     message = str(raised.value)
     assert "\n" not in message
@@ -118,9 +118,9 @@ def test_a_good_file_is_cached_and_not_fetched_twice(
     server: Server, cache: Path, zipped: bool
 ) -> None:
     server.answers["/a.bin"] = Answer(gzip.compress(CONTENT) if zipped else CONTENT)
-    original = toy(Source(server.url + "/{name}"))
+    original = toy(DownloadSource(server.url + "/{name}"))
     for _ in range(2):
-        paths = downloads.locate(original)
+        paths = downloads.locate_file(original)
         assert downloads.read_verified(original, "a.bin", paths["a.bin"]) == CONTENT
     assert server.asked == {"/a.bin": 1}
     assert files_in(cache) == ["a.bin.gz" if zipped else "a.bin"]
@@ -145,7 +145,7 @@ def test_a_bad_answer_is_one_clear_line_and_leaves_nothing(
     server: Server, cache: Path, answer: Answer, says: str
 ) -> None:
     server.answers["/a.bin"] = answer
-    message = refused(toy(Source(server.url + "/{name}")), cache)
+    message = refused(toy(DownloadSource(server.url + "/{name}")), cache)
     assert says in message
     assert f"{server.url}/a.bin" in message
     assert server.asked["/a.bin"] == 1
@@ -153,13 +153,15 @@ def test_a_bad_answer_is_one_clear_line_and_leaves_nothing(
 
 def test_a_server_that_is_down(server: Server, cache: Path) -> None:
     server.close()
-    message = refused(toy(Source(server.url + "/{name}")), cache)
+    message = refused(toy(DownloadSource(server.url + "/{name}")), cache)
     assert f"{server.url}/a.bin: it cannot be reached" in message
 
 
 def test_mirrors_are_tried_in_order_and_only_if_needed(server: Server, cache: Path) -> None:
     server.answers["/two/a.bin"] = server.answers["/three/a.bin"] = Answer(CONTENT)
-    downloads.locate(toy(*(Source(f"{server.url}/{m}/{{name}}") for m in ("one", "two", "three"))))
+    downloads.locate_file(
+        toy(*(DownloadSource(f"{server.url}/{m}/{{name}}") for m in ("one", "two", "three")))
+    )
     assert list(server.asked) == ["/one/a.bin", "/two/a.bin"]
     assert files_in(cache) == ["a.bin"]
 
@@ -168,8 +170,11 @@ def test_a_second_mirror_completes_the_first(server: Server, cache: Path) -> Non
     files = {"a.bin": CONTENT, "b.bin": OTHER}
     server.answers["/one/a.bin"] = Answer(CONTENT)
     server.answers["/two/b.bin"] = Answer(OTHER)
-    sources = (Source(server.url + "/one/{name}"), Source(server.url + "/two/{name}"))
-    downloads.locate(toy(*sources, files=files))
+    sources = (
+        DownloadSource(server.url + "/one/{name}"),
+        DownloadSource(server.url + "/two/{name}"),
+    )
+    downloads.locate_file(toy(*sources, files=files))
     assert server.asked == {"/one/a.bin": 1, "/one/b.bin": 1, "/two/b.bin": 1}
     assert files_in(cache) == ["a.bin", "b.bin"]
 
@@ -204,7 +209,9 @@ def test_only_the_wanted_members_of_an_archive_are_kept(
     body = tar_of(dict(members)) if kind == "tar.gz" else zip_of(members)
     server.answers[f"/all.{kind}"] = Answer(body)
     files = {"a.bin": CONTENT, "b.bin": OTHER}
-    paths = downloads.locate(toy(Source(f"{server.url}/all.{kind}", "sub/"), files=files))
+    paths = downloads.locate_file(
+        toy(DownloadSource(f"{server.url}/all.{kind}", "sub/"), files=files)
+    )
     assert [paths[name].read_bytes() for name in ("a.bin", "b.bin")] == [CONTENT, OTHER]
     assert files_in(cache.parent.parent) == ["a.bin", "b.bin", "datasets", "toy"]
     assert server.asked == {f"/all.{kind}": 1}
@@ -227,7 +234,7 @@ def test_a_bad_archive_leaves_nothing(
     server: Server, cache: Path, name: str, body: bytes, says: str
 ) -> None:
     server.answers[f"/{name}"] = Answer(body)
-    assert says in refused(toy(Source(f"{server.url}/{name}", "sub/")), cache)
+    assert says in refused(toy(DownloadSource(f"{server.url}/{name}", "sub/")), cache)
 
 
 def test_an_interrupted_download_leaves_nothing(
@@ -241,9 +248,9 @@ def test_an_interrupted_download_leaves_nothing(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(pooch.HTTPDownloader, "__call__", interrupted)
-    original = toy(Source(server.url + "/{name}"))
+    original = toy(DownloadSource(server.url + "/{name}"))
     with pytest.raises(KeyboardInterrupt):
-        downloads.locate(original)
+        downloads.locate_file(original)
     assert files_in(cache) == []
 
 
@@ -251,26 +258,26 @@ def test_without_pooch_the_message_tells_what_to_install(
     server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pooch", None)
-    original = toy(Source(server.url + "/{name}"))
+    original = toy(DownloadSource(server.url + "/{name}"))
     with pytest.raises(SettingError, match=r"pip install 'boostsample\[data\]'"):
-        downloads.locate(original)
+        downloads.locate_file(original)
     assert not server.asked
 
 
 def test_a_cache_folder_that_cannot_be_written(server: Server, cache: Path) -> None:
     cache.parent.parent.write_text("a file where the folder should be")
-    original = toy(Source(server.url + "/{name}"))
+    original = toy(DownloadSource(server.url + "/{name}"))
     with pytest.raises(DataError, match=r"cannot write to the cache .*BOOSTSAMPLE_CACHE_DIR"):
-        downloads.locate(original)
+        downloads.locate_file(original)
     assert not server.asked
 
 
 def test_without_download_the_message_tells_where_files_are_looked_for(
     cache: Path, tmp_path: Path
 ) -> None:
-    original = toy(Source("http://127.0.0.1:9/{name}"))
+    original = toy(DownloadSource("http://127.0.0.1:9/{name}"))
     with pytest.raises(DataError, match=r"toy: no file a\.bin or a\.bin\.gz in .*allow the down"):
-        downloads.locate(original, tmp_path, download=False)
+        downloads.locate_file(original, tmp_path, download=False)
     assert not cache.exists()
 
 
@@ -288,14 +295,14 @@ def test_the_users_folder_comes_before_the_cache(cache: Path, tmp_path: Path) ->
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch()
     for place in places:
-        found = downloads.locate(original, tmp_path / "data", download=False)
+        found = downloads.locate_file(original, tmp_path / "data", download=False)
         assert found == {"a.bin": place}
         place.unlink()
 
 
 def test_data_dir_must_be_a_folder(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"data_dir must be an existing folder, got .*nowhere"):
-        downloads.locate(toy(), tmp_path / "nowhere")
+        downloads.locate_file(toy(), tmp_path / "nowhere")
 
 
 GZIPPED = gzip.compress(CONTENT, mtime=0)
@@ -344,9 +351,9 @@ def test_processes_that_download_at_once_do_not_disturb_each_other(
     server: Server, cache: Path
 ) -> None:
     server.answers["/a.bin"] = Answer(CONTENT)
-    original = toy(Source(server.url + "/{name}"))
+    original = toy(DownloadSource(server.url + "/{name}"))
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: downloads.locate(original), range(8)))
+        found = list(pool.map(lambda _: downloads.locate_file(original), range(8)))
     assert all(paths == {"a.bin": cache / "a.bin"} for paths in found)
     assert (cache / "a.bin").read_bytes() == CONTENT
     assert files_in(cache) == ["a.bin"]
@@ -359,7 +366,7 @@ def test_a_named_set_is_downloaded_verified_and_loaded(
     server.answers["/letter.zip"] = Answer(
         zip_of({"letter-recognition.data": gzip.decompress(stored)})
     )
-    sources = (Source(server.url + "/letter.zip", archive=""),)
+    sources = (DownloadSource(server.url + "/letter.zip", archive=""),)
     monkeypatch.setitem(ORIGINALS, "letter", replace(ORIGINALS["letter"], sources=sources))
     fetched = datasets.load_dataset("letter")
     again = datasets.load_dataset("letter")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.experiments.data.datasets import Dataset, load_dataset
-from boostsample.experiments.data.originals import CIFAR10_CLASSES, usps_numbers
+from boostsample.experiments.data.originals import CIFAR10_CLASSES, read_usps_numbers
 
 DIGITS = tuple("0123456789")
 
@@ -189,8 +189,8 @@ def test_damaged_usps_text(
 def test_usps_numbers_do_not_depend_on_how_they_are_written() -> None:
     short = b"9 " + b" ".join([b"-1", b"0.5", b"0", b".123"] * 64)
     long = b"9.0000 " + b" ".join([b"-1.0000", b"0.500", b"-0.0", b"0.1230"] * 64) + b" \n"
-    assert usps_numbers(short) == usps_numbers(long)
-    assert np.frombuffer(usps_numbers(short), "<i2")[:5].tolist() == [9, -1000, 500, 0, 123]
+    assert read_usps_numbers(short) == read_usps_numbers(long)
+    assert np.frombuffer(read_usps_numbers(short), "<i2")[:5].tolist() == [9, -1000, 500, 0, 123]
 
 
 @pytest.mark.parametrize("cut", [10, 1000, -1])

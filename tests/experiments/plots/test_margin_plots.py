@@ -7,8 +7,8 @@ import pytest
 
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.plan.variants import Variant
-from boostsample.experiments.plots.margins import margin_shares, margins_figure, marks_of
-from boostsample.experiments.plots.pictures import describe
+from boostsample.experiments.plots.margins import margin_marks, margin_shares, margins_figure
+from boostsample.experiments.plots.pictures import describe_picture
 from boostsample.experiments.results.runs import Run
 from tests.experiments.small_runs import comparison
 
@@ -34,8 +34,8 @@ def test_shares_are_means_and_runs_that_ended_keep_their_last() -> None:
         margin_shares([WHOLE, ENDED], 9), [[0, 0, 0, 0.5, 1], [0, 0.125, 0.625, 0.75, 1]]
     )
     assert np.isnan(margin_shares([WHOLE], 3)).all()
-    assert marks_of([WHOLE, ENDED]) == [2, 9]
-    assert marks_of([ENDED]) == [2, 5]
+    assert margin_marks([WHOLE, ENDED]) == [2, 9]
+    assert margin_marks([ENDED]) == [2, 5]
 
 
 def test_every_mark_has_two_lines_in_every_panel() -> None:
@@ -55,7 +55,7 @@ def test_every_mark_has_two_lines_in_every_panel() -> None:
     assert counts.shape[2] == 200
     below = [run.cell.arrays["margins"][1, -1, :100].sum() for run in runs[:2]]
     want = 100 * np.mean(below) / counts[1, -1].sum()
-    assert f"below zero at the end: uniform-q1 {want:.2f}" in describe(figure)
+    assert f"below zero at the end: uniform-q1 {want:.2f}" in describe_picture(figure)
 
 
 def test_the_lines_end_where_the_margins_do() -> None:

@@ -14,12 +14,12 @@ import boostsample.families as package
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plots.members import (
-    changes,
     choose_members,
-    example_image,
+    example_image_of,
     families_by_name,
+    member_changes,
     members_figure,
-    parse_shape,
+    parse_member_shape,
 )
 from boostsample.experiments.plots.pictures import save_picture
 from boostsample.families import Gradient, Haar, Identity, ImageFamily, Opponent, PatchSums
@@ -56,13 +56,13 @@ def test_changes_of_linear_features_are_their_coefficients(dtype: Any) -> None:
     units = np.eye(42).reshape(42, 6, 7)
     want = 16 * family.compute(units, features).T.reshape(-1, 6, 7)
     np.testing.assert_allclose(
-        changes(family, features, IMAGE.astype(dtype), 0, 16), want, atol=1e-4
+        member_changes(family, features, IMAGE.astype(dtype), 0, 16), want, atol=1e-4
     )
 
 
 def test_changes_of_features_that_jump() -> None:
     family = Above((6, 7), seeing=1)
-    found = changes(family, range(42), IMAGE)
+    found = member_changes(family, range(42), IMAGE)
     np.testing.assert_array_equal(found.reshape(42, 42), np.eye(42))
 
 
@@ -71,7 +71,7 @@ def test_changes_of_features_that_rise_both_ways() -> None:
     image = np.full((2, 2), 8.0)
     image[1, 1] = 8.5
     family = Gradient((2, 2), ["magnitude"])
-    found = changes(family, [0], image, 0, 16)[0]
+    found = member_changes(family, [0], image, 0, 16)[0]
     here = family.compute(image[None], [0])[0, 0]
     for place in ((0, 1), (1, 0)):
         raised = image.copy()
@@ -82,7 +82,7 @@ def test_changes_of_features_that_rise_both_ways() -> None:
 
 def test_the_image_is_not_modified_and_its_range_is_the_default() -> None:
     image = IMAGE.copy()
-    found = changes(Identity((6, 7)), range(42), image)
+    found = member_changes(Identity((6, 7)), range(42), image)
     np.testing.assert_array_equal(image, IMAGE)
     np.testing.assert_array_equal(found.reshape(42, 42), np.eye(42) * np.ptp(IMAGE))
 
@@ -90,7 +90,7 @@ def test_the_image_is_not_modified_and_its_range_is_the_default() -> None:
 def test_colours_that_cancel_are_changed_one_by_one() -> None:
     image = np.random.default_rng(1).integers(0, 256, (4, 5, 3), dtype=np.uint8)
     family = Opponent((4, 5, 3), "identity", ["red-green", "intensity"])
-    found = changes(family, [2, 3], image, 0, 255)
+    found = member_changes(family, [2, 3], image, 0, 255)
     assert [np.argwhere(one).tolist() for one in found] == [[[0, 1]], [[0, 1]]]
     assert found[:, 0, 1].tolist() == [255, 765]
 
@@ -99,7 +99,7 @@ def test_large_images_are_changed_in_squares() -> None:
     image = np.zeros((130, 70))
     image[0, 0] = 1
     family = PatchSums((130, 70), 5)
-    whole = changes(family, range(5), image)
+    whole = member_changes(family, range(5), image)
     for j in range(5):
         inside = whole[j] != 0
         corners = inside[::2, ::2]  # 9,100 pixels: squares of two by two
@@ -110,7 +110,7 @@ def test_large_images_are_changed_in_squares() -> None:
 @pytest.mark.parametrize("image", [np.zeros((6, 7)), np.full((6, 7), 3, np.uint8)])
 def test_images_of_one_colour_are_refused(image: NDArray[Any]) -> None:
     with pytest.raises(DataError, match=r"darkest and a brightest .* choose another example"):
-        changes(Identity((6, 7)), [0], image)
+        member_changes(Identity((6, 7)), [0], image)
 
 
 def test_members_come_from_all_over_the_family() -> None:
@@ -118,7 +118,7 @@ def test_members_come_from_all_over_the_family() -> None:
     found = [choose_members(family, IMAGE, 6, seed) for seed in range(5)]
     for features, moves in found:
         assert (features // 7).tolist() == [0, 1, 2, 3, 4, 5]
-        np.testing.assert_array_equal(moves, changes(family, features, IMAGE))
+        np.testing.assert_array_equal(moves, member_changes(family, features, IMAGE))
     assert len({tuple(features.tolist()) for features, _ in found}) > 1
 
 
@@ -180,7 +180,7 @@ def image_kinds() -> list[type[ImageFamily]]:
 def test_every_image_family_of_the_package_can_be_drawn() -> None:
     """Without a line of code for any of them; opponents are made of another family."""
     digits = load_dataset("digits")
-    image, low, high = example_image(digits, 4, (28, 28))
+    image, low, high = example_image_of(digits, 4, (28, 28))
     families = families_by_name((28, 28))
     assert {type(family) for family in families} == set(image_kinds()) - {Opponent}
     for family in families:
@@ -210,25 +210,25 @@ def test_families_by_name_with_settings() -> None:
 @pytest.mark.parametrize("text", ["28", "28x", "axb", "2x3x4x5", "-1x3", "28*28", ""])
 def test_bad_shapes(text: str) -> None:
     with pytest.raises(SettingError, match="as in 28x28 or 32x32x3, got"):
-        parse_shape(text)
+        parse_member_shape(text)
 
 
 def test_shapes_of_no_pixels() -> None:
     with pytest.raises(SettingError, match="each at least 1"):
-        parse_shape("0x3")
+        parse_member_shape("0x3")
 
 
 def test_an_example_is_stretched() -> None:
     digits = load_dataset("digits")
-    image, low, high = example_image(digits, 3)
+    image, low, high = example_image_of(digits, 3)
     np.testing.assert_array_equal(image, digits.X[3])
     assert (low, high) == (0, 16)
-    larger, *_ = example_image(digits, 3, (16, 24))
+    larger, *_ = example_image_of(digits, 3, (16, 24))
     assert larger.shape == (16, 24)
     assert larger.dtype == np.uint8
     blocks = larger.reshape(8, 2, 8, 3).mean(axis=(1, 3))
     assert np.corrcoef(blocks.ravel(), image.ravel())[0, 1] > 0.95
-    coloured, *_ = example_image(digits, 3, (16, 24, 3))
+    coloured, *_ = example_image_of(digits, 3, (16, 24, 3))
     for channel in range(3):
         np.testing.assert_array_equal(coloured[:, :, channel], larger)
 
@@ -239,4 +239,4 @@ def test_an_example_is_stretched() -> None:
 )
 def test_examples_that_are_not_there(name: str, example: int, message: str) -> None:
     with pytest.raises(SettingError, match=message):
-        example_image(load_dataset(name), example)
+        example_image_of(load_dataset(name), example)

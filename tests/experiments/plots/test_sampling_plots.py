@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError
-from boostsample.experiments.plots.pictures import describe
+from boostsample.experiments.plots.pictures import describe_picture
 from boostsample.experiments.plots.sampling import (
     mean_sampling_figure,
-    middles,
     sampling_figure,
+    sampling_windows,
     window_means,
-    windows,
+    window_middles,
 )
 from tests.experiments.small_runs import STRATEGIES, comparison
 
@@ -24,7 +24,7 @@ pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 @pytest.mark.parametrize("n_rounds", [1, 2, 7, 10, 100, 12345])
 @pytest.mark.parametrize("per_decade", [5, 10])
 def test_windows_hold_every_round_once(n_rounds: int, per_decade: int) -> None:
-    edges = windows(n_rounds, per_decade)
+    edges = sampling_windows(n_rounds, per_decade)
     assert edges[0] == 1
     assert edges[-1] == n_rounds + 1
     assert (np.diff(edges) > 0).all()
@@ -36,8 +36,8 @@ def test_windows_hold_every_round_once(n_rounds: int, per_decade: int) -> None:
 
 
 def test_windows_are_drawn_between_their_ends() -> None:
-    edges = windows(1000)
-    middle = middles(edges)
+    edges = sampling_windows(1000)
+    middle = window_middles(edges)
     assert (edges[:-1] <= middle).all()
     assert (middle < edges[1:]).all()
 
@@ -60,7 +60,7 @@ def test_several_searches_a_round_count_each() -> None:
 def test_q_and_t_are_those_of_the_history() -> None:
     runs = comparison().runs
     figure = sampling_figure("digits", runs)
-    edges = windows(20, 10)
+    edges = sampling_windows(20, 10)
     for axes, column in zip(figure.axes, ("n_features", "n_examples"), strict=True):
         assert [line.get_label() for line in axes.lines] == list(STRATEGIES)
         assert axes.get_yscale() == "log"
@@ -76,7 +76,7 @@ def test_q_and_t_are_those_of_the_history() -> None:
     assert band[:, 1].min() >= min(run.cell.arrays["n_examples"].min() for run in runs)
     assert band[:, 1].min() <= np.asarray(mas.get_ydata()).min()
     n_examples = np.mean([run.cell.arrays["n_examples"][-1] for run in runs[:2]])
-    assert f"uniform-q1 ends at Q 10 and T {n_examples:,.0f}" in describe(figure)
+    assert f"uniform-q1 ends at Q 10 and T {n_examples:,.0f}" in describe_picture(figure)
 
 
 def test_without_cells_the_means_so_far_are_drawn() -> None:

@@ -14,9 +14,16 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.experiments.race import race as peer_race
-from boostsample.experiments.race.job import Job
+from boostsample.experiments.race.job import RaceJob
 from boostsample.experiments.race.methods import Method
-from boostsample.experiments.race.race import Clock, Rules, Run, race, result_table, time_run
+from boostsample.experiments.race.race import (
+    RaceClock,
+    RaceRules,
+    RaceRun,
+    race,
+    race_table,
+    time_race_run,
+)
 from boostsample.families import Columns
 
 
@@ -31,14 +38,16 @@ class Time:
         return self.seconds
 
 
-def falling(job: Job, done: int) -> NDArray[np.int64]:
+def falling(job: RaceJob, done: int) -> NDArray[np.int64]:
     """Codes that are wrong in 30 - `done` of the 100 test rows."""
     codes = job.y_test.copy()
     codes[: max(30 - done, 0)] ^= 1
     return codes
 
 
-def stepper(time: Time, pace: float, most: int, wrong: bool, job: Job, seed: int) -> Iterator[Any]:
+def stepper(
+    time: Time, pace: float, most: int, wrong: bool, job: RaceJob, seed: int
+) -> Iterator[Any]:
     """Takes 10 s to prepare, `pace` an iteration, 99 to score; errors fall by 1 % from 30 %."""
     before = np.zeros((job.y_test.size, 2))
 
@@ -56,7 +65,7 @@ def stepper(time: Time, pace: float, most: int, wrong: bool, job: Job, seed: int
         yield True
 
 
-def fitter(time: Time, pace: float, most: int, wrong: bool, job: Job, seed: int, n: int) -> Any:
+def fitter(time: Time, pace: float, most: int, wrong: bool, job: RaceJob, seed: int, n: int) -> Any:
     """Takes 10 s and `pace` an iteration in each fit; the same errors."""
     time.fits.append(n)
     time.seconds += 10.0 + pace * n
@@ -85,23 +94,23 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
 
 
 @pytest.fixture
-def job(rng: np.random.Generator) -> Job:
+def job(rng: np.random.Generator) -> RaceJob:
     """Two classes, 100 test rows, a table of 7 columns in which the second tells the class."""
     X = rng.normal(size=(400, 7)).astype(np.float32)
     y = (X[:, 1] + 0.1 * X[:, 2] > 0).astype(np.int64)
     families = (Columns(range(3), "left", n_columns=7), Columns(range(3, 7), "right", n_columns=7))
-    return Job("made", X[:300], y[:300], X[300:], y[300:], 2, families, n_rounds=1000)
+    return RaceJob("made", X[:300], y[:300], X[300:], y[300:], 2, families, n_rounds=1000)
 
 
-def run_one(job: Job, one: Method, **rules: Any) -> Run:
-    return time_run(job, one, Rules(**rules), 0)
+def run_one(job: RaceJob, one: Method, **rules: Any) -> RaceRun:
+    return time_race_run(job, one, RaceRules(**rules), 0)
 
 
 # ------------------------------------------------------------------------------------- the clock
 
 
 def test_the_clock_runs_inside_its_calls_only(time: Time) -> None:
-    clock = Clock()
+    clock = RaceClock()
 
     def work(seconds: float) -> float:
         time.seconds += seconds
@@ -114,7 +123,7 @@ def test_the_clock_runs_inside_its_calls_only(time: Time) -> None:
 
 
 def test_the_clock_counts_a_call_that_fails(time: Time) -> None:
-    clock = Clock()
+    clock = RaceClock()
 
     def fail() -> None:
         time.seconds += 2.0
@@ -128,7 +137,7 @@ def test_the_clock_counts_a_call_that_fails(time: Time) -> None:
 # ----------------------------------------------------------------------------------------- a run
 
 
-def test_preparing_and_iterations_count_predictions_do_not(job: Job, time: Time) -> None:
+def test_preparing_and_iterations_count_predictions_do_not(job: RaceJob, time: Time) -> None:
     run = run_one(job, method("stepper", time, 2.0), error=20.0)
     assert (run.prepared, run.iterations, run.seconds) == (10.0, 10, 30.0)
     assert run.ended == "reached"
@@ -136,7 +145,7 @@ def test_preparing_and_iterations_count_predictions_do_not(job: Job, time: Time)
     assert run.error == 20.0
 
 
-def test_errors_are_taken_within_two_percent(job: Job, time: Time) -> None:
+def test_errors_are_taken_within_two_percent(job: RaceJob, time: Time) -> None:
     run = run_one(job, method("stepper", time, most=900, wrong=True), error=0.0, limit=1e9)
     assert run.ended == "nothing left"
     points = [done for done, _, _ in run.curve]
@@ -160,7 +169,7 @@ def test_errors_are_taken_within_two_percent(job: Job, time: Time) -> None:
     ],
 )
 def test_runs_end(
-    job: Job,
+    job: RaceJob,
     time: Time,
     kind: str,
     settings: dict[str, Any],
@@ -173,12 +182,12 @@ def test_runs_end(
 
 
 @pytest.mark.parametrize("kind", ["stepper", "fitter"])
-def test_a_run_has_a_most_of_iterations(job: Job, time: Time, kind: str) -> None:
+def test_a_run_has_a_most_of_iterations(job: RaceJob, time: Time, kind: str) -> None:
     run = run_one(job._replace(n_rounds=5), method(kind, time), error=0.0)
     assert (run.ended, run.iterations) == ("rounds", 5)
 
 
-def test_whole_fits_grow_until_one_is_just_enough(job: Job, time: Time) -> None:
+def test_whole_fits_grow_until_one_is_just_enough(job: RaceJob, time: Time) -> None:
     run = run_one(job, method("fitter", time), error=20.0)
     assert time.fits == [2, 6, 18, 10]
     assert (run.iterations, run.seconds) == (10, 20.0)
@@ -189,10 +198,10 @@ def test_whole_fits_grow_until_one_is_just_enough(job: Job, time: Time) -> None:
 # ---------------------------------------------------------------------------------------- a race
 
 
-def test_methods_take_turns_with_other_seeds(job: Job, time: Time) -> None:
+def test_methods_take_turns_with_other_seeds(job: RaceJob, time: Time) -> None:
     stages: list[str] = []
     methods = [method("stepper", time), method("fitter", time)]
-    rules = Rules(error=20.0, repeats=2, seed=4)
+    rules = RaceRules(error=20.0, repeats=2, seed=4)
     runs = race(job, methods, rules, lambda stage, done, total: stages.append(stage))
     assert [(run.method, run.seed) for run in runs] == [
         ("stepper 1", 4),
@@ -203,11 +212,11 @@ def test_methods_take_turns_with_other_seeds(job: Job, time: Time) -> None:
     assert {"warming up", "stepper 1", "fitter 1"} == set(stages)
 
 
-def test_who_misses_the_error_runs_once(job: Job, time: Time) -> None:
+def test_who_misses_the_error_runs_once(job: RaceJob, time: Time) -> None:
     methods = [method("stepper", time), method("fitter", time, 8.0)]
-    rules = Rules(error=0.0, limit=30.0, repeats=3)
+    rules = RaceRules(error=0.0, limit=30.0, repeats=3)
     runs = race(job, methods, rules, lambda *_: None)
     assert [run.ended for run in runs] == ["limit", "limit"]
-    first, second = result_table(runs, rules).rows
+    first, second = race_table(runs, rules).rows
     assert first == ("stepper 1", "10.00", "> 30.00 (limit)", "1", "20", "10.00", "-")
     assert second == ("fitter 8", "-", "> 26.00 (limit)", "1", "2", "28.00", "-")

@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 
 from boostsample.errors import DataError
-from boostsample.experiments.race.race import FORMAT, Rules, Run, result_table, write_race
+from boostsample.experiments.race.race import FORMAT, RaceRules, RaceRun, race_table, write_race
 from boostsample.experiments.tables.tables import to_text
 
 
-def run_of(seconds: float, ended: str = "reached", **named: Any) -> Run:
+def run_of(seconds: float, ended: str = "reached", **named: Any) -> RaceRun:
     values: dict[str, Any] = {"method": "a", "settings": "", "seed": 0, "prepared": 0.5}
-    run = Run(ended=ended, **{**values, **named})
+    run = RaceRun(ended=ended, **{**values, **named})
     run.add(1, seconds / 2, 7.0)
     run.add(3, seconds, 1.25)
     return run
 
 
 def test_the_table_shows_the_median_run() -> None:
-    def shown(*runs: Run) -> str:
-        return result_table(runs, Rules()).rows[0][2]
+    def shown(*runs: RaceRun) -> str:
+        return race_table(runs, RaceRules()).rows[0][2]
 
     runs = (run_of(9.0), run_of(2.0, "limit"), run_of(4.0))
     assert shown(*runs) == "9.00"
@@ -31,7 +31,7 @@ def test_the_table_shows_the_median_run() -> None:
     assert shown(*runs, run_of(1.0), run_of(3.0)) == "4.00"
 
 
-def made_runs() -> list[Run]:
+def made_runs() -> list[RaceRun]:
     return [
         run_of(2.0),
         run_of(25.0, method="b", settings="x=2", prepared=None),
@@ -41,7 +41,7 @@ def made_runs() -> list[Run]:
 
 
 def test_the_table() -> None:
-    table = result_table(made_runs(), Rules(error=1.25, limit=60.0))
+    table = race_table(made_runs(), RaceRules(error=1.25, limit=60.0))
     assert table.rows == (
         ("a", "0.50", "2.00", "1", "3", "1.25", "1.00"),
         ("b", "-", "25.00", "1", "3", "1.25", "12.50"),
@@ -52,7 +52,7 @@ def test_the_table() -> None:
 
 
 def test_the_file_has_all_runs(tmp_path: Path) -> None:
-    path, rules = tmp_path / "runs.json", Rules()
+    path, rules = tmp_path / "runs.json", RaceRules()
     write_race(made_runs(), rules, path, data="made", columns=7)
     read = json.loads(path.read_text())
     assert read["format"] == FORMAT
@@ -69,4 +69,4 @@ def test_the_file_has_all_runs(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be written"):
-        write_race([], Rules(), tmp_path / "no" / "runs.json")
+        write_race([], RaceRules(), tmp_path / "no" / "runs.json")

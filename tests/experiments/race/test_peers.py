@@ -14,9 +14,9 @@ from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan.plan import Plan, parse_names
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.race import methods as known
-from boostsample.experiments.race.job import Job, make_job, warm_up_job
-from boostsample.experiments.race.methods import Method, peer, strategy
-from boostsample.experiments.race.race import Rules, race
+from boostsample.experiments.race.job import RaceJob, make_race_job, warm_up_race_job
+from boostsample.experiments.race.methods import Method, peer_method, strategy_method
+from boostsample.experiments.race.race import RaceRules, race
 from boostsample.families import Columns
 from boostsample.labels import classify, encode
 from boostsample.loop.booster import boost
@@ -25,16 +25,16 @@ from boostsample.registry import default_families
 
 
 @pytest.fixture
-def job(rng: np.random.Generator) -> Job:
+def job(rng: np.random.Generator) -> RaceJob:
     """Two classes, 100 test rows, a table of 7 columns in which the second tells the class."""
     X = rng.normal(size=(400, 7)).astype(np.float32)
     y = (X[:, 1] + 0.1 * X[:, 2] > 0).astype(np.int64)
     families = (Columns(range(3), "left", n_columns=7), Columns(range(3, 7), "right", n_columns=7))
-    return Job("made", X[:300], y[:300], X[300:], y[300:], 2, families, n_rounds=1000)
+    return RaceJob("made", X[:300], y[:300], X[300:], y[300:], 2, families, n_rounds=1000)
 
 
 def methods_of(text: str) -> list[Method]:
-    return [peer(variant) for variant in parse_names(text)]
+    return [peer_method(variant) for variant in parse_names(text)]
 
 
 # ---------------------------------------------------------------------------------------- the job
@@ -42,7 +42,7 @@ def methods_of(text: str) -> list[Method]:
 
 def test_a_job_has_the_drawn_columns_of_the_split() -> None:
     data = load_dataset("digits")
-    made = make_job(data, 40, seed=3)
+    made = make_race_job(data, 40, seed=3)
     families = default_families(data.X.shape[1:], seed=3)
     train, test = data.split(0, 3)
     drawn = np.sort(
@@ -66,23 +66,23 @@ def test_a_job_has_the_drawn_columns_of_the_split() -> None:
 
 
 def test_a_job_takes_all_columns_where_there_are_few() -> None:
-    assert make_job(load_dataset("chess(d=3,n=60)")).X_train.shape[1] == 3
+    assert make_race_job(load_dataset("chess(d=3,n=60)")).X_train.shape[1] == 3
 
 
 def test_jobs_that_cannot_be() -> None:
     data = load_dataset("chess(d=3,n=60)")
     with pytest.raises(SettingError, match=r"columns must be at most the 3 features .* got 4"):
-        make_job(data, 4)
+        make_race_job(data, 4)
     with pytest.raises(SettingError, match="columns must be an integer at least 1, got 0"):
-        make_job(data, 0)
+        make_race_job(data, 0)
     several = Dataset("several", data.X, np.eye(2, dtype=np.int8)[data.y], ("a", "b"))
     with pytest.raises(DataError, match="several: a race needs one class a row"):
-        make_job(several)
+        make_race_job(several)
 
 
-def test_warming_up_sees_every_class(job: Job) -> None:
+def test_warming_up_sees_every_class(job: RaceJob) -> None:
     rare = job._replace(y_train=np.r_[np.zeros(299, np.int64), 1])
-    small = warm_up_job(rare)
+    small = warm_up_race_job(rare)
     assert set(small.y_train) == {0, 1}
     assert small.n_rounds == 2
 
@@ -103,36 +103,36 @@ def test_warming_up_sees_every_class(job: Job) -> None:
 )
 def test_rules_that_cannot_be(named: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
-        Rules(**named)
+        RaceRules(**named)
 
 
 def test_settings_of_the_user_replace_the_usual_ones() -> None:
-    usual = peer(Variant("hist-gradient-boosting"))
+    usual = peer_method(Variant("hist-gradient-boosting"))
     assert usual.name == "hist-gradient-boosting"
     assert usual.settings == "learning_rate=0.3:max_features=0.05:max_leaf_nodes=31"
-    given = peer(Variant.parse("hist-gradient-boosting:max_leaf_nodes=15:max_bins=63"))
+    given = peer_method(Variant.parse("hist-gradient-boosting:max_leaf_nodes=15:max_bins=63"))
     assert given.settings == "learning_rate=0.3:max_bins=63:max_features=0.05:max_leaf_nodes=15"
     assert given.name == "hist-gradient-boosting:max_bins=63:max_leaf_nodes=15"
 
 
 def test_peers_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingError, match="unknown peer 'foo'; known: lightgbm, xgboost"):
-        peer(Variant("foo"))
+        peer_method(Variant("foo"))
     with pytest.raises(
         SettingError, match=r"unknown setting of adaboost 'depth' .* known: learning"
     ):
-        peer(Variant.parse("adaboost:depth=3"))
+        peer_method(Variant.parse("adaboost:depth=3"))
     monkeypatch.setattr(known, "find_spec", lambda package: None)
     with pytest.raises(SettingError, match=r"lightgbm is not installed; .*boostsample\[peers\]"):
-        peer(Variant("lightgbm"))
+        peer_method(Variant("lightgbm"))
 
 
-def test_races_that_cannot_be(job: Job) -> None:
+def test_races_that_cannot_be(job: RaceJob) -> None:
     with pytest.raises(SettingError, match="adaboost:learning_rate=-1 does not run: InvalidParam"):
-        race(job, methods_of("adaboost:learning_rate=-1"), Rules(), lambda *_: None)
+        race(job, methods_of("adaboost:learning_rate=-1"), RaceRules(), lambda *_: None)
 
 
-def scores_of(job: Job, one: Method, checks: set[int], n: int) -> Any:
+def scores_of(job: RaceJob, one: Method, checks: set[int], n: int) -> Any:
     """Scores after n iterations, taken in parts after those of `checks`."""
     run = one.start(job, 4)
     take, done, total = next(run), 0, 0.0
@@ -149,7 +149,7 @@ def kinds() -> list[Any]:
         pytest.param(
             text,
             marks=pytest.mark.skipif(
-                not known.installed(name),
+                not known.peer_installed(name),
                 reason=f"{name} is not installed: boostsample[peers] has it",
             ),
         )
@@ -163,17 +163,17 @@ def kinds() -> list[Any]:
 
 def method_of(text: str) -> Method:
     variant = Variant.parse(text)
-    return strategy(variant, Plan()) if text == "uniform-naive" else peer(variant)
+    return strategy_method(variant, Plan()) if text == "uniform-naive" else peer_method(variant)
 
 
 @pytest.fixture
-def digits() -> Job:
+def digits() -> RaceJob:
     data = load_dataset("digits")
-    return warm_up_job(make_job(data, 60))._replace(n_rounds=50)
+    return warm_up_race_job(make_race_job(data, 60))._replace(n_rounds=50)
 
 
 @pytest.mark.parametrize("text", kinds())
-def test_scores_add_up_whenever_they_are_taken(digits: Job, text: str) -> None:
+def test_scores_add_up_whenever_they_are_taken(digits: RaceJob, text: str) -> None:
     one = method_of(text)
     often = classify(scores_of(digits, one, {1, 2, 3, 5}, 12))
     np.testing.assert_array_equal(often, classify(scores_of(digits, one, set(), 12)))
@@ -184,16 +184,18 @@ def test_scores_add_up_whenever_they_are_taken(digits: Job, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", kinds()[:2])
-def test_scores_in_parts_are_those_of_the_whole_but_for_a_constant(digits: Job, text: str) -> None:
+def test_scores_in_parts_are_those_of_the_whole_but_for_a_constant(
+    digits: RaceJob, text: str
+) -> None:
     one = method_of(text)
     parts = scores_of(digits, one, {2, 3}, 6)
     differences = parts - scores_of(digits, one, set(), 6)
     np.testing.assert_allclose(differences, np.full_like(differences, differences[0, 0]), atol=1e-5)
 
 
-def test_scores_of_boostsample_are_those_of_a_model_of_the_same_stumps(digits: Job) -> None:
+def test_scores_of_boostsample_are_those_of_a_model_of_the_same_stumps(digits: RaceJob) -> None:
     variant = Variant("uniform-naive")
-    found = scores_of(digits, strategy(variant, Plan(budget="5N")), {3}, 10)
+    found = scores_of(digits, strategy_method(variant, Plan(budget="5N")), {3}, 10)
     rounds = boost(
         FeatureBank.build(digits.families, digits.X_train),
         None,
@@ -209,8 +211,8 @@ def test_scores_of_boostsample_are_those_of_a_model_of_the_same_stumps(digits: J
     np.testing.assert_allclose(found, model.decision_function(digits.X_test), rtol=1e-12)
 
 
-def test_threads_and_seeds_change_bits_as_they_should(digits: Job) -> None:
-    def scores(job: Job, seed: int) -> list[float]:
+def test_threads_and_seeds_change_bits_as_they_should(digits: RaceJob) -> None:
+    def scores(job: RaceJob, seed: int) -> list[float]:
         run = method_of("uniform-naive").start(job, seed)
         take = next(run)
         for _ in range(5):
@@ -221,11 +223,11 @@ def test_threads_and_seeds_change_bits_as_they_should(digits: Job) -> None:
     assert scores(digits, 0) != scores(digits, 1)
 
 
-def test_everybody_learns(job: Job) -> None:
+def test_everybody_learns(job: RaceJob) -> None:
     plan = Plan(strategies=parse_names("uniform-naive,laminating"))
-    methods = [strategy(variant, plan) for variant in plan.variants]
+    methods = [strategy_method(variant, plan) for variant in plan.variants]
     methods += methods_of("hist-gradient-boosting:max_leaf_nodes=4:max_features=1.0,adaboost")
-    runs = race(job, methods, Rules(error=15.0, repeats=1), lambda *_: None)
+    runs = race(job, methods, RaceRules(error=15.0, repeats=1), lambda *_: None)
     assert [run.ended for run in runs] == ["reached"] * 4
     assert all(run.error <= 15.0 for run in runs)
     assert all(run.seconds > 0 for run in runs)

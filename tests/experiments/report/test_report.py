@@ -15,7 +15,7 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.report.items import Notes, picture, slug
+from boostsample.experiments.report.items import Notes, picture_item, slug
 from boostsample.experiments.report.report import check_report, make_report
 from boostsample.experiments.results.results import read_results
 from tests.experiments.pages import Page
@@ -331,14 +331,14 @@ def test_a_picture_is_an_address() -> None:
     figure = Figure(figsize=(2.0, 1.0))
     figure.subplots().set_title('100 % of "a" & <b> #1 ü')
     figure.set_label("A panel with a title.")
-    made = picture(figure, "nothing")
+    made = picture_item(figure, "nothing")
     assert (made.width, made.height) == (192, 96)
     assert made.alt == "A panel with a title."
     content = base64.b64decode(made.source.removeprefix("data:image/svg+xml;base64,"))
     texts = [text for text in ElementTree.fromstring(content).itertext() if "100" in text]
     assert '100 % of "a" & <b> #1 ü' in texts
     assert b"metadata" not in content
-    assert picture(figure, "nothing") == made
+    assert picture_item(figure, "nothing") == made
 
 
 def test_slugs() -> None:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.results.levels import MEASURES, Curves, curves_of, parse_levels
+from boostsample.experiments.results.levels import MEASURES, Curves, curves_for_levels, parse_levels
 from tests.experiments.fake_results import MARKS, curve, results
 
 
 def made(*rows: list[dict[str, object]]) -> Curves:
-    (found,) = curves_of(results(rows))
+    (found,) = curves_for_levels(results(rows))
     return found
 
 
@@ -108,7 +108,9 @@ def test_levels_where_all_runs_ended_early() -> None:
 def test_levels_that_no_run_has_are_left_out() -> None:
     rows = curve("odd", 0, cost=1234)
     assert made(rows).levels("looks") == (12_300, 123_000)
-    (first,) = curves_of(replace(results([rows]), settings={"rounds": [1], "data_sets": []}))
+    (first,) = curves_for_levels(
+        replace(results([rows]), settings={"rounds": [1], "data_sets": []})
+    )
     assert first.levels("looks") == ()  # 1,230 lies before the first row
 
 
@@ -135,7 +137,7 @@ def test_an_unknown_axis_has_no_levels() -> None:
 
 
 def test_folders_without_curves() -> None:
-    (found,) = curves_of(replace(results(TWO), curves=[]))
+    (found,) = curves_for_levels(replace(results(TWO), curves=[]))
     assert found.at("error", "stumps", 10)["dear"] == {0: pytest.approx(100 - 10 * 4.69897)}
     for metric, axis in (("loss", "looks"), ("auc", "stumps"), ("features", "stumps")):
         with pytest.raises(DataError, match=f"without curves, which {metric}.* needs; run"):
@@ -143,7 +145,9 @@ def test_folders_without_curves() -> None:
 
 
 def test_one_for_each_data_set() -> None:
-    found = curves_of(results([curve("a", 0, data="y"), curve("a", 0), curve("b", 0, data="y")]))
+    found = curves_for_levels(
+        results([curve("a", 0, data="y"), curve("a", 0), curve("b", 0, data="y")])
+    )
     assert [one.data for one in found] == ["y", "made"]
     assert list(found[0].runs) == ["a", "b"]
 

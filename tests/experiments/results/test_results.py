@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.common.files import atomic
+from boostsample.experiments.common.files import atomic_file
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan, parse_names
 from boostsample.experiments.results.folder import ResultsFolder
-from boostsample.experiments.results.record import settings_of
+from boostsample.experiments.results.record import settings_record
 from boostsample.experiments.results.results import FORMAT, read_results
 from boostsample.experiments.run.compare import RESULT_COLUMNS, Comparison, compare
 from tests.paths import ROOT
@@ -43,7 +43,7 @@ def written(comparison: Comparison, tmp_path: Path) -> Path:
     folder = tmp_path / "written"
     with ResultsFolder(folder) as claimed:
         claimed.write(
-            comparison.rows, settings_of([comparison]), comparison.history, comparison.curves
+            comparison.rows, settings_record([comparison]), comparison.history, comparison.curves
         )
     return folder
 
@@ -189,7 +189,7 @@ def test_an_atomic_file_is_the_old_one_or_the_new_one(
     path.write_bytes(b"old")
 
     def write() -> None:
-        with atomic(path) as stream:
+        with atomic_file(path) as stream:
             stream.write(b"new" * 100_000)
 
     with monkeypatch.context() as patch:
@@ -235,7 +235,7 @@ def test_a_disk_that_fills_up_leaves_whole_files_and_a_mark(
 
     def write() -> None:
         with ResultsFolder(path) as folder:
-            folder.write(comparison.rows, settings_of([comparison]), comparison.history)
+            folder.write(comparison.rows, settings_record([comparison]), comparison.history)
 
     with pytest.raises(DataError, match=message):
         write()

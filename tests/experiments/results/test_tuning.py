@@ -19,10 +19,10 @@ from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
 from boostsample.experiments.plots.pictures import comparison_figure
 from boostsample.experiments.results.folder import ResultsFolder
-from boostsample.experiments.results.record import settings_of
+from boostsample.experiments.results.record import settings_record
 from boostsample.experiments.results.results import read_results
 from boostsample.experiments.results.runs import RESULT_COLUMNS, Run, result_rows
-from boostsample.experiments.results.tuning import keep
+from boostsample.experiments.results.tuning import keep_tuned_run
 from boostsample.experiments.run.compare import Comparison, compare
 from boostsample.experiments.tables.tables import looks_table, score_table, to_text, tuning_table
 from boostsample.labels import encode, error_percent
@@ -227,7 +227,7 @@ def test_the_best_is_kept_and_all_are_charged() -> None:
         Run(variant, 0, 10 + at, one, cell_of([-0.5, losses[at]], [1, 1], [0, at]))
         for at, one in enumerate(variant.grid)
     ]
-    kept = keep(iter(runs), 4, (1, 8))
+    kept = keep_tuned_run(iter(runs), 4, (1, 8))
     assert kept is runs[1]
     tuning = kept.tuning
     assert tuning is not None
@@ -236,7 +236,7 @@ def test_the_best_is_kept_and_all_are_charged() -> None:
     assert (tuning.budget, tuning.seconds) == (46, 6.0)
     assert tuning.spent == {0: (0, 0.0), 1: (4, 3.0), 2: (14, 6.0)}
     alone = Run(variant.grid[0], 0, 10, variant.grid[0], runs[0].cell)
-    assert keep([alone], 1, (1, 8)).tuning is None
+    assert keep_tuned_run([alone], 1, (1, 8)).tuning is None
 
 
 def cell_of(losses: list[float], search: list[int], modelling: list[int]) -> Cell:
@@ -314,7 +314,7 @@ def test_the_folder_records_grid_choice_and_every_final_loss(
     comparison: Comparison, tmp_path: Path
 ) -> None:
     with ResultsFolder(tmp_path / "new") as folder:
-        folder.write(comparison.rows, settings_of([comparison]), comparison.history)
+        folder.write(comparison.rows, settings_record([comparison]), comparison.history)
     found = read_results(tmp_path / "new")
     assert timeless(found.rows) == timeless(comparison.rows)
     assert score_table(found.rows) == score_table(comparison.rows)

@@ -21,7 +21,12 @@ import pytest
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.cells.store import FolderStore, Store
-from boostsample.experiments.cells.training import Order, Split, Watch, train
+from boostsample.experiments.cells.training import (
+    TrainingOrder,
+    TrainingSplit,
+    TrainingWatch,
+    train_cell,
+)
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.experiments.plan.plan import Plan, Prepared, Variant, parse_names, prepare
@@ -156,7 +161,9 @@ class Fragile(Backend):
     def begin(self, prepared: Prepared) -> None:
         pass
 
-    def submit(self, order: Order, split: Split | None, watch: Watch) -> Future[Cell]:
+    def submit(
+        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+    ) -> Future[Cell]:
         assert split is not None
         future: Future[Cell] = Future()
         label = order.task.variant.label
@@ -170,7 +177,7 @@ class Fragile(Backend):
         elif len(self.submitted) == 1:
             self.held = future
         else:
-            future.set_result(train(split, order, watch))
+            future.set_result(train_cell(split, order, watch))
         return future
 
     def restart(self) -> None:
@@ -270,7 +277,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_rows_of_threads(
     splits: list[int] = []
     make = Schedule._split
 
-    def counted(self: Schedule, *arguments: Any) -> Split:
+    def counted(self: Schedule, *arguments: Any) -> TrainingSplit:
         splits.append(1)
         return make(self, *arguments)
 

@@ -6,8 +6,8 @@ import pytest
 
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.cells.tasks import Task, task_groups
-from boostsample.experiments.cells.training import Watch
-from boostsample.experiments.common.progress import Display
+from boostsample.experiments.cells.training import TrainingWatch
+from boostsample.experiments.common.progress import ProgressDisplay
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan, parse_names, prepare
 from boostsample.experiments.run.pace import Pace
@@ -44,7 +44,7 @@ def test_seconds_are_known_by_strategy_and_guessed_for_others(tasks: list[Task])
 
 
 def test_running_cells_count_by_their_rounds(tasks: list[Task]) -> None:
-    pace, watch = Pace(), Watch()
+    pace, watch = Pace(), TrainingWatch()
     pace.expect(tasks[0])
     pace.begun(tasks[0], watch)
     assert pace.seconds_left(1) is None
@@ -56,7 +56,7 @@ def test_running_cells_count_by_their_rounds(tasks: list[Task]) -> None:
 
 
 def test_the_remaining_time_is_shown_with_its_stage(capsys: pytest.CaptureFixture[str]) -> None:
-    with Display(quiet=False) as display:
+    with ProgressDisplay(quiet=False) as display:
         display("boosting", 1, 10)
         display.left(100.0)
         display._shown = -1e9

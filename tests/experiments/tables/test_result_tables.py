@@ -11,11 +11,16 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan.plan import Plan, parse_names
-from boostsample.experiments.results.record import grid_record, settings_of
+from boostsample.experiments.results.record import grid_record, settings_record
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import holm, paired_test
 from boostsample.experiments.run.compare import Comparison, compare
-from boostsample.experiments.tables.results import ScoreTable, level_text, result_table, transposed
+from boostsample.experiments.tables.results import (
+    ScoreTable,
+    level_text,
+    result_table,
+    transposed_table,
+)
 from boostsample.experiments.tables.tables import score_table
 from tests.experiments.fake_results import curve, results
 
@@ -196,7 +201,7 @@ def test_several_folders_one_table_a_data_set() -> None:
 
 def test_transposed_twice_is_the_same_cells() -> None:
     table = only(noisy())
-    other = transposed(table)
+    other = transposed_table(table)
     assert other.header == ("strategy", "10 stumps", "100 stumps")
     assert [row[0] for row in other.rows] == ["good", "near", "poor"]
     assert [row[1:] for row in other.rows] == list(
@@ -219,7 +224,7 @@ def comparison() -> Comparison:
 
 
 def of(comparison: Comparison) -> Results:
-    return Results(comparison.rows, settings_of([comparison]), None, 0, comparison.curves)
+    return Results(comparison.rows, settings_record([comparison]), None, 0, comparison.curves)
 
 
 def test_a_real_comparison_has_the_cells_of_its_own_tables(comparison: Comparison) -> None:
@@ -244,7 +249,7 @@ def test_folders_tell_how_splits_were_made(n_train: int | None, kind: str) -> No
     data = Dataset("own", chess.X, chess.y, chess.classes, n_train=n_train)
     plan = Plan(strategies=parse_names("uniform-naive,uniform-1q"), marks=(2,), repeats=2)
     done = compare(data, plan)
-    for record in (settings_of([done]), grid_record([done.prepared])):
+    for record in (settings_record([done]), grid_record([done.prepared])):
         (facts,) = record["data_sets"]
         assert facts["split"] == kind
         assert len(facts["n_train"]) == len(facts["n_test"]) == 2

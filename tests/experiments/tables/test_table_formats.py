@@ -21,7 +21,7 @@ from boostsample.experiments.tables.formats import (
     to_plain,
     to_terminal,
 )
-from boostsample.experiments.tables.results import ScoreTable, result_table, transposed
+from boostsample.experiments.tables.results import ScoreTable, result_table, transposed_table
 from tests.experiments.fake_results import curve, results
 
 NASTY = r"""<b>&amp;|a|*_x_*[y](z)`c`\d{e}$f$%g#h~i^j"k'l--m''n"""
@@ -56,7 +56,7 @@ def test_plain_text(table: ScoreTable) -> None:
     assert to_plain(table).isascii()
     # Marked or not, numbers stand below each other.
     assert lines[3].index(")!") == lines[4].index(")!")
-    assert "best of its column" in to_plain(transposed(table))
+    assert "best of its column" in to_plain(transposed_table(table))
 
 
 def test_tables_without_marks_have_no_legend(table: ScoreTable) -> None:
@@ -101,7 +101,7 @@ def test_markdown(table: ScoreTable) -> None:
     assert markdown_cells(rows[1]) == ["100", "**-4.99 (0.01)**", "-4.99 (0.01)=", "-3.99 (0.01)"]
     assert lines[7] == "- Bold: best of its row; =: not told apart from the best"
     assert unescaped_markdown(lines[8]) == f"- {table.notes[0]}"
-    assert markdown_cells(to_markdown(transposed(table)).splitlines()[3])[0] == "---"
+    assert markdown_cells(to_markdown(transposed_table(table)).splitlines()[3])[0] == "---"
 
 
 LATEX_SIGNS = {
@@ -152,7 +152,7 @@ def latex_environments(text: str) -> None:
 
 @pytest.mark.parametrize("across", ["row", "column"])
 def test_latex(table: ScoreTable, across: str) -> None:
-    table = table if across == "row" else transposed(table)
+    table = table if across == "row" else transposed_table(table)
     text = to_latex(table)
     latex_environments(text)
     caption = re.search(r"^\\caption\{(.*)\}$", text, re.MULTILINE)
@@ -227,7 +227,7 @@ class Reader(HTMLParser):
 
 @pytest.mark.parametrize("across", ["row", "column"])
 def test_html(table: ScoreTable, across: str) -> None:
-    table = table if across == "row" else transposed(table)
+    table = table if across == "row" else transposed_table(table)
     reader = Reader()
     reader.feed(to_html(table))
     reader.close()
