@@ -67,7 +67,7 @@ class MASStrategy(Strategy):
 def mas_probe(budget: int, n_features: int, n_examples: int) -> tuple[int, int]:
     """Q and T of a search without a model: T = 4 Q, or more if features or examples run out.
 
-    >>> probe(600_000, 16_000, 60_000)
+    >>> mas_probe(600_000, 16_000, 60_000)
     (387, 1550)
     """
     q = max(1, min(int(budget**0.5 / 2), n_features))

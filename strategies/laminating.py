@@ -62,7 +62,7 @@ def laminating_stages(
 ) -> list[list[int]]:
     """Features and examples of each stage, within the budget: [[Q0, T0], ...].
 
-    >>> stages(None, 60_000, 16_000, 600_000)
+    >>> laminating_stages(None, 60_000, 16_000, 600_000)
     [[256, 292], [128, 584], [64, 1168], [32, 2336], [16, 4672], [8, 9344], [4, 18688], [2, 37376]]
     """
     most = 1 << (n_features.bit_length() - 1)

@@ -99,7 +99,7 @@ def problem_weights(problem: BenchProblem) -> SignedWeights:
 def problem_layout(n_labels: int) -> str:
     """The vectors of a row of K labels.
 
-    >>> layout_of(10), layout_of(26), layout_of(8)
+    >>> problem_layout(10), problem_layout(26), problem_layout(8)
     ('8 + 2', '3 x 8 + 2', '8')
     """
     blocks, tail = vectors_of(n_labels)

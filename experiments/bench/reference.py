@@ -133,7 +133,7 @@ def kept_ratio(passes: Sequence[float]) -> KeptRatio:
     """The median of a ratio over some passes, and four times their relative scatter, 0.15 at least.
 
     >>> kept_ratio([2.0, 2.2, 1.8])
-    Kept(value=2.0, tolerance=0.4)
+    KeptRatio(value=2.0, tolerance=0.4)
     """
     value = statistics.median(passes)
     spread = statistics.stdev(passes) / abs(value) if len(passes) > 1 else 0.0

@@ -73,7 +73,7 @@ def section_table(
 ) -> Table:
     """A table of numbers, each column a format of their keys.
 
-    >>> table_of(
+    >>> section_table(
     ...     "", {"K": "{classes}", "share": "{share:.0%}"}, [{"classes": 2, "share": 0.5}]
     ... ).rows
     (('2', '50%'),)

@@ -7,7 +7,7 @@ from boostsample.experiments.calibration.calibration import (
     POINT_COLUMNS,
     Calibration,
     calibrate,
-    check_calibration_request,
+    check_request,
 )
 
 __all__ = [
@@ -17,5 +17,5 @@ __all__ = [
     "POINT_COLUMNS",
     "Calibration",
     "calibrate",
-    "check_calibration_request",
+    "check_request",
 ]

@@ -129,7 +129,7 @@ class Calibration:
         return self.prepared.budget(self.variant, 0)
 
 
-def check_calibration_request(plan: Plan, repeats: int, scheme: str) -> None:
+def check_request(plan: Plan, repeats: int, scheme: str) -> None:
     """Raise SettingError unless `plan` is one run of one strategy and the rest is in range."""
     names = [one.label for variant in plan.variants for one in variant.trained]
     if len(names) != 1:
@@ -184,7 +184,7 @@ def calibrate(
     >>> [choice["round"] for choice in found.choices]
     [2, 5]
     """
-    check_calibration_request(plan, repeats, scheme)
+    check_request(plan, repeats, scheme)
     prepared = prepare(data, plan)
     report = progress or (lambda stage, done, total: None)
     run = _Run(prepared, report)

@@ -32,7 +32,7 @@ def candidate_points(n_features: int, n_examples: int, budget: int) -> dict[int,
     down to 1; by larger factors if these are more than 16 numbers. T is what the budget leaves for
     each Q, at most N.
 
-    >>> candidates(25, 60, 300)
+    >>> candidate_points(25, 60, 300)
     {60: (1, 2, 5), 30: (1, 2, 5, 10), 15: (1, 2, 5, 10, 20)}
     """
     most = min(n_features, budget)

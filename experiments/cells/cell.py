@@ -65,7 +65,7 @@ def cell_key(facts: Mapping[str, Any]) -> str:
 def compact_array(values: Any) -> NDArray[Any]:
     """Integers as an array of the narrowest type that holds them.
 
-    >>> compact([0, 300]).dtype, compact([-1]).dtype
+    >>> compact_array([0, 300]).dtype, compact_array([-1]).dtype
     (dtype('uint16'), dtype('int8'))
     """
     array = np.asarray(values, np.int64)

@@ -119,7 +119,7 @@ def area_under_roc(scores: NDArray[np.float64], signs: NDArray[np.int8]) -> floa
 
     `scores` is float64 (n, K), `signs` is int8 (n, K) with values +1 and -1.
 
-    >>> auc(np.array([[0.1], [0.4], [0.4], [0.9]]), np.array([[-1], [-1], [1], [1]]))
+    >>> area_under_roc(np.array([[0.1], [0.4], [0.4], [0.9]]), np.array([[-1], [-1], [1], [1]]))
     0.875
     """
     from scipy.stats import rankdata

@@ -99,7 +99,7 @@ def calibrate(
             **{name: settings[name] for name in ("budget", "weights", "seed")},
         )
         measuring = {name: settings[name] for name in ("repeats", "scheme")}
-        calibration.check_calibration_request(plan, **measuring)
+        calibration.check_request(plan, **measuring)
         picture = None if plot is None else check_picture(plot)
         rows = None if csv is None else check_file(csv, ".csv", "rows")
         data = load_dataset(settings["data"], data_dir=settings["data_dir"], seed=plan.seed)

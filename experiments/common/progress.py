@@ -16,7 +16,7 @@ _PAUSE = 10.0
 def duration_text(seconds: float) -> str:
     """Format a time in its two largest units.
 
-    >>> duration(4.2), duration(100), duration(7300), duration(200_000)
+    >>> duration_text(4.2), duration_text(100), duration_text(7300), duration_text(200_000)
     ('4 s', '1 min 40 s', '2 h 1 min', '2 d 7 h')
     """
     rest = max(round(seconds), 0)

@@ -5,7 +5,7 @@ from boostsample.experiments.plots.pictures import (
     FORMATS,
     check_picture,
     comparison_figure,
-    describe_picture,
+    describe,
     picture_bytes,
     save_picture,
 )
@@ -17,7 +17,7 @@ __all__ = [
     "STYLE",
     "check_picture",
     "comparison_figure",
-    "describe_picture",
+    "describe",
     "picture_bytes",
     "save_picture",
 ]

@@ -75,7 +75,7 @@ def new_figure(height: float) -> Figure:
 def spread_colours(groups: Iterable[Collection[Any]], what: str = "mean and std") -> str:
     """The part of a title that gives the number of repetitions, from the runs of each strategy.
 
-    >>> spread([[0, 0, 0], [0, 0]], "mean")
+    >>> spread_colours([[0, 0, 0], [0, 0]], "mean")
     'mean of 2 to 3 repetitions'
     """
     counts = list(map(len, groups))

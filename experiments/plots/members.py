@@ -236,7 +236,7 @@ def _coloured(shown: NDArray[np.float64], move: NDArray[np.float32]) -> NDArray[
 def parse_member_shape(text: str) -> tuple[int, ...]:
     """Read the shape of an image.
 
-    >>> parse_shape("28x28"), parse_shape("32x32x3")
+    >>> parse_member_shape("28x28"), parse_member_shape("32x32x3")
     ((28, 28), (32, 32, 3))
     """
     parts = text.lower().split("x")

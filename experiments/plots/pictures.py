@@ -1,6 +1,6 @@
 """Check, describe and write pictures; the curves of a comparison that has just run.
 
-The label of a figure (`describe_picture`) says in words what it shows, for readers who
+The label of a figure (`describe`) says in words what it shows, for readers who
 cannot see it.
 """
 
@@ -77,7 +77,7 @@ def comparison_figure(comparison: Comparison) -> Figure:
     return curves_figure([Results(comparison.rows, settings, None, curves=comparison.curves)])
 
 
-def describe_picture(figure: Figure) -> str:
+def describe(figure: Figure) -> str:
     """What a figure shows, in a sentence or two."""
     return str(figure.get_label())
 
@@ -89,11 +89,11 @@ def picture_bytes(figure: Figure, kind: str = "svg") -> bytes:
     """
     import matplotlib as mpl
 
-    title = figure.get_suptitle() or describe_picture(figure)
+    title = figure.get_suptitle() or describe(figure)
     metadata: dict[str, dict[str, Any]] = {
-        "svg": {"Date": None, "Title": title, "Description": describe_picture(figure)},
-        "pdf": {"CreationDate": None, "Title": title, "Subject": describe_picture(figure)},
-        "png": {"Title": title, "Description": describe_picture(figure)},
+        "svg": {"Date": None, "Title": title, "Description": describe(figure)},
+        "pdf": {"CreationDate": None, "Title": title, "Subject": describe(figure)},
+        "png": {"Title": title, "Description": describe(figure)},
     }
     stream = io.BytesIO()
     with mpl.rc_context(STYLE):

@@ -93,7 +93,7 @@ def rank_bars(mean_ranks: NDArray[np.float64], difference: float) -> list[tuple[
 
     Takes ascending ranks; returns the first and the last index of each group.
 
-    >>> bars(np.array([1.0, 1.5, 2.4, 4.0]), 1.0)
+    >>> rank_bars(np.array([1.0, 1.5, 2.4, 4.0]), 1.0)
     [(0, 1), (1, 2)]
     """
     found: list[tuple[int, int]] = []

@@ -31,7 +31,7 @@ Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 def sampling_windows(n_rounds: int, per_decade: int = _PER_DECADE) -> NDArray[np.int64]:
     """First rounds of windows of about equal width on a log scale, and the end of the last one.
 
-    >>> windows(100).tolist()
+    >>> sampling_windows(100).tolist()
     [1, 2, 3, 4, 6, 10, 16, 25, 40, 63, 101]
     """
     step = 10 ** (1 / per_decade)
@@ -44,7 +44,7 @@ def sampling_windows(n_rounds: int, per_decade: int = _PER_DECADE) -> NDArray[np
 def window_middles(edges: NDArray[np.int64]) -> NDArray[np.float64]:
     """Geometric means of the first and last round of each window.
 
-    >>> middles(np.array([1, 2, 4, 9])).round(2).tolist()
+    >>> window_middles(np.array([1, 2, 4, 9])).round(2).tolist()
     [1.0, 2.45, 5.66]
     """
     middle: NDArray[np.float64] = np.sqrt(edges[:-1] * (edges[1:] - 1.0))

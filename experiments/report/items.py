@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from boostsample.experiments.plots.pictures import describe_picture, picture_bytes
+from boostsample.experiments.plots.pictures import describe, picture_bytes
 from boostsample.experiments.tables.tables import Table
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def picture_item(figure: Figure, caption: str) -> Picture:
     text = _NOT_SHOWN.sub("", picture_bytes(figure, "svg").decode("utf-8"))
     width, height = (round(96 * inches) for inches in figure.get_size_inches())
     source = f"data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode('ascii')}"
-    return Picture(source, width, height, describe_picture(figure), caption)
+    return Picture(source, width, height, describe(figure), caption)
 
 
 def slug(text: str) -> str:

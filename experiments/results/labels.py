@@ -27,9 +27,9 @@ def is_charged(label: str) -> bool:
 def repetitions_label(n: int, what: str = "mean and std", least: int | None = None) -> str:
     """A phrase for titles about `n` repetitions, or `least` to `n` of them.
 
-    >>> repetitions(3), repetitions(1)
+    >>> repetitions_label(3), repetitions_label(1)
     ('mean and std of 3 repetitions', 'one repetition')
-    >>> repetitions(10, "mean", least=7)
+    >>> repetitions_label(10, "mean", least=7)
     'mean of 7 to 10 repetitions'
     """
     if n <= 1:

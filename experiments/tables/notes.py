@@ -30,7 +30,7 @@ def overlap_for_notes(facts: Mapping[str, Any]) -> float:
     Folders of earlier versions do not record the split. They are treated as drawn, which errs
     towards fewer differences.
 
-    >>> overlap_of({"split": "drawn", "n_train": [60, 60], "n_test": [20, 20]})
+    >>> overlap_for_notes({"split": "drawn", "n_train": [60, 60], "n_test": [20, 20]})
     0.3333333333333333
     """
     if facts.get("split") == "fixed":

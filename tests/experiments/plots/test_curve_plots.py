@@ -10,7 +10,7 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.plots.curves import curves_figure, data_sets, shared_curve
-from boostsample.experiments.plots.pictures import describe_picture, picture_bytes
+from boostsample.experiments.plots.pictures import describe, picture_bytes
 from boostsample.experiments.results.results import Results
 from tests.experiments import fake_results, small_runs
 
@@ -144,7 +144,7 @@ def test_results_without_curves_have_the_marks() -> None:
 
 def test_the_sentence_says_who_is_best() -> None:
     figure = curves_figure([made(a=0.0, b=-1.0)])
-    text = describe_picture(figure)
+    text = describe(figure)
     # log10 loss: -1 + 0.1 - log10 of 1000 and of 2000 looks a stump, after 100
     want = -1 + 0.1 - 5 - math.log10(2) / 2
     assert f"the lowest mean log10 loss is {want:.2f}, of b" in text

@@ -9,7 +9,7 @@ from boostsample.errors import DataError
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.plots.edges import edges_figure, mean_edges
-from boostsample.experiments.plots.pictures import describe_picture
+from boostsample.experiments.plots.pictures import describe
 from boostsample.experiments.results.runs import Run
 from tests.experiments.small_runs import STRATEGIES, comparison
 
@@ -49,12 +49,12 @@ def test_only_strategies_that_expect_an_edge_have_that_line() -> None:
     assert len(figure.legends[0].get_texts()) == 3
     true, estimated = (np.asarray(line.get_ydata()) for line in panels[0].lines)
     np.testing.assert_allclose(true, estimated, rtol=1e-3)  # all examples: nothing is estimated
-    assert "uniform-q1 1.00" in describe_picture(figure)
+    assert "uniform-q1 1.00" in describe(figure)
 
 
 def test_an_estimate_that_is_too_high_is_told() -> None:
     figure = edges_figure("made", [run([0.5, 0.25], 0.25)])
-    assert "in the last rounds: made 2.00." in describe_picture(figure)
+    assert "in the last rounds: made 2.00." in describe(figure)
 
 
 def test_edges_of_zero_are_drawn() -> None:

@@ -11,7 +11,7 @@ from boostsample.errors import DataError
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.plots.families import family_shares, shares_figure
-from boostsample.experiments.plots.pictures import describe_picture
+from boostsample.experiments.plots.pictures import describe
 from boostsample.experiments.results.runs import Run
 from boostsample.families import families_for
 from tests.experiments.small_runs import STRATEGIES, comparison
@@ -115,7 +115,7 @@ def test_shares_of_real_runs() -> None:
     names = [str(row["family"]) for row in _history()]
     first = shares.shares["uniform-q1"][:, 0]
     assert first[list(shares.sizes).index(names[0])] > 0
-    text = describe_picture(shares_figure("digits", found.runs))
+    text = describe(shares_figure("digits", found.runs))
     assert "on digits over rounds, mean of 2 repetitions: uniform-q1 ends with most" in text
 
 

@@ -8,7 +8,7 @@ import pytest
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.plots.margins import margin_marks, margin_shares, margins_figure
-from boostsample.experiments.plots.pictures import describe_picture
+from boostsample.experiments.plots.pictures import describe
 from boostsample.experiments.results.runs import Run
 from tests.experiments.small_runs import comparison
 
@@ -55,7 +55,7 @@ def test_every_mark_has_two_lines_in_every_panel() -> None:
     assert counts.shape[2] == 200
     below = [run.cell.arrays["margins"][1, -1, :100].sum() for run in runs[:2]]
     want = 100 * np.mean(below) / counts[1, -1].sum()
-    assert f"below zero at the end: uniform-q1 {want:.2f}" in describe_picture(figure)
+    assert f"below zero at the end: uniform-q1 {want:.2f}" in describe(figure)
 
 
 def test_the_lines_end_where_the_margins_do() -> None:

@@ -24,7 +24,7 @@ from boostsample.experiments.plots.drawing import (
 from boostsample.experiments.plots.pictures import (
     check_picture,
     comparison_figure,
-    describe_picture,
+    describe,
     picture_bytes,
     save_picture,
 )
@@ -70,7 +70,7 @@ def test_runs_that_end_early_or_make_no_error(marks: tuple[int, ...]) -> None:
 
 def test_a_picture_is_described_and_its_paths_are_short(comparison: Comparison) -> None:
     figure = comparison_figure(comparison)
-    text = describe_picture(figure)
+    text = describe(figure)
     assert text.startswith(
         f"Curves of loss and test error on {comparison.prepared.data.name} against stumps, mean "
         "and std of 2 repetitions, uniform weights. After 20 stumps on"

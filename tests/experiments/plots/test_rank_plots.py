@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostsample.errors import SettingError
-from boostsample.experiments.plots.pictures import describe_picture
+from boostsample.experiments.plots.pictures import describe
 from boostsample.experiments.plots.ranks import rank_bars, ranking, ranks_figure
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import critical_difference
@@ -108,7 +108,7 @@ def test_the_diagram_shows_ranks_bars_and_the_difference() -> None:
         line for line in axes.lines if np.asarray(line.get_xdata()).tolist() == [1, 1 + difference]
     )
     assert np.ptp(np.asarray(whole.get_ydata())) == 0
-    text = describe_picture(figure)
+    text = describe(figure)
     assert "a 1.00, b 2.00, c 3.00, d 4.00" in text
     assert "Not told apart: a to b; b to c; c to d." in text
     assert "after 100 stumps, 12 data sets" in text

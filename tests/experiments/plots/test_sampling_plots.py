@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError
-from boostsample.experiments.plots.pictures import describe_picture
+from boostsample.experiments.plots.pictures import describe
 from boostsample.experiments.plots.sampling import (
     mean_sampling_figure,
     sampling_figure,
@@ -76,7 +76,7 @@ def test_q_and_t_are_those_of_the_history() -> None:
     assert band[:, 1].min() >= min(run.cell.arrays["n_examples"].min() for run in runs)
     assert band[:, 1].min() <= np.asarray(mas.get_ydata()).min()
     n_examples = np.mean([run.cell.arrays["n_examples"][-1] for run in runs[:2]])
-    assert f"uniform-q1 ends at Q 10 and T {n_examples:,.0f}" in describe_picture(figure)
+    assert f"uniform-q1 ends at Q 10 and T {n_examples:,.0f}" in describe(figure)
 
 
 def test_without_cells_the_means_so_far_are_drawn() -> None:
