@@ -61,6 +61,15 @@ def small(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small
 
 
+@pytest.fixture
+def blank(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures are empty, for tests that are not about them: drawing takes most of the time."""
+    empty = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
+    monkeypatch.setattr(
+        "boostsample.experiments.report.items.picture_bytes", lambda figure, kind: empty
+    )
+
+
 @pytest.fixture(scope="module")
 def html(folder: Path) -> str:
     return make_report([folder])
@@ -215,6 +224,7 @@ def test_a_small_folder_has_no_pictures_of_cells(small: Path) -> None:
     assert page.table(CHESS, "Log10 loss").column("mas-1q")["20"][0]
 
 
+@pytest.mark.usefixtures("blank")
 def test_an_incomplete_folder_goes_as_far_as_it_can(
     folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -268,6 +278,7 @@ def test_names_are_text_and_never_markup(tmp_path: Path) -> None:
     assert tomllib.loads(unquote(target.partition(",")[2]))["data"] == [str(path)]
 
 
+@pytest.mark.usefixtures("blank")
 def test_several_folders_make_one_report(
     small: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -287,6 +298,7 @@ def test_several_folders_make_one_report(
         make_report([small, small])
 
 
+@pytest.mark.usefixtures("blank")
 def test_many_strategies_are_rows(page: Page, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = page.table("digits", "Log10 loss")
     monkeypatch.setattr("boostsample.experiments.report.report._MOST_COLUMNS", 3)
