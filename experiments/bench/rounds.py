@@ -162,7 +162,8 @@ def warm_up_rounds(problem: BenchProblem, strategy: str, n_jobs: int = 1) -> Non
 def time_rounds(problem: BenchProblem, sizes: SectionSizes, progress: Progress) -> list[RoundTimes]:
     """Train several strategies at once, `sizes.turn` rounds of each in turn.
 
-    `BASELINE` comes first; last comes the baseline with several threads, to the same bits.
+    `BASELINE` comes first; last comes the baseline with several threads, to the same bits. Its
+    rounds run in one piece, since threads fall asleep between turns.
     """
     names = list(dict.fromkeys([BASELINE, *sizes.strategies]))
     made = [(name, 1) for name in names] + [(BASELINE, sizes.threads)]
@@ -173,8 +174,9 @@ def time_rounds(problem: BenchProblem, sizes: SectionSizes, progress: Progress) 
     runs[-1].times.strategy += f", {sizes.threads} threads"
     for done in range(0, sizes.rounds, sizes.turn):
         progress("rounds", done, sizes.rounds)
-        for run in runs:
+        for run in runs[:-1]:
             run.run(min(sizes.turn, sizes.rounds - done))
+    runs[-1].run(sizes.rounds)
     return [run.times for run in runs]
 
 
