@@ -72,7 +72,6 @@ def make_race_job(data: Dataset, n_columns: int | None = None, seed: int = 0) ->
 def warm_up_race_job(job: RaceJob) -> RaceJob:
     """Two iterations on a few hundred rows of all classes."""
     _, first = np.unique(job.y_train, return_index=True)
-    spread = np.linspace(0, job.y_train.size - 1, _WARM_UP_ROWS).astype(np.int64)
-    rows, some = np.unique(np.concatenate([first, spread])), slice(_WARM_UP_ROWS)
+    rows = np.union1d(first, np.arange(min(_WARM_UP_ROWS, job.y_train.size)))
     small = job._replace(X_train=job.X_train[rows], y_train=job.y_train[rows], n_rounds=2)
-    return small._replace(X_test=job.X_test[some], y_test=job.y_test[some])
+    return small._replace(X_test=job.X_test[:_WARM_UP_ROWS], y_test=job.y_test[:_WARM_UP_ROWS])

@@ -129,8 +129,8 @@ class Peer(NamedTuple):
 
     package: str
     start: Callable[..., Any]
-    settings: Mapping[str, Any]
-    others: str
+    usual: str
+    further: str
     whole: bool = False
 
 
@@ -138,12 +138,7 @@ PEERS = {
     "lightgbm": Peer(
         "lightgbm",
         _lightgbm,
-        {
-            "num_leaves": 31,
-            "learning_rate": 0.2,
-            "feature_fraction": 0.05,
-            "data_sample_strategy": "goss",
-        },
+        "num_leaves=31:learning_rate=0.2:feature_fraction=0.05:data_sample_strategy=goss",
         "bagging_fraction bagging_freq bin_construct_sample_cnt extra_trees "
         "feature_fraction_bynode force_col_wise force_row_wise lambda_l1 lambda_l2 max_bin "
         "max_depth min_data_in_leaf min_sum_hessian_in_leaf other_rate top_rate use_quantized_grad",
@@ -151,18 +146,18 @@ PEERS = {
     "xgboost": Peer(
         "xgboost",
         _xgboost,
-        {"max_leaves": 31, "learning_rate": 0.3, "colsample_bytree": 0.05},
+        "max_leaves=31:learning_rate=0.3:colsample_bytree=0.05",
         "colsample_bynode gamma grow_policy max_bin max_depth min_child_weight reg_alpha "
         "reg_lambda subsample",
     ),
     "hist-gradient-boosting": Peer(
         "sklearn",
         _hist_gradient_boosting,
-        {"max_leaf_nodes": 31, "learning_rate": 0.3, "max_features": 0.05},
+        "max_leaf_nodes=31:learning_rate=0.3:max_features=0.05",
         "l2_regularization max_bins max_depth min_samples_leaf",
         whole=True,
     ),
-    "adaboost": Peer("sklearn", _adaboost, {}, "learning_rate max_depth", whole=True),
+    "adaboost": Peer("sklearn", _adaboost, "learning_rate=1.0", "max_depth", whole=True),
 }
 
 
@@ -183,12 +178,12 @@ def peer_method(variant: Variant) -> Method:
             f"{variant.name} is not installed; install it with pip install 'boostsample[peers]', "
             "or leave it out of --peers"
         )
-    known = PEERS[variant.name]
-    names = [*known.settings, *known.others.split()]
+    peer = PEERS[variant.name]
+    usual = Variant.parse(f"{variant.name}:{peer.usual}").settings
+    names = [*usual, *peer.further.split()]
     for setting in variant.settings:
         if setting not in names:
             raise unknown(f"setting of {variant.name}", setting, names)
-    settings = {**known.settings, **variant.settings}
-    start = functools.partial(known.start, settings=settings)
-    text = Variant(variant.name, settings).settings_text
-    return Method(variant.label, text, start, known.whole)
+    complete = Variant(variant.name, {**usual, **variant.settings})
+    start = functools.partial(peer.start, settings=complete.settings)
+    return Method(variant.label, complete.settings_text, start, peer.whole)
