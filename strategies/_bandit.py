@@ -23,8 +23,8 @@ from boostsample.strategy import Outcome, Pool, Strategy, Stump, sample_members
 
 __all__ = ["BanditStrategy"]
 
-ARMS = ("family", "feature")
-PULLS = ("1.Q", "Q.1")
+_ARMS = ("family", "feature")
+_PULLS = ("1.Q", "Q.1")
 #: Values of reward_scale to tune: at scale 1, edges of 0.03 to 0.3 give rewards of 0.0005 to 0.05.
 SCALES = (1, 10, 30, 100, 300, 1000)
 
@@ -62,8 +62,8 @@ class BanditStrategy(Strategy):
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings and reset the policy."""
-        if self.arms not in ARMS:
-            raise unknown("kind of arms", self.arms, ARMS)
+        if self.arms not in _ARMS:
+            raise unknown("kind of arms", self.arms, _ARMS)
         if self.reward not in REWARDS:
             raise unknown("reward", self.reward, REWARDS)
         check_number("reward_scale", self.reward_scale, 0.0, above=True)
@@ -103,8 +103,8 @@ class BanditStrategy(Strategy):
 
     def _wanted_pulls(self, q: int) -> int:
         if isinstance(self.pulls, str):
-            if self.pulls not in PULLS:
-                raise unknown("pulls", self.pulls, PULLS)
+            if self.pulls not in _PULLS:
+                raise unknown("pulls", self.pulls, _PULLS)
             return 1 if self.pulls == "1.Q" else q
         return check_integer("pulls", self.pulls, 1, hint="or take '1.Q' or 'Q.1'")
 

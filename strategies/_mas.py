@@ -31,11 +31,11 @@ __all__ = [
     "probing_search",
 ]
 
-NOISES = ("paper", "deconvolved")
+_NOISES = ("paper", "deconvolved")
 #: [DF11] 4.1: the modelling of MAS 1.Q and Q.1 accounts for 10 % of the total cost.
-MODELLING_SHARE = 0.1
+_MODELLING_SHARE = 0.1
 #: Features searched per family to model its edges; fewer when the budget is short.
-FEATURES_PER_FAMILY = 16
+_FEATURES_PER_FAMILY = 16
 
 
 @dataclass(eq=False, repr=False)
@@ -59,8 +59,8 @@ class MASStrategy(Strategy):
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""
         check_integer("n_components", self.n_components, 1)
-        if self.noise not in NOISES:
-            raise unknown("noise", self.noise, NOISES)
+        if self.noise not in _NOISES:
+            raise unknown("noise", self.noise, _NOISES)
         known_scheme(self.scheme)
 
 
@@ -96,8 +96,8 @@ def model_families(step: Step, n_components: int, noise: str) -> Sequence[Mixtur
     share does not pay for one feature of each family on two examples.
     """
     sizes = [family.size for family in step.families]
-    looks = int(MODELLING_SHARE * step.budget) // len(sizes)
-    q = min(FEATURES_PER_FAMILY, max(sizes), looks // 2)
+    looks = int(_MODELLING_SHARE * step.budget) // len(sizes)
+    q = min(_FEATURES_PER_FAMILY, max(sizes), looks // 2)
     if step.round == 1 or q == 0:
         return None
     counts = [min(q, size) for size in sizes]

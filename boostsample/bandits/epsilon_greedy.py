@@ -22,7 +22,7 @@ from boostsample.errors import unknown
 
 __all__ = ["EpsilonGreedy"]
 
-SCHEDULES = ("constant", "decreasing")
+_SCHEDULES = ("constant", "decreasing")
 
 
 class EpsilonGreedy(MeanPolicy):
@@ -54,8 +54,8 @@ class EpsilonGreedy(MeanPolicy):
         initial: float = math.inf,
     ) -> None:
         super().__init__(n_arms)
-        if schedule not in SCHEDULES:
-            raise unknown("schedule", schedule, SCHEDULES)
+        if schedule not in _SCHEDULES:
+            raise unknown("schedule", schedule, _SCHEDULES)
         self.epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
         self.schedule = schedule
         self.c = check_number("c", c, 0.0, above=True)

@@ -18,7 +18,7 @@ from boostsample.errors import unknown
 
 __all__ = ["ExploreThenCommit"]
 
-ORDERS = ("blocks", "round-robin")
+_ORDERS = ("blocks", "round-robin")
 
 
 class ExploreThenCommit(MeanPolicy):
@@ -41,8 +41,8 @@ class ExploreThenCommit(MeanPolicy):
 
     def __init__(self, n_arms: int, n_pulls: int = 10, order: str = "blocks") -> None:
         super().__init__(n_arms)
-        if order not in ORDERS:
-            raise unknown("order", order, ORDERS)
+        if order not in _ORDERS:
+            raise unknown("order", order, _ORDERS)
         self.n_pulls = check_integer("n_pulls", n_pulls, 1)
         self.order = order
 

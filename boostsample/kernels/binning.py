@@ -21,10 +21,10 @@ MAX_CUTS = 254  # 255 bins of values and bin 0 fill a uint8
 N_BUCKETS = 2048
 
 # Order-preserving keys of float32: flip all bits of negative numbers, the sign bit of the others.
-SIGN = np.uint32(0x80000000)
-ALL_BITS = np.uint32(0xFFFFFFFF)
-MAGNITUDE = np.uint32(0x7FFFFFFF)
-INFINITE = np.uint32(0x7F800000)
+_SIGN = np.uint32(0x80000000)
+_ALL_BITS = np.uint32(0xFFFFFFFF)
+_MAGNITUDE = np.uint32(0x7FFFFFFF)
+_INFINITE = np.uint32(0x7F800000)
 ZERO = np.uint32(0)
 ONE = np.uint32(1)
 #: An int64 variable: numba would specialise the callee on a literal.
@@ -33,9 +33,9 @@ TWO: Any = np.int64(2)
 # Three digits of 11 bits: three passes over the keys, with counters that fit the first-level cache.
 N_DIGITS = 3
 DIGIT_SIZE = 2048
-DIGIT_MASK = np.uint32(2047)
-SHIFT_1 = np.uint32(11)
-SHIFT_2 = np.uint32(22)
+_DIGIT_MASK = np.uint32(2047)
+_SHIFT_1 = np.uint32(11)
+_SHIFT_2 = np.uint32(22)
 
 
 @inner
@@ -61,24 +61,24 @@ def sort_keys(
     n = 0
     for r in range(rows.size):
         key = bits[rows[r]]
-        size = key & MAGNITUDE
-        if size > INFINITE:
+        size = key & _MAGNITUDE
+        if size > _INFINITE:
             continue
         if size == ZERO:
             key = ZERO
-        key = key ^ (ALL_BITS if key & SIGN else SIGN)
+        key = key ^ (_ALL_BITS if key & _SIGN else _SIGN)
         keys[n] = key
         n += 1
-        counts[0, key & DIGIT_MASK] += ONE
-        counts[1, (key >> SHIFT_1) & DIGIT_MASK] += ONE
-        counts[2, key >> SHIFT_2] += ONE
+        counts[0, key & _DIGIT_MASK] += ONE
+        counts[1, (key >> _SHIFT_1) & _DIGIT_MASK] += ONE
+        counts[2, key >> _SHIFT_2] += ONE
     source = keys
     target = scratch
     swapped = False
     for digit in range(N_DIGITS):
         shift = np.uint32(11 * digit)
         positions = counts[digit]
-        if n == 0 or positions[(source[0] >> shift) & DIGIT_MASK] == n:
+        if n == 0 or positions[(source[0] >> shift) & _DIGIT_MASK] == n:
             continue  # all keys share this digit, for example the low bits of small integers
         total = ZERO
         for d in range(DIGIT_SIZE):
@@ -87,7 +87,7 @@ def sort_keys(
             total += count
         for i in range(n):
             key = source[i]
-            d = (key >> shift) & DIGIT_MASK
+            d = (key >> shift) & _DIGIT_MASK
             position = positions[d]
             positions[d] = position + ONE
             target[position] = key
@@ -117,7 +117,9 @@ def run_starts(keys: NDArray[np.uint32], starts: NDArray[np.int64]) -> int:
 
 
 @inner
-def nearest_gap(starts: NDArray[np.int64], lowest: int, highest: int, goal: int, scale: int) -> int:
+def _nearest_gap(
+    starts: NDArray[np.int64], lowest: int, highest: int, goal: int, scale: int
+) -> int:
     """The k in lowest..highest whose scale * starts[k] is nearest to `goal`; the lower of a tie.
 
     starts: int64 ascending, read. O(log(highest - lowest)).
@@ -136,7 +138,9 @@ def nearest_gap(starts: NDArray[np.int64], lowest: int, highest: int, goal: int,
 
 
 @inner
-def mark_heavy(starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_]) -> tuple[int, int]:
+def _mark_heavy(
+    starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_]
+) -> tuple[int, int]:
     """Mark heavy values, which get a bin each: their count reaches the mean bin count of the rest.
 
     Each marked value removes its count and one bin from that mean, which can only fall; repeats
@@ -165,7 +169,7 @@ def mark_heavy(starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_])
 
 
 @inner
-def split_fullest(
+def _split_fullest(
     starts: NDArray[np.int64], n_runs: int, gaps: NDArray[np.int64], n_cuts: int
 ) -> int:
     """Spend the remaining cuts: halve the fullest bin of two or more distinct values each time.
@@ -188,7 +192,7 @@ def split_fullest(
                 best_last = last
                 best_count = count
         goal = starts[best_first] + starts[best_last]
-        gap = nearest_gap(starts, best_first + 1, best_last - 1, goal, TWO)
+        gap = _nearest_gap(starts, best_first + 1, best_last - 1, goal, TWO)
         for j in range(n_cuts, best, -1):
             gaps[j] = gaps[j - 1]
         gaps[best] = gap
@@ -202,7 +206,7 @@ def place_cuts(
 ) -> int:
     """Place cuts between distinct values: everywhere up to 255 values, else at 254 quantiles.
 
-    With more than 255 values, heavy ones (see `mark_heavy`) have a bin each. Each stretch of light
+    With more than 255 values, heavy ones (see `_mark_heavy`) have a bin each. Each stretch of light
     ones between them gets its rounded share of the remaining bins and is divided into equally full
     ones. Each cut is at the gap nearest to the quantile of the part that is still undivided, so
     that a tie shifts the later cuts instead of wasting one. A stretch too small for a bin joins the
@@ -216,7 +220,7 @@ def place_cuts(
         for k in range(1, n_runs):
             gaps[k - 1] = k
         return n_runs - 1 if n_runs > 0 else 0
-    n_light, n_bins = mark_heavy(starts, n_runs, heavy)
+    n_light, n_bins = _mark_heavy(starts, n_runs, heavy)
     n_cuts = 0
     k = 0
     while k < n_runs:
@@ -237,7 +241,7 @@ def place_cuts(
         n_bins -= share
         for left in range(share, 1, -1):
             goal = left * starts[k] + starts[end] - starts[k]
-            k = nearest_gap(starts, k + 1, end - left + 1, goal, left)
+            k = _nearest_gap(starts, k + 1, end - left + 1, goal, left)
             gaps[n_cuts] = k
             n_cuts += 1
         if share > 0 and end < n_runs:
@@ -246,7 +250,7 @@ def place_cuts(
         elif share == 0 and end == n_runs:
             n_cuts -= 1  # the last stretch gets no bin: it joins the heavy value before it
         k = end
-    return split_fullest(starts, n_runs, gaps, n_cuts)
+    return _split_fullest(starts, n_runs, gaps, n_cuts)
 
 
 @inner
@@ -293,7 +297,7 @@ def cut_block(
             position = starts[gaps[c]]
             for side in range(2):
                 key = ordered[position - 1 + side]
-                pair[side] = key ^ (SIGN if key & SIGN else ALL_BITS)
+                pair[side] = key ^ (_SIGN if key & _SIGN else _ALL_BITS)
             cuts[feature, c] = bin_midpoint(values[0], values[1])
 
 
@@ -333,7 +337,7 @@ def fill_bin_buckets(padded: NDArray[np.float32], n_cuts: int, table: NDArray[np
 
 
 @inner
-def assign_column(
+def _assign_column(
     column: NDArray[np.float32],
     cuts: NDArray[np.float32],
     n_cuts: int,
@@ -385,7 +389,7 @@ def assign_block(
     table: NDArray[np.uint8],
     out: NDArray[np.uint8],
 ) -> None:
-    """`assign_column` for each feature of a block.
+    """`_assign_column` for each feature of a block.
 
     columns: (F, N) float32, cuts: (F, 254) float32, n_bins: (F,) int16 = number of cuts + 2, read.
     padded: (255,) float32 and table: (N_BUCKETS,) uint8, overwritten. out: (F, N) uint8, written.
@@ -393,4 +397,4 @@ def assign_block(
     """
     for feature in range(columns.shape[0]):
         n_cuts = n_bins[feature] - 2
-        assign_column(columns[feature], cuts[feature], n_cuts, padded, table, out[feature])
+        _assign_column(columns[feature], cuts[feature], n_cuts, padded, table, out[feature])

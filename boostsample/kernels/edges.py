@@ -16,7 +16,7 @@ from boostsample.jit.vectors import LANES, add, fill, load, multiply, prefetch_f
 from boostsample.kernels.layout import N_BINS, ROWS_AHEAD, Bytes, Doubles, Ints, Rows, planes_of
 
 
-class EdgeKernels(NamedTuple):
+class _EdgeKernels(NamedTuple):
     """The kernels of this module, compiled for rows of one width."""
 
     label_sums: Any
@@ -57,7 +57,7 @@ def _pair_sums(lanes: int, more: int, width: int) -> Any:
 
 
 @functools.cache
-def edge_kernels(blocks: int, tail: int) -> EdgeKernels:
+def edge_kernels(blocks: int, tail: int) -> _EdgeKernels:
     """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
     last_at, plane, last = planes_of(blocks, tail)
@@ -117,4 +117,4 @@ def edge_kernels(blocks: int, tail: int) -> EdgeKernels:
                 edge += votes[q, label] * sums[label]
             edges[q] = edge
 
-    return EdgeKernels(label_sums, signed_edges)
+    return _EdgeKernels(label_sums, signed_edges)

@@ -31,29 +31,29 @@ Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 # Gauss-Legendre on [-1, 1] with 16 nodes: the positive half.
-GAUSS_NODES = np.array([
+_GAUSS_NODES = np.array([
     0.0950125098376374, 0.2816035507792589, 0.4580167776572274, 0.6178762444026438,
     0.7554044083550030, 0.8656312023878318, 0.9445750230732326, 0.9894009349916499,
 ])  # fmt: skip
-GAUSS_WEIGHTS = np.array([
+_GAUSS_WEIGHTS = np.array([
     0.1894506104550685, 0.1826034150449236, 0.1691565193950025, 0.1495959888165767,
     0.1246289712555339, 0.0951585116824928, 0.0622535239386479, 0.0271524594117541,
 ])  # fmt: skip
-N_NODES = 16
-ROOM = 32 * N_NODES  # nodes; more are rarely needed
-PANEL = 2.6  # widest panel in scales for Q = 1; it shrinks with log Q, as the maximum's spread does
+_N_NODES = 16
+ROOM = 32 * _N_NODES  # nodes; more are rarely needed
+_PANEL = 2.6  # widest panel in scales for Q = 1; it shrinks with log Q, as the maximum's spread
 TAIL = 1e-8  # probability omitted at both ends
-COARSE_PANEL = 3.9  # the same in `allocate`: errors of about 1e-5 scales, far below its differences
-COARSE_TAIL = 1e-6
+_COARSE_PANEL = 3.9  # the same in `allocate`: errors of 1e-5 scales, far below its differences
+_COARSE_TAIL = 1e-6
 # int64 variables: numba would specialise the callee on a literal.
-FINE: Any = np.int64(0)
-COARSE: Any = np.int64(1)
+_FINE: Any = np.int64(0)
+_COARSE: Any = np.int64(1)
 FAR = 9.0  # in scales; beyond it a component's density is taken as 0 and its tail as that at 9
-SMALLEST_SCALE = 1e-10  # a point mass becomes a Gaussian of this scale
-SMALLEST_F = 1e-16  # 1 minus a tail has no digits below
-STRIDE = 4  # `best_pair` evaluates every fourth pair first
+_SMALLEST_SCALE = 1e-10  # a point mass becomes a Gaussian of this scale
+_SMALLEST_F = 1e-16  # 1 minus a tail has no digits below
+_STRIDE = 4  # `best_pair` evaluates every fourth pair first
 GROWTH = 0.2  # relative growth of the number of features from one level of `allocate` to the next
-N_PARTS = 2  # parts in which `allocate` distributes the features of a level
+_N_PARTS = 2  # parts in which `allocate` distributes the features of a level
 PATIENCE = 3  # levels without gain after which `allocate` stops
 
 
@@ -146,7 +146,7 @@ def _shapes(models: Array, unit_noise: Array, inverse: float, shapes: Array) -> 
             mean = models[k, 1, j]
             noise = unit_noise[k, j] if unit_noise.size else max(1.0 - mean * mean, 0.0)
             scale = math.sqrt(variance + noise * inverse)
-            scale = max(scale, SMALLEST_SCALE * (1.0 + abs(mean)))
+            scale = max(scale, _SMALLEST_SCALE * (1.0 + abs(mean)))
             shapes[0, k, j] = scale
             shapes[1, k, j] = variance / scale
 
@@ -160,12 +160,12 @@ def _nodes(
     models: (K, 3, J), counts: (K,) read; families with a count of 0 get nodes too. n_features: the
     total to resolve, at least the sum of `counts`. shapes: (4, K, J), the first read, the last two
     written. Writes nodes to the last row but one of `table` and weights to the last row, as far as
-    there is room; returns their number, a multiple of N_NODES.
+    there is room; returns their number, a multiple of _N_NODES.
     """
     scales, bottoms, tops = shapes[0], shapes[2], shapes[3]
     n_families, n_components = scales.shape
-    width = (COARSE_PANEL if coarse else PANEL) / (1.0 + 0.06 * math.log(n_features + 1.0))
-    log_tail = math.log(COARSE_TAIL if coarse else TAIL)
+    width = (_COARSE_PANEL if coarse else _PANEL) / (1.0 + 0.06 * math.log(n_features + 1.0))
+    log_tail = math.log(_COARSE_TAIL if coarse else TAIL)
     log_top = log_tail - math.log(n_features)
     begin = 1e300
     end = -1e300
@@ -200,12 +200,12 @@ def _nodes(
                     stop = min(stop, limit)
         middle = 0.5 * (at + stop)
         half = 0.5 * (stop - at)
-        for i in range(N_NODES // 2 if n + N_NODES <= nodes.size else 0):
-            nodes[n + i] = middle - half * GAUSS_NODES[i]
-            nodes[n + 8 + i] = middle + half * GAUSS_NODES[i]
-            weights[n + i] = half * GAUSS_WEIGHTS[i]
-            weights[n + 8 + i] = half * GAUSS_WEIGHTS[i]
-        n += N_NODES
+        for i in range(_N_NODES // 2 if n + _N_NODES <= nodes.size else 0):
+            nodes[n + i] = middle - half * _GAUSS_NODES[i]
+            nodes[n + 8 + i] = middle + half * _GAUSS_NODES[i]
+            weights[n + i] = half * _GAUSS_WEIGHTS[i]
+            weights[n + 8 + i] = half * _GAUSS_WEIGHTS[i]
+        n += _N_NODES
         at = stop
     return n
 
@@ -229,7 +229,7 @@ def _table(models: Array, shapes: Array, counts: Counts, n: int, table: Array) -
         moment = table[n_families + k][:n]
         _tails(nodes, models[k], shapes[0, k], shapes[1, k], below, moment)
         for i in range(n):
-            below[i] = max(1.0 - below[i], SMALLEST_F)
+            below[i] = max(1.0 - below[i], _SMALLEST_F)
         if counts[k] > 0:
             for i in range(n):
                 average[i] += counts[k] * (moment[i] / below[i])
@@ -248,7 +248,7 @@ def expected_edge(
     row = 2 * models.shape[0]
     _shapes(models, unit_noise, inverse, shapes)
     while True:
-        n = _nodes(models, shapes, counts, counts.sum(), FINE, table)
+        n = _nodes(models, shapes, counts, counts.sum(), _FINE, table)
         if n <= table.shape[1]:
             break
         table = np.empty((row + 5, n))
@@ -286,9 +286,9 @@ def best_pair(
         last = sizes[k] - 1
         at = last
         top = -1e300
-        centre = -2 * STRIDE
+        centre = -2 * _STRIDE
         value = -1e300
-        start, stop, stride = max(first - 1, 0), last + STRIDE, STRIDE
+        start, stop, stride = max(first - 1, 0), last + _STRIDE, _STRIDE
         for turn in range(2):
             for step in range(start, stop, stride):
                 i = min(step, last)
@@ -300,7 +300,11 @@ def best_pair(
                 if turn == 0 and i >= first and e > value:
                     centre = i
                     value = e
-            start, stop, stride = max(first, centre - STRIDE + 1), min(last + 1, centre + STRIDE), 1
+            start, stop, stride = (
+                max(first, centre - _STRIDE + 1),
+                min(last + 1, centre + _STRIDE),
+                1,
+            )
         best[k] = at
         edges[k] = top
 
@@ -317,8 +321,8 @@ def allocate(
     Starting from all Q_k = 0, increments the family whose next feature raises e most. The sum grows
     in levels, by 1 up to 10, then by GROWTH; the increments of a level share its T and thus one
     table of F_k and m_k, in which an increment is one product. From a sum of 15 they are made in
-    N_PARTS parts. Stops after PATIENCE levels without gain, counted anew from the first level whose
-    sample is not exact, where noise lowers e before it can rise. e has an error of about 1e-5
+    _N_PARTS parts. Stops after PATIENCE levels without gain, counted anew from the first level
+    whose sample is not exact, where noise lowers e before it can rise. e has an error of about 1e-5
     scales of the edges; callers compute it again for the result.
     """
     n_families = models.shape[0]
@@ -347,7 +351,7 @@ def allocate(
             _shapes(models, unit_noise, 0.0 if exact else 1.0 / size, shapes)
             reach = 2 * level if exact else level
             while True:
-                n = _nodes(models, shapes, counts, reach, COARSE, table)
+                n = _nodes(models, shapes, counts, reach, _COARSE, table)
                 if n <= table.shape[1]:
                     break
                 table = np.empty((2 * n_families + 5, n))
@@ -355,7 +359,7 @@ def allocate(
         product = table[2 * n_families][:n]
         average = table[2 * n_families + 1][:n]
         scratch = table[2 * n_families + 2][:n]
-        part = (level - total + N_PARTS - 1) // N_PARTS
+        part = (level - total + _N_PARTS - 1) // _N_PARTS
         while total < level:
             for i in range(product.size):
                 scratch[i] = product[i] * average[i]

@@ -30,11 +30,11 @@ Integers: TypeAlias = NDArray[np.intp]
 #: Images processed together: the fastest of 16, 32, 48, 64, 96 and 128.
 LANES = 64
 #: Relative to the sum up to the last corner, smaller sums are rounding noise.
-NOISE = 2.0**-40
+_NOISE = 2.0**-40
 
 
 @kernel
-def gradient_differences(
+def _gradient_differences(
     block: Floats, n_rows: int, n_columns: int, start: int, lanes: int, dx: Floats, dy: Floats
 ) -> None:
     """Central differences of one plane, images start .. start + lanes - 1.
@@ -65,7 +65,7 @@ def gradient_differences(
 
 
 @kernel
-def sum_orientation_votes(
+def _sum_orientation_votes(
     dx: Floats,
     dy: Floats,
     n_columns: int,
@@ -108,7 +108,7 @@ def sum_orientation_votes(
 
 
 @kernel
-def sum_gradient_lengths(
+def _sum_gradient_lengths(
     dx: Floats,
     dy: Floats,
     n_columns: int,
@@ -118,7 +118,7 @@ def sum_gradient_lengths(
     table: Doubles,
     row: Doubles,
 ) -> None:
-    """Summed-area table of the magnitudes of gradients; see `sum_orientation_votes`."""
+    """Summed-area table of the magnitudes of gradients; see `_sum_orientation_votes`."""
     for r in range(height):
         for k in range(lanes):
             row[k] = 0
@@ -134,7 +134,7 @@ def sum_gradient_lengths(
 
 
 @kernel
-def rectangle_sums(
+def _rectangle_sums(
     table: Doubles, corners: Integers, factor: float, lanes: int, sums: Doubles
 ) -> None:
     """Sums over one rectangle times a factor; rounding noise is set to 0.
@@ -147,7 +147,7 @@ def rectangle_sums(
     for k in range(lanes):
         total = lower_right[k]
         value = (total - upper_right[k]) - (lower_left[k] - upper_left[k])
-        sums[k] = value * factor if value > total * NOISE else 0.0
+        sums[k] = value * factor if value > total * _NOISE else 0.0
 
 
 @allocating_kernel
@@ -169,7 +169,7 @@ def orientation_sums(
 
     block: (planes * n_rows * n_columns, m), read; shape: (n_rows, n_columns). size: height and
     width of the tables, at most the shape. planes: (groups,), read, ascending. edges: (groups, 4),
-    read, and folded, as in `sum_orientation_votes`. factor: multiplies sums of votes. first:
+    read, and folded, as in `_sum_orientation_votes`. factor: multiplies sums of votes. first:
     (groups + 1,), read: group g has the features first[g] .. first[g + 1] - 1 of corners, (q, 4),
     and of rows, (q,), their rows in out. out: (q, m), written.
     """
@@ -190,17 +190,17 @@ def orientation_sums(
             if planes[g] != plane:
                 plane = planes[g]
                 pixels = block[plane * n_pixels : (plane + 1) * n_pixels]
-                gradient_differences(pixels, n_rows, n_columns, start, lanes, dx, dy)
+                _gradient_differences(pixels, n_rows, n_columns, start, lanes, dx, dy)
                 if normalise:
-                    sum_gradient_lengths(dx, dy, n_columns, height, width, lanes, lengths, row)
-            sum_orientation_votes(
+                    _sum_gradient_lengths(dx, dy, n_columns, height, width, lanes, lengths, row)
+            _sum_orientation_votes(
                 dx, dy, n_columns, edges[g], folded, height, width, lanes, votes, row
             )
             for q in range(first[g], first[g + 1]):
-                rectangle_sums(votes, corners[q], factor, lanes, sums)
+                _rectangle_sums(votes, corners[q], factor, lanes, sums)
                 values = out[rows[q], start : start + lanes]
                 if normalise:
-                    rectangle_sums(lengths, corners[q], 1.0, lanes, totals)
+                    _rectangle_sums(lengths, corners[q], 1.0, lanes, totals)
                     for k in range(lanes):
                         values[k] = np.float32(sums[k] / totals[k] if totals[k] > 0.0 else 0.0)
                 else:

@@ -23,7 +23,7 @@ N_BINS = 256
 #: Every eighth running sum of a sweep is kept.
 N_MARKS = N_BINS // LANES
 #: Edges of a sweep, by threshold: up to seven more are written, and eight more to find the largest.
-N_EDGES = N_BINS + 1 + LANES
+_N_EDGES = N_BINS + 1 + LANES
 #: Features whose histograms are filled in one pass over the rows. Successive rows often add to the
 #: same bin, and each addition waits for the one before; five features at a time hide that.
 GROUP = 5
@@ -72,7 +72,7 @@ class Found(NamedTuple):
     edges: Doubles
 
 
-class RoomSizes(NamedTuple):
+class _RoomSizes(NamedTuple):
     """Sizes of the arrays of a `Room`.
 
     Attributes
@@ -92,14 +92,14 @@ class RoomSizes(NamedTuple):
     @property
     def work(self) -> int:
         """Marks, sums below a threshold, and edges."""
-        return self.marks + self.below + N_EDGES
+        return self.marks + self.below + _N_EDGES
 
 
-def room_sizes(blocks: int, tail: int) -> RoomSizes:
+def room_sizes(blocks: int, tail: int) -> _RoomSizes:
     """Sizes for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width, pair = LANES * blocks + tail, 2 * LANES
     bins = N_BINS * (width if blocks + (tail > 0) == 1 else pair * -(-width // pair))
-    return RoomSizes(GROUP * (bins + pair), N_MARKS * pair * (blocks // 2 + 1), width + pair)
+    return _RoomSizes(GROUP * (bins + pair), N_MARKS * pair * (blocks // 2 + 1), width + pair)
 
 
 def search_room(n_labels: int) -> Room:

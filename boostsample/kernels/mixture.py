@@ -31,15 +31,15 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LANES = 8  # arrays are padded to a multiple of this; sums run in as many independent lanes
-N_SUMS = 3 * LANES
+_N_SUMS = 3 * LANES
 MAX_GROUPS = 128
 N_STARTS = 7
 FIRST_TRIAL = 6  # iterations that every start gets
-SECOND_TRIAL = 50  # at most that many more for the best N_FINALISTS
-N_FINALISTS = 5
+_SECOND_TRIAL = 50  # at most that many more for the best _N_FINALISTS
+_N_FINALISTS = 5
 CHECK_EVERY = 5  # iterations between computations of the likelihood, a logarithm for each value
-LOG_TWO_PI = 1.8378770664093453
-EMPTY = 1e-9  # a component with a smaller share becomes unused
+_LOG_TWO_PI = 1.8378770664093453
+_EMPTY = 1e-9  # a component with a smaller share becomes unused
 
 
 @inner
@@ -91,7 +91,7 @@ def _expect(data: Array, each: bool, model: Array, work: Array) -> None:
     for j in range(n_components):
         if model[0, j] > 0.0:
             row, mean = work[j], model[1, j]
-            constant = math.log(model[0, j]) - 0.5 * LOG_TWO_PI
+            constant = math.log(model[0, j]) - 0.5 * _LOG_TWO_PI
             if not each:
                 variance = model[2, j] + data[3, 0]
                 constant -= 0.5 * math.log(variance)
@@ -134,7 +134,7 @@ def _maximise(data: Array, each: bool, floor: float, work: Array, model: Array) 
     Moments are about the old mean, against cancellation if means are far from 0.
     """
     values, spread, scale = data[0], data[1], work[-1]
-    lanes = on_stack(N_SUMS, np.float64)
+    lanes = on_stack(_N_SUMS, np.float64)
     for i in range(values.size):
         scale[i] = data[2, i] / scale[i]
     whole = 0.0
@@ -166,7 +166,7 @@ def _maximise(data: Array, each: bool, floor: float, work: Array, model: Array) 
             model[2, j] = max(variance, floor)
             whole += mass
     for j in range(model.shape[1]):
-        model[0, j] = model[0, j] / whole if model[0, j] > EMPTY * whole else 0.0
+        model[0, j] = model[0, j] / whole if model[0, j] > _EMPTY * whole else 0.0
 
 
 @inner
@@ -335,8 +335,8 @@ def fit_mixture_segments(
 ) -> None:
     """Fit one mixture to each segment of values. O(J n) an iteration.
 
-    All starts compete over FIRST_TRIAL steps, the best N_FINALISTS over at most SECOND_TRIAL more;
-    J = 1 has one start.
+    All starts compete over FIRST_TRIAL steps, the best _N_FINALISTS over at most _SECOND_TRIAL
+    more; J = 1 has one start.
 
     data: (4, n) read: values, sorted within each segment, zeros, positive weights, variances of the
     noise; each: whether these differ; first: (S + 1,) read, the ends of the segments, none empty;
@@ -367,8 +367,8 @@ def fit_mixture_segments(
             if stage == 0:
                 n_runs, check_every, limit = n_tried, FIRST_TRIAL, FIRST_TRIAL
             elif stage == 1:
-                n_runs = N_FINALISTS if n_tried > 1 else 0
-                check_every, limit = CHECK_EVERY, SECOND_TRIAL
+                n_runs = _N_FINALISTS if n_tried > 1 else 0
+                check_every, limit = CHECK_EVERY, _SECOND_TRIAL
             elif stage == 2:
                 n_runs, check_every, limit = 1, CHECK_EVERY, n_iterations
             elif few.shape[1] == n:

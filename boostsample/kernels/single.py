@@ -21,17 +21,17 @@ Array = NDArray[np.float64]
 
 # As in `kernels.mixture`.
 LANES = 8
-N_SUMS = 2 * LANES
+_N_SUMS = 2 * LANES
 FIRST_TRIAL = 6
 CHECK_EVERY = 5
-LOG_TWO_PI = 1.8378770664093453
+_LOG_TWO_PI = 1.8378770664093453
 
 
 @inner
 def _mean_log_likelihood(values: Array, mean: float, variance: float) -> float:
     """Mean log density of values (n,). O(n)."""
     result = 0.0
-    constant = -0.5 * LOG_TWO_PI - 0.5 * math.log(variance)
+    constant = -0.5 * _LOG_TWO_PI - 0.5 * math.log(variance)
     half_precision = 0.5 / variance
     for i in range(values.size):
         d = values[i] - mean
@@ -42,8 +42,8 @@ def _mean_log_likelihood(values: Array, mean: float, variance: float) -> float:
 @inner
 def _maximise(values: Array, floor: float, mean: float) -> tuple[float, float]:
     """M step: mean and variance of values (n,), moments about the old mean. O(n)."""
-    lanes = on_stack(N_SUMS, np.float64)  # sums over every LANES-th value
-    for k in range(N_SUMS):
+    lanes = on_stack(_N_SUMS, np.float64)  # sums over every LANES-th value
+    for k in range(_N_SUMS):
         lanes[k] = 0.0
     for i in range(values.size):
         k = i % LANES

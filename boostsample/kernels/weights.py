@@ -32,7 +32,7 @@ from boostsample.jit.vectors import (
 from boostsample.kernels.layout import ROWS_AHEAD, Bytes, Doubles, Floats, Ints, Rows, planes_of
 
 #: Rows of a single label that are updated at a time; eight take a sixth longer.
-ROWS_AT_ONCE = 4
+_ROWS_AT_ONCE = 4
 
 
 class Factors(NamedTuple):
@@ -54,7 +54,7 @@ class Factors(NamedTuple):
     floor: Floats
 
 
-class WeightKernels(NamedTuple):
+class _WeightKernels(NamedTuple):
     """The kernels of this module, compiled for rows of one width."""
 
     update: Any
@@ -63,7 +63,7 @@ class WeightKernels(NamedTuple):
 
 
 @functools.cache
-def weight_kernels(blocks: int, tail: int) -> WeightKernels:
+def weight_kernels(blocks: int, tail: int) -> _WeightKernels:
     """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
     kernel = kernel_for(blocks, tail)
@@ -140,7 +140,7 @@ def weight_kernels(blocks: int, tail: int) -> WeightKernels:
             weigh_plane(rows, examples, factors, sampled, base, at)
         weigh_last(rows, examples, factors, sampled, base, last_at)
 
-    return WeightKernels(update, totals, weigh)
+    return _WeightKernels(update, totals, weigh)
 
 
 @functools.cache
@@ -236,36 +236,38 @@ def _update_single(
     sums: Doubles,
     at: int,
 ) -> float:
-    """The update of the only label, ROWS_AT_ONCE rows at a time, added up one after another."""
+    """The update of the only label, _ROWS_AT_ONCE rows at a time, added up one after another."""
     values, start, examples = rows.values, rows.start, rows.examples
     sides, right, wrong, floor = factors
-    side, least = on_stack(ROWS_AT_ONCE, np.float32), on_stack(ROWS_AT_ONCE, np.float32)
-    few, few_sides = on_stack(ROWS_AT_ONCE, np.float32), on_stack(ROWS_AT_ONCE, np.float32)
-    new = on_stack(ROWS_AT_ONCE, np.float64)
-    for k in range(ROWS_AT_ONCE):
+    side, least = on_stack(_ROWS_AT_ONCE, np.float32), on_stack(_ROWS_AT_ONCE, np.float32)
+    few, few_sides = on_stack(_ROWS_AT_ONCE, np.float32), on_stack(_ROWS_AT_ONCE, np.float32)
+    new = on_stack(_ROWS_AT_ONCE, np.float64)
+    for k in range(_ROWS_AT_ONCE):
         least[k] = floor[0]
         few[k] = few_sides[k] = 0.0
-    floors = load(least, 0, ROWS_AT_ONCE)
+    floors = load(least, 0, _ROWS_AT_ONCE)
     gain, gain_low = fill(floors, right), fill(floors, right - np.float64(np.float32(right)))
     loss, loss_low = fill(floors, wrong), fill(floors, wrong - np.float64(np.float32(wrong)))
     partial = sizes = 0.0
-    whole = end - (end - first) % ROWS_AT_ONCE
-    for t in range(first, whole, ROWS_AT_ONCE):
-        for k in range(ROWS_AT_ONCE):
+    whole = end - (end - first) % _ROWS_AT_ONCE
+    for t in range(first, whole, _ROWS_AT_ONCE):
+        for k in range(_ROWS_AT_ONCE):
             i = np.uint64(examples[np.uint64(t + k)] if examples.size else start + t + k)
             side[np.uint64(k)] = sides[np.uint64(column[i] >= threshold)]
-        value = load(values, t, ROWS_AT_ONCE)
-        value = _updated(value, load(side, 0, ROWS_AT_ONCE), gain, gain_low, loss, loss_low, floors)
+        value = load(values, t, _ROWS_AT_ONCE)
+        value = _updated(
+            value, load(side, 0, _ROWS_AT_ONCE), gain, gain_low, loss, loss_low, floors
+        )
         store(values, t, value)
         store(new, 0, widen(value))
-        for k in range(ROWS_AT_ONCE):
+        for k in range(_ROWS_AT_ONCE):
             partial += new[np.uint64(k)]
             sizes += abs(new[np.uint64(k)])
     for t in range(whole, end):  # fewer are left
         i, k = np.uint64(examples[np.uint64(t)] if examples.size else start + t), t - whole
         few[np.uint64(k)] = values[np.uint64(t)]
         few_sides[np.uint64(k)] = sides[np.uint64(column[i] >= threshold)]
-    value, last_sides = load(few, 0, ROWS_AT_ONCE), load(few_sides, 0, ROWS_AT_ONCE)
+    value, last_sides = load(few, 0, _ROWS_AT_ONCE), load(few_sides, 0, _ROWS_AT_ONCE)
     store(few, 0, _updated(value, last_sides, gain, gain_low, loss, loss_low, floors))
     for t in range(whole, end):
         one = few[np.uint64(t - whole)]

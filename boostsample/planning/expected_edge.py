@@ -41,7 +41,7 @@ __all__ = [
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-N_CANDIDATES = 60
+_N_CANDIDATES = 60
 
 
 class Choice(NamedTuple):
@@ -284,7 +284,7 @@ def _candidates(sizes: tuple[int, ...], n_examples: int, budget: int) -> tuple[_
     rows = []
     for size in sizes:
         most = min(_at_least_one("sizes", size), budget)
-        wanted = np.rint(np.geomspace(1, most, N_CANDIDATES)).astype(np.int64)
+        wanted = np.rint(np.geomspace(1, most, _N_CANDIDATES)).astype(np.int64)
         if budget >= n_examples:  # the largest Q that an exact sample allows
             wanted = np.append(wanted, min(most, budget // n_examples))
         rows.append(np.unique(np.minimum(budget // (budget // wanted), most)))

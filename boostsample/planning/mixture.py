@@ -39,10 +39,10 @@ __all__ = [
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-N_COMPONENTS = 3
-VARIANCE_FLOOR = 1e-6  # scikit-learn's reg_covar: a standard deviation of 0.001
-TOLERANCE = 1e-5
-MAX_ITERATIONS = 200
+_N_COMPONENTS = 3
+_VARIANCE_FLOOR = 1e-6  # scikit-learn's reg_covar: a standard deviation of 0.001
+_TOLERANCE = 1e-5
+_MAX_ITERATIONS = 200
 
 
 class Mixture:
@@ -200,12 +200,12 @@ def sampling_variance(edges: ArrayLike, n_examples: int) -> float:
 
 def fit_mixture(
     edges: ArrayLike,
-    n_components: int = N_COMPONENTS,
+    n_components: int = _N_COMPONENTS,
     *,
     noise_variance: float | ArrayLike = 0.0,
-    variance_floor: float = VARIANCE_FLOOR,
-    tolerance: float = TOLERANCE,
-    max_iterations: int = MAX_ITERATIONS,
+    variance_floor: float = _VARIANCE_FLOOR,
+    tolerance: float = _TOLERANCE,
+    max_iterations: int = _MAX_ITERATIONS,
 ) -> Mixture:
     """Fit a mixture to edges by EM.
 
@@ -240,12 +240,12 @@ def fit_mixture(
 
 def fit_mixtures(
     edges: Sequence[ArrayLike],
-    n_components: int = N_COMPONENTS,
+    n_components: int = _N_COMPONENTS,
     *,
     noise_variance: float | Sequence[ArrayLike] = 0.0,
-    variance_floor: float = VARIANCE_FLOOR,
-    tolerance: float = TOLERANCE,
-    max_iterations: int = MAX_ITERATIONS,
+    variance_floor: float = _VARIANCE_FLOOR,
+    tolerance: float = _TOLERANCE,
+    max_iterations: int = _MAX_ITERATIONS,
 ) -> Sequence[Mixture]:
     """Fit one mixture to each of several sets of edges, for instance families, in one kernel call.
 
@@ -290,7 +290,7 @@ def fit_gaussians(edges: Array) -> Mixtures:
     if edges.ndim != 2 or not 1 <= edges.shape[1] <= kernels.MAX_GROUPS:
         raise DataError(f"edges must have shape (n_sets, 1 to 128), got {edges.shape}")
     models, fits = np.empty((len(edges), 3, 1)), np.empty((len(edges), 2))
-    how = VARIANCE_FLOOR, TOLERANCE, MAX_ITERATIONS
+    how = _VARIANCE_FLOOR, _TOLERANCE, _MAX_ITERATIONS
     if not single.fit_single_rows(edges, *how, np.empty(edges.shape[1]), models, fits):
         raise DataError(_NOT_FINITE)
     return Mixtures(models, fits)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from boostsample.family import PIXEL_LIMIT, Family
 
-MOST_FEATURES = 2000
+_MOST_FEATURES = 2000
 """Larger families are checked on this many features, evenly spaced, first and last included."""
 
 
@@ -46,7 +46,7 @@ def is_numeric(examples: NDArray[Any]) -> bool:
     return examples.dtype.kind in "biufc"
 
 
-def is_text(examples: NDArray[Any]) -> bool:
+def _is_text(examples: NDArray[Any]) -> bool:
     """Whether examples are documents."""
     return examples.ndim == 1 and all(isinstance(example, str) for example in examples.tolist())
 
@@ -55,7 +55,7 @@ def others_like(examples: NDArray[Any]) -> NDArray[Any]:
     """Other examples of the same kind and number; reversed ones for unknown kinds."""
     if is_numeric(examples):
         return (np.nan_to_num(examples.astype(np.float64)) / 3 + 1).astype(np.float32)
-    if is_text(examples):
+    if _is_text(examples):
         pairs = zip(examples[::-1], examples, strict=True)
         return np.array([f"{first} {second}" for first, second in pairs], dtype=object)
     return examples[::-1]
@@ -63,7 +63,7 @@ def others_like(examples: NDArray[Any]) -> NDArray[Any]:
 
 def same_in_other_types(examples: NDArray[Any]) -> tuple[NDArray[Any], dict[str, Any]]:
     """Examples, and equal ones in arrays of other types; none for unknown kinds."""
-    if is_text(examples):
+    if _is_text(examples):
         return examples, {"X of fixed-width texts": examples.astype(str), "a list": [*examples]}
     if not is_numeric(examples):
         return examples, {}
@@ -80,7 +80,7 @@ def same_in_other_types(examples: NDArray[Any]) -> tuple[NDArray[Any], dict[str,
 
 def extreme_examples(examples: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Examples that may cause division by zero or overflow; X itself for unknown kinds."""
-    if is_text(examples):
+    if _is_text(examples):
         longest = " ".join(examples)
         return {
             "X": examples,
@@ -104,7 +104,7 @@ def extreme_examples(examples: NDArray[Any]) -> dict[str, NDArray[Any]]:
 def unfit_examples(examples: NDArray[Any]) -> dict[str, Any]:
     """Data that no family for such examples accepts."""
     one = {"X of a single number": np.float32(1)}
-    if is_text(examples):
+    if _is_text(examples):
         return {
             **one,
             "a single text": examples[0],
@@ -123,9 +123,9 @@ def unfit_examples(examples: NDArray[Any]) -> dict[str, Any]:
 
 
 def spread_examples(family: Family) -> NDArray[np.intp]:
-    """At most MOST_FEATURES features of a family, evenly spaced, in increasing order."""
+    """At most _MOST_FEATURES features of a family, evenly spaced, in increasing order."""
     last = family.n_features - 1
-    return np.unique(np.linspace(0, last, min(last + 1, MOST_FEATURES)).astype(np.intp))
+    return np.unique(np.linspace(0, last, min(last + 1, _MOST_FEATURES)).astype(np.intp))
 
 
 def twin_family(family: Family) -> Family:

@@ -70,7 +70,7 @@ def noisy_problem(
     return Problem(X.astype(np.float32), Y.astype(np.int8), sizes)
 
 
-def bank_of(problem: Problem) -> FeatureBank:
+def _bank_of(problem: Problem) -> FeatureBank:
     """The bank of a problem."""
     firsts = np.cumsum([0, *problem.sizes[:-1]]).tolist()
     families = [
@@ -83,7 +83,7 @@ def bank_of(problem: Problem) -> FeatureBank:
     return FeatureBank.build(families, problem.X, rows)
 
 
-def booster_of(
+def _booster_of(
     make: Make, problem: Problem, bank: FeatureBank, budget: int | None, seed: int
 ) -> Booster:
     """A booster of ROUNDS rounds."""
@@ -102,8 +102,8 @@ def booster_of(
 
 def run_on(make: Make, problem: Problem, budget: int | None = None, seed: int = 0) -> Run:
     """Boost until the booster is finished."""
-    bank = bank_of(problem)
-    booster = booster_of(make, problem, bank, budget, seed)
+    bank = _bank_of(problem)
+    booster = _booster_of(make, problem, bank, budget, seed)
     rounds = []
     while not booster.finished:
         rounds.append(booster.next_round())
@@ -133,18 +133,18 @@ def verify_run(make: Make, problem: Problem, budget: int | None = None) -> Run:
             phi = np.where(problem.X[kept, term.feature] >= term.value, 1.0, -1.0)
             sums = ((now * Y) * phi[:, None]).sum(axis=0)
             edge = float(np.abs(sums).sum())
-            require_close(row["edge"], edge, 1e-5, name, f"{where}: edge")
+            _require_close(row["edge"], edge, 1e-5, name, f"{where}: edge")
             wrong = (np.abs(sums) > 1e-6) & (np.where(sums >= 0, 1, -1) != term.votes)
             require_of_strategy(
                 not wrong.any(), name, f"{where}: votes {term.votes} of label sums {sums}"
             )
             capped = min(row["edge"], 1.0 - EDGE_GAP)
             alpha = 0.5 * math.log((1.0 + capped) / (1.0 - capped))
-            require_close(term.alpha, alpha, 1e-9 * max(1.0, alpha), name, f"{where}: alpha")
+            _require_close(term.alpha, alpha, 1e-9 * max(1.0, alpha), name, f"{where}: alpha")
             scores += term.alpha * phi[:, None] * term.votes
             loss = math.log10(float((start * np.exp(-Y * scores)).sum()))
             if row["edge"] <= 1.0 - EDGE_GAP:
-                require_close(row["log10_loss"], loss, 1e-5, name, f"{where}: log10 of the loss")
+                _require_close(row["log10_loss"], loss, 1e-5, name, f"{where}: log10 of the loss")
             require_of_strategy(
                 0 <= row["edge_estimated"] <= 1, name, f"{where}: H {row['edge_estimated']}"
             )
@@ -168,7 +168,7 @@ def require_of_strategy(condition: bool, name: str, message: str) -> None:
         raise AssertionError(f"strategy {name}: {message}")
 
 
-def require_close(value: float, want: float, within: float, name: str, what: str) -> None:
+def _require_close(value: float, want: float, within: float, name: str, what: str) -> None:
     """Raise unless a value is near the wanted one."""
     require_of_strategy(
         abs(value - want) <= within, name, f"{what} is {value!r}, should be {want!r}"
@@ -178,7 +178,7 @@ def require_close(value: float, want: float, within: float, name: str, what: str
 def refused_at_the_start(make: Make, problem: Problem, budget: int) -> None:
     """Raise unless making the booster raises SettingError for the budget."""
     try:
-        booster_of(make, problem, bank_of(problem), budget, seed=0)
+        _booster_of(make, problem, _bank_of(problem), budget, seed=0)
     except SettingError:
         return
     require_of_strategy(
@@ -190,8 +190,8 @@ def refused_at_the_start(make: Make, problem: Problem, budget: int) -> None:
 
 def resumed_run(make: Make, problem: Problem, at: int, pickled: bool) -> list[tuple[Any, ...]]:
     """The stumps of a run that continues in another booster after `at` rounds."""
-    bank = bank_of(problem)
-    first = booster_of(make, problem, bank, None, seed=0)
+    bank = _bank_of(problem)
+    first = _booster_of(make, problem, bank, None, seed=0)
     rounds = [first.next_round() for _ in range(at)]
     state, strategy = first.state(), first.strategy
     if pickled:
@@ -199,7 +199,7 @@ def resumed_run(make: Make, problem: Problem, at: int, pickled: bool) -> list[tu
     else:
         state = copy.deepcopy(state)
     first.next_round()  # must not change the state taken before
-    second = booster_of(make, problem, bank, None, seed=99)
+    second = _booster_of(make, problem, bank, None, seed=99)
     second.restore(state)
     if pickled:
         second.strategy = strategy

@@ -168,7 +168,7 @@ def growth_table(growth: Growth) -> Table:
     )
 
 
-def growth_figure(growth: Growth) -> Figure:
+def _growth_figure(growth: Growth) -> Figure:
     """Milliseconds per round against N, with the fitted slope."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -216,5 +216,5 @@ def growth_section(problem: BenchProblem, sizes: SectionSizes, progress: Progres
         {"growth": [one.numbers() for one in growths]},
         {f"slope of {one.what}": one.slope[0] for one in growths},
         {**problem.sizes(), **grown},
-        functools.partial(growth_figure, growths[0]),
+        functools.partial(_growth_figure, growths[0]),
     )

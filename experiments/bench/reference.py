@@ -43,7 +43,7 @@ _LEAST_TOLERANCE = 0.15
 _SPREADS = 4.0
 
 
-class KeptRatio(NamedTuple):
+class _KeptRatio(NamedTuple):
     """A ratio of the reference; changes within its relative tolerance are ignored."""
 
     value: float
@@ -55,7 +55,7 @@ class Reference:
     """Conditions and ratios of an earlier run, by section."""
 
     conditions: Mapping[str, Mapping[str, Any]]
-    ratios: Mapping[str, Mapping[str, KeptRatio]]
+    ratios: Mapping[str, Mapping[str, _KeptRatio]]
     machine: Mapping[str, Any]
     created: str
 
@@ -66,7 +66,7 @@ class RatioChange(NamedTuple):
     section: str
     name: str
     now: float | None
-    kept: KeptRatio | None
+    kept: _KeptRatio | None
 
     @property
     def part(self) -> float:
@@ -129,7 +129,7 @@ def changes_table(changes: Sequence[RatioChange]) -> Table:
     )
 
 
-def kept_ratio(passes: Sequence[float]) -> KeptRatio:
+def kept_ratio(passes: Sequence[float]) -> _KeptRatio:
     """The median of a ratio over some passes, and four times their relative scatter, 0.15 at least.
 
     >>> kept_ratio([2.0, 2.2, 1.8])
@@ -138,7 +138,7 @@ def kept_ratio(passes: Sequence[float]) -> KeptRatio:
     value = statistics.median(passes)
     spread = statistics.stdev(passes) / abs(value) if len(passes) > 1 else 0.0
     tolerance = max(_LEAST_TOLERANCE, _SPREADS * spread)
-    return KeptRatio(float(f"{value:.4g}"), float(f"{tolerance:.2g}"))
+    return _KeptRatio(float(f"{value:.4g}"), float(f"{tolerance:.2g}"))
 
 
 def bench_record(
@@ -204,7 +204,7 @@ def read_reference(path: Path) -> Reference:
         sections = record["sections"].items()
         conditions = {name: section["conditions"] for name, section in sections}
         ratios = {
-            name: {key: KeptRatio(**one) for key, one in section["ratios"].items()}
+            name: {key: _KeptRatio(**one) for key, one in section["ratios"].items()}
             for name, section in sections
         }
         return Reference(conditions, ratios, record["machine"], record["created"])

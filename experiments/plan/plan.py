@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 DEFAULT_STRATEGIES = ("full", "uniform-naive", "uniform-1q", "uniform-q1", "laminating")
-YARDSTICK = "full"
+_YARDSTICK = "full"
 """The strategy that is left out, with a note, where it does not fit the budget."""
 YARDSTICK_LIMIT = 30_000_000_000
 """Looks that the yardstick may cost in total unless named by the user; about half a minute."""
@@ -277,7 +277,7 @@ def _family(variant: Variant, usual: Mapping[str, Family], data: str) -> Family:
 
 def _left_out(variant: Variant, prepared: Prepared) -> str:
     """Return why the yardstick is left out; empty if it is not, and for other strategies."""
-    if variant.name != YARDSTICK:
+    if variant.name != _YARDSTICK:
         return ""
     n_examples = max(len(train) for train, _ in prepared.splits)
     cost = prepared.n_features * n_examples
