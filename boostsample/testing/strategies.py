@@ -180,9 +180,7 @@ def check_strategy_instance_untouched(make: Make) -> None:
     require_of_strategy(pickle.dumps(strategy) == before, make, "changed the given instance")
     again = run_strategy(lambda: first.booster.strategy, noisy_strategy_problem())
     require_of_strategy(
-        again.stumps() == first.stumps(),
-        make,
-        "start() must discard an earlier run",
+        again.stumps() == first.stumps(), make, "start() must discard an earlier run"
     )
 
 
@@ -193,9 +191,7 @@ def check_strategy_keeps_nothing(make: Make) -> None:
     for thing in _live_objects(Step, Sample):
         known = any(thing is other for other in before)
         require_of_strategy(
-            known,
-            make,
-            f"keeps a {type(thing).__name__} after {len(run.rounds)} rounds",
+            known, make, f"keeps a {type(thing).__name__} after {len(run.rounds)} rounds"
         )
 
 

@@ -165,9 +165,7 @@ def refused_at_the_start(make: Make, problem: _Problem, budget: int) -> None:
     except SettingError:
         return
     require_of_strategy(
-        False,
-        make,
-        f"refuses a budget of {budget} in choose() instead of in start()",
+        False, make, f"refuses a budget of {budget} in choose() instead of in start()"
     )
 
 
