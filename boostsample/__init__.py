@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     )
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.family import Family
-    from boostsample.loop.booster import Booster, Round, boost
+    from boostsample.loop.booster import Booster, boost
     from boostsample.models.model import Model
-    from boostsample.records import FamilyInfo, Outcome, Pool, Sample, Stump, Stumps
+    from boostsample.records import FamilyInfo, Outcome, Pool, Round, Sample, Stump, Stumps
     from boostsample.step import Step
     from boostsample.strategy import Strategy
 
@@ -66,9 +66,9 @@ _NAMES_IN = {
     "errors": "BoostSampleError BudgetExceeded DataError SettingError StrategyError",
     "estimator": "BoostSampleClassifier",
     "family": "Family",
-    "loop.booster": "Booster Round boost",
+    "loop.booster": "Booster boost",
     "models.model": "Model",
-    "records": "FamilyInfo Outcome Pool Sample Stump Stumps",
+    "records": "FamilyInfo Outcome Pool Round Sample Stump Stumps",
     "step": "Step",
     "strategy": "Strategy",
 }

@@ -9,16 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.banks.forms import make_bank
-from boostsample.errors import DataError
+from boostsample.checks import check_example_weight
 from boostsample.family import Family
-from boostsample.labels import classify, encode
+from boostsample.labels import classes_and_labels, predicted_labels
 from boostsample.learner import Learner
-from boostsample.loop.booster import Booster, check_example_weight
-from boostsample.models.inputs import families_of, read_examples, read_numbers, read_training
+from boostsample.loop.booster import Booster
+from boostsample.models.estimator_inputs import (
+    families_for_inputs,
+    inputs_are_numbers,
+    prediction_inputs,
+    training_inputs,
+)
 from boostsample.models.model import Model
 from boostsample.registry import make_strategy
 from boostsample.strategy import Strategy
@@ -126,15 +131,16 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         SettingError
             If a setting is out of range or unknown.
         """
-        examples, targets = read_training(self, X, y, numbers=read_numbers(self.families))
+        examples, targets = training_inputs(self, X, y, numbers=inputs_are_numbers(self.families))
         check_classification_targets(targets)
         if targets.ndim == 2 and targets.shape[1] == 1:
             targets = column_or_1d(targets, warn=True)
         names = getattr(self, "feature_names_in_", None)
-        families = families_of(self.families, X, examples, names)
+        families = families_for_inputs(self.families, X, examples, names)
         weight = check_example_weight(sample_weight, examples.shape[0])
         kept = np.flatnonzero(weight > 0)
-        labels = self._labels(targets, kept)
+        self._multi_label = targets.ndim == 2
+        self.classes_, labels = classes_and_labels(targets, kept)
         strategy = self.strategy
         if isinstance(strategy, str):
             strategy = make_strategy(strategy)
@@ -162,31 +168,15 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores f_l(x): float64 (n, K), or (n,) with two classes, positive for `classes_[1]`."""
         check_is_fitted(self)
-        numbers = read_numbers(self.model_.families)
-        scores = self.model_.decision_function(read_examples(self, X, numbers=numbers))
+        numbers = inputs_are_numbers(self.model_.families)
+        scores = self.model_.decision_function(prediction_inputs(self, X, numbers=numbers))
         return scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class labels (n,) of the largest scores, the first of a tie; or 0/1 (n, K)."""
         scores = self.decision_function(X)
-        codes = classify(scores.reshape(scores.shape[0], -1), self._multi_label)
+        codes = predicted_labels(scores.reshape(scores.shape[0], -1), self._multi_label)
         return codes if self._multi_label else np.asarray(self.classes_[codes])
-
-    def _labels(self, y: NDArray[Any], kept: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Labels of the kept rows, +1 or -1; sets `classes_`."""
-        self._multi_label = y.ndim == 2
-        if self._multi_label:
-            if type_of_target(y) != "multilabel-indicator":
-                raise DataError(
-                    "y with several columns must be a multi-label indicator of 0 and 1, got "
-                    f"{type_of_target(y)}; fit one classifier per column instead"
-                )
-            self.classes_ = np.arange(y.shape[1])
-            return encode(y[kept])
-        self.classes_, codes = np.unique(y[kept], return_inverse=True)
-        if self.classes_.size < 2:
-            raise DataError(f"y must have at least 2 classes, got 1 class ({self.classes_[0]!r})")
-        return encode(codes, self.classes_.size)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["seed_of", "sha256_of", "sha256_of_arrays", "sha256_of_json"]
+__all__ = ["seed_of", "sha256_of_bytes", "sha256_of_arrays", "sha256_of_json"]
 
 _BLOCK_BYTES = 2**24
 
 
-def sha256_of(*parts: bytes) -> str:
+def sha256_of_bytes(*parts: bytes) -> str:
     """Checksum of one content, or of several parts, each then preceded by its length."""
     if len(parts) == 1:
         return hashlib.sha256(parts[0]).hexdigest()
@@ -25,12 +25,14 @@ def sha256_of(*parts: bytes) -> str:
 
 def sha256_of_json(value: Any) -> str:
     """Checksum of a JSON value; the order of keys does not matter."""
-    return sha256_of(json.dumps(value, sort_keys=True).encode())
+    return sha256_of_bytes(json.dumps(value, sort_keys=True).encode())
 
 
 def seed_of(content: bytes) -> np.random.SeedSequence:
     """Seed from the first 128 bits of a checksum, the same on any machine."""
-    return np.random.SeedSequence(int.from_bytes(bytes.fromhex(sha256_of(content)[:32]), "little"))
+    return np.random.SeedSequence(
+        int.from_bytes(bytes.fromhex(sha256_of_bytes(content)[:32]), "little")
+    )
 
 
 def sha256_of_arrays(*arrays: Any) -> str:
@@ -47,7 +49,7 @@ def sha256_of_arrays(*arrays: Any) -> str:
             for text in array.ravel().tolist():
                 if not isinstance(text, str):
                     raise TypeError(f"expected text, got {type(text).__name__}")
-                digest.update(sha256_of(text.encode("utf-8", "surrogatepass")).encode())
+                digest.update(sha256_of_bytes(text.encode("utf-8", "surrogatepass")).encode())
             continue
         step = max(_BLOCK_BYTES // max(array[:1].nbytes, 1), 1)
         for start in range(0, len(array), step):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["COLUMNS", "NAMES", "Column", "history_row", "markdown_table"]
+__all__ = ["HISTORY_COLUMNS", "HISTORY_NAMES", "Column", "history_row", "markdown_table"]
 
 
 class Column(NamedTuple):
@@ -20,7 +20,7 @@ class Column(NamedTuple):
     description: str
 
 
-COLUMNS = (
+HISTORY_COLUMNS = (
     Column("round", int, "boosting round, from 1"),
     Column("search", int, "search in the round, from 0; a stump takes one search"),
     Column("family", str, "name of the family of the chosen feature"),
@@ -40,18 +40,18 @@ COLUMNS = (
     Column("stopped", str, "why training ended in this round; empty if it goes on"),
 )
 
-_ORDER = tuple(column.name for column in COLUMNS)
+_ORDER = tuple(column.name for column in HISTORY_COLUMNS)
 #: Names that notes must not use.
-NAMES = frozenset(_ORDER)
+HISTORY_NAMES = frozenset(_ORDER)
 
 
 def history_row(notes: dict[str, Any], **entries: Any) -> dict[str, Any]:
-    """One row: an entry for each of `COLUMNS`, in their order, and then the notes."""
+    """One row: an entry for each of `HISTORY_COLUMNS`, in their order, and then the notes."""
     assert tuple(entries) == _ORDER, entries
     return {**entries, **notes}
 
 
-def markdown_table(columns: Sequence[Column] = COLUMNS) -> str:
+def markdown_table(columns: Sequence[Column] = HISTORY_COLUMNS) -> str:
     """The columns as a Markdown table, as in `docs/columns.md`."""
     rows = [f"| `{name}` | {kind.__name__} | {text} |" for name, kind, text in columns]
     return "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *rows])

@@ -1,13 +1,16 @@
-"""Conversion between class labels and the label matrix of AdaBoost.MH, and the error rate."""
+"""Conversion between class labels and the label matrix of AdaBoost.MH."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import type_of_target
 
 from boostsample.errors import DataError
 
-__all__ = ["classify", "encode", "error_percent"]
+__all__ = ["classes_and_labels", "encode", "predicted_labels"]
 
 
 def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
@@ -57,7 +60,24 @@ def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
     return labels
 
 
-def classify(scores: NDArray[np.float64], multi_label: bool = False) -> NDArray[np.int64]:
+def classes_and_labels(
+    y: NDArray[Any], kept: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int8]]:
+    """Classes, and labels of the kept rows, of any y (n,) or multi-label y (n, K)."""
+    if y.ndim == 2:
+        if type_of_target(y) != "multilabel-indicator":
+            raise DataError(
+                "y with several columns must be a multi-label indicator of 0 and 1, got "
+                f"{type_of_target(y)}; fit one classifier per column instead"
+            )
+        return np.arange(y.shape[1]), encode(y[kept])
+    classes, codes = np.unique(y[kept], return_inverse=True)
+    if classes.size < 2:
+        raise DataError(f"y must have at least 2 classes, got 1 class ({classes[0]!r})")
+    return classes, encode(codes, classes.size)
+
+
+def predicted_labels(scores: NDArray[np.float64], multi_label: bool = False) -> NDArray[np.int64]:
     """Class codes (n,) from scores (n, K); the first class wins a tie. If multi-label, 0/1 (n, K).
 
     With K = 1 or multi-label, a code is 1 if the score is positive.
@@ -67,9 +87,3 @@ def classify(scores: NDArray[np.float64], multi_label: bool = False) -> NDArray[
     if scores.shape[1] == 1:
         return (scores[:, 0] > 0).astype(np.int64)
     return np.asarray(np.argmax(scores, axis=1))
-
-
-def error_percent(scores: NDArray[np.float64], y: ArrayLike) -> float:
-    """Percentage of wrong predictions: of examples, or of labels if y is (n, K)."""
-    truth = np.asarray(y)
-    return 100.0 * float(np.mean(classify(scores, truth.ndim == 2) != truth))

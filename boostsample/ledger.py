@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from boostsample.errors import BudgetExceeded, SettingError
 
-__all__ = ["PURPOSES", "Ledger"]
-
-#: Purposes within the budget; the finish has a separate column.
-PURPOSES = ("search", "modelling")
+__all__ = ["Ledger"]
 
 
 class Ledger:
@@ -21,12 +18,15 @@ class Ledger:
         Looks that may be spent.
     """
 
+    #: Purposes within the budget; the finish has a separate column.
+    PURPOSES = ("search", "modelling")
+
     __slots__ = ("_budget", "_spent", "_strategy")
 
     def __init__(self, strategy: str, budget: int) -> None:
         self._strategy = strategy
         self._budget = budget
-        self._spent: dict[str, int] = dict.fromkeys(PURPOSES, 0)
+        self._spent: dict[str, int] = dict.fromkeys(self.PURPOSES, 0)
 
     @property
     def budget(self) -> int:
@@ -45,7 +45,9 @@ class Ledger:
     def charge(self, cost: int, purpose: str) -> None:
         """Enter `cost` looks under `purpose`, or raise BudgetExceeded and enter nothing."""
         if purpose not in self._spent:
-            raise SettingError(f"purpose must be one of {', '.join(PURPOSES)}, got {purpose!r}")
+            raise SettingError(
+                f"purpose must be one of {', '.join(self.PURPOSES)}, got {purpose!r}"
+            )
         if cost < 0:
             raise SettingError(f"a cost must be 0 looks or more, got {cost}")
         spent = self.spent

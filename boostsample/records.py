@@ -1,9 +1,10 @@
-"""Records exchanged by strategies, learners and the loop: stumps, samples, outcomes, terms."""
+"""Records exchanged by strategies, learners and loop: stumps, samples, outcomes, terms, rounds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ __all__ = [
     "FamilyInfo",
     "Outcome",
     "Pool",
+    "Round",
     "Sample",
     "Stump",
     "Stumps",
@@ -200,3 +202,16 @@ class Term:
     value: float
     votes: NDArray[np.int8]
     alpha: float
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round adds: `terms` to the model, `rows` to the history, one for each search."""
+
+    terms: list[Term]
+    rows: list[dict[str, Any]]
+
+    @property
+    def last(self) -> bool:
+        """Whether training ends here because the edge reached 1."""
+        return bool(self.rows[-1]["stopped"])

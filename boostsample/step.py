@@ -15,16 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, StrategyError
-from boostsample.history import NAMES
+from boostsample.history import HISTORY_NAMES
 from boostsample.kernels.layout import N_BINS, Rows
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Sample, Stumps
 from boostsample.shard.searcher import Searcher
 
-__all__ = ["Searched", "Step", "find_in_step"]
+__all__ = ["Step"]
 
 
-class Searched(NamedTuple):
+class _Searched(NamedTuple):
     """Record of one search, in arrays that strategies cannot write to."""
 
     stumps: Stumps
@@ -61,7 +61,7 @@ class Step:
         self.__families = families
         self.__place = place
         self.__samples: dict[int, _Held] = {}
-        self.__records: list[Searched] = []
+        self.__records: list[_Searched] = []
         self.__notes: dict[str, Any] = {}
         self.__open = True
 
@@ -169,7 +169,7 @@ class Step:
         wanted = self.__check_features(features)
         self.__ledger.charge(wanted.size * held.size, purpose)
         stumps = self.__searcher.search(wanted, held.rows, held.exact)
-        self.__records.append(Searched(stumps, held.size, purpose))
+        self.__records.append(_Searched(stumps, held.size, purpose))
         fields: list[NDArray[Any]] = [stumps.feature, stumps.threshold, stumps.votes, stumps.edge]
         return Stumps(*map(_frozen_copy, fields))
 
@@ -188,16 +188,16 @@ class Step:
         """Add columns to the history row: scalars, or vectors as name_0, name_1, ...
 
         Raises SettingError if a vector is longer than max(32, number of families), or a name is
-        reserved (`boostsample.history.NAMES`) or used twice.
+        reserved (`boostsample.history.HISTORY_NAMES`) or used twice.
         """
         self.__check_open()
         longest = max(32, len(self.__families))
         columns: dict[str, Any] = {}
         for name, value in beliefs.items():
             numbers = _flat(name, value, longest)
-            if not (NAMES.isdisjoint(numbers) and columns.keys().isdisjoint(numbers)):
-                key = next(key for key in numbers if key in NAMES or key in columns)
-                owner = "the loop" if key in NAMES else "another note"
+            if not (HISTORY_NAMES.isdisjoint(numbers) and columns.keys().isdisjoint(numbers)):
+                key = next(key for key in numbers if key in HISTORY_NAMES or key in columns)
+                owner = "the loop" if key in HISTORY_NAMES else "another note"
                 raise SettingError(
                     f"a note must not be named {key!r}, a column that {owner} writes; "
                     "choose another name"
@@ -266,28 +266,27 @@ class Step:
             feature, threshold.astype(np.int64), votes.astype(np.int8), np.zeros(feature.size)
         )
 
-    def _end(self) -> tuple[list[Searched], dict[str, Any]]:
+    def _end(self) -> tuple[list[_Searched], dict[str, Any]]:
         """Close the step; return its searches and notes. For the loop."""
         self.__open = False
         self.__samples.clear()
         return self.__records, self.__notes
 
-
-def find_in_step(feature: int, threshold: int, records: Sequence[Searched]) -> tuple[float, int]:
-    """Edge H and number of examples T of the latest search that holds this stump."""
-    for record in reversed(records):
-        stumps = record.stumps
-        row = int(stumps.edge.argmax())  # strategies mostly choose the best
-        if stumps.feature[row] != feature or stumps.threshold[row] != threshold:
-            same = (stumps.feature == feature) & (stumps.threshold == threshold)
-            row = int(same.argmax())
-            if not same[row]:
-                continue
-        return float(stumps.edge[row]), record.n_examples
-    raise StrategyError(
-        f"choose() returned feature {feature} with threshold {threshold}, which was not searched "
-        "in this step; return a row of what step.search returned"
-    )
+    def _found(self, feature: int, threshold: int) -> tuple[float, int]:
+        """Edge H and examples T of the latest search that holds this stump. For the loop."""
+        for record in reversed(self.__records):
+            stumps = record.stumps
+            row = int(stumps.edge.argmax())  # strategies mostly choose the best
+            if stumps.feature[row] != feature or stumps.threshold[row] != threshold:
+                same = (stumps.feature == feature) & (stumps.threshold == threshold)
+                row = int(same.argmax())
+                if not same[row]:
+                    continue
+            return float(stumps.edge[row]), record.n_examples
+        raise StrategyError(
+            f"choose() returned feature {feature} with threshold {threshold}, which was not "
+            "searched in this step; return a row of what step.search returned"
+        )
 
 
 def _frozen_copy(array: NDArray[Any]) -> NDArray[Any]:

@@ -10,13 +10,13 @@ if __name__ != "boostsample.families":
         "incompatible"
     )
 
+from boostsample.families.column_grouping import column_groups
 from boostsample.families.columns import Columns
 from boostsample.families.default_sets import families_for
 from boostsample.families.documents import DocumentFamily, PresenceFamily
 from boostsample.families.fourier import Fourier
 from boostsample.families.gradient import Gradient
 from boostsample.families.gradient_histograms import GradientHistograms
-from boostsample.families.groups import column_groups
 from boostsample.families.haar import Haar
 from boostsample.families.haar_like import HaarLike
 from boostsample.families.hashed_text import HashedText

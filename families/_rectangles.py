@@ -20,11 +20,11 @@ __all__ = [
     "RectangleMembers",
     "RectangleFamily",
     "corners_of",
-    "cumulate",
+    "cumulate_rectangles",
     "distinct_rectangles",
-    "draw_members",
+    "draw_rectangle_members",
     "rectangle_intervals",
-    "sums",
+    "rectangle_sums",
 ]
 
 
@@ -43,8 +43,9 @@ class RectangleFamily(ImageFamily):
     """Base class of families whose members are a rectangle, channel and kind each.
 
     Members are distinct: all of them, ordered by rows, columns, channel and kind, or a sample,
-    uniform without replacement (`draw_members`). Settings are those of `PatchSums`; `what` names
-    the members in messages ("patches"), and `n_kinds` is the number of kinds of each rectangle.
+    uniform without replacement (`draw_rectangle_members`). Settings are those of `PatchSums`;
+    `what` names the members in messages ("patches"), and `n_kinds` is the number of kinds of each
+    rectangle.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class RectangleFamily(ImageFamily):
         self._columns = rectangle_intervals(self.width, self.min_side, self.max_side or longer)
         total = len(self._rows) * len(self._columns) * self.n_channels * n_kinds
         what = f"{what} with sides of {self.min_side} to {self.max_side or longer}"
-        self._codes = draw_members(n_members, total, self.seed, what, self.image_shape)
+        self._codes = draw_rectangle_members(n_members, total, self.seed, what, self.image_shape)
         self.n_features = total if self._codes is None else len(self._codes)
         self.n_members = None if self._codes is None else self.n_features
 
@@ -101,7 +102,7 @@ def rectangle_intervals(length: int, shortest: int, longest: int) -> NDArray[np.
     return np.column_stack([start[fits], stop[fits]])
 
 
-def draw_members(
+def draw_rectangle_members(
     n_members: int | None, total: int, seed: int, what: str, image_shape: tuple[int, ...]
 ) -> NDArray[np.intp] | None:
     """Numbers of `n_members` distinct members of `total`; None if all are wanted.
@@ -150,7 +151,7 @@ def corners_of(
     return corners
 
 
-def cumulate(tables: NDArray[Any]) -> None:
+def cumulate_rectangles(tables: NDArray[Any]) -> None:
     """Turn planes into summed-area tables, in place; the first row and column become zeros.
 
     tables: (..., h + 1, w + 1, m), with plane values at [..., r + 1, c + 1, :]. Entry [..., r, c]
@@ -165,7 +166,7 @@ def cumulate(tables: NDArray[Any]) -> None:
         tables[..., row, 1:, :] += tables[..., row - 1, 1:, :]
 
 
-def sums(entries: NDArray[Any], corners: NDArray[np.intp], out: NDArray[Any]) -> None:
+def rectangle_sums(entries: NDArray[Any], corners: NDArray[np.intp], out: NDArray[Any]) -> None:
     """Write sums over rectangles to out, (q, m), from flat summed-area tables, (entries, m)."""
     lower_right, upper_right, lower_left, upper_left = corners
     values = entries[lower_right]

@@ -14,14 +14,14 @@ from typing import Any, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.checks import check_integer
+from boostsample.checks import check_examples, check_integer, check_name
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.families._sparse import is_sparse, sparse_columns
-from boostsample.family import Family, check_examples, check_name
+from boostsample.family import Family
 
-__all__ = ["Columns", "Selection"]
+__all__ = ["Columns", "ColumnSelection"]
 
-Selection: TypeAlias = Iterable[int | str | range | slice] | int | str | slice
+ColumnSelection: TypeAlias = Iterable[int | str | range | slice] | int | str | slice
 """Columns by index, range or name, see `Columns`."""
 
 _BLOCK_ROWS = 1024
@@ -57,7 +57,7 @@ class Columns(Family):
 
     def __init__(
         self,
-        columns: Selection,
+        columns: ColumnSelection,
         name: str = "columns",
         n_columns: int | None = None,
         column_names: Sequence[str] | None = None,
@@ -147,7 +147,7 @@ def _check_names(names: Any) -> tuple[str, ...]:
 
 
 def _indices(
-    columns: Selection, n_columns: int | None, names: tuple[str, ...] | None, family: str
+    columns: ColumnSelection, n_columns: int | None, names: tuple[str, ...] | None, family: str
 ) -> tuple[int, ...]:
     """A selection as a tuple of distinct indices, or a SettingError."""
     one = isinstance(columns, int | str | slice | np.integer)

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.checks import check_integer
+from boostsample.checks import check_integer, check_name
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.families._sparse import sparse_columns
-from boostsample.family import Family, check_name
+from boostsample.family import Family
 
 __all__ = ["WORDS", "DocumentFamily", "PresenceFamily", "check_analysis", "check_documents"]
 

@@ -22,8 +22,9 @@ from typing import NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_choices
 from boostsample.errors import SettingError
-from boostsample.family import Fill, ImageFamily, check_choices
+from boostsample.family import Fill, ImageFamily
 
 __all__ = ["Fourier"]
 

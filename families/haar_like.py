@@ -18,10 +18,10 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_integer
+from boostsample.checks import check_choices, check_integer
 from boostsample.errors import SettingError
-from boostsample.families._rectangles import cumulate, draw_members
-from boostsample.family import Fill, ImageFamily, check_choices
+from boostsample.families._rectangles import cumulate_rectangles, draw_rectangle_members
+from boostsample.family import Fill, ImageFamily
 
 __all__ = ["HaarLike"]
 
@@ -120,7 +120,7 @@ class HaarLike(ImageFamily):
                 "leave the family out or lower min_side"
             )
         what = "Haar-like features of these kinds"
-        self._codes = draw_members(n_members, total, self.seed, what, self.image_shape)
+        self._codes = draw_rectangle_members(n_members, total, self.seed, what, self.image_shape)
         self.n_features = total if self._codes is None else len(self._codes)
         self.n_members = None if self._codes is None else self.n_features
 
@@ -207,7 +207,7 @@ class _Tables:
         tables = self.memory[:size].view(dtype).reshape(planes, height + 1, width + 1, m)
         part = tables[:, top:, left:]
         part[:, 1:, 1:] = block.reshape(planes, height, width, m)[:, top:, left:]
-        cumulate(part)
+        cumulate_rectangles(part)
         return tables.reshape(-1, m)
 
 

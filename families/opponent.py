@@ -19,8 +19,9 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_choices
 from boostsample.errors import SettingError, unknown
-from boostsample.family import Fill, ImageFamily, check_choices
+from boostsample.family import Fill, ImageFamily
 
 __all__ = ["Opponent"]
 

@@ -13,7 +13,12 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.families._rectangles import RectangleFamily, corners_of, cumulate, sums
+from boostsample.families._rectangles import (
+    RectangleFamily,
+    corners_of,
+    cumulate_rectangles,
+    rectangle_sums,
+)
 from boostsample.family import Fill
 
 __all__ = ["PatchSums"]
@@ -84,7 +89,7 @@ class PatchSums(RectangleFamily):
             m = block.shape[1]
             tables = np.empty((len(channels), height + 1, width + 1, m), dtype)
             tables[:, 1:, 1:] = block.reshape(len(channels), height, width, m)
-            cumulate(tables)
-            sums(tables.reshape(-1, m), corners, out)
+            cumulate_rectangles(tables)
+            rectangle_sums(tables.reshape(-1, m), corners, out)
 
         return pixels, fill

@@ -12,7 +12,7 @@ from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.families import Columns, column_groups
 from boostsample.family import Family
 from boostsample.ledger import Ledger
-from boostsample.loop.booster import Booster, family_infos
+from boostsample.loop.booster import Booster
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import SignedWeights
 from boostsample.step import Step
@@ -98,7 +98,7 @@ def step_of(
         Searcher(bank, weights),
         Ledger("a strategy", budget),
         np.random.default_rng(seed),
-        family_infos(bank),
+        bank.family_infos(),
         (1, 1),
     )
 

@@ -10,13 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample import hashing
-from boostsample.hashing import seed_of, sha256_of, sha256_of_arrays, sha256_of_json
+from boostsample.hashing import seed_of, sha256_of_arrays, sha256_of_bytes, sha256_of_json
 
 
 def test_of_bytes() -> None:
-    assert sha256_of(b"abc") == hashlib.sha256(b"abc").hexdigest()
+    assert sha256_of_bytes(b"abc") == hashlib.sha256(b"abc").hexdigest()
     parts = [(b"ab", b"c"), (b"a", b"bc"), (b"abc",), (b"abc", b""), (b"c", b"ab")]
-    assert len({sha256_of(*given) for given in parts}) == len(parts)
+    assert len({sha256_of_bytes(*given) for given in parts}) == len(parts)
 
 
 def test_of_json() -> None:

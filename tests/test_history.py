@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from boostsample.history import COLUMNS, markdown_table
+from boostsample.history import HISTORY_COLUMNS, markdown_table
 from boostsample.step import Step
 from boostsample.strategy import Stump
 from tests.paths import ROOT
@@ -15,8 +15,8 @@ def test_a_row_has_these_columns_in_this_order_and_of_these_types() -> None:
         return step.search([0], step.draw(5)).best()
 
     row = booster_of(choose).next_round().rows[0]
-    assert list(row) == [*(column.name for column in COLUMNS), "belief"]
-    for column in COLUMNS:
+    assert list(row) == [*(column.name for column in HISTORY_COLUMNS), "belief"]
+    for column in HISTORY_COLUMNS:
         assert type(row[column.name]) is column.kind, column.name
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError
-from boostsample.labels import classify, encode, error_percent
+from boostsample.labels import encode, predicted_labels
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.int16])
@@ -55,19 +55,12 @@ def test_bad_labels(y: Any, n_classes: int | None, message: str) -> None:
         encode(y, n_classes)
 
 
-def test_classify() -> None:
+def test_predicted_labels() -> None:
     scores = np.array([[0.0, 0.0, -1.0], [-2.0, -1.0, -1.0], [1.0, 2.0, 3.0]])
-    np.testing.assert_array_equal(classify(scores), [0, 1, 2])  # the first wins a tie
-    np.testing.assert_array_equal(classify(scores, multi_label=True), [[0, 0, 0]] * 2 + [[1] * 3])
+    np.testing.assert_array_equal(predicted_labels(scores), [0, 1, 2])  # the first wins a tie
+    np.testing.assert_array_equal(
+        predicted_labels(scores, multi_label=True), [[0, 0, 0]] * 2 + [[1] * 3]
+    )
     one = np.array([[0.0], [1e-9], [-1.0]])
-    np.testing.assert_array_equal(classify(one), [0, 1, 0])
-    np.testing.assert_array_equal(classify(one, multi_label=True), [[0], [1], [0]])
-
-
-def test_error_percent() -> None:
-    scores = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    assert error_percent(scores, [0, 1, 1, 0]) == 50.0
-    assert error_percent(scores - 0.5, np.array([[1, 0], [0, 1], [1, 0], [1, 1]])) == 12.5
-    assert error_percent(np.array([[1.0], [-1.0]]), [1, 1]) == 50.0
-    for y in ([0, 1, 2], [2, 0, 1]):
-        assert error_percent(encode(y).astype(float), y) == 0.0
+    np.testing.assert_array_equal(predicted_labels(one), [0, 1, 0])
+    np.testing.assert_array_equal(predicted_labels(one, multi_label=True), [[0], [1], [0]])

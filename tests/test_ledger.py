@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from boostsample.errors import BudgetExceeded, SettingError
-from boostsample.ledger import PURPOSES, Ledger
+from boostsample.ledger import Ledger
 
 
 def test_charges_add_up_by_purpose() -> None:
@@ -15,7 +15,7 @@ def test_charges_add_up_by_purpose() -> None:
     ledger.charge(20, "modelling")
     ledger.charge(50, "search")
     assert (ledger.of("search"), ledger.of("modelling"), ledger.spent) == (80, 20, 100)
-    assert PURPOSES == ("search", "modelling")
+    assert Ledger.PURPOSES == ("search", "modelling")
 
 
 def test_overspending_names_everything_and_enters_nothing() -> None:

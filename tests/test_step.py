@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from boostsample.errors import SettingError
-from boostsample.history import NAMES
+from boostsample.history import HISTORY_NAMES
 from boostsample.loop.booster import Booster
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
@@ -234,7 +234,7 @@ def noted(**beliefs: Any) -> dict[str, Any]:
         return step.search([0], step.draw(5)).best()
 
     row = one_round(choose)
-    return {name: value for name, value in row.items() if name not in NAMES}
+    return {name: value for name, value in row.items() if name not in HISTORY_NAMES}
 
 
 def test_notes_become_plain_columns() -> None:
@@ -270,7 +270,7 @@ def test_the_length_of_notes() -> None:
         step.note(v=np.zeros(51))
 
 
-@pytest.mark.parametrize("name", sorted(NAMES))
+@pytest.mark.parametrize("name", sorted(HISTORY_NAMES))
 def test_the_own_names_of_the_row_are_refused(name: str) -> None:
     with pytest.raises(SettingError, match=f"'{name}'"):
         noted(**{name: 1})
@@ -278,7 +278,7 @@ def test_the_own_names_of_the_row_are_refused(name: str) -> None:
 
 def test_the_own_names_are_those_of_the_row() -> None:
     row = one_round(lambda step: step.search([0], step.draw(5)).best())
-    assert set(row) == NAMES
+    assert set(row) == HISTORY_NAMES
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from boostsample.banks.build import (
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.kernels.layout import aligned
+from boostsample.records import FamilyInfo
 from boostsample.threads.threads import n_threads
 
 __all__ = ["Bank", "FeatureBank", "View"]
@@ -139,6 +140,15 @@ class Bank(abc.ABC):
         bins, at, compact = self.view(features, rows)
         taken: NDArray[np.uint8] = bins[at] if compact else bins[at[:, None], rows]
         return taken
+
+    def family_infos(self) -> tuple[FamilyInfo, ...]:
+        """The families as strategies see them."""
+        return tuple(
+            FamilyInfo(family.name, int(end - first), int(first))
+            for family, first, end in zip(
+                self.families, self.first[:-1], self.first[1:], strict=True
+            )
+        )
 
     def family_of(self, feature: int) -> int:
         """Position in `families` of the family of a feature; SettingError if out of range."""

@@ -35,13 +35,20 @@ from boostsample.banks.cache_folder import (
 from boostsample.banks.disk import FORMAT, DiskBank, disk_bank_bytes, write_bank
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
-from boostsample.hashing import sha256_of, sha256_of_arrays, sha256_of_json
+from boostsample.hashing import sha256_of_arrays, sha256_of_bytes, sha256_of_json
 
 __all__ = ["cached_bank_facts", "cached_bank"]
 
 _LOG = logging.getLogger(__name__)
 _PACKAGE = Path(__file__).parents[1]
-_ENGINE = ("family.py", "banks/binning.py", "banks/build.py", "kernels/binning.py")
+_ENGINE = (
+    "checks.py",
+    "family/family.py",
+    "family/image_family.py",
+    "banks/binning.py",
+    "banks/build.py",
+    "kernels/binning.py",
+)
 """Files of this package that every bank depends on, besides those of its families."""
 
 
@@ -159,11 +166,11 @@ def cached_bank_facts(
                 "class": f"{type(family).__module__}.{type(family).__qualname__}",
                 "n_features": family.n_features,
                 "settings": family.settings(),
-                "code": sha256_of(*_code(type(family))),
+                "code": sha256_of_bytes(*_code(type(family))),
             }
             for family in families
         ],
-        "binning": {"cuts": MAX_CUTS, "code": sha256_of(*engine)},
+        "binning": {"cuts": MAX_CUTS, "code": sha256_of_bytes(*engine)},
         "numpy": np.__version__,
     }
 

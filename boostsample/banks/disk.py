@@ -45,7 +45,7 @@ from boostsample.banks.build import (
 from boostsample.banks.cache_folder import DamagedBank, read_bank_header, write_bank_header
 from boostsample.errors import DataError
 from boostsample.family import Family
-from boostsample.hashing import sha256_of
+from boostsample.hashing import sha256_of_bytes
 from boostsample.threads.threads import n_threads
 
 __all__ = ["FORMAT", "DiskBank", "disk_bank_bytes", "check_bank_files", "write_bank"]
@@ -146,7 +146,7 @@ def _open(folder: Path) -> _Files:
         if size != facts["bytes"]:
             raise DamagedBank(f"{name} has {size:,} bytes, not {facts['bytes']:,}")
         if "sha256" in facts:
-            if sha256_of(content) != facts["sha256"]:
+            if sha256_of_bytes(content) != facts["sha256"]:
                 raise DamagedBank(f"{name} is damaged")
             small[name] = np.load(io.BytesIO(content))
     return _Files(
@@ -252,7 +252,7 @@ def write_bank(
         np.save(content, array)
         with (folder / name).open("xb") as stream:
             stream.write(content.getvalue())
-            files[name] = {**_flushed(stream), "sha256": sha256_of(content.getvalue())}
+            files[name] = {**_flushed(stream), "sha256": sha256_of_bytes(content.getvalue())}
     record = {"format": FORMAT, **facts, "n_features": n_features, "n_examples": n, "files": files}
     write_bank_header(folder, record)
 

@@ -13,7 +13,7 @@ from boostsample.learner import Found, alpha_of
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Outcome, Stump, Term
 from boostsample.shard.searcher import Searcher
-from boostsample.step import Step, find_in_step
+from boostsample.step import Step
 from boostsample.strategy import Strategy
 
 __all__ = ["Search"]
@@ -62,7 +62,7 @@ class Search:
                 f"{type(stump).__name__}; return step.search(...).best()"
             )
         feature, threshold = int(stump.feature), int(stump.threshold)
-        estimated, n_examples = find_in_step(feature, threshold, records)
+        estimated, n_examples = step._found(feature, threshold)
         column = self._searcher.column(feature)
         sums = weights.label_sums(column, threshold)
         votes = np.where(sums >= 0.0, _PLUS, _MINUS)

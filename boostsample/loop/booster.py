@@ -10,39 +10,25 @@ import copy
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from boostsample.banks.bank import Bank
-from boostsample.checks import check_integer
-from boostsample.errors import DataError, SettingError, StrategyError
+from boostsample.checks import check_example_weight, check_integer, check_labels, check_rows
+from boostsample.errors import SettingError, StrategyError
 from boostsample.learner import EDGE_GAP, Found, Learner
 from boostsample.learners import make_learner
 from boostsample.learners.search import Search
-from boostsample.records import Term
+from boostsample.records import Pool, Round
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import SignedWeights, initial_weights
-from boostsample.strategy import FamilyInfo, Pool, Strategy
+from boostsample.strategy import Strategy
 from boostsample.threads.threads import Threads, n_threads
 
 __all__ = ["Booster", "Round", "boost"]
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """What one round adds: `terms` to the model, `rows` to the history, one for each search."""
-
-    terms: list[Term]
-    rows: list[dict[str, Any]]
-
-    @property
-    def last(self) -> bool:
-        """Whether training ends here because the edge reached 1."""
-        return bool(self.rows[-1]["stopped"])
 
 
 class Booster:
@@ -101,8 +87,8 @@ class Booster:
         n_jobs: int = 1,
         example_weight: ArrayLike | None = None,
     ) -> None:
-        columns = _check_rows(rows, bank.n_examples)
-        labels = _check_labels(Y, columns.size)
+        columns = check_rows(rows, bank.n_examples)
+        labels = check_labels(Y, columns.size)
         self.n_rounds = check_integer("n_rounds", n_rounds, 1)
         user = check_example_weight(example_weight, columns.size)
         label_weights = initial_weights(labels, weights) * user[:, None]
@@ -113,7 +99,7 @@ class Booster:
         self._searcher = Searcher(self._bank, self._weights)
         self._learner = make_learner(learner)
         self._rng = np.random.default_rng(rng)
-        self._families = family_infos(bank)
+        self._families = bank.family_infos()
         pool = Pool(self._families, bank.n_features, self._weights.n_examples)
         self.strategy = _unlearned(strategy)
         if budget is None:
@@ -215,14 +201,6 @@ def boost(
         yield booster.next_round()
 
 
-def family_infos(bank: Bank) -> tuple[FamilyInfo, ...]:
-    """The families of a bank, for strategies."""
-    return tuple(
-        FamilyInfo(family.name, int(end - first), int(first))
-        for family, first, end in zip(bank.families, bank.first[:-1], bank.first[1:], strict=True)
-    )
-
-
 def _unlearned(strategy: Strategy) -> Strategy:
     if not isinstance(strategy, Strategy):
         raise SettingError(
@@ -231,55 +209,3 @@ def _unlearned(strategy: Strategy) -> Strategy:
         )
     mine: Strategy = clone(strategy)
     return mine
-
-
-def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """User weights s_i as float64 (n,), ones if there are none; DataError if they are invalid."""
-    if weight is None:
-        return np.ones(n)
-    try:
-        given = np.asarray(weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"example weights must be numbers: {error}") from error
-    if given.shape != (n,):
-        raise DataError(
-            f"example weights must have shape ({n},), got {given.shape}; pass one for each example"
-        )
-    wrong = ~np.isfinite(given) | (given < 0)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise DataError(
-            f"example weights must be finite and not negative, got {given[at]} in row {at}; "
-            "weight 0 drops an example"
-        )
-    if not (given > 0).any():
-        raise DataError(
-            "example weights must not all be zero, got only zeros; weight at least one example"
-        )
-    return given
-
-
-def _check_rows(rows: ArrayLike | None, n_examples: int) -> NDArray[np.int64]:
-    columns = np.arange(n_examples) if rows is None else np.asarray(rows)
-    if columns.ndim != 1 or columns.dtype.kind not in "iu" or columns.size == 0:
-        raise DataError(
-            f"rows must be a non-empty vector of example indices, got shape {columns.shape} of "
-            f"{columns.dtype}; pass None for all {n_examples} examples of the bank"
-        )
-    if columns.min() < 0 or columns.max() >= n_examples:
-        raise DataError(
-            f"rows must be between 0 and {n_examples - 1}, got {columns.min()} to {columns.max()}"
-        )
-    return columns.astype(np.int64)
-
-
-def _check_labels(Y: ArrayLike, n: int) -> NDArray[np.int8]:
-    labels = np.asarray(Y)
-    if labels.ndim != 2 or labels.shape[0] != n or labels.shape[1] < 1:
-        raise DataError(
-            f"Y must have shape ({n}, K), a row for each example, got {labels.shape}; "
-            "boostsample.labels.encode makes it from class codes"
-        )
-    if labels.dtype.kind not in "biuf" or not np.all(np.abs(labels) == 1):
-        raise DataError("Y must hold +1 and -1 only; boostsample.labels.encode makes it")
-    return labels.astype(np.int8)

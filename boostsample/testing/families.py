@@ -6,6 +6,7 @@ names the broken rule and the place.
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,20 +17,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family, pixel_major
-from boostsample.testing.family_runs import (
-    compute_family,
+from boostsample.testing.assertions import (
+    fail_family,
+    require_of_family,
+    require_refusal,
+    require_same_values,
+    require_values,
+)
+from boostsample.testing.family_examples import (
+    examples_are_numbers,
+    examples_in_other_types,
     examples_of,
     extreme_examples,
-    fail_family,
-    is_family_name,
-    is_numeric,
-    others_like,
-    refuses_family_input,
-    require_of_family,
-    same_in_other_types,
-    same_results,
-    spread_examples,
-    twin_family,
+    other_examples,
     unfit_examples,
 )
 
@@ -53,6 +53,9 @@ __all__ = [
     "check_family_threads",
 ]
 
+_MOST_FEATURES = 2000
+"""Larger families are checked on this many features, evenly spaced, first and last included."""
+
 
 def check_family(family: Family, X: ArrayLike) -> None:
     """Run all checks.
@@ -75,20 +78,16 @@ def check_family(family: Family, X: ArrayLike) -> None:
 
 def check_family_names(family: Family, X: ArrayLike) -> None:
     """The family has a name, features, and a different name for each feature."""
-    require_of_family(
-        is_family_name(family.name), family, f"its name must be text, is {family.name!r}"
-    )
+    require_of_family(_is_name(family.name), family, f"its name must be text, is {family.name!r}")
     require_of_family(
         type(family.n_features) is int and family.n_features >= 1,
         family,
         f"n_features must be an int of at least 1, is {family.n_features!r}",
     )
     seen: dict[str, int] = {}
-    for feature in spread_examples(family).tolist():
+    for feature in _spread_features(family).tolist():
         name = family.feature_name(feature)
-        require_of_family(
-            is_family_name(name), family, f"feature {feature} has no name, but {name!r}"
-        )
+        require_of_family(_is_name(name), family, f"feature {feature} has no name, but {name!r}")
         other = seen.setdefault(name, feature)
         require_of_family(
             other == feature, family, f"features {other} and {feature} are both {name!r}"
@@ -102,7 +101,7 @@ def check_family_names(family: Family, X: ArrayLike) -> None:
 
 def check_family_settings(family: Family, X: ArrayLike) -> None:
     """Settings survive JSON and make an equal family; repr names the class."""
-    twin = twin_family(family)
+    twin = _twin(family)
     require_of_family(
         twin == family and hash(twin) == hash(family),
         family,
@@ -116,22 +115,22 @@ def check_family_settings(family: Family, X: ArrayLike) -> None:
 
 def check_family_result(family: Family, X: ArrayLike) -> None:
     """Values are a new float32 array (n, q) that no later call changes."""
-    examples, features = examples_of(X), spread_examples(family)
-    values = compute_family(family, examples, features)
+    examples, features = examples_of(X), _spread_features(family)
+    values = require_values(family, examples, features)
     require_of_family(
         not np.shares_memory(values, examples), family, "the values share their memory with X"
     )
     before = values.copy()
     family.compute(examples[::-1], features)
-    same_results(
+    require_same_values(
         family, values, before, features, "a later call has changed the values of an earlier one"
     )
 
 
 def check_family_features(family: Family, X: ArrayLike) -> None:
     """Any features in any order, repeats included, have the same values as all together."""
-    examples, features = examples_of(X), spread_examples(family)
-    whole = compute_family(family, examples, features)
+    examples, features = examples_of(X), _spread_features(family)
+    whole = require_values(family, examples, features)
     rng = np.random.default_rng(0)
     n = len(features)
     choices = {
@@ -144,11 +143,11 @@ def check_family_features(family: Family, X: ArrayLike) -> None:
     for feature in rng.integers(0, n, 5):
         choices[f"feature {features[feature]} alone"] = np.array([feature])
     for what, choice in choices.items():
-        values = compute_family(family, examples, features[choice])
-        same_results(family, values, whole[:, choice], features[choice], what)
-    same_results(
+        values = require_values(family, examples, features[choice])
+        require_same_values(family, values, whole[:, choice], features[choice], what)
+    require_same_values(
         family,
-        compute_family(family, examples, features[::-1].tolist()),
+        require_values(family, examples, features[::-1].tolist()),
         whole[:, ::-1],
         features[::-1],
         "features given as a list",
@@ -157,41 +156,41 @@ def check_family_features(family: Family, X: ArrayLike) -> None:
 
 def check_family_examples(family: Family, X: ArrayLike) -> None:
     """An example's values depend on that example alone, not on others in this or earlier calls."""
-    examples, features = examples_of(X), spread_examples(family)
-    whole = compute_family(family, examples, features)
+    examples, features = examples_of(X), _spread_features(family)
+    whole = require_values(family, examples, features)
     rng = np.random.default_rng(1)
     rows = rng.permutation(len(examples))[: (len(examples) + 1) // 2]
-    part = compute_family(family, examples[rows], features)
-    same_results(family, part, whole[rows], features, "half of the examples", rows)
-    strange = others_like(examples)
-    new = compute_family(twin_family(family), strange, features)
-    same_results(
-        family, compute_family(family, strange, features), new, features, "examples not seen before"
+    part = require_values(family, examples[rows], features)
+    require_same_values(family, part, whole[rows], features, "half of the examples", rows)
+    strange = other_examples(examples)
+    new = require_values(_twin(family), strange, features)
+    require_same_values(
+        family, require_values(family, strange, features), new, features, "examples not seen before"
     )
-    same_results(
+    require_same_values(
         family,
-        compute_family(family, examples, features),
+        require_values(family, examples, features),
         whole,
         features,
         "the same examples again",
     )
     kind = strange.dtype  # float32 where X is numbers
-    both = compute_family(family, np.concatenate([strange, examples.astype(kind)]), features)
-    same_results(family, both[: len(new)], new, features, "examples together with others")
-    same_results(family, both[len(new) :], whole, features, "examples together with others")
+    both = require_values(family, np.concatenate([strange, examples.astype(kind)]), features)
+    require_same_values(family, both[: len(new)], new, features, "examples together with others")
+    require_same_values(family, both[len(new) :], whole, features, "examples together with others")
 
 
 def check_family_sizes(family: Family, X: ArrayLike) -> None:
     """Works with one example, none, and more than one block of work."""
-    examples, features = examples_of(X), spread_examples(family)
-    whole = compute_family(family, examples, features)
+    examples, features = examples_of(X), _spread_features(family)
+    whole = require_values(family, examples, features)
     for rows in (slice(0, 1), slice(0, 0), slice(len(examples) - 1, None)):
-        values = compute_family(family, examples[rows], features)
-        same_results(family, values, whole[rows], features, f"{len(values)} examples")
+        values = require_values(family, examples[rows], features)
+        require_same_values(family, values, whole[rows], features, f"{len(values)} examples")
     few = features[: max(1, len(features) // 100)]
     many = np.arange(5000) % len(examples)
-    values = compute_family(family, examples[many], few)
-    same_results(family, values, whole[many][:, : len(few)], few, f"{len(many)} examples")
+    values = require_values(family, examples[many], few)
+    require_same_values(family, values, whole[many][:, : len(few)], few, f"{len(many)} examples")
 
 
 def check_family_dtypes(family: Family, X: ArrayLike) -> None:
@@ -199,17 +198,17 @@ def check_family_dtypes(family: Family, X: ArrayLike) -> None:
 
     Equal documents do so in object arrays, lists, or arrays of fixed width.
     """
-    features = spread_examples(family)
-    examples, variants = same_in_other_types(examples_of(X))
-    want = compute_family(family, examples, features)
+    features = _spread_features(family)
+    examples, variants = examples_in_other_types(examples_of(X))
+    want = require_values(family, examples, features)
     for what, array in variants.items():
-        same_results(family, compute_family(family, array, features), want, features, what)
+        require_same_values(family, require_values(family, array, features), want, features, what)
 
 
 def check_family_layouts(family: Family, X: ArrayLike) -> None:
     """Values do not depend on the memory layout of X."""
-    examples, features = examples_of(X), spread_examples(family)
-    whole = compute_family(family, examples, features)
+    examples, features = examples_of(X), _spread_features(family)
+    whole = require_values(family, examples, features)
     layouts = {
         "in Fortran order": np.asfortranarray(examples),
         "with gaps between examples": np.repeat(examples, 2, axis=0)[::2],
@@ -218,29 +217,33 @@ def check_family_layouts(family: Family, X: ArrayLike) -> None:
         "in pixel-major order": pixel_major(examples),
     }
     for what, array in layouts.items():
-        same_results(family, compute_family(family, array, features), whole, features, f"X {what}")
+        require_same_values(
+            family, require_values(family, array, features), whole, features, f"X {what}"
+        )
 
 
 def check_family_input(family: Family, X: ArrayLike) -> None:
     """X and the features are not modified, and may be read-only."""
-    examples, features = examples_of(X).copy(), spread_examples(family)
+    examples, features = examples_of(X).copy(), _spread_features(family)
     before_X, before_features = examples.copy(), features.copy()
-    whole = compute_family(family, examples, features)
-    numbers = is_numeric(examples)  # others cannot be NaN
+    whole = require_values(family, examples, features)
+    numbers = examples_are_numbers(examples)  # others cannot be NaN
     unchanged = np.array_equal(examples, before_X, equal_nan=numbers)
     require_of_family(unchanged, family, "X was modified")
     require_of_family(
         np.array_equal(features, before_features), family, "the features were modified"
     )
     examples.flags.writeable = features.flags.writeable = False
-    same_results(family, compute_family(family, examples, features), whole, features, "read-only X")
+    require_same_values(
+        family, require_values(family, examples, features), whole, features, "read-only X"
+    )
 
 
 def check_family_finite(family: Family, X: ArrayLike) -> None:
     """Finite examples, even constant, huge, tiny or empty ones, give finite values."""
-    features = spread_examples(family)
+    features = _spread_features(family)
     for what, array in extreme_examples(examples_of(X)).items():
-        values = compute_family(family, array, features)
+        values = require_values(family, array, features)
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):
             row, column = bad[0]
@@ -249,7 +252,7 @@ def check_family_finite(family: Family, X: ArrayLike) -> None:
 
 def check_family_range(family: Family, X: ArrayLike) -> None:
     """value_range() returns None, or finite ends that depend on the feature alone."""
-    features = spread_examples(family)
+    features = _spread_features(family)
     declared = family.value_range(features)
     if declared is None:
         return
@@ -282,19 +285,19 @@ def check_family_range(family: Family, X: ArrayLike) -> None:
 
 def check_family_deterministic(family: Family, X: ArrayLike) -> None:
     """Families of equal settings have the same features, names and bits."""
-    twin, examples, features = twin_family(family), examples_of(X), spread_examples(family)
+    twin, examples, features = _twin(family), examples_of(X), _spread_features(family)
     require_of_family(
         twin.n_features == family.n_features,
         family,
         f"a twin of the same settings has {twin.n_features} features, not {family.n_features}",
     )
-    whole = compute_family(family, examples, features)
-    same_results(
-        family, compute_family(family, examples, features), whole, features, "a second call"
+    whole = require_values(family, examples, features)
+    require_same_values(
+        family, require_values(family, examples, features), whole, features, "a second call"
     )
-    same_results(
+    require_same_values(
         family,
-        compute_family(twin, examples, features),
+        require_values(twin, examples, features),
         whole,
         features,
         "a twin of equal settings",
@@ -308,22 +311,22 @@ def check_family_deterministic(family: Family, X: ArrayLike) -> None:
 
 def check_family_pickling(family: Family, X: ArrayLike) -> None:
     """After pickling, as for worker processes, the family is equal and gives the same bits."""
-    examples, features = examples_of(X), spread_examples(family)
+    examples, features = examples_of(X), _spread_features(family)
     try:
         twin = pickle.loads(pickle.dumps(family))
     except Exception as error:
         raise AssertionError(f"family {family.name!r} cannot be pickled: {error}") from error
     require_of_family(twin == family, family, "it is not equal to itself after pickling")
-    whole = compute_family(family, examples, features)
-    same_results(
-        family, compute_family(twin, examples, features), whole, features, "after pickling"
+    whole = require_values(family, examples, features)
+    require_same_values(
+        family, require_values(twin, examples, features), whole, features, "after pickling"
     )
 
 
 def check_family_threads(family: Family, X: ArrayLike) -> None:
     """Several threads may call compute at once."""
-    examples, features = examples_of(X), spread_examples(family)
-    whole = compute_family(family, examples, features)
+    examples, features = examples_of(X), _spread_features(family)
+    whole = require_values(family, examples, features)
     n_threads = 4
     start = Barrier(n_threads)
     rng = np.random.default_rng(2)
@@ -331,12 +334,12 @@ def check_family_threads(family: Family, X: ArrayLike) -> None:
 
     def work(choice: NDArray[np.intp]) -> list[NDArray[np.float32]]:
         start.wait()
-        return [compute_family(family, examples, features[choice]) for _ in range(3)]
+        return [require_values(family, examples, features[choice]) for _ in range(3)]
 
     with ThreadPoolExecutor(n_threads) as pool:
         for choice, results in zip(choices, pool.map(work, choices), strict=True):
             for values in results:
-                same_results(
+                require_same_values(
                     family, values, whole[:, choice], features[choice], "in several threads"
                 )
 
@@ -347,15 +350,36 @@ def check_family_errors(family: Family, X: ArrayLike) -> None:
     n = family.n_features
     for features in ([n], [-1], [0, n], [0.0], [[0]], 0, [True], ["0"], None):
         what = f"features {features!r}"
-        refuses_family_input(family, SettingError, what, family.compute, examples, features)
+        require_refusal(family, SettingError, what, family.compute, examples, features)
     for feature in (n, -1, 0.0, True, "0", None):
         what = f"the name of feature {feature!r}"
-        refuses_family_input(family, SettingError, what, family.feature_name, feature)
+        require_refusal(family, SettingError, what, family.feature_name, feature)
     for what, array in unfit_examples(examples).items():
-        refuses_family_input(family, DataError, what, family.compute, array, [0])
+        require_refusal(family, DataError, what, family.compute, array, [0])
 
 
 FAMILY_CHECKS: tuple[Callable[[Family, ArrayLike], None], ...] = tuple(
     check for name, check in [*globals().items()] if name.startswith("check_family_")
 )
 """All checks, in order of definition, which is the order of `check_family`."""
+
+
+def _is_name(name: object) -> bool:
+    """Whether a name is a non-empty string."""
+    return isinstance(name, str) and bool(name.strip())
+
+
+def _spread_features(family: Family) -> NDArray[np.intp]:
+    """At most _MOST_FEATURES features of a family, evenly spaced, in increasing order."""
+    last = family.n_features - 1
+    return np.unique(np.linspace(0, last, min(last + 1, _MOST_FEATURES)).astype(np.intp))
+
+
+def _twin(family: Family) -> Family:
+    """A family made from the settings of another, converted to JSON and back."""
+    try:
+        return type(family)(**json.loads(json.dumps(family.settings())))
+    except (TypeError, ValueError) as error:
+        raise AssertionError(
+            f"family {family.name!r} cannot be recreated from its settings(): {error}"
+        ) from error

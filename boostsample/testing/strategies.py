@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import pickle
 import random
@@ -15,17 +16,14 @@ from sklearn.base import clone
 from boostsample.errors import SettingError
 from boostsample.step import Step
 from boostsample.strategy import Sample
+from boostsample.testing.assertions import require_of_strategy, require_plain_state
 from boostsample.testing.strategy_runs import (
-    ROUNDS,
+    STRATEGY_ROUNDS,
     Make,
-    live_objects,
-    noisy_problem,
-    plain_rows,
+    noisy_strategy_problem,
     refused_at_the_start,
-    require_of_strategy,
     resumed_run,
-    run_on,
-    strategy_name_of,
+    run_strategy,
     verify_run,
 )
 
@@ -78,7 +76,7 @@ def check_strategy(make: Make) -> None:
 def check_strategy_spending(make: Make) -> None:
     """Each search spends between 1 look and the budget; rows match their definitions."""
     for weights in ("uniform", "balanced"):
-        verify_run(make, replace(noisy_problem(), weights=weights))
+        verify_run(make, replace(noisy_strategy_problem(), weights=weights))
 
 
 def check_strategy_budgets(make: Make) -> None:
@@ -86,21 +84,21 @@ def check_strategy_budgets(make: Make) -> None:
 
     Budgets of F * N looks and more always work.
     """
-    problem = noisy_problem(n=40)
+    problem = noisy_strategy_problem(n=40)
     n, n_features = problem.X.shape
     for budget in (1, 2, 3, 7, 12, 60, n, 10 * n, n_features * n, 7 * n_features * n):
         try:
             verify_run(make, problem, budget)
         except SettingError as error:
-            name, text = type(make()).__name__, str(error)
+            text = str(error)
             require_of_strategy(
                 budget < n_features * n,
-                name,
+                make,
                 f"refuses a budget of {budget}, enough for all looks: {text}",
             )
             require_of_strategy(
                 "budget" in text and (str(budget) in text or f"{budget:,}" in text),
-                name,
+                make,
                 f"refuses a budget of {budget} by a message that does not name it: {text}",
             )
             refused_at_the_start(make, problem, budget)
@@ -109,10 +107,10 @@ def check_strategy_budgets(make: Make) -> None:
 def check_strategy_same_seed(make: Make) -> None:
     """The same seed gives the same stumps, to the bit."""
     for seed in (0, 1):
-        first, second = (run_on(make, noisy_problem(), seed=seed).stumps() for _ in range(2))
-        require_of_strategy(
-            first == second, strategy_name_of(make), f"seed {seed} made two different models"
+        first, second = (
+            run_strategy(make, noisy_strategy_problem(), seed=seed).stumps() for _ in range(2)
         )
+        require_of_strategy(first == second, make, f"seed {seed} made two different models")
 
 
 def check_strategy_global_random_state(make: Make) -> None:
@@ -124,13 +122,9 @@ def check_strategy_global_random_state(make: Make) -> None:
             random.seed(seed)
             np.random.seed(seed)  # noqa: NPY002  # the state under test
             before = _global_state()
-            found.append(run_on(make, noisy_problem()).stumps())
-            require_of_strategy(
-                _global_state() == before, strategy_name_of(make), "drew from a global random state"
-            )
-        require_of_strategy(
-            found[0] == found[1], strategy_name_of(make), "depends on a global random state"
-        )
+            found.append(run_strategy(make, noisy_strategy_problem()).stumps())
+            require_of_strategy(_global_state() == before, make, "drew from a global random state")
+        require_of_strategy(found[0] == found[1], make, "depends on a global random state")
     finally:
         random.setstate(old[0])
         np.random.set_state(old[1])  # noqa: NPY002  # the state under test
@@ -138,24 +132,24 @@ def check_strategy_global_random_state(make: Make) -> None:
 
 def check_strategy_resume(make: Make) -> None:
     """state() and restore() between any two rounds continue to identical bits."""
-    problem = noisy_problem()
-    straight = run_on(make, problem).stumps()
-    for at in range(ROUNDS):
+    problem = noisy_strategy_problem()
+    straight = run_strategy(make, problem).stumps()
+    for at in range(STRATEGY_ROUNDS):
         require_of_strategy(
             resumed_run(make, problem, at, pickled=False) == straight,
-            strategy_name_of(make),
+            make,
             f"resumed after round {at} it chose other stumps than straight through",
         )
 
 
 def check_strategy_pickling(make: Make) -> None:
     """Continues to identical bits after pickling at any time of a run."""
-    problem = noisy_problem()
-    straight = run_on(make, problem).stumps()
-    for at in (0, ROUNDS // 2, ROUNDS - 1):
+    problem = noisy_strategy_problem()
+    straight = run_strategy(make, problem).stumps()
+    for at in (0, STRATEGY_ROUNDS // 2, STRATEGY_ROUNDS - 1):
         require_of_strategy(
             resumed_run(make, problem, at, pickled=True) == straight,
-            strategy_name_of(make),
+            make,
             f"pickled after round {at} it chose other stumps than straight through",
         )
 
@@ -165,46 +159,39 @@ def check_strategy_state(make: Make) -> None:
 
     Settings and other attributes do not change in a run.
     """
-    name = strategy_name_of(make)
     before = vars(make())
-    strategy = run_on(make, noisy_problem()).booster.strategy
+    strategy = run_strategy(make, noisy_strategy_problem()).booster.strategy
     for attribute, value in vars(strategy).items():
         if attribute.endswith("_"):
-            plain_rows(value, name, attribute)
+            require_plain_state(value, make, attribute)
         else:
             require_of_strategy(
-                attribute in before, name, f"learned {attribute!r}, which must end in '_'"
+                attribute in before, make, f"learned {attribute!r}, which must end in '_'"
             )
             same = pickle.dumps(value) == pickle.dumps(before[attribute])
-            require_of_strategy(same, name, f"changed its setting {attribute!r} to {value!r}")
+            require_of_strategy(same, make, f"changed its setting {attribute!r} to {value!r}")
 
 
 def check_strategy_instance_untouched(make: Make) -> None:
     """One object can serve several runs: boosters do not change it, and start() resets it."""
     strategy = make()
     before = pickle.dumps(strategy)
-    first = run_on(lambda: strategy, noisy_problem())
+    first = run_strategy(lambda: strategy, noisy_strategy_problem())
+    require_of_strategy(pickle.dumps(strategy) == before, make, "changed the given instance")
+    again = run_strategy(lambda: first.booster.strategy, noisy_strategy_problem())
     require_of_strategy(
-        pickle.dumps(strategy) == before, strategy_name_of(make), "changed the given instance"
-    )
-    again = run_on(lambda: first.booster.strategy, noisy_problem())
-    require_of_strategy(
-        again.stumps() == first.stumps(),
-        strategy_name_of(make),
-        "start() must discard an earlier run",
+        again.stumps() == first.stumps(), make, "start() must discard an earlier run"
     )
 
 
 def check_strategy_keeps_nothing(make: Make) -> None:
     """Keeps no step and no sample beyond `choose`."""
-    before = live_objects(Step, Sample)
-    run = run_on(make, noisy_problem())
-    for thing in live_objects(Step, Sample):
+    before = _live_objects(Step, Sample)
+    run = run_strategy(make, noisy_strategy_problem())
+    for thing in _live_objects(Step, Sample):
         known = any(thing is other for other in before)
         require_of_strategy(
-            known,
-            strategy_name_of(make),
-            f"keeps a {type(thing).__name__} after {len(run.rounds)} rounds",
+            known, make, f"keeps a {type(thing).__name__} after {len(run.rounds)} rounds"
         )
 
 
@@ -217,48 +204,49 @@ def check_strategy_settings(make: Make) -> None:
     stored = vars(kind(**marks))
     require_of_strategy(
         set(stored) == set(parameters) and all(stored[p] is marks[p] for p in parameters),
-        name,
+        make,
         f"__init__ must only store its arguments under their names; it made {sorted(stored)}",
     )
     require_of_strategy(
-        set(strategy.get_params(deep=False)) == set(parameters), name, "get_params differs"
+        set(strategy.get_params(deep=False)) == set(parameters), make, "get_params differs"
     )
     twin = clone(strategy)
     require_of_strategy(
-        twin.get_params() == strategy.get_params(), name, "clone has other settings"
+        twin.get_params() == strategy.get_params(), make, "clone has other settings"
     )
     require_of_strategy(
-        run_on(lambda: twin, noisy_problem()).stumps() == run_on(make, noisy_problem()).stumps(),
-        name,
+        run_strategy(lambda: twin, noisy_strategy_problem()).stumps()
+        == run_strategy(make, noisy_strategy_problem()).stumps(),
+        make,
         "clone chooses other stumps",
     )
     copied = make().set_params(**strategy.get_params())
     require_of_strategy(
-        copied.get_params() == strategy.get_params(), name, "set_params lost a setting"
+        copied.get_params() == strategy.get_params(), make, "set_params lost a setting"
     )
-    require_of_strategy(repr(strategy).startswith(f"{name}("), name, f"repr is {strategy!r}")
+    require_of_strategy(repr(strategy).startswith(f"{name}("), make, f"repr is {strategy!r}")
 
 
 def check_strategy_one_family(make: Make) -> None:
     """Works with all features in one family, and with one family for each feature."""
-    verify_run(make, replace(noisy_problem(), sizes=(12,)))
-    verify_run(make, replace(noisy_problem(), sizes=(1,) * 12))
+    verify_run(make, replace(noisy_strategy_problem(), sizes=(12,)))
+    verify_run(make, replace(noisy_strategy_problem(), sizes=(1,) * 12))
 
 
 def check_strategy_one_feature(make: Make) -> None:
     """Works with a single feature."""
-    verify_run(make, noisy_problem(sizes=(1,)))
+    verify_run(make, noisy_strategy_problem(sizes=(1,)))
 
 
 def check_strategy_two_classes(make: Make) -> None:
     """Works with two classes, K = 1."""
-    verify_run(make, noisy_problem(n_labels=1))
+    verify_run(make, noisy_strategy_problem(n_labels=1))
 
 
 def check_strategy_multi_label(make: Make) -> None:
     """Works with multi-label targets, including rows without labels and with every label."""
     rng = np.random.default_rng(3)
-    problem = noisy_problem(n_labels=4)
+    problem = noisy_strategy_problem(n_labels=4)
     Y = np.where(rng.random(problem.Y.shape) < 0.4, 1, -1).astype(np.int8)
     Y[0], Y[1] = -1, 1
     for weights in ("uniform", "balanced"):
@@ -268,16 +256,16 @@ def check_strategy_multi_label(make: Make) -> None:
 def check_strategy_many_labels(make: Make) -> None:
     """Works with more labels than a vector of the kernels holds."""
     for n_labels in (17, 26):
-        verify_run(make, noisy_problem(n=120, n_labels=n_labels))
+        verify_run(make, noisy_strategy_problem(n=120, n_labels=n_labels))
 
 
 def check_strategy_constant_features(make: Make) -> None:
     """Continues, with alpha 0, if all features are constant and every edge is 0."""
-    problem = noisy_problem(n=60, n_labels=1)
+    problem = noisy_strategy_problem(n=60, n_labels=1)
     Y = np.where(np.arange(60) % 2, 1, -1).astype(np.int8)[:, None]
     run = verify_run(make, replace(problem, X=np.ones_like(problem.X), Y=Y, weights="uniform"))
     require_of_strategy(
-        len(run.rounds) == ROUNDS, strategy_name_of(make), f"ended after {len(run.rounds)} rounds"
+        len(run.rounds) == STRATEGY_ROUNDS, make, f"ended after {len(run.rounds)} rounds"
     )
     mixed = problem.X.copy()
     mixed[:, ::2] = 7
@@ -287,7 +275,7 @@ def check_strategy_constant_features(make: Make) -> None:
 def check_strategy_missing_values(make: Make) -> None:
     """Works with missing values, including a feature without values."""
     rng = np.random.default_rng(4)
-    problem = noisy_problem()
+    problem = noisy_strategy_problem()
     X = problem.X.copy()
     X[rng.random(X.shape) < 0.3] = np.nan
     X[:, 2] = np.nan
@@ -296,14 +284,14 @@ def check_strategy_missing_values(make: Make) -> None:
 
 def check_strategy_rows(make: Make) -> None:
     """Works on some rows of a bank, in any order."""
-    problem = noisy_problem(n=150)
+    problem = noisy_strategy_problem(n=150)
     rows = np.random.default_rng(5).permutation(150)[:90]
     verify_run(make, replace(problem, rows=rows, Y=problem.Y[rows]))
 
 
 def check_strategy_example_weights(make: Make) -> None:
     """Works with the user's weights: zeros, and one example heavier than all others."""
-    problem = noisy_problem()
+    problem = noisy_strategy_problem()
     weight = np.random.default_rng(6).integers(0, 4, len(problem.X)).astype(np.float64)
     verify_run(make, replace(problem, example_weight=weight))
     weight[7] = 1e4
@@ -313,29 +301,27 @@ def check_strategy_example_weights(make: Make) -> None:
 def check_strategy_few_examples(make: Make) -> None:
     """Works with 2, 3, 5 and 17 examples."""
     for n in (2, 3, 5, 17):
-        problem = noisy_problem(n=n, n_labels=1)
+        problem = noisy_strategy_problem(n=n, n_labels=1)
         Y = np.where(np.arange(n) % 2, 1, -1).astype(np.int8)[:, None]
         verify_run(make, replace(problem, Y=Y))
 
 
 def check_strategy_edge_of_one(make: Make) -> None:
     """A perfect stump ends the training, and the row gives the reason."""
-    problem = noisy_problem(n_labels=1)
+    problem = noisy_strategy_problem(n_labels=1)
     X = np.repeat(problem.Y.astype(np.float32), 12, axis=1)
     run = verify_run(make, replace(problem, X=X))
     last = run.rounds[-1].rows[-1]
-    require_of_strategy(
-        len(run.rounds) == 1 and bool(last["stopped"]), strategy_name_of(make), f"continued: {last}"
-    )
+    require_of_strategy(len(run.rounds) == 1 and bool(last["stopped"]), make, f"continued: {last}")
 
 
 def check_strategy_beyond_the_plan(make: Make) -> None:
     """Continues beyond the planned number of rounds."""
-    booster = run_on(make, noisy_problem()).booster
+    booster = run_strategy(make, noisy_strategy_problem()).booster
     later = [booster.next_round().rows[-1]["round"] for _ in range(3)]
-    want = [ROUNDS + 1, ROUNDS + 2, ROUNDS + 3]
+    want = [STRATEGY_ROUNDS + 1, STRATEGY_ROUNDS + 2, STRATEGY_ROUNDS + 3]
     require_of_strategy(
-        later == want, strategy_name_of(make), f"ran rounds {later} after {ROUNDS} planned rounds"
+        later == want, make, f"ran rounds {later} after {STRATEGY_ROUNDS} planned rounds"
     )
 
 
@@ -348,3 +334,9 @@ STRATEGY_CHECKS: tuple[Callable[[Make], None], ...] = tuple(
 def _global_state() -> tuple[Any, ...]:
     state = np.random.get_state(legacy=False)  # noqa: NPY002 - the state under test
     return random.getstate(), state["state"]["key"].tobytes(), state["state"]["pos"]
+
+
+def _live_objects(*kinds: type) -> list[Any]:
+    """All live objects of the given types."""
+    gc.collect()
+    return [thing for thing in gc.get_objects() if type(thing) in kinds]

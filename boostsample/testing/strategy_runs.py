@@ -1,9 +1,8 @@
-"""Small problems, runs and assertions for the checks of strategies."""
+"""Small problems and runs for the checks of strategies."""
 
 from __future__ import annotations
 
 import copy
-import gc
 import math
 import pickle
 from collections.abc import Callable
@@ -17,18 +16,20 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
 from boostsample.families.columns import Columns
 from boostsample.learner import EDGE_GAP
-from boostsample.loop.booster import Booster, Round
+from boostsample.loop.booster import Booster
+from boostsample.records import Round
 from boostsample.shard.weights import initial_weights
 from boostsample.strategy import Strategy
+from boostsample.testing.assertions import require_of_strategy
 
 Make: TypeAlias = Callable[[], Strategy]
 """A function that makes the strategy to check, with the same settings in each call."""
 
-ROUNDS = 6
+STRATEGY_ROUNDS = 6
 
 
 @dataclass(frozen=True)
-class Problem:
+class _Problem:
     """Data to boost on; `sizes` of the families, K = 1 for two classes."""
 
     X: NDArray[np.float32]
@@ -40,7 +41,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Run:
+class _Run:
     """A finished run."""
 
     booster: Booster
@@ -56,9 +57,9 @@ class Run:
         ]
 
 
-def noisy_problem(
+def noisy_strategy_problem(
     n: int = 90, sizes: tuple[int, ...] = (4, 3, 5), n_labels: int = 3, seed: int = 0
-) -> Problem:
+) -> _Problem:
     """Integer columns and noisy classes, so that no stump is perfect."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, max(n_labels, 2), n)
@@ -67,10 +68,10 @@ def noisy_problem(
         Y = np.where(codes == 1, 1, -1)[:, None]
     else:
         Y = np.where(np.arange(n_labels) == codes[:, None], 1, -1)
-    return Problem(X.astype(np.float32), Y.astype(np.int8), sizes)
+    return _Problem(X.astype(np.float32), Y.astype(np.int8), sizes)
 
 
-def _bank_of(problem: Problem) -> FeatureBank:
+def _bank_of(problem: _Problem) -> FeatureBank:
     """The bank of a problem."""
     firsts = np.cumsum([0, *problem.sizes[:-1]]).tolist()
     families = [
@@ -84,15 +85,15 @@ def _bank_of(problem: Problem) -> FeatureBank:
 
 
 def _booster_of(
-    make: Make, problem: Problem, bank: FeatureBank, budget: int | None, seed: int
+    make: Make, problem: _Problem, bank: FeatureBank, budget: int | None, seed: int
 ) -> Booster:
-    """A booster of ROUNDS rounds."""
+    """A booster of STRATEGY_ROUNDS rounds."""
     return Booster(
         bank,
         problem.rows,
         problem.Y,
         make(),
-        n_rounds=ROUNDS,
+        n_rounds=STRATEGY_ROUNDS,
         budget=budget,
         weights=problem.weights,
         rng=seed,
@@ -100,20 +101,19 @@ def _booster_of(
     )
 
 
-def run_on(make: Make, problem: Problem, budget: int | None = None, seed: int = 0) -> Run:
+def run_strategy(make: Make, problem: _Problem, budget: int | None = None, seed: int = 0) -> _Run:
     """Boost until the booster is finished."""
     bank = _bank_of(problem)
     booster = _booster_of(make, problem, bank, budget, seed)
     rounds = []
     while not booster.finished:
         rounds.append(booster.next_round())
-    return Run(booster, bank, rounds)
+    return _Run(booster, bank, rounds)
 
 
-def verify_run(make: Make, problem: Problem, budget: int | None = None) -> Run:
+def verify_run(make: Make, problem: _Problem, budget: int | None = None) -> _Run:
     """Run, and compare spending, edge, alpha and loss of each row with their definitions."""
-    run = run_on(make, problem, budget)
-    name = type(run.booster.strategy).__name__
+    run = run_strategy(make, problem, budget)
     kept = np.arange(len(problem.X)) if problem.rows is None else problem.rows
     weight = np.ones(kept.size) if problem.example_weight is None else problem.example_weight
     kept, Y, weight = kept[weight > 0], problem.Y[weight > 0], weight[weight > 0]
@@ -126,69 +126,50 @@ def verify_run(make: Make, problem: Problem, budget: int | None = None) -> Run:
             spent = row["looks_search"] + row["looks_modelling"]
             most = run.booster.budget
             require_of_strategy(
-                0 < spent <= most, name, f"{where}: spent {spent} of a budget of {most}"
+                0 < spent <= most, make, f"{where}: spent {spent} of a budget of {most}"
             )
             now = start * np.exp(-Y * scores)
             now /= now.sum()
             phi = np.where(problem.X[kept, term.feature] >= term.value, 1.0, -1.0)
             sums = ((now * Y) * phi[:, None]).sum(axis=0)
             edge = float(np.abs(sums).sum())
-            _require_close(row["edge"], edge, 1e-5, name, f"{where}: edge")
+            _require_close(row["edge"], edge, 1e-5, make, f"{where}: edge")
             wrong = (np.abs(sums) > 1e-6) & (np.where(sums >= 0, 1, -1) != term.votes)
             require_of_strategy(
-                not wrong.any(), name, f"{where}: votes {term.votes} of label sums {sums}"
+                not wrong.any(), make, f"{where}: votes {term.votes} of label sums {sums}"
             )
             capped = min(row["edge"], 1.0 - EDGE_GAP)
             alpha = 0.5 * math.log((1.0 + capped) / (1.0 - capped))
-            _require_close(term.alpha, alpha, 1e-9 * max(1.0, alpha), name, f"{where}: alpha")
+            _require_close(term.alpha, alpha, 1e-9 * max(1.0, alpha), make, f"{where}: alpha")
             scores += term.alpha * phi[:, None] * term.votes
             loss = math.log10(float((start * np.exp(-Y * scores)).sum()))
             if row["edge"] <= 1.0 - EDGE_GAP:
-                _require_close(row["log10_loss"], loss, 1e-5, name, f"{where}: log10 of the loss")
+                _require_close(row["log10_loss"], loss, 1e-5, make, f"{where}: log10 of the loss")
             require_of_strategy(
-                0 <= row["edge_estimated"] <= 1, name, f"{where}: H {row['edge_estimated']}"
+                0 <= row["edge_estimated"] <= 1, make, f"{where}: H {row['edge_estimated']}"
             )
     return run
 
 
-def live_objects(*kinds: type) -> list[Any]:
-    """All live objects of the given types."""
-    gc.collect()
-    return [thing for thing in gc.get_objects() if type(thing) in kinds]
-
-
-def strategy_name_of(make: Make) -> str:
-    """The class name of a strategy."""
-    return type(make()).__name__
-
-
-def require_of_strategy(condition: bool, name: str, message: str) -> None:
-    """Raise an AssertionError that names the strategy unless the condition holds."""
-    if not condition:
-        raise AssertionError(f"strategy {name}: {message}")
-
-
-def _require_close(value: float, want: float, within: float, name: str, what: str) -> None:
+def _require_close(value: float, want: float, within: float, make: Make, what: str) -> None:
     """Raise unless a value is near the wanted one."""
     require_of_strategy(
-        abs(value - want) <= within, name, f"{what} is {value!r}, should be {want!r}"
+        abs(value - want) <= within, make, f"{what} is {value!r}, should be {want!r}"
     )
 
 
-def refused_at_the_start(make: Make, problem: Problem, budget: int) -> None:
+def refused_at_the_start(make: Make, problem: _Problem, budget: int) -> None:
     """Raise unless making the booster raises SettingError for the budget."""
     try:
         _booster_of(make, problem, _bank_of(problem), budget, seed=0)
     except SettingError:
         return
     require_of_strategy(
-        False,
-        strategy_name_of(make),
-        f"refuses a budget of {budget} in choose() instead of in start()",
+        False, make, f"refuses a budget of {budget} in choose() instead of in start()"
     )
 
 
-def resumed_run(make: Make, problem: Problem, at: int, pickled: bool) -> list[tuple[Any, ...]]:
+def resumed_run(make: Make, problem: _Problem, at: int, pickled: bool) -> list[tuple[Any, ...]]:
     """The stumps of a run that continues in another booster after `at` rounds."""
     bank = _bank_of(problem)
     first = _booster_of(make, problem, bank, None, seed=0)
@@ -205,26 +186,4 @@ def resumed_run(make: Make, problem: Problem, at: int, pickled: bool) -> list[tu
         second.strategy = strategy
     while not second.finished:
         rounds.append(second.next_round())
-    return Run(second, bank, rounds).stumps()
-
-
-def plain_rows(value: Any, name: str, where: str) -> None:
-    """Raise unless a value is an array, a scalar, a string, or a list or dict of these."""
-    if isinstance(value, list):
-        for i, item in enumerate(value):
-            plain_rows(item, name, f"{where}[{i}]")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            require_of_strategy(
-                isinstance(key, str), name, f"{where} has the key {key!r}, not a string"
-            )
-            plain_rows(item, name, f"{where}[{key!r}]")
-    else:
-        kinds = (bool, int, float, str, np.generic)
-        array = isinstance(value, np.ndarray) and not value.dtype.hasobject
-        require_of_strategy(
-            array or isinstance(value, kinds),
-            name,
-            f"{where} holds a {type(value).__name__}; state holds arrays, scalars, strings, "
-            "lists and dicts of these only",
-        )
+    return _Run(second, bank, rounds).stumps()

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.experiments.common.files import one_line
-from boostsample.hashing import sha256_of, sha256_of_json
+from boostsample.hashing import sha256_of_bytes, sha256_of_json
 from boostsample.learner import EDGE_GAP, alpha_of
 from boostsample.records import Term
 
@@ -284,4 +284,4 @@ def _rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _digest(entries: Mapping[str, NDArray[Any]]) -> bytes:
     heads = {name: f"{name}:{one.dtype.str}:{one.shape};" for name, one in entries.items()}
     content = b"".join(heads[name].encode() + entries[name].tobytes() for name in sorted(entries))
-    return bytes.fromhex(sha256_of(content))
+    return bytes.fromhex(sha256_of_bytes(content))

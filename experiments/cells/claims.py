@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from boostsample.experiments.common.files import temporary_file
-from boostsample.hashing import sha256_of
+from boostsample.hashing import sha256_of_bytes
 
 __all__ = ["Claims"]
 
@@ -37,7 +37,7 @@ def _place() -> str:
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii"))
     with suppress(OSError):
         parts.append(os.readlink("/proc/self/ns/pid"))
-    return sha256_of("|".join(parts).encode("utf-8", "replace"))[:16]
+    return sha256_of_bytes("|".join(parts).encode("utf-8", "replace"))[:16]
 
 
 def _is_alive(number: int) -> bool:

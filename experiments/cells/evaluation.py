@@ -9,14 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.experiments.cells.cell import compact_array
-from boostsample.labels import encode, error_percent
+from boostsample.labels import encode, predicted_labels
 from boostsample.records import Term
 
-__all__ = ["MARGIN_BINS", "Scores", "area_under_roc", "evaluate_cell", "margin_counts"]
+__all__ = [
+    "MARGIN_BINS",
+    "Scores",
+    "area_under_roc",
+    "error_percent",
+    "evaluate_cell",
+    "margin_counts",
+]
 
 MARGIN_BINS = 200
 """Bins of a histogram of margins, of equal width over [-1, 1]."""
@@ -109,6 +116,12 @@ class Scores:
             rows = self._rows[start : start + _BLOCK]
             side = self._bank.take(features, rows)[at] >= threshold[:, None]
             scores[start : start + _BLOCK] += np.where(side, 1.0, -1.0).T @ voted
+
+
+def error_percent(scores: NDArray[np.float64], y: ArrayLike) -> float:
+    """Percentage of wrong predictions: of examples, or of labels if y is (n, K)."""
+    truth = np.asarray(y)
+    return 100.0 * float(np.mean(predicted_labels(scores, truth.ndim == 2) != truth))
 
 
 def area_under_roc(scores: NDArray[np.float64], signs: NDArray[np.int8]) -> float:

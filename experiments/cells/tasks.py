@@ -24,7 +24,7 @@ from boostsample.experiments.cells.cell import cell_key
 from boostsample.experiments.plan.plan import Prepared
 from boostsample.experiments.plan.variants import Variant
 from boostsample.family import Family
-from boostsample.hashing import sha256_of
+from boostsample.hashing import sha256_of_bytes
 
 __all__ = ["Task", "TaskGroup", "curve_points", "families_digest", "plain_settings", "task_groups"]
 
@@ -100,7 +100,9 @@ def task_groups(prepared: Prepared) -> list[TaskGroup]:
         "n_rounds": plan.n_rounds,
     }
     splits = [
-        sha256_of(b"".join(b"%d;" % rows.size + rows.astype("<i8").tobytes() for rows in split))
+        sha256_of_bytes(
+            b"".join(b"%d;" % rows.size + rows.astype("<i8").tobytes() for rows in split)
+        )
         for split in prepared.splits
     ]
 
@@ -141,7 +143,7 @@ def _strategy_facts(variant: Variant) -> dict[str, Any]:
             source = Path(inspect.getsourcefile(kind) or "").read_bytes()
         except (OSError, TypeError):  # defined at a prompt, without a source file
             source = b""
-        facts["code"] = sha256_of(source)
+        facts["code"] = sha256_of_bytes(source)
     return facts
 
 

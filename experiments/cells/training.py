@@ -26,9 +26,9 @@ from boostsample.experiments.common.files import one_line
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.plan import Prepared
 from boostsample.labels import encode
-from boostsample.loop.booster import Booster, Round
+from boostsample.loop.booster import Booster
 from boostsample.loop.numerics import NUMERICS
-from boostsample.records import Term
+from boostsample.records import Round, Term
 
 __all__ = [
     "TrainingOrder",

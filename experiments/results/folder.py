@@ -29,7 +29,7 @@ from boostsample.experiments.results.results import (
     read_results,
     read_results_grid,
 )
-from boostsample.hashing import sha256_of
+from boostsample.hashing import sha256_of_bytes
 
 __all__ = ["INCOMPLETE", "ResultsFolder"]
 
@@ -171,7 +171,7 @@ class ResultsFolder:
         for name, content in tables.items():
             self._write(name, content)
         files = {
-            name: {"bytes": len(content), "sha256": sha256_of(content)}
+            name: {"bytes": len(content), "sha256": sha256_of_bytes(content)}
             for name, content in tables.items()
         }
         record = {"format": FORMAT, **settings, "files": files}

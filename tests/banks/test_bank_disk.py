@@ -133,7 +133,7 @@ def test_the_key_is_all_that_the_bits_depend_on(
     for module, name, value in (
         (np, "__version__", "0.0"),
         (bank_cache, "FORMAT", 99),
-        (bank_cache, "_ENGINE", ("family.py",)),
+        (bank_cache, "_ENGINE", ("family/family.py",)),
         (bank_cache, "_code", lambda kind: [b"x"]),
     ):
         with monkeypatch.context() as patched:
@@ -147,7 +147,7 @@ def test_the_code_of_a_family_is_a_part_of_the_key(tmp_path: Path) -> None:
     assert b"_rectangles.py" in b" ".join(code[::2])  # what the families of a package share
     assert code == bank_cache._code(Haar)
     mine = bank_cache._code(Powers)
-    assert [name.decode() for name in mine[::2]] == ["boostsample/family.py", "tests/problems.py"]
+    assert [name.decode() for name in mine[::2]] == ["family/family.py", "tests/problems.py"]
 
 
 def test_a_family_without_code_is_refused(X: NDArray[np.float32]) -> None:

@@ -14,10 +14,10 @@ from boostsample.families._rectangles import (
     RectangleFamily,
     RectangleMembers,
     corners_of,
-    cumulate,
+    cumulate_rectangles,
     distinct_rectangles,
     rectangle_intervals,
-    sums,
+    rectangle_sums,
 )
 from boostsample.family import Fill
 
@@ -122,10 +122,10 @@ def test_sums_equal_plain_loops() -> None:
     planes = rng.integers(0, 256, (3, 5, 4, 6))
     tables = np.empty((3, 6, 5, 6))
     tables[:, 1:, 1:] = planes
-    cumulate(tables)
+    cumulate_rectangles(tables)
     members = Rectangles((5, 4), None, 0, 1, None, n_kinds=3, what="bins").members(np.arange(450))
     out = np.empty((450, 6), np.float32)
-    sums(tables.reshape(-1, 6), corners_of(members, members.kind, 5, 4), out)
+    rectangle_sums(tables.reshape(-1, 6), corners_of(members, members.kind, 5, 4), out)
     for row, (top, bottom, left, right, _, plane) in zip(
         out, np.column_stack(members), strict=True
     ):
@@ -138,16 +138,16 @@ def test_sums_do_not_depend_on_what_is_below_or_to_the_right() -> None:
     planes = rng.normal(size=(7, 6, 3))
     small, large = np.empty((5, 4, 3)), np.empty((8, 7, 3))
     small[1:, 1:], large[1:, 1:] = planes[:4, :3], planes
-    cumulate(small)
-    cumulate(large)
+    cumulate_rectangles(small)
+    cumulate_rectangles(large)
     np.testing.assert_array_equal(small, large[:5, :4])
 
 
 def test_one_table_for_all() -> None:
     tables = np.zeros((4, 4, 1))
     tables[1:, 1:, 0] = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
-    cumulate(tables)
+    cumulate_rectangles(tables)
     one = RectangleMembers(*(np.array([k]) for k in (1, 3, 0, 2, 0, 0)))
     out = np.empty((1, 1))
-    sums(tables.reshape(-1, 1), corners_of(one, 0, 3, 3), out)
+    rectangle_sums(tables.reshape(-1, 1), corners_of(one, 0, 3, 3), out)
     assert out.tolist() == [[4 + 5 + 7 + 8]]

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from boostsample.errors import BudgetExceeded, DataError, SettingError, StrategyError
 from boostsample.labels import encode
 from boostsample.learner import EDGE_GAP
-from boostsample.loop.booster import Booster, Round, boost
+from boostsample.loop.booster import Booster, boost
 from boostsample.models.model import Model
+from boostsample.records import Round
 from boostsample.registry import make_strategy
 from boostsample.shard.weights import initial_weights
 from boostsample.step import Step

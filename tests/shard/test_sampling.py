@@ -20,7 +20,6 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
 from boostsample.kernels.draw import BLOCK, cumulate_weights
 from boostsample.ledger import Ledger
-from boostsample.loop.booster import family_infos
 from boostsample.shard import sampling
 from boostsample.shard.sampling import SCHEMES, Drawn, known_scheme, register_scheme
 from boostsample.shard.searcher import Searcher
@@ -113,7 +112,7 @@ def steps(case: Case, bank: FeatureBank, seed: int) -> Iterator[Step]:
     searcher, rng = Searcher(bank, weights), np.random.default_rng(seed)
     while True:
         weights.release()
-        yield Step(searcher, Ledger("test", 10**12), rng, family_infos(bank), (1, 1))
+        yield Step(searcher, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
 
 
 def estimates(case: Case, scheme: str, T: int, repetitions: int, seed: int) -> NDArray[np.float64]:

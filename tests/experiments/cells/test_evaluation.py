@@ -11,11 +11,12 @@ from boostsample.experiments.cells import evaluation
 from boostsample.experiments.cells.evaluation import (
     MARGIN_BINS,
     area_under_roc,
+    error_percent,
     evaluate_cell,
     margin_counts,
 )
 from boostsample.families import Columns
-from boostsample.labels import encode, error_percent
+from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.strategies import UniformNaive
@@ -71,3 +72,12 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
             np.testing.assert_array_equal(found["margins"][part, number], counts)
         area = area_under_roc(model.decision_function(X[test], at), encode(y[test], 3))
         assert found["auc"][number] == area
+
+
+def test_error_percent() -> None:
+    scores = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    assert error_percent(scores, [0, 1, 1, 0]) == 50.0
+    assert error_percent(scores - 0.5, np.array([[1, 0], [0, 1], [1, 0], [1, 1]])) == 12.5
+    assert error_percent(np.array([[1.0], [-1.0]]), [1, 1]) == 50.0
+    for y in ([0, 1, 2], [2, 0, 1]):
+        assert error_percent(encode(y).astype(float), y) == 0.0

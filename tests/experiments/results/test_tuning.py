@@ -13,6 +13,7 @@ import pytest
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.cells.cell import Cell
+from boostsample.experiments.cells.evaluation import error_percent
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.experiments.plan import variants as variants_module
@@ -25,7 +26,7 @@ from boostsample.experiments.results.runs import RESULT_COLUMNS, Run, result_row
 from boostsample.experiments.results.tuning import keep_tuned_run
 from boostsample.experiments.run.compare import Comparison, compare
 from boostsample.experiments.tables.tables import looks_table, score_table, to_text, tuning_table
-from boostsample.labels import encode, error_percent
+from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.registry import make_strategy

@@ -19,7 +19,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.registry import column_families, default_families
 
-__all__ = ["families_of", "read_examples", "read_numbers", "read_training"]
+__all__ = ["families_for_inputs", "prediction_inputs", "inputs_are_numbers", "training_inputs"]
 
 _RULES: dict[str, Any] = {
     "accept_sparse": "csc",
@@ -29,7 +29,7 @@ _RULES: dict[str, Any] = {
 }
 
 
-def read_numbers(families: Any) -> bool:
+def inputs_are_numbers(families: Any) -> bool:
     """Whether the user's families read numbers; the default families and groups of columns do.
 
     Raises SettingError if an item is not a family, or if some read numbers and others do not.
@@ -54,7 +54,7 @@ def read_numbers(families: Any) -> bool:
     return not without
 
 
-def read_training(estimator: Any, X: Any, y: Any, *, numbers: bool) -> tuple[Any, NDArray[Any]]:
+def training_inputs(estimator: Any, X: Any, y: Any, *, numbers: bool) -> tuple[Any, NDArray[Any]]:
     """Validated training examples and labels.
 
     Numbers become an array (n, ...) or a sparse matrix in CSC format (n, d), and the estimator gets
@@ -73,18 +73,18 @@ def read_training(estimator: Any, X: Any, y: Any, *, numbers: bool) -> tuple[Any
     return examples, labels
 
 
-def read_examples(estimator: Any, X: Any, *, numbers: bool) -> Any:
-    """Validated examples for prediction, as after `read_training`."""
+def prediction_inputs(estimator: Any, X: Any, *, numbers: bool) -> Any:
+    """Validated examples for prediction, as after `training_inputs`."""
     if not numbers:
         return _objects(X)
     with _explained(X):
         return _as_numbers(validate_data(estimator, X, reset=False, **_RULES))
 
 
-def families_of(families: Any, X: Any, examples: Any, names: Any) -> list[Family]:
+def families_for_inputs(families: Any, X: Any, examples: Any, names: Any) -> list[Family]:
     """The families of the classifier's setting `families`.
 
-    X are the user's examples, `examples` those from `read_training`, `names` of columns or None.
+    X are the user's examples, `examples` those from `training_inputs`, `names` of columns or None.
     """
     if isinstance(families, Mapping | str):
         table = X if families == "dtype" else examples

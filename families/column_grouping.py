@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.families.columns import Columns, Selection
+from boostsample.families.columns import Columns, ColumnSelection
 
 __all__ = ["column_groups"]
 
@@ -22,7 +22,7 @@ _WAYS = ("dtype", "prefix")
 
 
 def column_groups(
-    groups: Mapping[str, Selection] | str,
+    groups: Mapping[str, ColumnSelection] | str,
     table: Any = None,
     *,
     n_columns: int | None = None,
