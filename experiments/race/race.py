@@ -19,7 +19,8 @@ import numpy as np
 
 from boostsample.checks import check_integer, check_number
 from boostsample.errors import BoostSampleError, SettingError
-from boostsample.experiments.common.files import one_line, write_file
+from boostsample.experiments.common.faults import one_line
+from boostsample.experiments.common.files import write_file
 from boostsample.experiments.common.machine import machine, version_of, versions
 from boostsample.experiments.race.job import RaceJob, warm_up_race_job
 from boostsample.experiments.race.methods import Method
