@@ -1,6 +1,6 @@
-"""Lower bounds of a search, vector stores and reads of bins, and laminating beside its reads.
+"""Lower bounds of a search: vector stores, and reads of bins; laminating beside its bare reads.
 
-Both are timed by micro-kernels. They are compiled anew in each process: the cache of
+The micro-kernels are compiled anew in each process: the cache of
 `boostsample.jit.compiling` depends on the files of `boostsample.kernels` alone.
 """
 

@@ -144,7 +144,7 @@ def reference_ratio(passes: Sequence[float]) -> _KeptRatio:
     """The median of a ratio over some passes, and four times their relative scatter, 0.15 at least.
 
     >>> reference_ratio([2.0, 2.2, 1.8])
-    KeptRatio(value=2.0, tolerance=0.4)
+    _KeptRatio(value=2.0, tolerance=0.4)
     """
     value = statistics.median(passes)
     spread = statistics.stdev(passes) / abs(value) if len(passes) > 1 else 0.0

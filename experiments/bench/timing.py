@@ -1,4 +1,4 @@
-"""Sizes and results of the sections of the bench, and helpers for tables, ratios and slopes."""
+"""Sizes and results of the timed sections of the bench; helpers for seconds, ratios and tables."""
 
 from __future__ import annotations
 

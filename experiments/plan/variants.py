@@ -1,4 +1,4 @@
-"""Parses names with settings, such as ``laminating:n_features=64``, and builds tuning grids."""
+"""Names with settings, such as ``laminating:n_features=64``, for strategies, families and grids."""
 
 from __future__ import annotations
 
