@@ -13,23 +13,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from boostsample.errors import SettingError
 from boostsample.experiments.bench.problem import (
     BenchProblem,
-    last_cache,
+    bench_problem_weights,
     made_bench_problem,
-    problem_weights,
-    relabelled_problem,
+    relabelled_bench_problem,
 )
-from boostsample.experiments.bench.rounds import BASELINE, TimedRounds
-from boostsample.experiments.bench.sections import (
-    Progress,
-    Section,
-    SectionSizes,
-    fit_slope,
-    seconds_of,
-)
+from boostsample.experiments.bench.rounds import ROUND_BASELINE, TimedRounds
+from boostsample.experiments.bench.timing import TimedSection, TimedSizes, timed_seconds
+from boostsample.experiments.common.machine import machine_cache
+from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.plots.drawing import STYLE
 from boostsample.experiments.tables.tables import Table
 from boostsample.shard.searcher import Searcher
@@ -37,7 +33,7 @@ from boostsample.shard.searcher import Searcher
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Growth", "growth_of_examples", "growth_of_searches", "growth_section", "sweep"]
+__all__ = ["Growth", "growth_of_examples", "growth_of_searches", "growth_section", "growth_sweep"]
 
 _FITTED_FROM = 100_000
 """Least N of fitted slopes: smaller ones have large constant costs, and weights in near caches."""
@@ -71,7 +67,7 @@ class Growth:
     def slope(self) -> tuple[float, float]:
         """Power and factor of the medians of the sweeps."""
         fitted = [size in self.fitted_sizes for size in self.sizes]
-        return fit_slope(self.fitted_sizes, np.median(self.seconds[:, fitted], axis=0))
+        return growth_slope(self.fitted_sizes, np.median(self.seconds[:, fitted], axis=0))
 
     def numbers(self) -> dict[str, Any]:
         """Sizes, looks, milliseconds and slopes, as JSON takes them."""
@@ -87,7 +83,25 @@ class Growth:
         }
 
 
-def sweep(
+def growth_slope(sizes: ArrayLike, costs: ArrayLike) -> tuple[float, float]:
+    """The power p and the factor c of cost = c * size ** p, by least squares of the logarithms.
+
+    SettingError if there are fewer than two different sizes.
+
+    >>> np.round(growth_slope([1, 10, 100], [3.0, 30.0, 300.0]), 6).tolist()
+    [1.0, 3.0]
+    """
+    n_sizes = np.unique(np.asarray(sizes)).size
+    if n_sizes < 2:
+        raise SettingError(
+            f"a slope needs two sizes or more, got {n_sizes}; take larger data, or leave growth "
+            "out of --only"
+        )
+    power, intercept = np.polyfit(np.log(sizes), np.log(costs), 1)
+    return float(power), float(np.exp(intercept))
+
+
+def growth_sweep(
     works: Sequence[Callable[[], float]], n_sweeps: int, stage: str, progress: Progress
 ) -> NDArray[np.float64]:
     """Seconds that each work returns in each sweep: float64 (sweeps, works); see the module."""
@@ -105,10 +119,11 @@ def growth_of_examples(sizes: Sequence[int], n_sweeps: int, progress: Progress) 
     works = []
     for number, n in enumerate(sizes):
         progress("growth: data", number, len(sizes))
-        run = TimedRounds(made_bench_problem(n, 2 * _Q, _CLASSES), BASELINE, 2 * n_sweeps + 1)
+        problem = made_bench_problem(n, 2 * _Q, _CLASSES)
+        run = TimedRounds(problem, ROUND_BASELINE, 2 * n_sweeps + 1)
         run.run(1)  # compiles
         works.append(functools.partial(run.run, 1))
-    seconds = sweep(works, n_sweeps, "growth of N", progress)
+    seconds = growth_sweep(works, n_sweeps, "growth of N", progress)
     looks = tuple(_Q * n for n in sizes)
     return Growth("N", "a round", tuple(sizes), looks, seconds, _FITTED_FROM)
 
@@ -127,7 +142,7 @@ def growth_of_searches(
     """
     rng = np.random.default_rng(3)
     works = [_search(problem, q, t, k, rng) for q, t, k in points]
-    seconds = sweep(works, n_sweeps, f"growth of {what}", progress)
+    seconds = growth_sweep(works, n_sweeps, f"growth of {what}", progress)
     sizes = tuple(point["QTK".index(what)] for point in points)
     return Growth(what, "a search", sizes, tuple(q * t for q, t, _ in points), seconds)
 
@@ -135,13 +150,13 @@ def growth_of_searches(
 def _search(
     problem: BenchProblem, q: int, t: int, k: int, rng: np.random.Generator
 ) -> Callable[[], float]:
-    weights = problem_weights(relabelled_problem(problem, k))
+    weights = bench_problem_weights(relabelled_bench_problem(problem, k))
     searcher = Searcher(problem.bank, weights)
 
     def work() -> float:
         features = rng.choice(problem.bank.n_features, q, replace=False)
         rows = searcher.draw(t, "iid", rng)
-        seconds = seconds_of(lambda: searcher.search(features, rows, t == len(problem.rows)))
+        seconds = timed_seconds(lambda: searcher.search(features, rows, t == len(problem.rows)))
         weights.release()
         return seconds
 
@@ -154,7 +169,7 @@ def growth_table(growth: Growth) -> Table:
     rows = []
     for at, (size, looks) in enumerate(zip(growth.sizes, growth.looks, strict=True)):
         pair = slice(at - 1, at + 1)
-        slope = f"{fit_slope(growth.sizes[pair], medians[pair])[0]:z.2f}" if at else ""
+        slope = f"{growth_slope(growth.sizes[pair], medians[pair])[0]:z.2f}" if at else ""
         least, median = 1e3 * growth.seconds[:, at].min(), 1e3 * medians[at]
         ns = f"{1e9 * medians[at] / looks:.2f}"
         rows.append((f"{size:,}", f"{least:.3f}", f"{median:.3f}", ns, slope))
@@ -183,12 +198,13 @@ def _growth_figure(growth: Growth) -> Figure:
         label = f"slope {power:.2f} from N = {fitted[0]:,.0f} on"
         axes.loglog(fitted, 1e3 * factor * fitted**power, label=label)
         axes.set(xlabel="examples N", ylabel=f"milliseconds {growth.work}")
-        axes.set_title(f"{growth.work} of {BASELINE}: 10 features, all N examples, 10 classes")
+        title = f"{growth.work} of {ROUND_BASELINE}: 10 features, all N examples, 10 classes"
+        axes.set_title(title)
         axes.legend()
     return figure
 
 
-def growth_section(problem: BenchProblem, sizes: SectionSizes, progress: Progress) -> Section:
+def growth_section(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
     """Growth with N, Q, T and K; the picture shows N.
 
     N is doubled twice more if fewer than two sizes have weights larger than the last cache: rented
@@ -197,7 +213,7 @@ def growth_section(problem: BenchProblem, sizes: SectionSizes, progress: Progres
     """
     n, most, sweeps = len(problem.rows), problem.bank.n_features, sizes.sweeps
     n_examples = sizes.growth
-    if sum(_ROW_BYTES * one > last_cache() for one in n_examples) < 2:
+    if sum(_ROW_BYTES * one > machine_cache() for one in n_examples) < 2:
         n_examples = (*n_examples, 2 * n_examples[-1], 4 * n_examples[-1])
     features = sorted({min(q, most) for q in sizes.growth_features})
     sampled = sorted({min(t, n) for t in sizes.growth_sampled})
@@ -211,7 +227,7 @@ def growth_section(problem: BenchProblem, sizes: SectionSizes, progress: Progres
     for what, these in points.items():
         growths.append(growth_of_searches(problem, what, these, sweeps, progress))
     grown = {"N": list(n_examples), "Q": features, "T": sampled, "K": list(sizes.growth_classes)}
-    return Section(
+    return TimedSection(
         tuple(map(growth_table, growths)),
         {"growth": [one.numbers() for one in growths]},
         {f"slope of {one.what}": one.slope[0] for one in growths},

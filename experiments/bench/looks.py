@@ -14,27 +14,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.bench.kernels import store_rows, time_reads
+from boostsample.experiments.bench.bounds import store_bound, time_read_bound
 from boostsample.experiments.bench.problem import (
     BenchProblem,
-    problem_layout,
-    problem_weights,
-    relabelled_problem,
+    bench_problem_weights,
+    relabelled_bench_problem,
 )
-from boostsample.experiments.bench.rounds import RoundTimes, TimedRounds, warm_up_rounds
-from boostsample.experiments.bench.sections import (
-    Progress,
-    Section,
-    SectionSizes,
-    paired_ratio,
-    seconds_of,
-    section_table,
+from boostsample.experiments.bench.timing import (
+    TimedSection,
+    TimedSizes,
+    timed_ratio,
+    timed_seconds,
+    timed_table,
 )
+from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.tables.tables import Table
+from boostsample.kernels.layout import vectors_of
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import Rows
 
-__all__ = ["LookTimes", "bounds_section", "looks_section", "time_gathers", "time_looks"]
+__all__ = ["LookTimes", "look_vectors", "looks_section", "time_looks"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class LookTimes:
         larger = max(ns["stores_ns"]["median"], ns["reads_ns"]["median"])
         return {
             "classes": max(2, self.n_labels),
-            "vectors": problem_layout(self.n_labels),
+            "vectors": look_vectors(self.n_labels),
             "features": self.n_features,
             "examples": self.n_examples,
             "exact": self.exact,
@@ -80,7 +79,7 @@ class LookTimes:
     @property
     def ratio(self) -> float:
         """A look in units of its stores on all examples, of its reads on a sample."""
-        return paired_ratio(self.search, self.stores if self.exact else self.reads)
+        return timed_ratio(self.search, self.stores if self.exact else self.reads)
 
     @property
     def name(self) -> str:
@@ -101,9 +100,9 @@ class _Case:
         self._n_features = n_features
         self._n_examples = n_examples
         self._exact = n_examples == len(problem.rows)
-        self._weights = problem_weights(problem)
+        self._weights = bench_problem_weights(problem)
         self._searcher = Searcher(problem.bank, self._weights)
-        self._store = store_rows(problem.Y.shape[1])
+        self._store = store_bound(problem.Y.shape[1])
         self._rng = np.random.default_rng(1)
         self._timed: list[tuple[float, ...]] = []
         self.run(1)  # compiles
@@ -113,15 +112,15 @@ class _Case:
         """Time some searches, then their bounds."""
         for rows, n, seconds in [self._search() for _ in range(searches)]:
             looks = self._n_features * n
-            stores = seconds_of(self._store, looks)
-            reads = time_reads(self._bank, self._features(), rows, n)
+            stores = timed_seconds(self._store, looks)
+            reads = time_read_bound(self._bank, self._features(), rows, n)
             self._timed.append((looks, seconds, stores, reads))
         self._weights.release()
 
     def _search(self) -> tuple[Rows, int, float]:
         """The rows of a search, their number and its seconds."""
         rows = self._searcher.draw(self._n_examples, "iid", self._rng)
-        seconds = seconds_of(self._searcher.search, self._features(), rows, self._exact)
+        seconds = timed_seconds(self._searcher.search, self._features(), rows, self._exact)
         return rows, self._n_examples if self._exact else rows.examples.size, seconds
 
     def _features(self) -> NDArray[np.int64]:
@@ -154,9 +153,20 @@ def time_looks(
     return [one.found() for one in made]
 
 
+def look_vectors(n_labels: int) -> str:
+    """The vectors of a row of K labels.
+
+    >>> look_vectors(10), look_vectors(26), look_vectors(8)
+    ('8 + 2', '3 x 8 + 2', '8')
+    """
+    blocks, tail = vectors_of(n_labels)
+    full = f"{blocks} x 8" if blocks > 1 else "8" * blocks
+    return " + ".join(part for part in (full, str(tail) if tail else "") if part)
+
+
 def looks_table(times: Sequence[LookTimes]) -> Table:
     """Nanoseconds per look, its two bounds, and the share of the larger one."""
-    return section_table(
+    return timed_table(
         "a look, threshold search included: least and median nanoseconds; the bounds: storing the "
         "vectors of a row, reading a bin (medians); the share of the larger one",
         {
@@ -174,93 +184,19 @@ def looks_table(times: Sequence[LookTimes]) -> Table:
     )
 
 
-def looks_section(problem: BenchProblem, sizes: SectionSizes, progress: Progress) -> Section:
+def looks_section(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
     """Looks for several numbers of classes, on all examples and on a sample."""
     on_all, on_sample = (min(q, problem.bank.n_features) for q in sizes.look_features)
     cases, n = [], len(problem.rows)
     for k in sizes.look_classes:
-        labelled = relabelled_problem(problem, k)
+        labelled = relabelled_bench_problem(problem, k)
         cases.append((labelled, on_all, n))
         if sizes.look_sample < n:
             cases.append((labelled, on_sample, sizes.look_sample))
     times = time_looks(cases, sizes.searches, progress)
-    return Section(
+    return TimedSection(
         (looks_table(times),),
         {"looks": [one.numbers() for one in times]},
         {one.name: one.ratio for one in times},
         {**problem.sizes(), "search": [list(sizes.look_features), sizes.look_sample]},
-    )
-
-
-def time_gathers(
-    problem: BenchProblem, n_rounds: int, progress: Progress
-) -> tuple[list[list[int]], NDArray[np.float64], RoundTimes]:
-    """Time rounds of laminating, and after each one the bare reads of its stages.
-
-    As in a round, each stage reads half of the features of the stage before, at fresh examples; the
-    features of the first are drawn anew, so that they are as cold as in a round. Returns the
-    (features, examples) of the stages, the seconds of their reads, float64 (n_rounds, n_stages),
-    and the rounds.
-    """
-    warm_up_rounds(problem, "laminating")
-    run = TimedRounds(problem, "laminating", n_rounds)
-    stages: list[list[int]] = vars(run.strategy)["stages_"]
-    weights = problem_weights(problem)
-    searcher = Searcher(problem.bank, weights)
-    rng = np.random.default_rng(2)
-    time_reads(problem.bank, np.arange(1), weights.exact(), 1)  # compiles
-    reads = np.zeros((n_rounds, len(stages)))
-    for number in range(n_rounds):
-        progress("bounds", number, n_rounds)
-        run.run(1)
-        features = rng.choice(problem.bank.n_features, stages[0][0], replace=False)
-        for at, (n_features, n_examples) in enumerate(stages):
-            n = min(n_examples, len(problem.rows))
-            rows = searcher.draw(n, "iid", rng)
-            n_different = rows.examples.size or n
-            reads[number, at] = time_reads(problem.bank, features[:n_features], rows, n_different)
-            weights.release()
-    return stages, reads, run.times
-
-
-def gathers_table(
-    stages: Sequence[Sequence[int]], reads: NDArray[np.float64], rounds: RoundTimes
-) -> Table:
-    """Milliseconds to read the bins of each stage, and of the searches, draws and rounds."""
-    timed: list[tuple[str, str, str, Any]] = [
-        *(
-            (f"stage {at + 1}", f"{q:,}", f"{t:,}", reads[:, at])
-            for at, (q, t) in enumerate(stages)
-        ),
-        ("all reads", "", "", reads.sum(axis=1)),
-        ("its searches", "", "", rounds.parts["search"]),
-        ("its draws", "", "", rounds.parts["draw"]),
-        ("its round", "", "", rounds.seconds),
-    ]
-    return Table(
-        "laminating: least and median milliseconds to read the bins of its stages, without any "
-        "search, and of its rounds, timed in turns",
-        ("", "features", "examples", "least", "median"),
-        tuple(
-            (*names, f"{1e3 * np.min(seconds):.2f}", f"{1e3 * np.median(seconds):.2f}")
-            for *names, seconds in timed
-        ),
-    )
-
-
-def bounds_section(problem: BenchProblem, sizes: SectionSizes, progress: Progress) -> Section:
-    """The bare reads of laminating beside its searches."""
-    stages, reads, rounds = time_gathers(problem, sizes.gathers, progress)
-    searches = rounds.parts["search"]
-    laminating = {
-        "stages": stages,
-        "reads_ms": (1e3 * np.median(reads, axis=0)).tolist(),
-        "search_ms": 1e3 * float(np.median(searches)),
-        "round_ms": 1e3 * float(np.median(rounds.seconds)),
-    }
-    return Section(
-        (gathers_table(stages, reads, rounds),),
-        {"laminating": laminating},
-        {"laminating, searches to reads": paired_ratio(searches, reads.sum(1)[: len(searches)])},
-        problem.sizes(),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,18 +10,17 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.families.columns import Columns
-from boostsample.kernels.layout import aligned, vectors_of
+from boostsample.kernels.layout import aligned
 from boostsample.labels import encode
 from boostsample.registry import default_families
 from boostsample.shard.weights import SignedWeights, initial_weights
 
 __all__ = [
     "BenchProblem",
-    "last_cache",
     "loaded_bench_problem",
     "made_bench_problem",
-    "relabelled_problem",
-    "problem_weights",
+    "relabelled_bench_problem",
+    "bench_problem_weights",
 ]
 
 _NEIGHBOURHOOD = 7
@@ -83,7 +81,7 @@ def loaded_bench_problem(data: str, data_dir: str | None = None) -> BenchProblem
     return BenchProblem(loaded.name, bank, np.arange(len(train)), Y)
 
 
-def relabelled_problem(problem: BenchProblem, n_classes: int) -> BenchProblem:
+def relabelled_bench_problem(problem: BenchProblem, n_classes: int) -> BenchProblem:
     """The same bank with random labels of another number of classes."""
     if n_classes == problem.n_classes:
         return problem
@@ -91,24 +89,6 @@ def relabelled_problem(problem: BenchProblem, n_classes: int) -> BenchProblem:
     return problem._replace(Y=encode(codes, n_classes))
 
 
-def problem_weights(problem: BenchProblem) -> SignedWeights:
+def bench_problem_weights(problem: BenchProblem) -> SignedWeights:
     """Balanced weights of the first round."""
     return SignedWeights(problem.Y, initial_weights(problem.Y, "balanced"), problem.rows)
-
-
-def problem_layout(n_labels: int) -> str:
-    """The vectors of a row of K labels.
-
-    >>> problem_layout(10), problem_layout(26), problem_layout(8)
-    ('8 + 2', '3 x 8 + 2', '8')
-    """
-    blocks, tail = vectors_of(n_labels)
-    full = f"{blocks} x 8" if blocks > 1 else "8" * blocks
-    return " + ".join(part for part in (full, str(tail) if tail else "") if part)
-
-
-def last_cache() -> int:
-    """Bytes of the largest cache that the system reports; 32 MiB if it reports none."""
-    paths = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
-    sizes = [1024 * int(path.read_text().strip().removesuffix("K")) for path in paths]
-    return max(sizes, default=32 * 2**20)

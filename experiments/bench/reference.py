@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from boostsample.errors import DataError
-from boostsample.experiments.bench.problem import last_cache
-from boostsample.experiments.bench.sections import Section
-from boostsample.experiments.common.files import one_line, os_reason, write_file
-from boostsample.experiments.common.machine import machine, versions
+from boostsample.errors import BoostSampleError, DataError
+from boostsample.experiments.bench.timing import TimedSection
+from boostsample.experiments.common.faults import one_line, os_fault
+from boostsample.experiments.common.files import write_file
+from boostsample.experiments.common.machine import machine, machine_cache, versions
 from boostsample.experiments.tables.tables import Table
 from boostsample.hashing import sha256_of_json
 
@@ -28,9 +28,10 @@ __all__ = [
     "RatioChange",
     "Reference",
     "check_against_reference",
-    "facts",
+    "check_ratios",
+    "reference_facts",
     "read_reference",
-    "bench_record",
+    "reference_record",
     "write_reference",
 ]
 
@@ -86,7 +87,7 @@ class RatioChange(NamedTuple):
 
 
 def check_against_reference(
-    sections: Mapping[str, Section], reference: Reference
+    sections: Mapping[str, TimedSection], reference: Reference
 ) -> tuple[list[RatioChange], list[str]]:
     """The changes of the sections that ran under equal conditions, and notes on the others."""
     changes: list[RatioChange] = []
@@ -110,6 +111,16 @@ def check_against_reference(
     return changes, notes
 
 
+def check_ratios(changes: Sequence[RatioChange]) -> None:
+    """Raise BoostSampleError if ratios are worse by more than their tolerance."""
+    worse = [f"{one.section}: {one.name}" for one in changes if one.verdict == "worse"]
+    if worse:
+        raise BoostSampleError(
+            f"{len(worse)} of {len(changes)} ratios are worse than the reference by more than "
+            f"their tolerance: {', '.join(worse)}"
+        )
+
+
 def changes_table(changes: Sequence[RatioChange]) -> Table:
     """Every ratio now and in the reference."""
     return Table(
@@ -129,11 +140,11 @@ def changes_table(changes: Sequence[RatioChange]) -> Table:
     )
 
 
-def kept_ratio(passes: Sequence[float]) -> _KeptRatio:
+def reference_ratio(passes: Sequence[float]) -> _KeptRatio:
     """The median of a ratio over some passes, and four times their relative scatter, 0.15 at least.
 
-    >>> kept_ratio([2.0, 2.2, 1.8])
-    KeptRatio(value=2.0, tolerance=0.4)
+    >>> reference_ratio([2.0, 2.2, 1.8])
+    _KeptRatio(value=2.0, tolerance=0.4)
     """
     value = statistics.median(passes)
     spread = statistics.stdev(passes) / abs(value) if len(passes) > 1 else 0.0
@@ -141,8 +152,8 @@ def kept_ratio(passes: Sequence[float]) -> _KeptRatio:
     return _KeptRatio(float(f"{value:.4g}"), float(f"{tolerance:.2g}"))
 
 
-def bench_record(
-    passes: Sequence[Mapping[str, Section]], facts: Mapping[str, Any]
+def reference_record(
+    passes: Sequence[Mapping[str, TimedSection]], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Numbers of the first pass, and ratios of all with tolerances, as JSON takes them."""
     return {
@@ -153,7 +164,7 @@ def bench_record(
                 "conditions": dict(found.conditions),
                 "found": dict(found.numbers),
                 "ratios": {
-                    key: kept_ratio([one[name].ratios[key] for one in passes])._asdict()
+                    key: reference_ratio([one[name].ratios[key] for one in passes])._asdict()
                     for key in found.ratios
                 },
             }
@@ -162,11 +173,11 @@ def bench_record(
     }
 
 
-def facts() -> dict[str, Any]:
+def reference_facts() -> dict[str, Any]:
     """The time, the machine and the versions: `created`, `machine` and `versions`."""
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": {**machine(), "last_cache_bytes": last_cache()},
+        "machine": {**machine(), "last_cache_bytes": machine_cache()},
         "versions": versions(),
     }
 
@@ -212,7 +223,7 @@ def read_reference(path: Path) -> Reference:
         raise
     except OSError as error:
         raise DataError(
-            f"the reference '{path}' cannot be read: {os_reason(error)}; name another file, or "
+            f"the reference '{path}' cannot be read: {os_fault(error)}; name another file, or "
             "write one with --keep"
         ) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from boostsample.experiments.bench.problem import BenchProblem, problem_weights
-from boostsample.experiments.bench.sections import Progress, Section, SectionSizes, section_table
+from boostsample.experiments.bench.problem import BenchProblem, bench_problem_weights
+from boostsample.experiments.bench.timing import TimedSection, TimedSizes, timed_table
+from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.tables.tables import Table
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
@@ -23,8 +24,8 @@ from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
 __all__ = [
-    "BASELINE",
-    "PARTS",
+    "ROUND_BASELINE",
+    "ROUND_PARTS",
     "RoundTimes",
     "TimedRounds",
     "rounds_section",
@@ -32,8 +33,8 @@ __all__ = [
     "warm_up_rounds",
 ]
 
-BASELINE = "uniform-naive"
-PARTS = ("own", "draw", "search", "modelling", "finish")
+ROUND_BASELINE = "uniform-naive"
+ROUND_PARTS = ("own", "draw", "search", "modelling", "finish")
 """The parts of a round: the strategy's own work, its draws, its searches for each purpose, and the
 loop's finish on all examples."""
 
@@ -52,7 +53,7 @@ class _Clock(Strategy):
 
     def choose(self, step: Step) -> Stump:
         before = time.perf_counter()
-        self.seconds_ = dict.fromkeys(PARTS, 0.0)
+        self.seconds_ = dict.fromkeys(ROUND_PARTS, 0.0)
         stump = self.strategy.choose(_TimedStep(step, self.seconds_))  # type: ignore[arg-type]  # duck-typed
         spent = time.perf_counter() - before
         self.seconds_["own"] = spent - sum(self.seconds_.values())
@@ -97,7 +98,7 @@ class RoundTimes:
     strategy: str
     seconds: list[float] = field(default_factory=list)
     looks: list[int] = field(default_factory=list)
-    parts: dict[str, list[float]] = field(default_factory=lambda: {part: [] for part in PARTS})
+    parts: dict[str, list[float]] = field(default_factory=lambda: {one: [] for one in ROUND_PARTS})
 
     def ratio(self, base: RoundTimes, middle: Callable[..., Any] = np.mean) -> float:
         """The mean (or median) round in units of another's, over the rounds that both have."""
@@ -116,7 +117,7 @@ class RoundTimes:
             "mean_ms": float(ms.mean()),
             "ratio": self.ratio(base),
             "ratio_of_medians": self.ratio(base, np.median),
-            "shares": {part: sum(self.parts[part]) / sum(self.seconds) for part in PARTS},
+            "shares": {part: sum(self.parts[part]) / sum(self.seconds) for part in ROUND_PARTS},
         }
 
 
@@ -146,7 +147,7 @@ class TimedRounds:
             parts["finish"] = seconds - sum(parts.values())
             self.times.seconds.append(seconds)
             self.times.looks.append(sum(r["looks_search"] + r["looks_modelling"] for r in rows))
-            for part in PARTS:
+            for part in ROUND_PARTS:
                 self.times.parts[part].append(parts[part])
         return self.times.seconds[-1]
 
@@ -154,19 +155,19 @@ class TimedRounds:
 def warm_up_rounds(problem: BenchProblem, strategy: str, n_jobs: int = 1) -> None:
     """Compile the kernels of a strategy's rounds, and of the edges that break ties."""
     TimedRounds(problem, strategy, 3, n_jobs).run(3)
-    weights = problem_weights(problem)
+    weights = bench_problem_weights(problem)
     searcher, rows = Searcher(problem.bank, weights), weights.exact()
     searcher.signed_edges(searcher.search(np.arange(1), rows, True), rows)
 
 
-def time_rounds(problem: BenchProblem, sizes: SectionSizes, progress: Progress) -> list[RoundTimes]:
+def time_rounds(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> list[RoundTimes]:
     """Train several strategies at once, `sizes.turn` rounds of each in turn.
 
-    `BASELINE` comes first; last comes the baseline with several threads, to the same bits. Its
-    rounds run in one piece, since threads fall asleep between turns.
+    `ROUND_BASELINE` comes first; last comes the baseline with several threads, to the same bits.
+    Its rounds run in one piece, since threads fall asleep between turns.
     """
-    names = list(dict.fromkeys([BASELINE, *sizes.strategies]))
-    made = [(name, 1) for name in names] + [(BASELINE, sizes.threads)]
+    names = list(dict.fromkeys([ROUND_BASELINE, *sizes.strategies]))
+    made = [(name, 1) for name in names] + [(ROUND_BASELINE, sizes.threads)]
     for number, (name, n_jobs) in enumerate(made):
         progress("compiling", number, len(made))
         warm_up_rounds(problem, name, n_jobs)
@@ -183,7 +184,7 @@ def time_rounds(problem: BenchProblem, sizes: SectionSizes, progress: Progress) 
 def rounds_table(times: Sequence[RoundTimes]) -> Table:
     """Milliseconds a round, ratios to the first strategy, looks, and the share of each part."""
     base = times[0]
-    return section_table(
+    return timed_table(
         f"a round: mean looks; least, median and mean milliseconds of {len(base.seconds):,} rounds;"
         f" ratios of means and medians to {base.strategy}; the share of each part",
         {
@@ -194,17 +195,17 @@ def rounds_table(times: Sequence[RoundTimes]) -> Table:
             "mean": "{mean_ms:.2f}",
             "ratio": "{ratio:.2f}",
             "of medians": "{ratio_of_medians:.2f}",
-            **{part: f"{{shares[{part}]:.1%}}" for part in PARTS},
+            **{part: f"{{shares[{part}]:.1%}}" for part in ROUND_PARTS},
         },
         [one.numbers(base) for one in times],
     )
 
 
-def rounds_section(problem: BenchProblem, sizes: SectionSizes, progress: Progress) -> Section:
+def rounds_section(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
     """Rounds of several strategies, and of the baseline with several threads."""
     times = time_rounds(problem, sizes, progress)
     base = times[0]
-    return Section(
+    return TimedSection(
         (rounds_table(times),),
         {"rounds": [one.numbers(base) for one in times]},
         {one.strategy: one.ratio(base, np.median) for one in times[1:-1]},

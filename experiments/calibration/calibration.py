@@ -31,11 +31,12 @@ from boostsample.experiments.calibration.points import (
     point_model,
     predict_point,
 )
-from boostsample.experiments.common.files import one_line
+from boostsample.experiments.common.faults import one_line
+from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.datasets import Dataset
-from boostsample.experiments.plan.plan import Plan, Prepared, prepare
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant
-from boostsample.experiments.run.compare import Progress
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.planning.mixture import Mixture
@@ -169,12 +170,12 @@ def calibrate(
     scheme : str
         Scheme by which examples are drawn at the points, see `boostsample.shard.sampling`.
     progress : callable, optional
-        See `boostsample.experiments.run.compare.Progress`.
+        See `boostsample.experiments.common.progress.Progress`.
 
     Raises
     ------
     SettingError, DataError
-        See `boostsample.experiments.plan.plan.prepare`.
+        See `boostsample.experiments.plan.prepared.prepare`.
 
     Examples
     --------

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.banks.bank import Bank
-from boostsample.experiments.cells.cell import compact_array
+from boostsample.experiments.cells.cell_file import cell_integers
 from boostsample.labels import encode, predicted_labels
 from boostsample.records import Term
 
@@ -74,11 +74,11 @@ def evaluate_cell(
             margins.append([margin_counts(*one, total) for one in both])
     counts = np.array(margins, np.int64).reshape(len(at_marks), 2, MARGIN_BINS)
     return {
-        "points": compact_array(at_points),
+        "points": cell_integers(at_points),
         "error": np.array(errors, np.float64),
-        "marks": compact_array(at_marks),
+        "marks": cell_integers(at_marks),
         "auc": np.array(areas, np.float64),
-        "margins": compact_array(counts.swapaxes(0, 1)),
+        "margins": cell_integers(counts.swapaxes(0, 1)),
     }
 
 

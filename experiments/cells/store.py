@@ -15,15 +15,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.cell import Cell, DamagedCell
+from boostsample.experiments.cells.cell_file import Cell, DamagedCell
 from boostsample.experiments.cells.claims import Claims
 from boostsample.experiments.cells.tasks import Task
-from boostsample.experiments.common.files import TEMPORARY, atomic_file, os_reason
+from boostsample.experiments.common.faults import os_fault
+from boostsample.experiments.common.files import TEMPORARY, atomic_file
 from boostsample.loop.numerics import NUMERICS
 
-__all__ = ["CELLS", "FolderStore", "Store", "read_cell"]
+__all__ = ["STORE_FOLDER", "FolderStore", "Store", "read_cell"]
 
-CELLS = "cells"
+STORE_FOLDER = "cells"
 _ASIDE = "aside"
 _STALE = 3600.0  # seconds after which a temporary file is taken for that of a killed process
 _LOG = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ def read_cell(path: Path, key: str) -> Cell:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise DamagedCell(f"it cannot be read ({os_reason(error)})") from error
+        raise DamagedCell(f"it cannot be read ({os_fault(error)})") from error
     cell = Cell.from_bytes(content)
     if cell.key != key:
         raise DamagedCell("it is another cell under this name")
@@ -84,13 +85,13 @@ class FolderStore(Store):
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder / CELLS
+        self._folder = folder / STORE_FOLDER
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._sweep()
         except OSError as error:
             raise DataError(
-                f"cells cannot be kept in '{self._folder}': {os_reason(error)}; name another folder"
+                f"cells cannot be kept in '{self._folder}': {os_fault(error)}; name another folder"
             ) from error
         self._claims = Claims(self._folder)
 
@@ -139,7 +140,7 @@ class FolderStore(Store):
             yield
         except OSError as error:
             raise DataError(
-                f"the cell {name} could not be written to '{self._folder}': {os_reason(error)}; "
+                f"the cell {name} could not be written to '{self._folder}': {os_fault(error)}; "
                 "the existing cells are complete: make room and run the same command with the same "
                 "--results again, and only what is missing is computed"
             ) from error

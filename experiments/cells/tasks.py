@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 
 from boostsample.banks.forms import bank_settings
-from boostsample.experiments.cells.cell import cell_key
-from boostsample.experiments.plan.plan import Prepared
-from boostsample.experiments.plan.variants import Variant
-from boostsample.family import Family
+from boostsample.experiments.cells.cell_file import cell_key
+from boostsample.experiments.plan.prepared import Prepared
+from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.hashing import sha256_of_bytes
 
-__all__ = ["Task", "TaskGroup", "curve_points", "families_digest", "plain_settings", "task_groups"]
+__all__ = ["Task", "TaskGroup", "task_groups", "task_points"]
 
 _CURVE_POINTS = 40
 
@@ -74,13 +73,13 @@ class TaskGroup:
     def points(self, marks: Sequence[int]) -> set[int]:
         """Numbers of stumps to score: the marks, these divided by the number of tasks, a curve."""
         shared = {mark // len(self.tasks) for mark in marks if mark >= len(self.tasks)}
-        return {*marks, *shared, *curve_points(marks[-1])}
+        return {*marks, *shared, *task_points(marks[-1])}
 
 
-def curve_points(n_rounds: int) -> list[int]:
+def task_points(n_rounds: int) -> list[int]:
     """At most 40 numbers of stumps, about equally far apart on a log scale.
 
-    >>> curve_points(5)
+    >>> task_points(5)
     [1, 2, 3, 5]
     """
     curve = np.geomspace(1, n_rounds, min(_CURVE_POINTS, n_rounds))
@@ -90,9 +89,13 @@ def curve_points(n_rounds: int) -> list[int]:
 def task_groups(prepared: Prepared) -> list[TaskGroup]:
     """All tasks of a plan, by strategy, then repetition."""
     plan, data = prepared.plan, prepared.data
+    families = [
+        [family.name, type(family).__qualname__, family.n_features, family.settings()]
+        for family in prepared.families
+    ]
     common = {
         "data": {"name": data.name, "sha256": prepared.digest},
-        "families": families_digest(prepared.families),
+        "families": cell_key({"families": families}),
         "reference": bank_settings(plan.bank.name, plan.bank.settings)["reference"],
         "learner": plan.learner,
         "weights": plan.weights,
@@ -132,9 +135,9 @@ def _strategy_facts(variant: Variant) -> dict[str, Any]:
     kind = type(strategy)
     facts: dict[str, Any] = {
         "name": variant.name,
-        "settings": {key: plain_settings(value) for key, value in sorted(variant.settings.items())},
+        "settings": {key: plain_setting(value) for key, value in sorted(variant.settings.items())},
         "parameters": {
-            key: plain_settings(value) for key, value in sorted(strategy.get_params().items())
+            key: plain_setting(value) for key, value in sorted(strategy.get_params().items())
         },
     }
     if not kind.__module__.startswith("boostsample."):
@@ -145,14 +148,3 @@ def _strategy_facts(variant: Variant) -> dict[str, Any]:
             source = b""
         facts["code"] = sha256_of_bytes(source)
     return facts
-
-
-def plain_settings(value: Any) -> Any:
-    """A setting as JSON takes it."""
-    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
-
-
-def families_digest(families: Sequence[Family]) -> str:
-    """A checksum of the families and all their settings."""
-    facts = [[one.name, type(one).__qualname__, one.n_features, one.settings()] for one in families]
-    return cell_key({"families": facts})

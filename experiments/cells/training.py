@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank
 from boostsample.banks.forms import make_bank
 from boostsample.errors import BoostSampleError, StrategyError
-from boostsample.experiments.cells.cell import Cell, cell_arrays
+from boostsample.experiments.cells.cell_file import Cell, cell_arrays
 from boostsample.experiments.cells.evaluation import evaluate_cell
 from boostsample.experiments.cells.tasks import Task
-from boostsample.experiments.common.files import one_line
+from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.common.machine import machine, versions
-from boostsample.experiments.plan.plan import Prepared
+from boostsample.experiments.plan.prepared import Prepared
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.loop.numerics import NUMERICS
@@ -65,7 +65,7 @@ class TrainingOrder:
     """A request to train and score a cell."""
 
     task: Task
-    points: tuple[int, ...]  # numbers of stumps to score, see `boostsample.experiments.cells.cell`
+    points: tuple[int, ...]  # numbers of stumps to score, as in `cell_file`
     marks: tuple[int, ...]
     history: bool = False  # whether to keep the history rows
     known: bytes | None = None  # the file of a trained cell, which is then scored again

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boostsample.errors import BoostSampleError, SettingError
-from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import print_line, print_table
+from boostsample.errors import SettingError
+from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.printing import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.bench.reference import RatioChange, Reference
-    from boostsample.experiments.bench.sections import Section
+    from boostsample.experiments.bench.timing import TimedSection
 
 __all__ = ["bench"]
 
@@ -26,7 +26,7 @@ __all__ = ["bench"]
 @click.option(
     "--data", metavar="NAME|PATH", help="A data set.  [default: made data, 60,000 x 2,000]"
 )
-@options.data_dir
+@options.data_dir_option
 @click.option("--strategies", metavar="A,B", help="Strategies of rounds.  [default: all but full]")
 @click.option("--rounds", type=int, metavar="N", help="Rounds of each strategy.  [default: 200]")
 @click.option("--jobs", type=int, metavar="N", help="Threads beside one.  [default: all cores]")
@@ -39,7 +39,7 @@ __all__ = ["bench"]
     "--keep", metavar="FILE", help="Time three times; write a reference into a .json file."
 )
 @click.option("--fail-on-regression", is_flag=True, help="Exit with code 1 if a ratio is worse.")
-@options.quiet
+@options.quiet_option
 @click.pass_context
 def bench(
     context: click.Context,
@@ -71,28 +71,28 @@ def bench(
     with ExitStack() as stack:
         display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)
-        from boostsample.experiments.bench import bench as timing
         from boostsample.experiments.bench import reference as kept_ratios
         from boostsample.experiments.bench.problem import loaded_bench_problem, made_bench_problem
+        from boostsample.experiments.bench.sections import SECTION_SIZES, SECTIONS, chosen_sections
         from boostsample.experiments.common.files import check_file
         from boostsample.experiments.plots.pictures import check_picture, save_picture
 
-        sections = timing.chosen_bench_sections(settings["only"])
+        sections = chosen_sections(settings["only"])
         if plot is not None and "growth" not in sections:
             raise SettingError(
                 f"--plot draws the section growth, but only {', '.join(sections)} would run; add "
                 "it to --only, or leave the plot out"
             )
         sizes = replace(
-            timing.STANDARD,
+            SECTION_SIZES,
             strategies=_strategies(settings["strategies"]),
-            rounds=rounds or timing.STANDARD.rounds,
-            threads=jobs or timing.STANDARD.threads,
+            rounds=rounds or SECTION_SIZES.rounds,
+            threads=jobs or SECTION_SIZES.threads,
         )
         picture = None if plot is None else check_picture(plot)
         target = None if json is None else check_file(json, ".json", "results")
         kept = None if keep is None else check_file(keep, ".json", "results", new=False)
-        facts = kept_ratios.facts()
+        facts = kept_ratios.reference_facts()
         processor = facts["machine"]["processor"]
         if settings["reference"] is None:
             earlier = kept_ratios.shipped_reference(processor)
@@ -108,31 +108,27 @@ def bench(
         problem = (
             made_bench_problem(*made) if data is None else loaded_bench_problem(data, data_dir)
         )
-        found: dict[str, Section] = {}
+        found: dict[str, TimedSection] = {}
         stack.callback(_print_sections, facts, found)  # also if a later section fails
         stack.callback(display.close)
         for name in sections:
-            found[name] = timing.SECTIONS[name](problem, sizes, display)
+            found[name] = SECTIONS[name](problem, sizes, display)
         passes = [found]
         for _ in range(0 if kept is None else 2):  # three passes in all
-            passes.append({name: timing.SECTIONS[name](problem, sizes, display) for name in found})
+            passes.append({name: SECTIONS[name](problem, sizes, display) for name in found})
     changes = [] if earlier is None else _print_changes(found, earlier, processor)
     if target is not None:
-        record = kept_ratios.bench_record(passes[:1], facts)
+        record = kept_ratios.reference_record(passes[:1], facts)
         kept_ratios.write_reference({"command": ["boostsample", *context.obj], **record}, target)
         print_line(f"numbers: {target}")
     if kept is not None:
-        kept_ratios.write_reference(kept_ratios.bench_record(passes, facts), kept)
+        kept_ratios.write_reference(kept_ratios.reference_record(passes, facts), kept)
         print_line(f"reference: {kept}")
     if picture is not None and (draw := found["growth"].draw) is not None:
         save_picture(draw(), picture)
         print_line(f"plot: {picture}")
-    worse = [f"{one.section}: {one.name}" for one in changes if one.verdict == "worse"]
-    if fail_on_regression and worse:
-        raise BoostSampleError(
-            f"{len(worse)} of {len(changes)} ratios are worse than the reference by more than "
-            f"their tolerance: {', '.join(worse)}"
-        )
+    if fail_on_regression:
+        kept_ratios.check_ratios(changes)
 
 
 def _strategies(given: str | None) -> tuple[str, ...]:
@@ -146,7 +142,7 @@ def _strategies(given: str | None) -> tuple[str, ...]:
     return names
 
 
-def _print_sections(facts: Mapping[str, Any], found: Mapping[str, Section]) -> None:
+def _print_sections(facts: Mapping[str, Any], found: Mapping[str, TimedSection]) -> None:
     machine, versions = facts["machine"], facts["versions"]
     print_line(
         f"{machine['processor']}, {machine['cores']} cores, python {versions['python']}, numba "
@@ -158,7 +154,7 @@ def _print_sections(facts: Mapping[str, Any], found: Mapping[str, Section]) -> N
 
 
 def _print_changes(
-    found: Mapping[str, Section], reference: Reference, processor: str
+    found: Mapping[str, TimedSection], reference: Reference, processor: str
 ) -> list[RatioChange]:
     """Print how the ratios have changed."""
     from boostsample.experiments.bench.reference import changes_table, check_against_reference

@@ -11,7 +11,7 @@ import click
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.commands.group import CommandGroup
-from boostsample.experiments.commands.output import print_line
+from boostsample.experiments.commands.printing import print_line
 
 if TYPE_CHECKING:
     from boostsample.banks.cache_folder import CachedBank

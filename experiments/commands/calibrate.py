@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boostsample.errors import SettingError
-from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import print_line, print_table
+from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.printing import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.calibration.calibration import Calibration
@@ -18,8 +18,8 @@ __all__ = ["calibrate"]
 
 
 @click.command(context_settings={"show_default": True})
-@options.data
-@options.data_dir
+@options.data_option
+@options.data_dir_option
 @click.option(
     "--strategy",
     default="mas-naive",
@@ -27,7 +27,7 @@ __all__ = ["calibrate"]
     help="The strategy of the run (boostsample list strategies), with its predictions if it makes "
     "any.",
 )
-@options.families
+@options.families_option
 @click.option(
     "--bank",
     default="memory",
@@ -46,23 +46,23 @@ __all__ = ["calibrate"]
     metavar="N",
     help="Searches of each point (Q, T), and replays of each round.",
 )
-@options.budget
+@options.budget_option
 @click.option(
     "--scheme",
     default="iid",
     metavar="NAME",
     help="Scheme by which examples are drawn at the points; the strategy follows its settings.",
 )
-@options.weights
-@options.seed
-@options.picture
+@options.weights_option
+@options.seed_option
+@options.plot_option
 @click.option("--csv", metavar="FILE", help="Write a row for each point into a new .csv file.")
 @click.option(
     "--figure2",
     metavar="FILE",
     help="Draw Figure 2 of [DF11], the closed form for Gaussian edges, without a run.",
 )
-@options.quiet
+@options.quiet_option
 @click.pass_context
 def calibrate(
     context: click.Context, /, plot: str | None, csv: str | None, quiet: bool, **settings: Any
@@ -85,15 +85,16 @@ def calibrate(
         from boostsample.experiments.calibration.tables import write_calibration_rows
         from boostsample.experiments.common.files import check_file
         from boostsample.experiments.data.datasets import load_dataset
-        from boostsample.experiments.plan.plan import Plan, parse_marks, parse_names
-        from boostsample.experiments.plan.variants import Variant
+        from boostsample.experiments.plan.plan import Plan
+        from boostsample.experiments.plan.rounds import parse_rounds
+        from boostsample.experiments.plan.variants import Variant, parse_names
         from boostsample.experiments.plots.pictures import check_picture, save_picture
 
         families = settings["families"]
         plan = Plan(
             strategies=parse_names(settings["strategy"]),
             families=parse_names(families) if families else None,
-            marks=parse_marks(settings["rounds"]),
+            marks=parse_rounds(settings["rounds"]),
             repeats=1,
             bank=Variant.parse(settings["bank"]),
             **{name: settings[name] for name in ("budget", "weights", "seed")},

@@ -26,8 +26,8 @@ from boostsample.experiments.commands.calibrate import calibrate
 from boostsample.experiments.commands.compare import compare
 from boostsample.experiments.commands.group import CommandGroup
 from boostsample.experiments.commands.listing import list_names
-from boostsample.experiments.commands.output import print_line
 from boostsample.experiments.commands.plot import plot
+from boostsample.experiments.commands.printing import print_line
 from boostsample.experiments.commands.race import race
 from boostsample.experiments.commands.report import report
 from boostsample.experiments.commands.table import table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boostsample.errors import SettingError
-from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import print_line, print_table
+from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.printing import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.plan.grid import Grid
     from boostsample.experiments.results.folder import ResultsFolder
-    from boostsample.experiments.run.compare import Comparison, Shard
+    from boostsample.experiments.run.compare import Comparison
 
 __all__ = ["compare"]
 
@@ -36,7 +35,7 @@ __all__ = ["compare"]
     help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file; may be "
     "repeated.  [default: digits]",
 )
-@options.data_dir
+@options.data_dir_option
 @click.option(
     "--strategies",
     multiple=True,
@@ -50,7 +49,7 @@ __all__ = ["compare"]
     help="Tune strategies that have a tuning grid (the bandits) or alternatives, as in "
     "'ucb:exploration=0.1|1|2'; tuning is charged to them.",
 )
-@options.families
+@options.families_option
 @click.option(
     "--bank",
     default="memory",
@@ -66,9 +65,9 @@ __all__ = ["compare"]
     help="Numbers of stumps to report; the largest is the number of rounds.",
 )
 @click.option("--repeats", default=3, metavar="N", help="Repetitions.")
-@options.budget
-@options.weights
-@options.seed
+@options.budget_option
+@options.weights_option
+@options.seed_option
 @click.option(
     "--results",
     metavar="DIR",
@@ -94,9 +93,9 @@ __all__ = ["compare"]
     metavar="I/N",
     help="Train only the I-th of N shares of the runs, for job arrays that share a folder.",
 )
-@options.picture
+@options.plot_option
 @click.option("--history", is_flag=True, help="Also write a row for each search.")
-@options.quiet
+@options.quiet_option
 @click.pass_context
 def compare(
     context: click.Context,
@@ -125,9 +124,10 @@ def compare(
         from boostsample.experiments.results.grid_toml import grid_toml
         from boostsample.experiments.results.record import grid_record
         from boostsample.experiments.run.backends import check_backend, open_backend
+        from boostsample.experiments.run.shard import RunShard
 
         grid = _grid(context, jobs)
-        share = None if shard is None else _shard(shard)
+        share = None if shard is None else RunShard.parse(shard)
         check_backend(backend, jobs)
         picture = None if plot is None else pictures.check_picture(plot)
         if picture is not None and len(grid.data) > 1:
@@ -148,7 +148,7 @@ def compare(
             workers = stack.enter_context(open_backend(backend, jobs))
             from boostsample.experiments.run import compare as job
 
-            comparisons = job.run_all(prepared, store, workers, display, display.left, share)
+            comparisons = job.compare_all(prepared, store, workers, display, display.left, share)
         except BaseException:
             if kept := folder.cells():
                 display.say(
@@ -169,16 +169,16 @@ def compare(
 
 def _grid(context: click.Context, jobs: int | None) -> Grid:
     """Combine the grid file, if one is given, and the options that the user gave."""
-    from boostsample.experiments.plan.grid import grid_of
-    from boostsample.experiments.plan.grid_file import DataEntry, read_grid_file
-    from boostsample.experiments.plan.plan import parse_marks, parse_names
-    from boostsample.experiments.plan.variants import Variant
+    from boostsample.experiments.plan.grid import combined_grid
+    from boostsample.experiments.plan.grid_file import GridData, read_grid_file
+    from boostsample.experiments.plan.rounds import parse_rounds
+    from boostsample.experiments.plan.variants import Variant, parse_names
 
     parsers: dict[str, Any] = {
-        "data": lambda names: tuple(map(DataEntry, names)),
+        "data": lambda names: tuple(map(GridData, names)),
         "strategies": parse_names,
         "families": parse_names,
-        "rounds": parse_marks,
+        "rounds": parse_rounds,
         "bank": Variant.parse,
     }
     names = ("repeats", "budget", "weights", "seed", "history", "tune", *parsers)
@@ -188,17 +188,8 @@ def _grid(context: click.Context, jobs: int | None) -> Grid:
         if options.given_options(context, name)
     }
     file = context.params["grid"]
-    grid = grid_of(None if file is None else read_grid_file(file), given)
+    grid = combined_grid(None if file is None else read_grid_file(file), given)
     return replace(grid, plan=replace(grid.plan, n_jobs=jobs))
-
-
-def _shard(text: str) -> Shard:
-    from boostsample.experiments.run.compare import Shard
-
-    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
-    if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise SettingError(f"shard must be I/N with 1 <= I <= N as in 2/8, got {text!r}")
-    return Shard(int(match[1]), int(match[2]))
 
 
 def _folder(results: str | None, grid: Grid) -> ResultsFolder:

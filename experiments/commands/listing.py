@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import print_line
+from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.printing import print_line
 
 __all__ = ["list_names"]
 
@@ -23,14 +23,14 @@ __all__ = ["list_names"]
     metavar="FILE",
     help="With families: draw members of image families over an image, to an .svg, .png or .pdf.",
 )
-@options.families
-@options.data
-@options.data_dir
+@options.families_option
+@options.data_option
+@options.data_dir_option
 @click.option("--example", default=0, metavar="I", help="Which image, from 0.")
 @click.option(
     "--image-shape", metavar="HxW|HxWxC", help="Stretch the image to this shape.  [default: as is]"
 )
-@options.seed
+@options.seed_option
 @click.pass_context
 def list_names(
     context: click.Context, /, kind: str | None, picture: str | None, **settings: Any

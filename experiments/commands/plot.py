@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import print_line, print_note
+from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.printing import print_line, print_note
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

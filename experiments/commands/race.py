@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boostsample.errors import SettingError
-from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import print_line, print_table
+from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.printing import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.plan.variants import Variant
@@ -19,8 +19,8 @@ _STRATEGIES = "uniform-naive,uniform-q1,laminating"
 
 
 @click.command(context_settings={"show_default": True})
-@options.data
-@options.data_dir
+@options.data_option
+@options.data_dir_option
 @click.option("--columns", type=int, metavar="N", help="Columns to draw.  [default: 2000 or fewer]")
 @click.option("--error", default=1.5, metavar="PERCENT", help="The test error to reach.")
 @click.option("--strategies", default=_STRATEGIES, metavar="A,B", help="Ratios are to the first.")
@@ -29,13 +29,13 @@ _STRATEGIES = "uniform-naive,uniform-q1,laminating"
 @click.option("--rounds", default=10_000, metavar="N", help="Iterations at most.")
 @click.option("--repeats", default=3, metavar="N", help="Runs of each; the table has their median.")
 @click.option("--jobs", default=-1, metavar="N", help="Threads of every method; -1 is all cores.")
-@options.budget
+@options.budget_option
 @click.option(
     "--weights", default="balanced", metavar="uniform|balanced", help="Initial label weights."
 )
-@options.seed
+@options.seed_option
 @click.option("--json", metavar="FILE", help="Write all runs, with their curves, into a new file.")
-@options.quiet
+@options.quiet_option
 def race(
     peers: str | None, jobs: int, rounds: int, seed: int, json: str | None, quiet: bool, **rest: Any
 ) -> None:

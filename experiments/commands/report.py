@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from boostsample.experiments.commands import options
-from boostsample.experiments.commands.output import print_line
+from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.printing import print_line
 
 __all__ = ["report"]
 
@@ -16,7 +16,7 @@ __all__ = ["report"]
 @click.option(
     "--title", metavar="TEXT", help="Its title.  [default: that of the grid, else the data sets]"
 )
-@options.quiet
+@options.quiet_option
 def report(results: tuple[str, ...], output: str, title: str | None, quiet: bool) -> None:
     """Make a report of results folders that compare has written: one self-contained HTML file.
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from boostsample.errors import SettingError, unknown
-from boostsample.experiments.commands.output import print_line, print_note
+from boostsample.errors import unknown
+from boostsample.experiments.commands.printing import print_line, print_note
 
 if TYPE_CHECKING:
     from boostsample.experiments.tables.results import ScoreTable
@@ -64,21 +63,13 @@ def table(
     from boostsample.experiments.common.files import check_file, write_file
     from boostsample.experiments.results.levels import MEASURES, parse_levels
     from boostsample.experiments.results.results import read_results
-    from boostsample.experiments.tables.formats import FORMATS
+    from boostsample.experiments.tables.formats import FORMATS, chosen_format
     from boostsample.experiments.tables.results import result_table, transposed_table
 
     if metric not in MEASURES:
         raise unknown("metric", metric, MEASURES)
     axis, levels = parse_levels(at)
-    endings = {one.ending: name for name, one in FORMATS.items()}
-    ending = ".txt" if output is None else Path(output).suffix.lower()
-    if form is None and ending not in endings:
-        raise SettingError(
-            f"the file of tables must end in one of {', '.join(endings)}, got '{output}'"
-        )
-    name = form or endings[ending]
-    if name not in FORMATS:
-        raise unknown("format", name, FORMATS)
+    name = chosen_format(form, output)
     target = None if output is None else check_file(output, FORMATS[name].ending, "tables")
     found = [read_results(folder) for folder in results]
     tables: Sequence[ScoreTable] = result_table(found, metric, axis, levels, charged)

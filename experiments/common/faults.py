@@ -1,13 +1,14 @@
-"""Collects errors to report all of them in one message."""
+"""Collects errors to report all of them in one message, and describes errors in a few words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from boostsample.errors import BoostSampleError, DataError, SettingError
 
-__all__ = ["Faults"]
+__all__ = ["Faults", "one_line", "os_fault", "unwritable_file"]
 
 
 class Faults:
@@ -43,3 +44,23 @@ class Faults:
             subject = f"{subject} has {len(texts)} errors" if subject else f"{len(texts)} errors"
         settings = any(isinstance(error, SettingError) for _, error in self._found)
         raise (SettingError if settings else DataError)(f"{subject}: {'; '.join(texts)}")
+
+
+def one_line(error: BaseException) -> str:
+    """Return an exception's message, or its class if it has none, in at most 200 characters."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def os_fault(error: OSError) -> str:
+    """Return why a file could not be used, in a few words."""
+    if isinstance(error, FileExistsError):
+        return f"'{error.filename}' is a file"
+    return error.strerror or one_line(error)
+
+
+def unwritable_file(path: Path, what: str, error: OSError) -> DataError:
+    """Return the error of a file of `what` that cannot be written."""
+    return DataError(
+        f"the file of {what} '{path}' cannot be written: {os_fault(error)}; name another file"
+    )

@@ -1,4 +1,4 @@
-"""Writes files atomically and describes errors of files."""
+"""Writes files atomically, and checks beforehand that they can be written."""
 
 from __future__ import annotations
 
@@ -9,34 +9,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import SettingError
+from boostsample.experiments.common.faults import unwritable_file
 
-__all__ = [
-    "TEMPORARY",
-    "atomic_file",
-    "check_file",
-    "one_line",
-    "os_reason",
-    "temporary_file",
-    "unwritable_file",
-    "write_file",
-]
+__all__ = ["TEMPORARY", "atomic_file", "check_file", "temporary_file", "write_file"]
 
 TEMPORARY = ".tmp"
 """Suffix of files being written; a killed process leaves them behind."""
-
-
-def one_line(error: BaseException) -> str:
-    """Return an exception's message, or its class if it has none, in at most 200 characters."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 200 else text[:197] + "..."
-
-
-def os_reason(error: OSError) -> str:
-    """Return why a file could not be used, in a few words."""
-    if isinstance(error, FileExistsError):
-        return f"'{error.filename}' is a file"
-    return error.strerror or one_line(error)
 
 
 def temporary_file(path: Path) -> Path:
@@ -106,10 +85,3 @@ def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: boo
     except OSError as error:
         raise unwritable_file(target, what, error) from error
     return target
-
-
-def unwritable_file(path: Path, what: str, error: OSError) -> DataError:
-    """Return the error of a file of `what` that cannot be written."""
-    return DataError(
-        f"the file of {what} '{path}' cannot be written: {os_reason(error)}; name another file"
-    )

@@ -12,7 +12,7 @@ from typing import Any
 
 import boostsample
 
-__all__ = ["machine", "machine_memory", "version_of", "versions"]
+__all__ = ["machine", "machine_cache", "machine_memory", "version_of", "versions"]
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite", "PyWavelets")
 
@@ -56,3 +56,10 @@ def machine_memory() -> float:
     if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
         return math.inf
     return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+
+
+def machine_cache() -> int:
+    """Bytes of the largest cache that the system reports; 32 MiB if it reports none."""
+    paths = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
+    sizes = [1024 * int(path.read_text().strip().removesuffix("K")) for path in paths]
+    return max(sizes, default=32 * 2**20)

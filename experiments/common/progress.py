@@ -5,9 +5,13 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ProgressDisplay", "duration_text"]
+__all__ = ["Progress", "ProgressDisplay", "duration_text"]
+
+Progress = Callable[[str, int, int], None]
+"""Called in the calling thread, about ten times a second: the stage, done, total."""
 
 _PAUSE = 10.0
 """Seconds between two lines of progress where there is no terminal."""

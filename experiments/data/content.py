@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.common.files import one_line
+from boostsample.experiments.common.faults import one_line
 
 __all__ = ["DataContent", "encode_labels", "parse_number", "readable_file"]
 

@@ -24,7 +24,8 @@ from typing import NamedTuple
 
 from boostsample.banks.cache_folder import cache_dir
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.common.files import atomic_file, one_line
+from boostsample.experiments.common.faults import one_line
+from boostsample.experiments.common.files import atomic_file
 
 __all__ = ["Original", "DownloadSource", "locate_file", "read_verified"]
 

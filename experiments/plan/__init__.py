@@ -9,30 +9,32 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from boostsample.experiments.plan.plan import (
-        DEFAULT_STRATEGIES,
-        Plan,
-        Prepared,
-        Variant,
-        parse_marks,
-        parse_names,
-        prepare,
-    )
+    from boostsample.experiments.plan.plan import DEFAULT_STRATEGIES, Plan
+    from boostsample.experiments.plan.prepared import Prepared, prepare
+    from boostsample.experiments.plan.rounds import parse_rounds
+    from boostsample.experiments.plan.variants import Variant, parse_names
 
 __all__ = [
     "DEFAULT_STRATEGIES",
     "Plan",
     "Prepared",
     "Variant",
-    "parse_marks",
     "parse_names",
+    "parse_rounds",
     "prepare",
 ]
 
 if not TYPE_CHECKING:  # a type checker reads the imports above
+    _MODULES = {
+        "plan": ("DEFAULT_STRATEGIES", "Plan"),
+        "prepared": ("Prepared", "prepare"),
+        "rounds": ("parse_rounds",),
+        "variants": ("Variant", "parse_names"),
+    }
 
     def __getattr__(name: str) -> object:
         """Import a public name on first access (PEP 562)."""
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"{__name__}.plan"), name)
+        for module, names in _MODULES.items():
+            if name in names:
+                return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,17 +9,18 @@ from typing import Any
 from boostsample.errors import SettingError
 from boostsample.experiments.common.faults import Faults
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.grid_file import PLAN_FIELDS, DataEntry, GridFile
-from boostsample.experiments.plan.plan import Plan, Prepared, prepare
+from boostsample.experiments.plan.grid_file import GRID_ENTRIES, GridData, GridFile
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import Prepared, prepare
 
-__all__ = ["Grid", "grid_of"]
+__all__ = ["Grid", "combined_grid"]
 
 
 @dataclass(frozen=True)
 class Grid:
     """What to compare on which data sets."""
 
-    data: tuple[DataEntry, ...] = (DataEntry("digits"),)
+    data: tuple[GridData, ...] = (GridData("digits"),)
     plan: Plan = field(default_factory=Plan)  # families of a `DataEntry` replace those of the plan
     title: str = ""
 
@@ -43,7 +44,7 @@ class Grid:
         return found
 
 
-def grid_of(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
+def combined_grid(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
     """Combine a grid file with parsed options, `given` by the names of a file's entries.
 
     SettingError if an option contradicts the file.
@@ -59,6 +60,6 @@ def grid_of(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
                 )
     if file is not None:
         faults.raise_all(str(file.path))
-    plan = Plan(**{PLAN_FIELDS[name]: entries[name] for name in PLAN_FIELDS.keys() & entries})
+    plan = Plan(**{GRID_ENTRIES[name]: entries[name] for name in GRID_ENTRIES.keys() & entries})
     grid = {name: entries[name] for name in ("data", "title") if name in entries}
     return Grid(plan=plan, **grid)

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.common.faults import Faults
-from boostsample.experiments.common.files import os_reason
-from boostsample.experiments.plan.plan import Plan, parse_marks
-from boostsample.experiments.plan.variants import Alternatives, Variant, read_value
+from boostsample.experiments.common.faults import Faults, os_fault
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.rounds import parse_rounds
+from boostsample.experiments.plan.variants import Alternatives, Variant, read_setting
 
-__all__ = ["PLAN_FIELDS", "DataEntry", "GridFile", "read_grid_file", "shipped_grids"]
+__all__ = ["GRID_ENTRIES", "GridData", "GridFile", "read_grid_file", "shipped_grids"]
 
-PLAN_FIELDS = {
+GRID_ENTRIES = {
     {"marks": "rounds"}.get(one.name, one.name): one.name
     for one in fields(Plan)
     if one.name != "n_jobs"
@@ -35,7 +35,7 @@ PLAN_FIELDS = {
 """Fields of `Plan` by the names of the entries that fill them."""
 
 
-class DataEntry(NamedTuple):
+class GridData(NamedTuple):
     """A data set of a grid, by name or path; without `families`, it has those of the plan."""
 
     name: str
@@ -69,7 +69,7 @@ def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
         hint = "or the path of a .toml file"
         raise SettingError(f"{unknown('grid', name_or_path, shipped)}, {hint}") from None
     except OSError as error:
-        raise DataError(f"the grid '{path}' cannot be read: {os_reason(error)}") from error
+        raise DataError(f"the grid '{path}' cannot be read: {os_fault(error)}") from error
     try:
         found = tomllib.loads(content.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -100,11 +100,11 @@ def _entry(name: str, value: Any, faults: Faults) -> Any:
     if type(value) not in kinds:
         raise _wrong(name, rule, value)
     if name == "rounds":
-        value = parse_marks(value) if isinstance(value, str) else tuple(value)
+        value = parse_rounds(value) if isinstance(value, str) else tuple(value)
     elif name == "bank":
         value = Variant.parse(value)
-    if name in PLAN_FIELDS:  # the plan checks the range
-        Plan(**{PLAN_FIELDS[name]: value})
+    if name in GRID_ENTRIES:  # the plan checks the range
+        Plan(**{GRID_ENTRIES[name]: value})
     return value
 
 
@@ -140,7 +140,7 @@ def _family(item: Any, before: list[Variant], place: str, faults: Faults) -> Var
     return variant
 
 
-def _data(item: Any, before: list[DataEntry], place: str, faults: Faults) -> DataEntry:
+def _data(item: Any, before: list[GridData], place: str, faults: Faults) -> GridData:
     if isinstance(item, str):
         item = {"name": item}
     if not isinstance(item, dict) or not isinstance(item.get("name"), str):
@@ -153,7 +153,7 @@ def _data(item: Any, before: list[DataEntry], place: str, faults: Faults) -> Dat
         raise SettingError(f"each data set must be given once, got {item['name']!r} twice")
     given = item.get("families")
     families = None if given is None else _items(f"{place}.families", given, faults)
-    return DataEntry(item["name"], families)
+    return GridData(item["name"], families)
 
 
 def _variant(kind: str, item: Any) -> Variant:
@@ -177,7 +177,7 @@ def _setting(key: str, value: Any) -> Any:
             raise _wrong(key, "one value, or an array of two or more alternatives", value)
         return Alternatives(tuple(_setting(key, one) for one in value))
     if isinstance(value, str):
-        return read_value(value)
+        return read_setting(value)
     if isinstance(value, bool | int | float):
         return value
     raise _wrong(key, "a number, text, true or false, or an array of these", value)

@@ -1,4 +1,4 @@
-"""Parses names with settings, such as ``laminating:n_features=64``, and builds tuning grids."""
+"""Names with settings, such as ``laminating:n_features=64``, for strategies, families and grids."""
 
 from __future__ import annotations
 
@@ -11,18 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boostsample.errors import SettingError
+from boostsample.errors import BoostSampleError, SettingError, unknown
+from boostsample.experiments.common.faults import one_line
 from boostsample.hashing import seed_of
 from boostsample.registry import make_strategy
 
 if TYPE_CHECKING:
-    from boostsample.strategy import Strategy
+    from boostsample.family import Family
+    from boostsample.strategy import Pool, Strategy
 
-__all__ = ["CHARGED", "TUNED", "Alternatives", "Variant", "is_tuned", "parse_names", "read_value"]
+__all__ = [
+    "CHARGED_VARIANT",
+    "TUNED_VARIANT",
+    "Alternatives",
+    "Variant",
+    "is_tuned_variant",
+    "parse_names",
+    "plain_setting",
+    "read_setting",
+]
 
-TUNED = "*"
+TUNED_VARIANT = "*"
 """Suffix of the name of a tuned strategy, as in Table 2 of [DF11]."""
-CHARGED = " charged"
+CHARGED_VARIANT = " charged"
 """Suffix of the label of a tuned strategy whose looks include those of tuning."""
 
 _WORDS = {"none": None, "true": True, "false": False}
@@ -79,7 +90,7 @@ class Variant:
                 )
             if key in settings:
                 raise SettingError(f"{name}: {key} must be given once, got it twice in {text!r}")
-            read = [read_value(part) for part in values]
+            read = [read_setting(part) for part in values]
             settings[key] = Alternatives(tuple(read)) if len(read) > 1 else read[0]
         return cls(name, settings)
 
@@ -90,8 +101,8 @@ class Variant:
 
     @property
     def label(self) -> str:
-        """Name and settings as shown in tables; a tuned strategy has `TUNED` after its name."""
-        name = self.name + TUNED if self.grid else self.name
+        """Name, for a tuned strategy with `TUNED_VARIANT`, and settings as shown in tables."""
+        name = self.name + TUNED_VARIANT if self.grid else self.name
         return f"{name}:{self.settings_text}" if self.settings else name
 
     @property
@@ -112,6 +123,43 @@ class Variant:
                 )
         made: Strategy = make_strategy(self.name, **self.settings)
         return made
+
+    def check_start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        """Start the strategy, so that it checks its settings and its budget."""
+        try:
+            self.strategy().start(pool, budget, n_rounds, rng)
+        except BoostSampleError as error:
+            if self.name in str(error):
+                raise
+            raise type(error)(f"strategy {self.label!r}: {error}") from error
+        except (TypeError, ValueError) as error:
+            raise SettingError(
+                f"strategy {self.label!r} refuses its settings: {one_line(error)}"
+            ) from error
+
+    def family(self, usual: Mapping[str, Family], data: str) -> Family:
+        """Return one of the usual families of a data set, reconstructed with the settings."""
+        if self.name not in usual:
+            raise unknown(f"family of {data}", self.name, usual)
+        family = usual[self.name]
+        if not self.settings:
+            return family
+        own = family.settings()
+        for setting, value in self.settings.items():
+            if isinstance(value, Alternatives):
+                raise SettingError(
+                    f"family {self.name!r}: {setting}={value} are alternatives, which only "
+                    "strategies take; give one value"
+                )
+            if setting not in own or isinstance(own[setting], list):
+                known = [name for name, value in own.items() if not isinstance(value, list)]
+                raise unknown(f"setting of family {self.name!r}", setting, known)
+        try:
+            return type(family)(**{**own, **self.settings})
+        except BoostSampleError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"family {self.label!r} refuses its settings: {error}") from error
 
     def tuned(self) -> Variant:
         """Return the strategy with its tuning grid, or without one if that has a single point.
@@ -139,15 +187,15 @@ class Variant:
         return seed_of(key.encode())
 
 
-def is_tuned(name: str) -> bool:
+def is_tuned_variant(name: str) -> bool:
     """Return whether a name in the column `strategy` of result rows is that of a tuned strategy.
 
     It is a whole label; the settings kept, in the column `settings`, may differ by repetition.
     """
-    return TUNED in name
+    return TUNED_VARIANT in name
 
 
-def read_value(text: str) -> Any:
+def read_setting(text: str) -> Any:
     """Return the value that a text spells: None, True, False or a number, else the text."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
@@ -156,6 +204,11 @@ def read_value(text: str) -> Any:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
     return number if isinstance(number, int | float) else text
+
+
+def plain_setting(value: Any) -> Any:
+    """A setting as JSON takes it."""
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
 
 
 def parse_names(texts: str | Sequence[str]) -> tuple[Variant, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, unknown
-from boostsample.experiments.plan.variants import CHARGED, is_tuned
+from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.results.labels import METRICS as COLUMNS
 from boostsample.experiments.results.labels import is_charged
@@ -125,7 +125,7 @@ def curves_figure(
     repeats = drawing.spread_colours(runs_of)
     if any(weights):
         repeats += f", {' or '.join(filter(None, weights))} weights"
-    has_tuned = against != "stumps" and any(map(is_tuned, labels))
+    has_tuned = against != "stumps" and any(map(is_tuned_variant, labels))
     note = "\n* tuned, without the cost of the search" if has_tuned else ""
     figure.suptitle(f"{', '.join(data)}: {repeats}{note}")
     what = " and ".join("loss" if metric == "loss" else "test error" for metric in metrics)
@@ -143,7 +143,7 @@ def _strategy(
     style: dict[str, Any] = {}
     if is_charged(label):  # in the colour of the strategy without charge
         style = {"markerfacecolor": "white", "markeredgewidth": 1.0, "linewidth": 1.0}
-    number = labels.index(label.removesuffix(CHARGED))
+    number = labels.index(label.removesuffix(CHARGED_VARIANT))
     if x.size:
         drawing.draw_band(axes, x, values, number, label, **style)
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.cells.cell import PREDICTED
+from boostsample.experiments.cells.cell_file import PREDICTED
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.sampling import (
     sampling_by_strategy,

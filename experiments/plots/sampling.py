@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.cell import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.curves import shared_curve
 from boostsample.experiments.results.labels import is_charged, label_of

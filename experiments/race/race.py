@@ -19,8 +19,10 @@ import numpy as np
 
 from boostsample.checks import check_integer, check_number
 from boostsample.errors import BoostSampleError, SettingError
-from boostsample.experiments.common.files import one_line, write_file
+from boostsample.experiments.common.faults import one_line
+from boostsample.experiments.common.files import write_file
 from boostsample.experiments.common.machine import machine, version_of, versions
+from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.race.job import RaceJob, warm_up_race_job
 from boostsample.experiments.race.methods import Method
 from boostsample.experiments.tables.tables import Table
@@ -84,10 +86,7 @@ class RaceRun:
 
 
 def race(
-    job: RaceJob,
-    methods: Sequence[Method],
-    rules: RaceRules,
-    progress: Callable[[str, int, int], None],
+    job: RaceJob, methods: Sequence[Method], rules: RaceRules, progress: Progress
 ) -> list[RaceRun]:
     """Time all methods, which take turns; one that misses the error does not run again.
 

@@ -19,15 +19,10 @@ from urllib.parse import quote
 
 from boostsample.errors import BoostSampleError, DataError
 from boostsample.experiments.common.progress import duration_text
-from boostsample.experiments.plan.variants import TUNED, Variant
+from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
 from boostsample.experiments.report.items import Code, Item, Listing, Text, slug
 from boostsample.experiments.results.labels import label_of
-from boostsample.experiments.results.results import (
-    Results,
-    read_grid_text,
-    read_results,
-    read_runs,
-)
+from boostsample.experiments.results.results import Results, read_grid_text, read_results, read_runs
 from boostsample.experiments.results.runs import Run
 from boostsample.experiments.tables.notes import noted_variant
 from boostsample.experiments.tables.tables import mean_std
@@ -168,7 +163,7 @@ def _different(numbers: Sequence[int]) -> str:
 
 
 def _strategy_row(strategy: Mapping[str, Any]) -> tuple[str, ...]:
-    name = str(strategy["strategy"]).partition(TUNED)[0]
+    name = str(strategy["strategy"]).partition(TUNED_VARIANT)[0]
     parameters: Mapping[str, Any] = strategy.get("parameters", {})
     settings = [f"{key} = {_word(value)}" for key, value in parameters.items()]
     given = "" if parameters else _lines(strategy["settings"])

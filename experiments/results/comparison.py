@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from boostsample.experiments.plan.plan import Prepared
+from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.results.curves import curve_rows
 from boostsample.experiments.results.runs import Run, history_rows, result_rows
 from boostsample.experiments.results.tuning import tuning_explanation

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.cells.store import CELLS, FolderStore
-from boostsample.experiments.common.files import TEMPORARY, atomic_file, os_reason
+from boostsample.experiments.cells.store import STORE_FOLDER, FolderStore
+from boostsample.experiments.common.faults import os_fault
+from boostsample.experiments.common.files import TEMPORARY, atomic_file
 from boostsample.experiments.results.columns import CURVE_COLUMNS, RESULT_COLUMNS
 from boostsample.experiments.results.record import check_record_growth
 from boostsample.experiments.results.results import (
@@ -41,7 +42,7 @@ A run is writing its results here, or was stopped. They are complete when settin
 compute what is missing, run the same command with --results and this folder again.
 """
 _TABLES = {RESULTS, CURVES, HISTORY, SETTINGS}
-_OURS = {CELLS, GRID, GRID_FILE, INCOMPLETE, *_TABLES}
+_OURS = {STORE_FOLDER, GRID, GRID_FILE, INCOMPLETE, *_TABLES}
 
 
 class ResultsFolder:
@@ -67,7 +68,7 @@ class ResultsFolder:
         except OSError as error:
             self.discard()
             raise DataError(
-                f"results cannot be written to the folder '{self.path}': {os_reason(error)}; name "
+                f"results cannot be written to the folder '{self.path}': {os_fault(error)}; name "
                 "another folder"
             ) from error
 
@@ -127,7 +128,7 @@ class ResultsFolder:
 
     def cells(self) -> int:
         """Number of cells in the folder."""
-        return len(list((self.path / CELLS).glob("*.npz")))
+        return len(list((self.path / STORE_FOLDER).glob("*.npz")))
 
     def __enter__(self) -> ResultsFolder:
         return self
@@ -145,7 +146,7 @@ class ResultsFolder:
                 with suppress(OSError):
                     (self.path / name).unlink()
             with suppress(OSError):
-                (self.path / CELLS).rmdir()
+                (self.path / STORE_FOLDER).rmdir()
         for path in reversed(self._made):
             with suppress(OSError):
                 path.rmdir()
@@ -203,7 +204,7 @@ class ResultsFolder:
             kept = self.cells()
             what = f"its {kept:,} cells are complete" if kept else "no cell is kept there"
             raise DataError(
-                f"{name} could not be written to '{self.path}': {os_reason(error)}; {what}; "
+                f"{name} could not be written to '{self.path}': {os_fault(error)}; {what}; "
                 "make room and run the same command with the same --results again, only what is "
                 "missing is computed"
             ) from error

@@ -12,7 +12,7 @@ from typing import Any
 
 from boostsample.experiments.data.datasets import dataset_names
 from boostsample.experiments.plan.grid import Grid
-from boostsample.experiments.plan.plan import Prepared
+from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant
 
 __all__ = ["grid_toml", "to_toml"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from boostsample.experiments.plan.variants import CHARGED, is_tuned
+from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 
 __all__ = ["METRICS", "is_charged", "label_of", "repetitions_label"]
 
@@ -16,12 +16,12 @@ METRICS = {"loss": ("log10_loss", "log10 loss"), "error": ("test_error", "test e
 def label_of(row: Mapping[str, Any]) -> str:
     """The label of a row's strategy: its name with its settings."""
     name = str(row["strategy"])
-    return f"{name}:{row['settings']}" if row["settings"] and not is_tuned(name) else name
+    return f"{name}:{row['settings']}" if row["settings"] and not is_tuned_variant(name) else name
 
 
 def is_charged(label: str) -> bool:
     """Whether a label is that of a tuned strategy with its tuning charged to it."""
-    return label.endswith(CHARGED)
+    return label.endswith(CHARGED_VARIANT)
 
 
 def repetitions_label(n: int, what: str = "mean and std", least: int | None = None) -> str:

@@ -9,10 +9,11 @@ from typing import Any
 
 from boostsample.banks.forms import bank_settings
 from boostsample.errors import SettingError
-from boostsample.experiments.cells.tasks import TaskGroup, plain_settings, task_groups
+from boostsample.experiments.cells.tasks import TaskGroup, task_groups
 from boostsample.experiments.common.machine import machine, versions
-from boostsample.experiments.plan.plan import Plan, Prepared
-from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import Prepared
+from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.tuning import tuning_record
 from boostsample.loop.numerics import NUMERICS
@@ -37,7 +38,7 @@ def _plan_record(plan: Plan) -> dict[str, Any]:
 def _variant_record(variant: Variant) -> dict[str, Any]:
     return {
         "name": variant.name,
-        "settings": {k: plain_settings(v) for k, v in variant.settings.items()},
+        "settings": {k: plain_setting(v) for k, v in variant.settings.items()},
     }
 
 
@@ -171,7 +172,7 @@ def _strategy_record(variant: Variant, comparison: Comparison) -> dict[str, Any]
         "strategy": runs[0].row_names["strategy"],
         "settings": variant.settings_text,
         "parameters": {
-            key: plain_settings(value)
+            key: plain_setting(value)
             for key, value in variant.strategy().get_params().items()
             if key not in tuned
         },

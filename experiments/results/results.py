@@ -1,8 +1,8 @@
 """Reads results folders: rows, curves, settings and runs.
 
-- ``cells`` has one file per trained run (`boostsample.experiments.cells.cell`). ``grid.json`` lists
-  the cells that belong to the grid; ``grid.toml`` is the grid for `boostsample compare --grid`. The
-  file ``incomplete`` exists while cells are missing.
+- ``cells`` has one file per trained run (`boostsample.experiments.cells.cell_file`). ``grid.json``
+  lists the cells that belong to the grid; ``grid.toml`` is the grid for `boostsample compare
+  --grid`. The file ``incomplete`` exists while cells are missing.
 - ``results.csv`` has one row per run and mark, ``curves.csv`` about forty per run
   (`boostsample.experiments.results.columns`), and ``history.csv``, optional, one per search.
 - ``settings.json`` describes data, settings, versions and machine, and has the checksums of the
@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.cell import Cell, DamagedCell
-from boostsample.experiments.cells.store import CELLS, read_cell
-from boostsample.experiments.common.files import one_line
+from boostsample.experiments.cells.cell_file import Cell, DamagedCell
+from boostsample.experiments.cells.store import STORE_FOLDER, read_cell
+from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.columns import CURVE_SCHEMA, RESULT_SCHEMA, Column
 from boostsample.experiments.results.curves import curve_rows
@@ -211,7 +211,7 @@ def _from_cells(folder: Path) -> Results:
 
 def _cell(folder: Path, name: str, key: str) -> Cell | None:
     try:
-        return read_cell(folder / CELLS / name, key)
+        return read_cell(folder / STORE_FOLDER / name, key)
     except (FileNotFoundError, DamagedCell):
         return None
 

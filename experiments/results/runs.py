@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from boostsample.experiments.cells.cell import LOOKS, Cell
-from boostsample.experiments.plan.variants import CHARGED, Variant
+from boostsample.experiments.cells.cell_file import LOOKS, Cell
+from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.columns import RESULT_COLUMNS
 
 __all__ = ["LOOKS", "RESULT_COLUMNS", "Run", "Tuning", "history_rows", "result_rows"]
@@ -101,7 +101,7 @@ class Run:
         else:
             assert self.tuning is not None, "only tuned strategies have charged rows"
             at, (looks, seconds) = own, self.tuning.spent[own]
-            names["strategy"] += CHARGED
+            names["strategy"] += CHARGED_VARIANT
         at = min(at, self.n_rounds)
         return {
             "data": self.cell.facts["data"]["name"],

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from boostsample.experiments.cells.tasks import curve_points
+from boostsample.experiments.cells.tasks import task_points
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.runs import LOOKS, Run, Tuning
 
@@ -37,7 +37,7 @@ def keep_tuned_run(runs: Iterable[Run], n_runs: int, marks: Sequence[int]) -> Ru
     losses: list[float] = []
     budget, seconds = 0, 0.0
     looks: dict[str, int] = dict.fromkeys(LOOKS, 0)
-    points = {*(mark // n_runs for mark in marks), *curve_points(marks[-1])}
+    points = {*(mark // n_runs for mark in marks), *task_points(marks[-1])}
     spent = {stumps: (0, 0.0) for stumps in points if n_runs * stumps <= marks[-1]}
     for one in runs:
         if kept is None or one.final_loss < kept.final_loss:

@@ -22,7 +22,7 @@ from typing import Any
 
 from boostsample.banks.cache_folder import cache_dir
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.cells.cell import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.training import (
     TrainingOrder,
     TrainingSplit,
@@ -30,10 +30,10 @@ from boostsample.experiments.cells.training import (
     train_cell,
     warm_up_training,
 )
-from boostsample.experiments.plan.plan import Prepared
+from boostsample.experiments.plan.prepared import Prepared
 from boostsample.threads.threads import n_threads
 
-__all__ = ["BACKENDS", "Backend", "check_backend", "n_cores", "open_backend"]
+__all__ = ["BACKENDS", "Backend", "check_backend", "open_backend"]
 
 BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
 """Names that `open_backend` accepts."""
@@ -46,7 +46,7 @@ _ONE_THREAD = dict.fromkeys(
 )
 
 
-def n_cores(n_jobs: int | None, default: int) -> int:
+def _n_cores(n_jobs: int | None, default: int) -> int:
     """Number of workers, `default` for None; see `boostsample.threads.threads.n_threads`."""
     return n_threads(default if n_jobs is None else n_jobs)
 
@@ -106,9 +106,9 @@ def open_backend(name: str, n_jobs: int | None) -> Backend:
     """Open a backend by name; errors as in `check_backend`."""
     check_backend(name, n_jobs)
     if name in ("threading", "serial"):
-        return _Threads(n_cores(n_jobs, 1))
+        return _Threads(_n_cores(n_jobs, 1))
     if name == "loky":
-        return _Processes(n_cores(n_jobs, -1))
+        return _Processes(_n_cores(n_jobs, -1))
     return _Dask(name, n_jobs)
 
 
@@ -250,14 +250,14 @@ class _Dask(Backend):
         super().__init__()
         distributed: Any = importlib.import_module("distributed")
         self.lost = (CancelledError, distributed.KilledWorker)
-        self._most = None if n_jobs is None else n_cores(n_jobs, -1)
+        self._most = None if n_jobs is None else _n_cores(n_jobs, -1)
         self._cluster: Any = None
         self._where = name.removeprefix("dask://")
         if name == "dask":
             self._where = "this machine"
             with _without_ctrl_c():
                 self._cluster = distributed.LocalCluster(
-                    n_workers=n_cores(n_jobs, -1),
+                    n_workers=_n_cores(n_jobs, -1),
                     threads_per_worker=1,
                     dashboard_address=None,
                     silence_logs=logging.CRITICAL,

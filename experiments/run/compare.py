@@ -1,6 +1,6 @@
 """Compares strategies on data sets at an equal budget of looks.
 
-`compare` is the function for users: one data set, in memory. `run_all` is the general form for
+`compare` is the function for users: one data set, in memory. `compare_all` is the general form for
 several data sets, any store and any backend; `boostsample compare` uses it. Both train the cells
 that are missing in the store and make the results from the cells. Except for their seconds, rows
 depend on the plan alone.
@@ -9,21 +9,23 @@ depend on the plan alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from boostsample.errors import DataError
 from boostsample.experiments.cells.store import Store
 from boostsample.experiments.cells.tasks import TaskGroup, task_groups
 from boostsample.experiments.cells.training import TrainingOrder
+from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.datasets import Dataset
-from boostsample.experiments.plan.plan import Plan, Prepared, prepare
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.runs import LOOKS, RESULT_COLUMNS, Run
 from boostsample.experiments.results.tuning import keep_tuned_run
 from boostsample.experiments.run.backends import Backend, open_backend
-from boostsample.experiments.run.schedule import Progress, Schedule
+from boostsample.experiments.run.schedule import Schedule
+from boostsample.experiments.run.shard import RunShard
 
-__all__ = ["LOOKS", "RESULT_COLUMNS", "Comparison", "Progress", "Shard", "compare", "run_all"]
+__all__ = ["LOOKS", "RESULT_COLUMNS", "Comparison", "Progress", "compare", "compare_all"]
 
 
 def compare(
@@ -42,44 +44,29 @@ def compare(
     Raises
     ------
     SettingError, DataError
-        See `boostsample.experiments.plan.plan.prepare`; raised before anything is computed.
+        See `boostsample.experiments.plan.prepared.prepare`; raised before anything is computed.
 
     Examples
     --------
     >>> from boostsample.experiments.data.datasets import load_dataset
-    >>> from boostsample.experiments.plan.plan import parse_names
+    >>> from boostsample.experiments.plan.variants import parse_names
     >>> plan = Plan(strategies=parse_names("uniform-naive"), marks=(5, 10), repeats=1)
     >>> [row["stumps"] for row in compare(load_dataset("chess"), plan).rows]
     [5, 10]
     """
     prepared = prepare(data, Plan() if plan is None else plan)
     with open_backend("threading", prepared.plan.n_jobs) as backend:
-        (comparison,) = run_all([prepared], Store(), backend, progress)
+        (comparison,) = compare_all([prepared], Store(), backend, progress)
     return comparison
 
 
-@dataclass(frozen=True)
-class Shard:
-    """One process's share of the cells: number `index` of `count`, counted from 1.
-
-    Cells are dealt out in the order of their keys, so that processes need not communicate.
-    """
-
-    index: int
-    count: int
-
-    def mine(self, keys: Sequence[str]) -> set[str]:
-        """The keys of this share."""
-        return set(sorted(set(keys))[self.index - 1 :: self.count])
-
-
-def run_all(
+def compare_all(
     prepared: Sequence[Prepared],
     store: Store,
     backend: Backend,
     progress: Progress | None = None,
     left: Callable[[float | None], None] | None = None,
-    shard: Shard | None = None,
+    shard: RunShard | None = None,
 ) -> list[Comparison]:
     """Train the cells that are missing in the store, and return one comparison per data set.
 

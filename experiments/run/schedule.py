@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from boostsample.errors import StrategyError
-from boostsample.experiments.cells.cell import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import Store
 from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.cells.training import (
@@ -26,14 +26,13 @@ from boostsample.experiments.cells.training import (
     TrainingWatch,
     warm_up_training,
 )
-from boostsample.experiments.plan.plan import Prepared
-from boostsample.experiments.run.backends import Backend, n_cores
+from boostsample.experiments.common.progress import Progress
+from boostsample.experiments.plan.prepared import Prepared
+from boostsample.experiments.run.backends import Backend
 from boostsample.experiments.run.pace import Pace
+from boostsample.threads.threads import n_threads
 
-__all__ = ["Progress", "Schedule"]
-
-Progress = Callable[[str, int, int], None]
-"""Called in the calling thread, about ten times a second: the stage, done, total."""
+__all__ = ["Schedule"]
 
 _POLL = 0.1
 _CHECK_AGAIN = 1.0  # seconds between two checks for cells that other processes train
@@ -172,11 +171,12 @@ class Schedule:
         # Other processes warm up themselves, with kernels from the cache that is filled here.
         cold = {job.task.variant.label: job.task for job in jobs if job.order.known is None}
         cold = {label: task for label, task in cold.items() if label not in self._warm}
+        n_jobs = prepared.plan.n_jobs
         split = TrainingSplit(
             prepared,
             jobs[0].task.repetition,
             progress=partial(self._report, "features"),
-            n_jobs=n_cores(prepared.plan.n_jobs, -1),
+            n_jobs=n_threads(-1 if n_jobs is None else n_jobs),
             form=form,
         )
         for n_done, task in enumerate(cold.values()):

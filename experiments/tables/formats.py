@@ -13,8 +13,10 @@ import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from boostsample.errors import SettingError, unknown
 from boostsample.experiments.tables.results import BEST, TIED, Score, ScoreTable
 from boostsample.experiments.tables.tables import Table, to_text
 
@@ -25,6 +27,7 @@ __all__ = [
     "CSV_COLUMNS",
     "FORMATS",
     "Format",
+    "chosen_format",
     "to_csv",
     "to_html",
     "to_latex",
@@ -269,3 +272,17 @@ FORMATS: Mapping[str, Format] = {
     "csv": Format(".csv", to_csv),
 }
 """The formats of ``boostsample table``, by name."""
+
+
+def chosen_format(name: str | None, file: str | None) -> str:
+    """The name of a format, by default that of the ending of `file`; text if there is neither."""
+    endings = {one.ending: known for known, one in FORMATS.items()}
+    ending = ".txt" if file is None else Path(file).suffix.lower()
+    if not name and ending not in endings:
+        raise SettingError(
+            f"the file of tables must end in one of {', '.join(endings)}, got '{file}'"
+        )
+    name = name or endings[ending]
+    if name not in FORMATS:
+        raise unknown("format", name, FORMATS)
+    return name

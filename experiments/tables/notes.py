@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from boostsample.experiments.plan.variants import Variant, is_tuned
+from boostsample.experiments.plan.variants import Variant, is_tuned_variant
 from boostsample.experiments.results.labels import is_charged
 from boostsample.experiments.results.levels import Curves
 from boostsample.experiments.results.results import Results
@@ -107,7 +107,7 @@ def _level_notes(axis: str, levels: Sequence[float] | None) -> list[str]:
 def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
     """The notes of the comparison; incomplete folders have none yet and get the usual one."""
     notes = list(facts.get("notes", ()))
-    if "notes" not in facts and any(map(is_tuned, labels)):
+    if "notes" not in facts and any(map(is_tuned_variant, labels)):
         notes.append(
             "strategies with a * were tuned: in each repetition all settings of their grid were "
             "trained, and the run with the smallest training loss at the last mark was kept"

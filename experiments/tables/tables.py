@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import unknown
-from boostsample.experiments.plan.variants import CHARGED
+from boostsample.experiments.plan.variants import CHARGED_VARIANT
 from boostsample.experiments.results.labels import METRICS, label_of, repetitions_label
 from boostsample.experiments.results.runs import LOOKS, Run, Tuning
 
@@ -121,7 +121,7 @@ def looks_table(comparison: Comparison) -> Table:
         rows.append((variant.label, *_spent(runs, n_rounds)))
         searches = [one.tuning for one in runs if one.tuning is not None]
         if searches:
-            rows.append((variant.label + CHARGED, *_spent(searches, n_rounds)))
+            rows.append((variant.label + CHARGED_VARIANT, *_spent(searches, n_rounds)))
     return Table(
         "looks a round, the finish outside the budget; milliseconds",
         ("strategy", "budget", *LOOKS, "ms"),

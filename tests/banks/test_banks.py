@@ -21,7 +21,9 @@ from boostsample.banks.lazy import LazyBank
 from boostsample.errors import DataError, SettingError
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import prepare
+from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.folder import ResultsFolder
 from boostsample.experiments.results.record import settings_record
 from boostsample.experiments.results.results import read_results

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan, parse_names
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.run.compare import Comparison, compare
 

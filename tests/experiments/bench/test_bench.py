@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from boostsample.errors import SettingError
-from boostsample.experiments.bench import bench
-from boostsample.experiments.bench.bench import SECTIONS, chosen_bench_sections
+from boostsample.experiments.bench import sections
 from boostsample.experiments.bench.problem import BenchProblem
 from boostsample.experiments.bench.reference import read_reference, write_reference
-from boostsample.experiments.bench.sections import Progress, Section, SectionSizes
+from boostsample.experiments.bench.sections import SECTIONS, chosen_sections
+from boostsample.experiments.bench.timing import TimedSection, TimedSizes
 from boostsample.experiments.commands.cli import main
+from boostsample.experiments.common.progress import Progress
 
-SMALL = SectionSizes(
+SMALL = TimedSizes(
     examples=400,
     features=24,
     classes=3,
@@ -45,12 +46,12 @@ def test_the_help_names_every_section(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_sections_are_chosen_by_name() -> None:
-    assert chosen_bench_sections(None) == tuple(SECTIONS)
-    assert chosen_bench_sections("growth, looks") == ("looks", "growth")
+    assert chosen_sections(None) == tuple(SECTIONS)
+    assert chosen_sections("growth, looks") == ("looks", "growth")
     with pytest.raises(SettingError, match=r"unknown section 'lokks' \(did you mean 'looks'\?\)"):
-        chosen_bench_sections("lokks")
+        chosen_sections("lokks")
     with pytest.raises(SettingError, match="must name a section; there are: looks, bounds"):
-        chosen_bench_sections(" ,")
+        chosen_sections(" ,")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_bad_options_are_refused_before_any_work(
     code: int,
     message: str,
 ) -> None:
-    monkeypatch.setattr(bench, "SECTIONS", dict.fromkeys(SECTIONS))
+    monkeypatch.setattr(sections, "SECTIONS", dict.fromkeys(SECTIONS))
     assert main(["bench", "--quiet", *options]) == code
     printed = capsys.readouterr()
     assert message in printed.err
@@ -84,7 +85,7 @@ def test_bad_options_are_refused_before_any_work(
 def test_without_a_reference_nothing_can_fail(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench, "SECTIONS", dict.fromkeys(SECTIONS))
+    monkeypatch.setattr(sections, "SECTIONS", dict.fromkeys(SECTIONS))
     monkeypatch.setattr("boostsample.experiments.bench.reference.shipped_reference", lambda _: None)
     assert main(["bench", "--quiet", "--fail-on-regression"]) == 2
     assert "--fail-on-regression needs a reference" in capsys.readouterr().err
@@ -93,7 +94,7 @@ def test_without_a_reference_nothing_can_fail(
 def test_a_run_and_its_comparison_with_itself(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(bench, "STANDARD", SMALL)
+    monkeypatch.setattr(sections, "SECTION_SIZES", SMALL)
     options = ["bench", "--quiet", "--strategies", "ucb"]
     kept, numbers, picture = (str(tmp_path / name) for name in ("k.json", "n.json", "p.svg"))
     assert main([*options, "--keep", kept, "--json", numbers, "--plot", picture]) == 0
@@ -144,15 +145,15 @@ def test_further_passes_time_all_sections_again(
 ) -> None:
     run: list[str] = []
 
-    def section(name: str) -> Callable[[BenchProblem, SectionSizes, Progress], Section]:
-        def timed(problem: BenchProblem, sizes: SectionSizes, progress: Progress) -> Section:
+    def section(name: str) -> Callable[[BenchProblem, TimedSizes, Progress], TimedSection]:
+        def timed(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
             run.append(name)
-            return Section((), {}, {"a": float(len(run))}, {"examples": 9})
+            return TimedSection((), {}, {"a": float(len(run))}, {"examples": 9})
 
         return timed
 
-    monkeypatch.setattr(bench, "STANDARD", SMALL)
-    monkeypatch.setattr(bench, "SECTIONS", {name: section(name) for name in SECTIONS})
+    monkeypatch.setattr(sections, "SECTION_SIZES", SMALL)
+    monkeypatch.setattr(sections, "SECTIONS", {name: section(name) for name in SECTIONS})
     kept = tmp_path / "kept.json"
     assert main(["bench", "--quiet", "--only", "looks,rounds", "--keep", str(kept)]) == 0
     assert run == ["looks", "rounds"] * 3
@@ -165,7 +166,7 @@ def test_further_passes_time_all_sections_again(
 def test_rounds_on_a_data_set(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench, "STANDARD", SMALL)
+    monkeypatch.setattr(sections, "SECTION_SIZES", SMALL)
     options = ["--data", "chess(d=3,n=200)", "--only", "rounds", "--strategies", "mas-naive"]
     assert main(["bench", "--quiet", *options, "--rounds", "3"]) == 0
     printed = capsys.readouterr().out

@@ -14,16 +14,16 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.bench.reference import (
     FORMAT,
     REFERENCES,
-    bench_record,
     changes_table,
     check_against_reference,
-    facts,
-    kept_ratio,
     read_reference,
+    reference_facts,
+    reference_ratio,
+    reference_record,
     shipped_reference,
     write_reference,
 )
-from boostsample.experiments.bench.sections import Section
+from boostsample.experiments.bench.timing import TimedSection
 from boostsample.experiments.common.files import check_file
 from boostsample.hashing import sha256_of_json
 
@@ -34,12 +34,12 @@ FACTS: dict[str, Any] = {
 }
 
 
-def section(ratios: dict[str, float], **conditions: Any) -> Section:
-    return Section((), {}, ratios, conditions)
+def section(ratios: dict[str, float], **conditions: Any) -> TimedSection:
+    return TimedSection((), {}, ratios, conditions)
 
 
-def kept_as(path: Path, **sections: Section) -> Path:
-    write_reference(bench_record([sections], FACTS), path)
+def kept_as(path: Path, **sections: TimedSection) -> Path:
+    write_reference(reference_record([sections], FACTS), path)
     return path
 
 
@@ -66,10 +66,10 @@ def test_each_ratio_is_worse_better_the_same_new_or_missing(tmp_path: Path) -> N
 
 
 def test_ratios_that_scatter_are_allowed_more(tmp_path: Path) -> None:
-    assert kept_ratio([3.0]) == kept_ratio([3.0, 3.0]) == (3.0, 0.15)
-    assert tuple(kept_ratio([1.8, 2.2, 2.0])) == (2.0, 0.4)
+    assert reference_ratio([3.0]) == reference_ratio([3.0, 3.0]) == (3.0, 0.15)
+    assert tuple(reference_ratio([1.8, 2.2, 2.0])) == (2.0, 0.4)
     passes = [{"rounds": section({"ucb": value})} for value in (1.8, 2.2, 2.0)]
-    write_reference(bench_record(passes, FACTS), tmp_path / "kept.json")
+    write_reference(reference_record(passes, FACTS), tmp_path / "kept.json")
     reference = read_reference(tmp_path / "kept.json")
     assert reference.ratios["rounds"]["ucb"] == (2.0, 0.4)
     for value, verdict in ((2.7, "same"), (2.9, "worse"), (1.3, "same"), (1.1, "better")):
@@ -152,9 +152,9 @@ def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
 
 
 def test_records_have_everything_with_versions_and_a_checksum(tmp_path: Path) -> None:
-    found = Section((), {"looks": [1]}, {"a": 2.0}, {"examples": 10})
+    found = TimedSection((), {"looks": [1]}, {"a": 2.0}, {"examples": 10})
     path = tmp_path / "record.json"
-    write_reference(bench_record([{"looks": found}], facts()), path)
+    write_reference(reference_record([{"looks": found}], reference_facts()), path)
     record = json.loads(path.read_text())
     assert record["sections"] == {
         "looks": {
@@ -184,7 +184,7 @@ def test_a_processor_has_its_own_reference_or_the_newest(tmp_path: Path) -> None
     assert shipped_reference("An abacus", tmp_path) is None
     for year, processor in ((1642, "Pascaline"), (1837, "Analytical Engine"), (1617, "Bones")):
         made = {**FACTS, "created": f"{year}-01-01", "machine": {"processor": processor}}
-        kept = bench_record([{"rounds": section({"ucb": 1.0})}], made)
+        kept = reference_record([{"rounds": section({"ucb": 1.0})}], made)
         write_reference(kept, tmp_path / f"{processor}.json")
     for processor, year in (("Pascaline", 1642), ("Bones", 1617), ("An abacus", 1837)):
         found = shipped_reference(processor, tmp_path)

@@ -4,44 +4,38 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from boostsample.banks.lazy import LazyBank
+from boostsample.experiments.bench.bounds import (
+    N_BINS,
+    bounds_section,
+    bounds_table,
+    read_bound_kernel,
+    store_bound,
+    store_bound_kernel,
+    time_bounds,
+    time_read_bound,
+)
 from boostsample.experiments.bench.growth import (
     Growth,
     growth_of_searches,
     growth_section,
+    growth_slope,
+    growth_sweep,
     growth_table,
-    sweep,
 )
-from boostsample.experiments.bench.kernels import (
-    N_BINS,
-    read_bins_kernel,
-    store_kernel,
-    store_rows,
-    time_reads,
-)
-from boostsample.experiments.bench.looks import (
-    LookTimes,
-    bounds_section,
-    gathers_table,
-    looks_section,
-    looks_table,
-    time_gathers,
-    time_looks,
-)
+from boostsample.experiments.bench.looks import LookTimes, looks_section, looks_table, time_looks
 from boostsample.experiments.bench.problem import (
     BenchProblem,
-    last_cache,
+    bench_problem_weights,
     made_bench_problem,
-    problem_weights,
 )
-from boostsample.experiments.bench.rounds import PARTS, RoundTimes
-from boostsample.experiments.bench.sections import SectionSizes, fit_slope, paired_ratio
+from boostsample.experiments.bench.rounds import ROUND_PARTS, RoundTimes
+from boostsample.experiments.bench.timing import TimedSizes, timed_ratio
 from boostsample.families.columns import Columns
 from boostsample.kernels.layout import aligned, vectors_of
 from boostsample.shard.sampling import SCHEMES
@@ -61,15 +55,15 @@ def problem() -> BenchProblem:
 
 def test_the_slope_of_a_power() -> None:
     sizes = [10, 30, 100, 1000]
-    assert fit_slope(sizes, [0.5 * n**1.25 for n in sizes]) == pytest.approx((1.25, 0.5))
-    assert fit_slope([1, 2, 4], [3.0, 3.0, 3.0])[0] == pytest.approx(0.0)
+    assert growth_slope(sizes, [0.5 * n**1.25 for n in sizes]) == pytest.approx((1.25, 0.5))
+    assert growth_slope([1, 2, 4], [3.0, 3.0, 3.0])[0] == pytest.approx(0.0)
     with pytest.raises(ValueError, match="two sizes or more, got 1"):
-        fit_slope([5, 5], [1.0, 2.0])
+        growth_slope([5, 5], [1.0, 2.0])
 
 
 def test_paired_ratios_forgive_a_machine_that_slows_down() -> None:
     units = np.array([1.0, 1.0, 2.0, 2.0, 40.0, 40.0])
-    assert paired_ratio(3.0 * units, units) == pytest.approx(3.0)
+    assert timed_ratio(3.0 * units, units) == pytest.approx(3.0)
 
 
 def made_looks(search: list[float], stores: float, reads: float) -> LookTimes:
@@ -98,10 +92,10 @@ def test_the_share_is_that_of_the_larger_bound() -> None:
 
 
 def test_reads_of_all_stages_stand_beside_the_rounds() -> None:
-    parts = {part: [0.0] * 2 for part in PARTS}
+    parts = {part: [0.0] * 2 for part in ROUND_PARTS}
     rounds = RoundTimes("laminating", [0.004, 0.006], [], {**parts, "search": [0.002, 0.004]})
     reads = np.array([[1e-3, 2e-3], [3e-3, 4e-3]])
-    table = gathers_table([[4, 100], [2, 200]], reads, rounds)
+    table = bounds_table([[4, 100], [2, 200]], reads, rounds)
     assert table.rows == (
         ("stage 1", "4", "100", "1.00", "2.00"),
         ("stage 2", "2", "200", "2.00", "3.00"),
@@ -143,7 +137,7 @@ def test_sizes_take_turns_and_every_second_time_counts() -> None:
         done.append(name)
         return float(len(done))
 
-    seconds = sweep([lambda: work("a"), lambda: work("b")], 2, "", silent)
+    seconds = growth_sweep([lambda: work("a"), lambda: work("b")], 2, "", silent)
     assert "".join(done) == "aabbaabb"
     assert seconds.tolist() == [[2.0, 4.0], [6.0, 8.0]]
 
@@ -157,7 +151,7 @@ def test_stores_touch_each_bin_once_in_turn(n_labels: int) -> None:
     row = aligned(8 * (blocks + 1), np.float32)
     row[: 8 * blocks + tail] = np.arange(1, 8 * blocks + tail + 1)
     planes = aligned((blocks + 1) * N_BINS * 8, np.float32)
-    store_kernel(blocks, tail)(row, planes, 3 * N_BINS)
+    store_bound_kernel(blocks, tail)(row, planes, 3 * N_BINS)
     for k in range(blocks):
         plane = planes[k * N_BINS * 8 : (k + 1) * N_BINS * 8].reshape(N_BINS, 8)
         assert (plane == 3 * row[8 * k : 8 * k + 8]).all()
@@ -165,7 +159,7 @@ def test_stores_touch_each_bin_once_in_turn(n_labels: int) -> None:
     bins, nothing = rest[: N_BINS * tail], rest[N_BINS * tail :]
     assert (bins.reshape(N_BINS, tail) == 3 * row[8 * blocks : 8 * blocks + tail]).all()
     assert not nothing.any()
-    store_rows(n_labels)(8)
+    store_bound(n_labels)(8)
 
 
 @pytest.mark.parametrize("n_examples", [4, 60])  # fewer and more than a feature has cache lines
@@ -175,10 +169,10 @@ def test_reads_read_every_bin(problem: BenchProblem, n_features: int, n_examples
     features = np.random.default_rng(0).choice(24, n_features, replace=False)
     examples = np.linspace(3, 499, n_examples).astype(np.int32)
     nothing = np.empty(0, np.int32)
-    assert read_bins_kernel(bins, features, 0, examples, 4) == bins[features][:, examples].sum(
+    assert read_bound_kernel(bins, features, 0, examples, 4) == bins[features][:, examples].sum(
         dtype=int
     )
-    assert read_bins_kernel(bins, features, 2, nothing, 9) == bins[features, 2:11].sum(dtype=int)
+    assert read_bound_kernel(bins, features, 2, nothing, 9) == bins[features, 2:11].sum(dtype=int)
 
 
 def test_reads_of_a_bank_that_shows_only_what_is_asked_for() -> None:
@@ -186,9 +180,9 @@ def test_reads_of_a_bank_that_shows_only_what_is_asked_for() -> None:
     bank = LazyBank([Columns(range(6), n_columns=6)], X)
     rows: NDArray[np.int64] = np.arange(50)
     made = made_bench_problem(50, 6, 3)
-    weights = problem_weights(BenchProblem("lazy", bank, rows, made.Y))
+    weights = bench_problem_weights(BenchProblem("lazy", bank, rows, made.Y))
     drawn = weights.draw(20, SCHEMES["iid"], np.random.default_rng(0))
-    assert time_reads(bank.reader(rows), np.array([0, 5]), drawn, drawn.examples.size) > 0
+    assert time_read_bound(bank.reader(rows), np.array([0, 5]), drawn, drawn.examples.size) > 0
 
 
 # ---------------------------------------------------------------------------------- what is timed
@@ -207,7 +201,7 @@ def test_looks_count_the_rows_that_are_read(problem: BenchProblem) -> None:
 
 
 def test_the_section_of_looks(problem: BenchProblem) -> None:
-    sizes = SectionSizes(look_classes=(2, 3), look_features=(4, 100), look_sample=50, searches=2)
+    sizes = TimedSizes(look_classes=(2, 3), look_features=(4, 100), look_sample=50, searches=2)
     found = looks_section(problem, sizes, silent)
     assert [row[:4] for row in found.tables[0].rows] == [
         ("2", "1", "4", "500"),
@@ -228,7 +222,7 @@ def test_the_section_of_looks(problem: BenchProblem) -> None:
 
 
 def test_gathers_follow_the_stages_of_laminating(problem: BenchProblem) -> None:
-    stages, reads, rounds = time_gathers(problem, 3, silent)
+    stages, reads, rounds = time_bounds(problem, 3, silent)
     assert stages[0][0] == 2 * stages[1][0]
     assert reads.shape == (3, len(stages))
     assert (reads > 0).all()
@@ -236,7 +230,7 @@ def test_gathers_follow_the_stages_of_laminating(problem: BenchProblem) -> None:
 
 
 def test_the_section_of_bounds(problem: BenchProblem) -> None:
-    found = bounds_section(problem, SectionSizes(gathers=2), silent)
+    found = bounds_section(problem, TimedSizes(gathers=2), silent)
     assert found.tables[0].rows[-1][0] == "its round"
     assert list(found.ratios) == ["laminating, searches to reads"]
     json.dumps([found.numbers, found.conditions])
@@ -257,8 +251,8 @@ def test_searches_of_any_size_can_be_swept(problem: BenchProblem) -> None:
 def test_n_grows_until_no_cache_holds_the_weights(
     monkeypatch: pytest.MonkeyPatch, cache: int, n_examples: tuple[int, ...]
 ) -> None:
-    monkeypatch.setattr("boostsample.experiments.bench.growth.last_cache", lambda: cache)
-    sizes = SectionSizes(
+    monkeypatch.setattr("boostsample.experiments.bench.growth.machine_cache", lambda: cache)
+    sizes = TimedSizes(
         growth=(500, 2_000, 4_000),
         growth_features=(2, 4),
         growth_sampled=(20, 40),
@@ -269,15 +263,3 @@ def test_n_grows_until_no_cache_holds_the_weights(
     assert found.conditions["N"] == list(n_examples)
     assert [row[0] for row in found.tables[0].rows] == [f"{n:,}" for n in n_examples]
     assert list(found.ratios) == [f"slope of {what}" for what in "NQTK"]
-
-
-def test_the_last_cache_is_known_or_guessed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    assert last_cache() > 0
-    monkeypatch.setattr("boostsample.experiments.bench.problem.Path", lambda _: tmp_path)
-    assert last_cache() == 2**25
-    for number, size in enumerate(("48K", "491520K", "2048K")):
-        (tmp_path / f"index{number}").mkdir()
-        (tmp_path / f"index{number}" / "size").write_text(f"{size}\n")
-    assert last_cache() == 480 * 2**20

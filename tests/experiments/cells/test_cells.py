@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.experiments.cells.cell import (
+from boostsample.experiments.cells.cell_file import (
     FORMAT,
     LOOKS,
     Cell,
     DamagedCell,
     cell_arrays,
+    cell_integers,
     cell_key,
-    compact_array,
 )
 from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.cells.training import (
@@ -27,7 +27,9 @@ from boostsample.experiments.cells.training import (
     warm_up_training,
 )
 from boostsample.experiments.data.datasets import Dataset, load_dataset
-from boostsample.experiments.plan.plan import Plan, parse_names, prepare
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import prepare
+from boostsample.experiments.plan.variants import parse_names
 from boostsample.loop.booster import Booster
 
 
@@ -227,7 +229,7 @@ def test_pickles_are_never_loaded() -> None:
 
 def test_another_format_is_refused(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     content = cell.to_bytes()
-    monkeypatch.setattr("boostsample.experiments.cells.cell.FORMAT", FORMAT + 1)
+    monkeypatch.setattr("boostsample.experiments.cells.cell_file.FORMAT", FORMAT + 1)
     with pytest.raises(DamagedCell, match=f"format {FORMAT}, not {FORMAT + 1}"):
         Cell.from_bytes(content)
 
@@ -242,6 +244,6 @@ def test_the_file_stays_small() -> None:
     [([], "u1"), ([255], "u1"), ([256], "u2"), ([-1, 127], "i1"), ([2**32], "i8"), ([65536], "u4")],
 )
 def test_whole_numbers_are_kept_narrow(values: list[int], kind: str) -> None:
-    array = compact_array(values)
+    array = cell_integers(values)
     assert array.dtype == np.dtype(kind)
     assert array.tolist() == values

@@ -15,15 +15,18 @@ import pytest
 
 from boostsample.errors import DataError
 from boostsample.experiments.cells import claims as claims_module
-from boostsample.experiments.cells.cell import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.claims import Claims
 from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.cells.tasks import Task, task_groups
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan, Prepared, parse_names, prepare
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import Prepared, prepare
+from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.run.backends import open_backend
-from boostsample.experiments.run.compare import Comparison, Shard, run_all
+from boostsample.experiments.run.compare import Comparison, compare_all
 from boostsample.experiments.run.schedule import Schedule
+from boostsample.experiments.run.shard import RunShard
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +44,9 @@ def undisturbed(prepared: Prepared) -> list[dict[str, Any]]:
     return timeless(filled(prepared, Store()))
 
 
-def filled(prepared: Prepared, store: Any, shard: Shard | None = None) -> list[Comparison]:
+def filled(prepared: Prepared, store: Any, shard: RunShard | None = None) -> list[Comparison]:
     with open_backend("threading", 1) as backend:
-        return run_all([prepared], store, backend, shard=shard)
+        return compare_all([prepared], store, backend, shard=shard)
 
 
 def timeless(comparisons: list[Comparison]) -> list[dict[str, Any]]:
@@ -227,7 +230,7 @@ def test_what_killed_processes_left_is_swept_away_later(tmp_path: Path) -> None:
 def test_shards_together_are_the_whole(
     prepared: Prepared, undisturbed: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    ends = [filled(prepared, FolderStore(tmp_path), Shard(index, 3)) for index in (3, 1, 2)]
+    ends = [filled(prepared, FolderStore(tmp_path), RunShard(index, 3)) for index in (3, 1, 2)]
     assert ends[0] == ends[1] == []
     assert timeless(ends[2]) == undisturbed
 
@@ -367,7 +370,7 @@ def test_cells_of_another_process_are_waited_for(
             claim.unlink()
 
     with open_backend("threading", 1) as backend:
-        found = run_all([prepared], FolderStore(tmp_path), backend, progress)
+        found = compare_all([prepared], FolderStore(tmp_path), backend, progress)
     assert timeless(found) == undisturbed
     assert task.key not in trained
     assert len(trained) == 3

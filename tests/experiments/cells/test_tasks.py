@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.experiments.cells.tasks import curve_points, task_groups
+from boostsample.experiments.cells.tasks import task_groups, task_points
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan import variants as variants_module
-from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import prepare
+from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results import read_results
-from boostsample.experiments.run.compare import Shard
+from boostsample.experiments.run.shard import RunShard
 from boostsample.registry import make_strategy
 from boostsample.strategies import UniformNaive
 from tests.paths import ROOT
@@ -181,14 +183,14 @@ def test_errors_are_taken_at_marks_charged_points_and_along_a_curve(data: Datase
         tune=True,
     )
     (group,) = task_groups(prepare(data, plan))
-    assert group.points(plan.marks) == {2, 16, 33, 50, 100, *curve_points(100)}
+    assert group.points(plan.marks) == {2, 16, 33, 50, 100, *task_points(100)}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 30])
 def test_shards_are_a_partition_that_order_does_not_matter_to(count: int) -> None:
     found = [f"{number:032x}" for number in np.random.default_rng(0).integers(0, 2**60, 20)]
-    shares = [Shard(index, count).mine(found) for index in range(1, count + 1)]
+    shares = [RunShard(index, count).mine(found) for index in range(1, count + 1)]
     assert set().union(*shares) == set(found)
     assert sum(map(len, shares)) == len(found)
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
-    assert [Shard(index, count).mine(found[::-1]) for index in range(1, count + 1)] == shares
+    assert [RunShard(index, count).mine(found[::-1]) for index in range(1, count + 1)] == shares

@@ -349,7 +349,7 @@ def test_a_results_folder_that_cannot_be_written_is_found_out_before_the_run(
 ) -> None:
     if place.startswith("/proc") and not Path("/proc/self").is_dir():
         pytest.skip("this system has no /proc")
-    monkeypatch.setattr(compare_module, "run_all", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(compare_module, "compare_all", lambda *_: pytest.fail("it ran"))
     Path("file").write_text("mine")
     assert main([*QUICK, "--results", place]) == 1
     line = error_of(capsys)
@@ -361,7 +361,7 @@ def test_a_results_folder_that_cannot_be_written_is_found_out_before_the_run(
 def test_a_plot_that_cannot_be_written_is_found_out_before_the_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compare_module, "run_all", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(compare_module, "compare_all", lambda *_: pytest.fail("it ran"))
     assert main([*QUICK, "--plot", "no/such/x.svg"]) == 1
     assert "the picture 'no/such/x.svg' cannot be written" in error_of(capsys)
     assert list(Path().iterdir()) == []

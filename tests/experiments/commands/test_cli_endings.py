@@ -170,7 +170,7 @@ def test_faults_are_one_line(
     def fail(*_: object) -> None:
         raise fault
 
-    monkeypatch.setattr(compare_module, "run_all", fail)
+    monkeypatch.setattr(compare_module, "compare_all", fail)
     assert main(QUICK) == 1
     (line,) = errors(capsys.readouterr().err)
     assert re.match(f"boostsample: error: {message}", line)

@@ -11,10 +11,10 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.plan.grid import Grid, grid_of
-from boostsample.experiments.plan.grid_file import DataEntry, read_grid_file, shipped_grids
-from boostsample.experiments.plan.plan import Plan, Variant, parse_names
-from boostsample.experiments.plan.variants import Alternatives
+from boostsample.experiments.plan.grid import Grid, combined_grid
+from boostsample.experiments.plan.grid_file import GridData, read_grid_file, shipped_grids
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import Alternatives, Variant, parse_names
 from boostsample.experiments.results.results import read_results
 
 ENTRIES = """
@@ -43,15 +43,15 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def read(text: str) -> Grid:
     Path("grid.toml").write_text(text, "utf-8")
-    return grid_of(read_grid_file("grid.toml"), {})
+    return combined_grid(read_grid_file("grid.toml"), {})
 
 
 def test_every_entry_is_read() -> None:
     grid = read(ENTRIES)
     assert grid.title == "Two of them"
     assert grid.data == (
-        DataEntry("chess(d=3,n=60)"),
-        DataEntry("diagonal(d=5,n=60)", (Variant("columns"),)),
+        GridData("chess(d=3,n=60)"),
+        GridData("diagonal(d=5,n=60)", (Variant("columns"),)),
     )
     two = Variant("uniform-naive", {"n_features": Alternatives((1, 2))}).tuned()
     bandit = Variant("ucb", {"exploration": 0.5, "reward_scale": 30.0, "pulls": "Q.1"})
@@ -69,7 +69,7 @@ def test_every_entry_is_read() -> None:
 
 
 def test_what_a_file_does_not_say_has_the_defaults_of_the_options() -> None:
-    assert read("") == Grid() == grid_of(None, {})
+    assert read("") == Grid() == combined_grid(None, {})
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_grid_that_there_is_not() -> None:
 
 @pytest.mark.parametrize("name", shipped_grids())
 def test_the_grids_of_the_papers_are_sound(name: str) -> None:
-    grid = grid_of(read_grid_file(name), {})
+    grid = combined_grid(read_grid_file(name), {})
     assert grid.plan.marks == (10, 100, 1000, 10000)
     assert grid.title
     if name == "df11-mnist-noise":

@@ -6,15 +6,22 @@ import subprocess
 import sys
 
 from boostsample.experiments import plan
-from boostsample.experiments.plan import Plan, parse_names, prepare
-from boostsample.experiments.plan import plan as module
+from boostsample.experiments.plan import Plan, parse_names, prepare, prepared, rounds, variants
+from boostsample.experiments.plan import plan as plan_module
 from tests.paths import ROOT
 
 
-def test_public_names_are_those_of_the_module() -> None:
-    assert plan.__all__ == module.__all__
-    assert all(getattr(plan, name) is getattr(module, name) for name in plan.__all__)
-    assert (Plan, parse_names, prepare) == (module.Plan, module.parse_names, module.prepare)
+def test_public_names_are_those_of_the_modules() -> None:
+    modules = (plan_module, prepared, rounds, variants)
+    assert set(plan.__all__) <= {name for module in modules for name in module.__all__}
+    for module in modules:
+        names = set(plan.__all__) & set(module.__all__)
+        assert all(getattr(plan, name) is getattr(module, name) for name in names)
+    assert (Plan, parse_names, prepare) == (
+        plan_module.Plan,
+        variants.parse_names,
+        prepared.prepare,
+    )
 
 
 def test_there_are_no_other_names() -> None:

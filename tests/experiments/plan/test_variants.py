@@ -11,7 +11,9 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.datasets import Dataset, load_dataset
-from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import prepare
+from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.run import compare as compare_module
 from boostsample.experiments.run.compare import compare
 from boostsample.registry import STRATEGIES, make_strategy
@@ -171,7 +173,7 @@ def test_bad_usage_is_one_line_and_exit_code_2(
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(compare_module, "run_all", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(compare_module, "compare_all", lambda *_: pytest.fail("it ran"))
     assert main(["compare", "--data", "chess(d=3,n=60)", "--results", "new", "--quiet", *args]) == 2
     captured = capsys.readouterr()
     assert message in captured.err

@@ -13,7 +13,8 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.datasets import Dataset, load_dataset
-from boostsample.experiments.plan.plan import Plan, parse_names
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.plots.drawing import (
     STYLE,
     draw_band,

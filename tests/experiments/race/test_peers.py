@@ -11,8 +11,8 @@ import pytest
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.datasets import Dataset, load_dataset
-from boostsample.experiments.plan.plan import Plan, parse_names
-from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.race import methods as known
 from boostsample.experiments.race.job import RaceJob, make_race_job, warm_up_race_job
 from boostsample.experiments.race.methods import Method, peer_method, strategy_method

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.experiments.cells.tasks import curve_points
+from boostsample.experiments.cells.tasks import task_points
 from boostsample.experiments.data.datasets import Dataset
-from boostsample.experiments.plan.plan import Plan, parse_names
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.curves import CURVE_COLUMNS, curve_rows
 from boostsample.experiments.results.runs import RESULT_COLUMNS
 from boostsample.experiments.run.compare import Comparison, compare
@@ -52,7 +53,7 @@ def test_rows_at_the_marks_are_the_result_rows(comparison: Comparison) -> None:
 def test_a_curve_sums_up_the_history(comparison: Comparison, label: str) -> None:
     rows = curve(comparison, label)
     history = [r for r in comparison.history if (r["strategy"], r["repetition"]) == (label, 0)]
-    assert [row["stumps"] for row in rows] == sorted({*curve_points(100), *MARKS})
+    assert [row["stumps"] for row in rows] == sorted({*task_points(100), *MARKS})
     for row in rows:
         past = history[: row["stumps"]]
         assert row["looks"] == sum(r["looks_search"] + r["looks_modelling"] for r in past)

@@ -10,9 +10,9 @@ import pytest
 
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.grid import Grid, grid_of
-from boostsample.experiments.plan.grid_file import DataEntry, read_grid_file, shipped_grids
-from boostsample.experiments.plan.plan import Prepared, prepare
+from boostsample.experiments.plan.grid import Grid, combined_grid
+from boostsample.experiments.plan.grid_file import GridData, read_grid_file, shipped_grids
+from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.results.grid_toml import grid_toml, to_toml
 from boostsample.experiments.results.record import grid_record
 
@@ -43,7 +43,7 @@ GRIDS = {
 def read(text: str, folder: Path) -> tuple[Grid, list[Prepared]]:
     path = folder / "grid.toml"
     path.write_text(text, encoding="utf-8")
-    grid = grid_of(read_grid_file(path), {})
+    grid = combined_grid(read_grid_file(path), {})
     return grid, grid.prepare()
 
 
@@ -71,7 +71,7 @@ def test_families_of_data_sets_are_written_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", list(shipped_grids()))
 def test_shipped_grids_come_back(name: str, tmp_path: Path) -> None:
     file = read_grid_file(name)
-    grid = grid_of(file, {})
+    grid = combined_grid(file, {})
     small = prepare(load_dataset("chess(d=3,n=60)"), replace(grid.plan, strategies=None))
     prepared = [
         replace(small, data=replace(small.data, name=one.name), variants=grid.plan.variants)
@@ -94,7 +94,7 @@ def test_a_yardstick_left_out_of_one_data_set_stays_out(tmp_path: Path) -> None:
 
 def test_the_path_of_own_data_is_written_as_it_was_given(tmp_path: Path) -> None:
     grid, prepared = read(GRIDS["defaults"], tmp_path)
-    own = replace(grid, data=(DataEntry("../some where/mine.csv.gz"),))
+    own = replace(grid, data=(GridData("../some where/mine.csv.gz"),))
     mine = replace(prepared[0], data=replace(prepared[0].data, name="mine"))
     assert tomllib.loads(grid_toml(own, [mine]))["data"] == ["../some where/mine.csv.gz"]
 

@@ -17,7 +17,8 @@ import pytest
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.common.files import atomic_file
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan, parse_names
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.folder import ResultsFolder
 from boostsample.experiments.results.record import settings_record
 from boostsample.experiments.results.results import FORMAT, read_results

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.experiments.cells.cell import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.evaluation import error_percent
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.experiments.plan import variants as variants_module
-from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import prepare
+from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.plots.pictures import comparison_figure
 from boostsample.experiments.results.folder import ResultsFolder
 from boostsample.experiments.results.record import settings_record

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError, StrategyError
-from boostsample.experiments.cells.cell import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.cells.training import (
     TrainingOrder,
@@ -29,11 +29,13 @@ from boostsample.experiments.cells.training import (
 )
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.datasets import Dataset
-from boostsample.experiments.plan.plan import Plan, Prepared, Variant, parse_names, prepare
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import Prepared, prepare
+from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.results import read_results
 from boostsample.experiments.run import backends as backends_module
 from boostsample.experiments.run.backends import Backend, check_backend, open_backend
-from boostsample.experiments.run.compare import Comparison, run_all
+from boostsample.experiments.run.compare import Comparison, compare_all
 from boostsample.experiments.run.schedule import Schedule
 from tests.paths import ROOT
 
@@ -65,7 +67,7 @@ def timeless(comparisons: list[Comparison]) -> list[dict[str, Any]]:
 
 def rows_by(name: str, n_jobs: int | None, prepared: Prepared) -> list[dict[str, Any]]:
     with open_backend(name, n_jobs) as backend:
-        return timeless(run_all([prepared], Store(), backend))
+        return timeless(compare_all([prepared], Store(), backend))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_a_process_that_is_killed_costs_no_cell(tmp_path: Path) -> None:
                 killed.append(next(iter(processes)))
                 os.kill(killed[0], signal.SIGKILL)
 
-        found = run_all([prepared], FolderStore(tmp_path), backend, progress)
+        found = compare_all([prepared], FolderStore(tmp_path), backend, progress)
     assert killed
     assert timeless(found) == rows_by("threading", 2, prepared)
 
@@ -190,7 +192,7 @@ class Fragile(Backend):
 def test_cells_whose_workers_were_lost_are_tried_again_alone() -> None:
     prepared = prepared_for(5, 1)
     backend = Fragile("uniform-naive:n_features=2", 2)
-    found = run_all([prepared], Store(), backend)
+    found = compare_all([prepared], Store(), backend)
     assert timeless(found) == rows_by("threading", 1, prepared)
     assert backend.restarts == 2
     first = ["laminating", "uniform-naive:n_features=2"]
@@ -202,7 +204,7 @@ def test_a_cell_that_kills_its_workers_is_named(tmp_path: Path) -> None:
     backend = Fragile("uniform-naive:n_features=2", 99)
     message = "n_features=2 of thirds, repetition 0: 3 workers were lost over this cell"
     with pytest.raises(StrategyError, match=message):
-        run_all([prepared_for(5, 1)], FolderStore(tmp_path), backend)
+        compare_all([prepared_for(5, 1)], FolderStore(tmp_path), backend)
     assert not list((tmp_path / "cells").glob("*.claim"))
 
 
@@ -217,7 +219,7 @@ def test_a_fault_in_another_process_is_told_as_it_is() -> None:
         (),
     )
     with open_backend("loky", 1) as backend, pytest.raises(SettingError, match="power of two"):
-        run_all([wrong], Store(), backend)
+        compare_all([wrong], Store(), backend)
 
 
 @pytest.fixture
@@ -290,7 +292,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_rows_of_threads(
 
     with open_backend(address, None) as backend:
         assert backend.n_workers == 2
-        found = run_all([prepared], FolderStore(tmp_path / "results"), backend, progress)
+        found = compare_all([prepared], FolderStore(tmp_path / "results"), backend, progress)
         assert backend.n_workers == 1
     assert workers[0].returncode == -signal.SIGKILL
     assert len(splits) == 4

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from boostsample.experiments.cells.cell import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.tasks import Task, task_groups
 from boostsample.experiments.cells.training import TrainingWatch
 from boostsample.experiments.common.progress import ProgressDisplay
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan, parse_names, prepare
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import prepare
+from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.run.pace import Pace
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.experiments.data.datasets import Dataset, load_dataset
-from boostsample.experiments.plan.plan import Plan, parse_names
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.record import grid_record, settings_record
 from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import holm, paired_test

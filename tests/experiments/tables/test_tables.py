@@ -11,7 +11,8 @@ from rich.console import Console
 
 from boostsample.errors import SettingError
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan, parse_names
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.run.compare import compare
 from boostsample.experiments.tables.tables import (
     Table,

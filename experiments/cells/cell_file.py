@@ -36,12 +36,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
-from boostsample.experiments.common.files import one_line
+from boostsample.experiments.common.faults import one_line
 from boostsample.hashing import sha256_of_bytes, sha256_of_json
 from boostsample.learner import EDGE_GAP, alpha_of
 from boostsample.records import Term
 
-__all__ = ["FORMAT", "LOOKS", "Cell", "DamagedCell", "compact_array", "cell_key", "cell_arrays"]
+__all__ = ["FORMAT", "LOOKS", "Cell", "DamagedCell", "cell_integers", "cell_key", "cell_arrays"]
 
 FORMAT = 1
 """Version of the file's format."""
@@ -62,10 +62,10 @@ def cell_key(facts: Mapping[str, Any]) -> str:
     return sha256_of_json(facts)[:32]
 
 
-def compact_array(values: Any) -> NDArray[Any]:
+def cell_integers(values: Any) -> NDArray[Any]:
     """Integers as an array of the narrowest type that holds them.
 
-    >>> compact_array([0, 300]).dtype, compact_array([-1]).dtype
+    >>> cell_integers([0, 300]).dtype, cell_integers([-1]).dtype
     (dtype('uint16'), dtype('int8'))
     """
     array = np.asarray(values, np.int64)
@@ -86,10 +86,10 @@ def cell_arrays(
     `families` the names of the bank's families in its order.
     """
     number = {name: at for at, name in enumerate(families)}
-    arrays = {name: compact_array([row[name] for row in rows]) for name in _WHOLE}
-    arrays["searches"] = compact_array(np.bincount([row["round"] for row in rows])[1:])
-    arrays["family"] = compact_array([number[row["family"]] for row in rows])
-    arrays["microseconds"] = compact_array([round(1e6 * row["seconds"]) for row in rows])
+    arrays = {name: cell_integers([row[name] for row in rows]) for name in _WHOLE}
+    arrays["searches"] = cell_integers(np.bincount([row["round"] for row in rows])[1:])
+    arrays["family"] = cell_integers([number[row["family"]] for row in rows])
+    arrays["microseconds"] = cell_integers([round(1e6 * row["seconds"]) for row in rows])
     arrays["threshold"] = np.array([term.value for term in terms], np.float32)
     votes = np.array([term.votes > 0 for term in terms], np.bool_)
     arrays["votes"] = np.packbits(votes.reshape(len(terms), -1), axis=1)

@@ -6,46 +6,46 @@ import click
 from click.core import ParameterSource
 
 __all__ = [
-    "budget",
-    "data",
-    "data_dir",
-    "families",
+    "budget_option",
+    "data_option",
+    "data_dir_option",
+    "families_option",
     "given_options",
-    "picture",
-    "quiet",
-    "seed",
-    "weights",
+    "plot_option",
+    "quiet_option",
+    "seed_option",
+    "weights_option",
 ]
 
-data = click.option(
+data_option = click.option(
     "--data",
     default="digits",
     metavar="NAME|PATH",
     help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file.",
 )
-data_dir = click.option(
+data_dir_option = click.option(
     "--data-dir", metavar="DIR", help="Folder of original data files; missing ones are downloaded."
 )
-families = click.option(
+families_option = click.option(
     "--families",
     multiple=True,
     metavar="A,B:SETTING=VALUE",
     help="Feature families (boostsample list families).  [default: all that fit the data]",
 )
-budget = click.option(
+budget_option = click.option(
     "--budget",
     metavar="LOOKS|10N",
     help="Looks per search; N is the number of training examples.  [default: 10N; for full, what "
     "it needs]",
 )
-weights = click.option(
+weights_option = click.option(
     "--weights", default="uniform", metavar="uniform|balanced", help="Initial label weights."
 )
-seed = click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
-picture = click.option(
+seed_option = click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
+plot_option = click.option(
     "--plot", metavar="FILE", help="Plot the curves to an .svg, .png or .pdf file."
 )
-quiet = click.option("--quiet", is_flag=True, help="Print results and errors only.")
+quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
 
 
 def given_options(context: click.Context, name: str) -> bool:

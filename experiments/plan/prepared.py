@@ -1,0 +1,139 @@
+"""A plan applied to a data set: families, splits, budgets in looks, and each strategy's own checks.
+
+Everything is checked before anything is computed; nothing here trains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.common.faults import Faults
+from boostsample.experiments.common.machine import machine_memory
+from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import Variant
+from boostsample.family import Family
+from boostsample.hashing import sha256_of_arrays
+from boostsample.registry import default_families
+from boostsample.strategy import FamilyInfo, Pool
+
+__all__ = ["Prepared", "prepare"]
+
+_YARDSTICK = "full"
+"""The strategy that is left out, with a note, where it does not fit the budget."""
+_YARDSTICK_LIMIT = 30_000_000_000
+"""Looks that the yardstick may cost in total unless named by the user; about half a minute."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A plan applied to a data set."""
+
+    data: Dataset
+    plan: Plan
+    families: tuple[Family, ...]
+    variants: tuple[Variant, ...]  # the strategies that take part, with their tuning grids
+    splits: list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # train and test rows by repetition
+    notes: tuple[str, ...]  # messages for the user: strategies left out, with the reason
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of all families, F."""
+        return sum(family.n_features for family in self.families)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of examples and labels, in hexadecimal."""
+        return sha256_of_arrays(self.data.X, self.data.y)
+
+    def pool(self, repetition: int) -> Pool:
+        """Return the features and examples that strategies draw from in a repetition."""
+        infos, first = [], 0
+        for family in self.families:
+            infos.append(FamilyInfo(family.name, family.n_features, first))
+            first += family.n_features
+        return Pool(tuple(infos), first, len(self.splits[repetition][0]))
+
+    def budget(self, variant: Variant, repetition: int) -> int:
+        """Return the looks that a strategy may spend on one search of a repetition."""
+        pool = self.pool(repetition)
+        given = self.plan.looks(pool.n_examples)
+        return variant.strategy().default_budget(pool) if given is None else given
+
+
+def prepare(data: Dataset, plan: Plan) -> Prepared:
+    """Apply a plan to a data set; check families, memory, and every strategy at its budget.
+
+    SettingError if a name or setting is unknown, or if a strategy raises one for its settings or
+    its budget; DataError if the features do not fit into memory.
+    """
+    families = default_families(data.X.shape[1:], seed=plan.seed, column_names=data.columns)
+    if plan.families is not None:
+        usual = {family.name: family for family in families}
+        families = [variant.family(usual, data.name) for variant in plan.families]
+    splits = [data.split(repetition, plan.seed) for repetition in range(plan.repeats)]
+    everything = Prepared(data, plan, tuple(families), plan.variants, splits, ())
+    if plan.bank.name == "memory":
+        _check_memory(everything)
+    at = min(range(plan.repeats), key=lambda repetition: len(splits[repetition][0]))
+    pool = everything.pool(at)
+    kept, notes, faults = [], [], Faults()
+    for variant in everything.variants:
+        reason = _left_out(variant, everything)
+        if reason:
+            notes.append(reason)
+            continue
+        kept.append(variant)
+        for one in variant.trained:
+            with faults.at(""):
+                stream = np.random.default_rng(one.stream(data.name, plan.seed, at))
+                one.check_start(pool, everything.budget(one, at), plan.n_rounds, stream)
+    faults.raise_all()
+    if not kept:
+        raise SettingError(f"no strategy is left to compare: {notes[0]}")
+    if plan.tune and not any(variant.grid for variant in kept):
+        notes.append(
+            "nothing was tuned: none of these strategies has a tuning grid; give one "
+            f"alternatives, as in {kept[0].name}:SETTING=VALUE|VALUE"
+        )
+    return replace(everything, variants=tuple(kept), notes=tuple(notes))
+
+
+def _left_out(variant: Variant, prepared: Prepared) -> str:
+    """Return why the yardstick is left out; empty if it is not, and for other strategies."""
+    if variant.name != _YARDSTICK:
+        return ""
+    n_examples = max(len(train) for train, _ in prepared.splits)
+    cost = prepared.n_features * n_examples
+    product = f"F * N = {prepared.n_features:,} * {n_examples:,} = {cost:,} looks"
+    budget = prepared.plan.looks(n_examples)
+    if budget is not None and budget < cost:
+        return (
+            f"{variant.label} is left out: its search costs {product}, more than the budget of "
+            f"{budget:,}; give no --budget, or at least that one, to include it"
+        )
+    total = cost * prepared.plan.n_rounds * prepared.plan.repeats
+    if prepared.plan.strategies is None and total > _YARDSTICK_LIMIT:
+        return (
+            f"{variant.label} is left out: its search costs {product}, {total:.1e} looks in all "
+            "rounds and repetitions; name it in --strategies to include it"
+        )
+    return ""
+
+
+def _check_memory(prepared: Prepared) -> None:
+    """Raise DataError if memory cannot hold the features; the system would kill the process."""
+    memory = machine_memory()
+    size = prepared.n_features * prepared.data.n_examples
+    if size > memory:
+        raise DataError(
+            f"{prepared.data.name}: the bins of all features must fit into memory, "
+            f"{memory / 2**30:.1f} GiB, but {prepared.n_features:,} features of "
+            f"{prepared.data.n_examples:,} examples need {size / 2**30:.1f} GiB; choose fewer by "
+            "--families, or --bank disk or lazy"
+        )
