@@ -32,7 +32,7 @@ from boostsample.experiments.calibration.points import (
     predict_point,
 )
 from boostsample.experiments.common.files import one_line
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan, Prepared, prepare
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.run.compare import Progress

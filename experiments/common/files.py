@@ -17,6 +17,7 @@ __all__ = [
     "check_file",
     "one_line",
     "os_reason",
+    "readable_file",
     "temporary_file",
     "unwritable_file",
     "write_file",
@@ -113,3 +114,16 @@ def unwritable_file(path: Path, what: str, error: OSError) -> DataError:
     return DataError(
         f"the file of {what} '{path}' cannot be written: {os_reason(error)}; name another file"
     )
+
+
+@contextmanager
+def readable_file(path: Path) -> Iterator[None]:
+    """Turn any exception of a library that reads a damaged file into a DataError of one line."""
+    try:
+        yield
+    except (DataError, SettingError):
+        raise
+    except Exception as error:  # parsers raise anything on garbage
+        raise DataError(
+            f"{path} cannot be read, it is damaged or in another format: {one_line(error)}"
+        ) from error

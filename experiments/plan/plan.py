@@ -21,7 +21,7 @@ from boostsample.errors import BoostSampleError, DataError, SettingError, unknow
 from boostsample.experiments.common.faults import Faults
 from boostsample.experiments.common.files import one_line
 from boostsample.experiments.common.machine import machine_memory
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.variants import Alternatives, Variant, parse_names
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays

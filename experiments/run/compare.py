@@ -15,7 +15,7 @@ from boostsample.errors import DataError
 from boostsample.experiments.cells.store import Store
 from boostsample.experiments.cells.tasks import TaskGroup, task_groups
 from boostsample.experiments.cells.training import TrainingOrder
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan, Prepared, prepare
 from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.runs import LOOKS, RESULT_COLUMNS, Run

@@ -197,7 +197,7 @@ def test_results_are_never_overwritten_by_those_of_another_grid(
 def test_what_the_library_logs_is_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = logging.getLogger("boostsample.experiments.data.downloads")
+    log = logging.getLogger("boostsample.experiments.data.originals")
     load = datasets.load_dataset
 
     def slowly(*args: Any, **settings: Any) -> datasets.Dataset:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from boostsample.experiments.cells.tasks import curve_points
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan, parse_names
 from boostsample.experiments.results.curves import CURVE_COLUMNS, curve_rows
 from boostsample.experiments.results.runs import RESULT_COLUMNS

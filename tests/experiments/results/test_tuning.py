@@ -14,7 +14,7 @@ import pytest
 from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.cells.cell import Cell
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
 from boostsample.experiments.plots.pictures import comparison_figure

@@ -28,7 +28,7 @@ from boostsample.experiments.cells.training import (
     train_cell,
 )
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan, Prepared, Variant, parse_names, prepare
 from boostsample.experiments.results.results import read_results
 from boostsample.experiments.run import backends as backends_module
