@@ -81,13 +81,13 @@ def calibrate(
         display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)
         from boostsample.experiments.calibration import calibration
-        from boostsample.experiments.calibration.figures import calibration_figure
-        from boostsample.experiments.calibration.tables import write_calibration_rows
+        from boostsample.experiments.calibration.calibration_figure import calibration_figure
+        from boostsample.experiments.calibration.calibration_tables import write_calibration_rows
         from boostsample.experiments.common.files import check_file
         from boostsample.experiments.data.datasets import load_dataset
         from boostsample.experiments.plan.plan import Plan, parse_marks, parse_names
         from boostsample.experiments.plan.variants import Variant
-        from boostsample.experiments.plots.pictures import check_picture, save_picture
+        from boostsample.experiments.plots.picture_files import check_picture, save_picture
 
         families = settings["families"]
         plan = Plan(
@@ -115,7 +115,7 @@ def calibrate(
 
 
 def _print_calibration(found: Calibration) -> None:
-    from boostsample.experiments.calibration import tables
+    from boostsample.experiments.calibration import calibration_tables as tables
 
     prepared = found.prepared
     families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
@@ -148,9 +148,8 @@ def _draw_figure_2(context: click.Context, path: str) -> None:
             f"--figure2 is drawn from a formula and runs nothing, but {', '.join(given)} is for a "
             "run; leave it out, or draw the figure with a separate command"
         )
-    from boostsample.experiments.calibration.figures import figure_2
-    from boostsample.experiments.calibration.tables import figure_2_table
-    from boostsample.experiments.plots.pictures import check_picture, save_picture
+    from boostsample.experiments.calibration.figure_2 import figure_2, figure_2_table
+    from boostsample.experiments.plots.picture_files import check_picture, save_picture
 
     picture = check_picture(path)
     print_table(figure_2_table())

@@ -22,15 +22,14 @@ from boostsample.experiments.common.progress import duration_text
 from boostsample.experiments.plan.variants import TUNED, Variant
 from boostsample.experiments.report.items import Code, Item, Listing, Text, slug
 from boostsample.experiments.results.labels import label_of
-from boostsample.experiments.results.results import (
+from boostsample.experiments.results.read_folder import (
     Results,
-    read_grid_text,
+    read_folder_toml,
     read_results,
     read_runs,
 )
 from boostsample.experiments.results.runs import Run
-from boostsample.experiments.tables.notes import noted_variant
-from boostsample.experiments.tables.tables import mean_std
+from boostsample.experiments.tables.number_formats import mean_std
 from boostsample.registry import strategy_class
 
 __all__ = [
@@ -99,12 +98,12 @@ def read_fact_source(path: Path) -> FactSource:
         runs = read_runs(path)
     except DataError:
         runs = {}  # a small folder: rows, curves and settings
-    return FactSource(results, runs, read_grid_text(path))
+    return FactSource(results, runs, read_folder_toml(path))
 
 
 def _searched(search: Mapping[str, Any]) -> dict[str, Any]:
     """A strategy of ``grid.json`` with the keys of ``settings.json``."""
-    variant = noted_variant(search)
+    variant = Variant.from_record(search)
     return {
         "strategy": variant.label if variant.grid else variant.name,
         "settings": variant.settings_text,

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 import boostsample
 from boostsample.errors import BoostSampleError
 from boostsample.experiments.common.files import check_file, write_file
-from boostsample.experiments.plots.curves import curves_figure, results_of_data
-from boostsample.experiments.plots.pictures import RUN_FIGURES, check_matplotlib
+from boostsample.experiments.plots.curves import curves_figure
+from boostsample.experiments.plots.drawing import check_matplotlib
 from boostsample.experiments.plots.ranks import ranks_figure
+from boostsample.experiments.plots.run_figures import RUN_FIGURES
 from boostsample.experiments.plots.sampling import mean_sampling_figure
 from boostsample.experiments.report import facts
 from boostsample.experiments.report.facts import FactSource
@@ -36,12 +37,11 @@ from boostsample.experiments.report.items import (
 from boostsample.experiments.results.labels import METRICS, is_charged
 from boostsample.experiments.results.levels import AXES
 from boostsample.experiments.tables.formats import to_html
-from boostsample.experiments.tables.results import (
+from boostsample.experiments.tables.score_tables import (
     BEST,
     TIED,
     ScoreTable,
     result_table,
-    transposed_table,
 )
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class _Report:
         """A table of one data set, computed once."""
         key = (name, metric, axis)
         if key not in self._tables:
-            one = [results_of_data(source.results, name)]
+            one = [source.results.part(name)]
             (self._tables[key],) = result_table(one, metric, axis, charged=axis == "stumps")
         return self._tables[key]
 
@@ -245,9 +245,7 @@ class _Report:
 
     def _at(self, source: FactSource, name: str, axis: str) -> list[Item]:
         """Loss and test error at equal stumps, looks or seconds."""
-        figure = curves_figure(
-            [results_of_data(source.results, name)], axis, charged=axis == "looks"
-        )
+        figure = curves_figure([source.results.part(name)], axis, charged=axis == "looks")
         metrics = ["loss", "error"]
         if axis == "stumps" and source.results.curves:
             metrics.append("auc")
@@ -267,7 +265,7 @@ class _Report:
             numbers = sorted(self._notes.numbers(table.notes))
             title = table.title.removeprefix(f"{name}: ")
             title = title[:1].upper() + title[1:]
-            html = to_html(replace(transposed_table(table) if many else table, title=title))
+            html = to_html(replace(table.transposed() if many else table, title=title))
             found.append(ScoresItem(title, Markup(html), tuple(numbers)))
         return found
 

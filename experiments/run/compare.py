@@ -17,8 +17,9 @@ from boostsample.experiments.cells.tasks import TaskGroup, task_groups
 from boostsample.experiments.cells.training import TrainingOrder
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan, Prepared, prepare
+from boostsample.experiments.results.columns import RESULT_COLUMNS
 from boostsample.experiments.results.comparison import Comparison
-from boostsample.experiments.results.runs import LOOKS, RESULT_COLUMNS, Run
+from boostsample.experiments.results.runs import LOOKS, Run
 from boostsample.experiments.results.tuning import keep_tuned_run
 from boostsample.experiments.run.backends import Backend, open_backend
 from boostsample.experiments.run.schedule import Progress, Schedule

@@ -22,9 +22,9 @@ from boostsample.errors import DataError, SettingError
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
-from boostsample.experiments.results.folder import ResultsFolder
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.results.record import settings_record
-from boostsample.experiments.results.results import read_results
+from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.compare import RESULT_COLUMNS, compare
 from boostsample.families import Columns
 from boostsample.family import Family

@@ -14,6 +14,7 @@ import pytest
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan.plan import Plan, parse_names
+from boostsample.experiments.plots.curves import comparison_figure
 from boostsample.experiments.plots.drawing import (
     STYLE,
     draw_band,
@@ -21,9 +22,8 @@ from boostsample.experiments.plots.drawing import (
     strategy_panels,
     tick_name,
 )
-from boostsample.experiments.plots.pictures import (
+from boostsample.experiments.plots.picture_files import (
     check_picture,
-    comparison_figure,
     describe,
     picture_bytes,
     save_picture,

@@ -17,7 +17,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.report.items import Notes, picture_item, slug
 from boostsample.experiments.report.report import check_report, make_report
-from boostsample.experiments.results.results import read_results
+from boostsample.experiments.results.read_folder import read_results
 from tests.experiments.pages import Page
 
 pytest.importorskip("jinja2", reason="reports need the extra 'report'")

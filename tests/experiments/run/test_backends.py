@@ -30,7 +30,7 @@ from boostsample.experiments.cells.training import (
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan, Prepared, Variant, parse_names, prepare
-from boostsample.experiments.results.results import read_results
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import backends as backends_module
 from boostsample.experiments.run.backends import Backend, check_backend, open_backend
 from boostsample.experiments.run.compare import Comparison, run_all

@@ -14,7 +14,7 @@ from boostsample.errors import BudgetExceeded, StrategyError
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan, Variant, parse_names, prepare
-from boostsample.experiments.results.runs import result_rows
+from boostsample.experiments.results.rows import result_rows
 from boostsample.experiments.run import schedule
 from boostsample.experiments.run.compare import LOOKS, RESULT_COLUMNS, compare
 from boostsample.labels import encode, error_percent
