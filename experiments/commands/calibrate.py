@@ -115,7 +115,7 @@ def calibrate(
 
 
 def _print_calibration(found: Calibration) -> None:
-    from boostsample.experiments.calibration import calibration_tables as tables
+    from boostsample.experiments.calibration import calibration_tables
 
     prepared = found.prepared
     families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
@@ -125,10 +125,10 @@ def _print_calibration(found: Calibration) -> None:
         f"searches a point, examples drawn {found.scheme}\n"
     )
     for choice in found.choices:
-        print_table(tables.points_table(found, choice["round"]))
-        print_table(tables.budget_table(found, choice["round"]))
-    print_table(tables.noise_table(found))
-    print_table(tables.choices_table(found))
+        print_table(calibration_tables.points_table(found, choice["round"]))
+        print_table(calibration_tables.budget_table(found, choice["round"]))
+    print_table(calibration_tables.noise_table(found))
+    print_table(calibration_tables.choices_table(found))
     mean, error = found.mean_share
     print_line(
         f"share of the best point, mean over rounds: {100 * mean:.1f} ({100 * error:.1f}) %\n"

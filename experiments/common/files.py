@@ -1,8 +1,9 @@
-"""Writes files atomically and describes errors of files."""
+"""Names files, writes them atomically, and describes their errors."""
 
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ __all__ = [
     "one_line",
     "os_reason",
     "readable_file",
+    "slug",
     "temporary_file",
     "unwritable_file",
     "write_file",
@@ -114,6 +116,15 @@ def unwritable_file(path: Path, what: str, error: OSError) -> DataError:
     return DataError(
         f"the file of {what} '{path}' cannot be written: {os_reason(error)}; name another file"
     )
+
+
+def slug(text: str) -> str:
+    """Turn a text into a name for addresses and files: letters and digits, joined by hyphens.
+
+    >>> slug("chess(d=5,n=400)")
+    'chess-d-5-n-400'
+    """
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:60].rstrip("-") or "data"
 
 
 @contextmanager

@@ -52,7 +52,8 @@ def ranks_figure(
 ) -> Figure:
     """Draw a critical-difference diagram; bars join strategies that do not differ significantly.
 
-    `level` is that of Nemenyi's test. Other arguments and errors are those of `ranking`.
+    `level` is that of Nemenyi's test. Other arguments and errors are those of
+    `boostsample.experiments.results.ranking.ranking`.
     """
     found = ranking(results, metric, stumps)
     n = len(found.labels)

@@ -27,11 +27,11 @@ from boostsample.experiments.report.facts import FactSource
 from boostsample.experiments.report.items import (
     Chapter,
     Item,
-    Listing,
-    Notes,
+    ListingItem,
+    NotesItem,
     Part,
     ScoresItem,
-    Text,
+    TextItem,
     picture_item,
 )
 from boostsample.experiments.results.labels import METRICS, is_charged
@@ -150,7 +150,7 @@ class _Report:
         self._sources = sources
         self._results = [source.results for source in sources]
         self._progress = progress
-        self._notes = Notes()
+        self._notes = NotesItem()
         self._tables: dict[tuple[str, str, str], ScoreTable] = {}
         losses = result_table(self._results, "loss")  # raises if two have the same data set
         self._ids = {table.data: f"data-{at}" for at, table in enumerate(losses, start=1)}
@@ -203,7 +203,7 @@ class _Report:
                 best = (_winner(self._table(source, name, metric, axis)) for metric in METRICS)
                 rows.append((name, where, *best))
         header = ("data set", "where", *(f"lowest {title}" for _, title in METRICS.values()))
-        listing = Listing("The best strategies", header, tuple(rows))
+        listing = ListingItem("The best strategies", header, tuple(rows))
         return (_text("summary"), listing, *self._ranks())
 
     def _ranks(self) -> list[Item]:
@@ -215,13 +215,13 @@ class _Report:
             try:
                 figure = ranks_figure(self._results, metric)
             except BoostSampleError as error:
-                return [Text(f"Ranks across data sets are left out: {error}")]
+                return [TextItem(f"Ranks across data sets are left out: {error}")]
             found.append(picture_item(figure, f"Mean ranks across data sets, by {title}."))
         return found
 
     def _data_chapter(self, source: FactSource, name: str) -> Chapter:
         """Tables and pictures of a data set."""
-        kept = facts.tuned_settings(source, name)
+        kept = facts.facts_of_tuning(source, name)
         runs = source.runs.get(name, ())
         prefix = self._ids[name]
         parts = [
@@ -270,15 +270,15 @@ class _Report:
         return found
 
 
-def _text(key: str) -> Text:
-    return Text(" ".join(_WORDS[key].split()))
+def _text(key: str) -> TextItem:
+    return TextItem(" ".join(_WORDS[key].split()))
 
 
 def _part(prefix: str, key: str, items: Sequence[Item], *, charged: bool = False) -> Part:
     """A part with its title and text; `charged` adds a remark on tuned strategies."""
     words = _WORDS[key]
     text = " ".join(f"{words['text']} {words['charged'] if charged else ''}".split())
-    return Part(f"{prefix}-{key}", words["title"], (*([Text(text)] if text else []), *items))
+    return Part(f"{prefix}-{key}", words["title"], (*([TextItem(text)] if text else []), *items))
 
 
 def _shown(key: str, figure: Figure) -> Item:
