@@ -19,7 +19,6 @@ from boostsample.experiments.plots.drawing import STYLE, check_matplotlib
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
 FORMATS = (".svg", ".png", ".pdf")
 """Endings of the file names of pictures."""
 

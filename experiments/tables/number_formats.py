@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["fixed_digits", "large_number", "level_text", "mean_and_std", "mean_std", "three_digits"]
+__all__ = ["NUMBER_FORMATS", "level_text", "mean_and_std", "mean_std"]
 
 
-def fixed_digits(digits: int) -> Callable[[float], str]:
+def _fixed_digits(digits: int) -> Callable[[float], str]:
     """A function that writes numbers with a fixed number of decimals, and zero without a sign."""
 
     def text(value: float) -> str:
@@ -19,7 +19,7 @@ def fixed_digits(digits: int) -> Callable[[float], str]:
     return text
 
 
-_two_decimals = fixed_digits(2)
+_two_decimals = _fixed_digits(2)
 
 
 def mean_and_std(values: Sequence[float]) -> tuple[float, float]:
@@ -45,10 +45,10 @@ def mean_std(values: Sequence[float], number: Callable[[float], str] = _two_deci
     return mean if len(values) == 1 else f"{mean} ({std})"
 
 
-def three_digits(value: float) -> str:
+def _three_digits(value: float) -> str:
     """Three significant digits without an exponent: 0.0421, 4.21, 421, 4,210.
 
-    >>> [three_digits(value) for value in (0.04217, 4.2, 421.7, 4217.0, 0.0)]
+    >>> [_three_digits(value) for value in (0.04217, 4.2, 421.7, 4217.0, 0.0)]
     ['0.0422', '4.20', '422', '4,217', '0.00']
     """
     if not value or not math.isfinite(value):
@@ -57,13 +57,25 @@ def three_digits(value: float) -> str:
     return f"{value:,.{max(0, places)}f}"
 
 
-def large_number(value: float) -> str:
+def _large_number(value: float) -> str:
     """Whole numbers: in full below a million, else with three digits.
 
-    >>> large_number(599_990.0), large_number(6e6)
+    >>> _large_number(599_990.0), _large_number(6e6)
     ('599,990', '6.00e+06')
     """
     return f"{value:,.0f}" if not abs(value) >= 1e6 else f"{value:.2e}"
+
+
+NUMBER_FORMATS: Mapping[str, Callable[[float], str]] = {
+    "loss": _fixed_digits(2),
+    "error": _fixed_digits(2),
+    "auc": _fixed_digits(4),
+    "looks": _large_number,
+    "seconds": _three_digits,
+    "features": _fixed_digits(0),
+    "examples": _fixed_digits(0),
+}
+"""How tables write the values of each measure."""
 
 
 def level_text(level: float) -> str:

@@ -25,12 +25,10 @@ from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import Verdict, told_apart
 from boostsample.experiments.tables.notes import overlap_for_notes, table_notes
 from boostsample.experiments.tables.number_formats import (
-    fixed_digits,
-    large_number,
+    NUMBER_FORMATS,
     level_text,
     mean_and_std,
     mean_std,
-    three_digits,
 )
 from boostsample.experiments.tables.tables import Table
 
@@ -205,7 +203,7 @@ def _table(
         title=f"{curves.data}: {MEASURES[metric].title}, {spread}",
         header=(axis, *labels),
         rows=tuple(
-            (level_text(row[0].level), *(_entry(one, _NUMBERS[metric]) for one in row))
+            (level_text(row[0].level), *(_entry(one, NUMBER_FORMATS[metric]) for one in row))
             for row in scores
         ),
         flags=tuple(("", *(one.flag for one in row)) for row in scores),
@@ -241,14 +239,3 @@ def _entry(score: Score, number: Callable[[float], str]) -> str:
     if any(map(math.isnan, score.values)):
         return "-"
     return mean_std(score.values, number)
-
-
-_NUMBERS: Mapping[str, Callable[[float], str]] = {
-    "loss": fixed_digits(2),
-    "error": fixed_digits(2),
-    "auc": fixed_digits(4),
-    "looks": large_number,
-    "seconds": three_digits,
-    "features": fixed_digits(0),
-    "examples": fixed_digits(0),
-}
