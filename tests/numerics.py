@@ -17,7 +17,7 @@ import numpy as np
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.common.machine import machine, versions
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant

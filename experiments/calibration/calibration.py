@@ -25,6 +25,8 @@ from boostsample.banks.forms import make_bank
 from boostsample.checks import check_integer
 from boostsample.errors import BoostSampleError, SettingError, StrategyError
 from boostsample.experiments.calibration.points import (
+    CHOICE_COLUMNS,
+    POINT_COLUMNS,
     PointMeasurer,
     candidate_points,
     chosen_point,
@@ -33,7 +35,7 @@ from boostsample.experiments.calibration.points import (
 )
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.common.progress import Progress
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant
@@ -41,46 +43,6 @@ from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.planning.mixture import Mixture
 from boostsample.shard.sampling import known_scheme
-
-POINT_COLUMNS: tuple[str, ...] = (
-    "data",
-    "strategy",
-    "settings",
-    "round",
-    "kind",
-    "n_features",
-    "n_examples",
-    "edge",
-    "edge_error",
-    "edge_estimated",
-    "edge_predicted",
-    "repeats",
-)
-"""`kind` is `grid` for a point and `strategy` for the strategy; `edge` is E[G*] with its standard
-error `edge_error`; `edge_estimated` is the mean H of the winner."""
-CHOICE_COLUMNS = (
-    "round",
-    "n_features",
-    "n_examples",
-    "families",
-    "edge_predicted",
-    "edge_estimated",
-    "edge",
-    "edge_expected",
-    "edge_expected_error",
-    "best_features",
-    "best_examples",
-    "best_edge",
-    "best_edge_error",
-    "share",
-    "share_error",
-    "noise_examples",
-    "noise_bias",
-    "noise_variance",
-)
-"""Q, T and families of the run's search, the predicted edge, H and G of its winner; E[G*] of such
-a round (`edge_expected`); the best point and its E[G*]; the former as a share of the latter; on
-`noise_examples` examples: mean H - G, and T times its variance (`Measurer.noise`)."""
 
 DEFAULT_PLAN = Plan(strategies=(Variant("mas-naive"),), marks=(3, 30, 100, 300), repeats=1)
 DEFAULT_REPEATS = 200
@@ -128,6 +90,23 @@ class Calibration:
     def budget(self) -> int:
         """Budget of a search of the run, in looks."""
         return self.prepared.budget(self.variant, 0)
+
+    def points(self, mark: int) -> list[dict[str, Any]]:
+        """The rows of all points of a round, without the strategy's."""
+        return [row for row in self.rows if (row["round"], row["kind"]) == (mark, "grid")]
+
+    def along_budget(self, mark: int, also: tuple[int, int] | None = None) -> list[dict[str, Any]]:
+        """The rows of a round that spend the budget or all examples, of `also`, the strategy's."""
+
+        def wanted(row: dict[str, Any]) -> bool:
+            q, t = row["n_features"], row["n_examples"]
+            spends_all = t == min(self.n_examples, self.budget // q)
+            return row["round"] == mark and (
+                spends_all or (q, t) == also or row["kind"] == "strategy"
+            )
+
+        found = [row for row in self.rows if wanted(row)]
+        return sorted(found, key=lambda row: (row["n_features"], -row["n_examples"], row["kind"]))
 
 
 def check_request(plan: Plan, repeats: int, scheme: str) -> None:

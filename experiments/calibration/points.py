@@ -18,7 +18,55 @@ from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import SignedWeights, initial_weights
 from boostsample.strategy import FamilyInfo, Stumps
 
-__all__ = ["PointMeasurer", "candidate_points", "chosen_point", "point_model", "predict_point"]
+__all__ = [
+    "CHOICE_COLUMNS",
+    "POINT_COLUMNS",
+    "PointMeasurer",
+    "candidate_points",
+    "chosen_point",
+    "point_model",
+    "predict_point",
+]
+
+POINT_COLUMNS: tuple[str, ...] = (
+    "data",
+    "strategy",
+    "settings",
+    "round",
+    "kind",
+    "n_features",
+    "n_examples",
+    "edge",
+    "edge_error",
+    "edge_estimated",
+    "edge_predicted",
+    "repeats",
+)
+"""`kind` is `grid` for a point and `strategy` for the strategy; `edge` is E[G*] with its standard
+error `edge_error`; `edge_estimated` is the mean H of the winner."""
+CHOICE_COLUMNS = (
+    "round",
+    "n_features",
+    "n_examples",
+    "families",
+    "edge_predicted",
+    "edge_estimated",
+    "edge",
+    "edge_expected",
+    "edge_expected_error",
+    "best_features",
+    "best_examples",
+    "best_edge",
+    "best_edge_error",
+    "share",
+    "share_error",
+    "noise_examples",
+    "noise_bias",
+    "noise_variance",
+)
+"""Q, T and families of the run's search, the predicted edge, H and G of its winner; E[G*] of such
+a round (`edge_expected`); the best point and its E[G*]; the former as a share of the latter; on
+`noise_examples` examples: mean H - G, and T times its variance (`PointMeasurer.noise`)."""
 
 _MOST_SIZES = 16
 

@@ -75,7 +75,7 @@ def bench(
         from boostsample.experiments.bench.problem import loaded_bench_problem, made_bench_problem
         from boostsample.experiments.bench.sections import SECTION_SIZES, SECTIONS, chosen_sections
         from boostsample.experiments.common.files import check_file
-        from boostsample.experiments.plots.pictures import check_picture, save_picture
+        from boostsample.experiments.plots.picture_files import check_picture, save_picture
 
         sections = chosen_sections(settings["only"])
         if plot is not None and "growth" not in sections:

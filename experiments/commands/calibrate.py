@@ -81,14 +81,14 @@ def calibrate(
         display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)
         from boostsample.experiments.calibration import calibration
-        from boostsample.experiments.calibration.figures import calibration_figure
-        from boostsample.experiments.calibration.tables import write_calibration_rows
+        from boostsample.experiments.calibration.calibration_figure import calibration_figure
+        from boostsample.experiments.calibration.calibration_tables import write_calibration_rows
         from boostsample.experiments.common.files import check_file
         from boostsample.experiments.data.datasets import load_dataset
         from boostsample.experiments.plan.plan import Plan
         from boostsample.experiments.plan.rounds import parse_rounds
         from boostsample.experiments.plan.variants import Variant, parse_names
-        from boostsample.experiments.plots.pictures import check_picture, save_picture
+        from boostsample.experiments.plots.picture_files import check_picture, save_picture
 
         families = settings["families"]
         plan = Plan(
@@ -116,7 +116,7 @@ def calibrate(
 
 
 def _print_calibration(found: Calibration) -> None:
-    from boostsample.experiments.calibration import tables
+    from boostsample.experiments.calibration import calibration_tables
 
     prepared = found.prepared
     families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
@@ -126,10 +126,10 @@ def _print_calibration(found: Calibration) -> None:
         f"searches a point, examples drawn {found.scheme}\n"
     )
     for choice in found.choices:
-        print_table(tables.points_table(found, choice["round"]))
-        print_table(tables.budget_table(found, choice["round"]))
-    print_table(tables.noise_table(found))
-    print_table(tables.choices_table(found))
+        print_table(calibration_tables.points_table(found, choice["round"]))
+        print_table(calibration_tables.budget_table(found, choice["round"]))
+    print_table(calibration_tables.noise_table(found))
+    print_table(calibration_tables.choices_table(found))
     mean, error = found.mean_share
     print_line(
         f"share of the best point, mean over rounds: {100 * mean:.1f} ({100 * error:.1f}) %\n"
@@ -149,9 +149,8 @@ def _draw_figure_2(context: click.Context, path: str) -> None:
             f"--figure2 is drawn from a formula and runs nothing, but {', '.join(given)} is for a "
             "run; leave it out, or draw the figure with a separate command"
         )
-    from boostsample.experiments.calibration.figures import figure_2
-    from boostsample.experiments.calibration.tables import figure_2_table
-    from boostsample.experiments.plots.pictures import check_picture, save_picture
+    from boostsample.experiments.calibration.figure_2 import figure_2, figure_2_table
+    from boostsample.experiments.plots.picture_files import check_picture, save_picture
 
     picture = check_picture(path)
     print_table(figure_2_table())

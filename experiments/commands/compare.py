@@ -15,7 +15,7 @@ from boostsample.experiments.commands.printing import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.plan.grid import Grid
-    from boostsample.experiments.results.folder import ResultsFolder
+    from boostsample.experiments.results.write_folder import ResultsFolder
     from boostsample.experiments.run.compare import Comparison
 
 __all__ = ["compare"]
@@ -120,7 +120,7 @@ def compare(
     with ExitStack() as stack:
         display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)  # before the slow imports
-        from boostsample.experiments.plots import pictures
+        from boostsample.experiments import plots
         from boostsample.experiments.results.grid_toml import grid_toml
         from boostsample.experiments.results.record import grid_record
         from boostsample.experiments.run.backends import check_backend, open_backend
@@ -129,7 +129,7 @@ def compare(
         grid = _grid(context, jobs)
         share = None if shard is None else RunShard.parse(shard)
         check_backend(backend, jobs)
-        picture = None if plot is None else pictures.check_picture(plot)
+        picture = None if plot is None else plots.check_picture(plot)
         if picture is not None and len(grid.data) > 1:
             raise SettingError(
                 f"--plot draws one data set, but the grid has {len(grid.data)}; leave it out"
@@ -163,7 +163,7 @@ def compare(
             return
         _write(context, grid, folder, comparisons)
         if picture is not None:
-            pictures.save_picture(pictures.comparison_figure(comparisons[0]), picture)
+            plots.save_picture(plots.comparison_figure(comparisons[0]), picture)
             print_line(f"plot: {picture}")
 
 
@@ -196,7 +196,7 @@ def _folder(results: str | None, grid: Grid) -> ResultsFolder:
     """Open the named folder, or a new one named by data sets and time."""
     from pathlib import Path
 
-    from boostsample.experiments.results.folder import ResultsFolder
+    from boostsample.experiments.results.write_folder import ResultsFolder
 
     if results is not None:
         return ResultsFolder(results)
@@ -224,7 +224,8 @@ def _write(
 
 
 def _print_comparison(comparison: Comparison) -> None:
-    from boostsample.experiments.tables.tables import looks_table, score_table, tuning_table
+    from boostsample.experiments.tables.score_tables import score_table
+    from boostsample.experiments.tables.tables import looks_table, tuning_table
 
     prepared, rows = comparison.prepared, comparison.rows
     sizes = sorted({(len(train), len(test)) for train, test in prepared.splits})

@@ -64,18 +64,18 @@ def _draw(picture: str, settings: Mapping[str, Any]) -> None:
     """Draw members of image families over an image."""
     from boostsample.experiments.data.datasets import load_dataset
     from boostsample.experiments.plan.variants import parse_names
-    from boostsample.experiments.plots import members
-    from boostsample.experiments.plots.pictures import check_picture, save_picture
+    from boostsample.experiments.plots import family_members
+    from boostsample.experiments.plots.picture_files import check_picture, save_picture
 
     seed, example, image_shape = (settings[name] for name in ("seed", "example", "image_shape"))
     path = check_picture(picture)
     families = parse_names(settings["families"]) if settings["families"] else ()
     wanted = {one.name: one.settings for one in families} or None
-    shape = None if image_shape is None else members.parse_member_shape(image_shape)
+    shape = None if image_shape is None else family_members.parse_member_shape(image_shape)
     found = load_dataset(settings["data"], data_dir=settings["data_dir"], seed=seed)
-    image, low, high = members.example_image_of(found, example, shape)
-    figure = members.members_figure(
-        members.families_by_name(image.shape, wanted, seed),
+    image, low, high = family_members.image_for_members(found, example, shape)
+    figure = family_members.members_figure(
+        family_members.families_for_members(image.shape, wanted, seed),
         image,
         low=low,
         high=high,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from boostsample.experiments.results.results import Results
+    from boostsample.experiments.results.read_folder import Results
     from boostsample.experiments.results.runs import Run
 
 __all__ = ["plot"]
@@ -75,7 +75,7 @@ def plot(
     folder.
     """
     from boostsample.experiments.plots.drawing import METRICS
-    from boostsample.experiments.plots.pictures import check_picture, save_picture
+    from boostsample.experiments.plots.picture_files import check_picture, save_picture
 
     if what not in _WHAT:
         raise unknown("picture", what, _WHAT)
@@ -100,8 +100,7 @@ def plot(
 
 def _read(folders: Sequence[str], data: str | None) -> list[Results]:
     """The results of the folders, or the part of them on one data set."""
-    from boostsample.experiments.plots.curves import results_of_data
-    from boostsample.experiments.results.results import read_results
+    from boostsample.experiments.results.read_folder import read_results
 
     found = [read_results(folder) for folder in folders]
     missing = sum(one.missing for one in found)
@@ -110,14 +109,14 @@ def _read(folders: Sequence[str], data: str | None) -> list[Results]:
     if data is None:
         return found
     _chosen(dict.fromkeys(str(row["data"]) for one in found for row in one.rows), data)
-    return [part for one in found if (part := results_of_data(one, data)).rows]
+    return [part for one in found if (part := one.part(data)).rows]
 
 
 def _of_runs(folders: Sequence[str], what: str, data: str | None) -> Figure:
     """A picture of all runs on one data set."""
-    from boostsample.experiments.plots.curves import data_sets
-    from boostsample.experiments.plots.pictures import RUN_FIGURES
+    from boostsample.experiments.plots.run_figures import RUN_FIGURES
     from boostsample.experiments.plots.sampling import mean_sampling_figure
+    from boostsample.experiments.results.curves import curves_of_data
 
     try:
         runs = _runs(folders)
@@ -126,7 +125,7 @@ def _of_runs(folders: Sequence[str], what: str, data: str | None) -> Figure:
             raise
         print_note(f"{error}; the picture shows means over all searches so far")
         found = _read(folders, None)
-        name = _chosen(data_sets(found), data)
+        name = _chosen(curves_of_data(found), data)
         return mean_sampling_figure(name, [row for one in found for row in one.curves])
     name = _chosen(runs, data)
     return RUN_FIGURES[what](name, runs[name])
@@ -136,13 +135,13 @@ def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
     """The runs in all folders by data set."""
     from pathlib import Path
 
-    from boostsample.experiments.results.levels import check_disjoint_levels
-    from boostsample.experiments.results.results import SETTINGS, read_runs
+    from boostsample.experiments.results.curves import check_disjoint_curves
+    from boostsample.experiments.results.read_folder import SETTINGS, read_runs
 
     found: dict[str, list[Run]] = {}
     for folder in folders:
         mine = read_runs(folder)
-        check_disjoint_levels([*found, *mine])
+        check_disjoint_curves([*found, *mine])
         if not (Path(folder) / SETTINGS).exists():
             print_note(f"'{folder}' is incomplete; the picture shows the runs so far")
         found |= mine

@@ -24,7 +24,7 @@ def print_note(text: str) -> None:
 
 def print_table(table: Table | None) -> None:
     """Print a table, if there is one: with rules on a terminal, as plain text elsewhere."""
-    from boostsample.experiments.tables.tables import to_rich, to_text
+    from boostsample.experiments.tables.formats import to_rich, to_text
 
     if table is None:
         return

@@ -12,7 +12,7 @@ from boostsample.errors import unknown
 from boostsample.experiments.commands.printing import print_line, print_note
 
 if TYPE_CHECKING:
-    from boostsample.experiments.tables.results import ScoreTable
+    from boostsample.experiments.tables.score_tables import ScoreTable
 
 __all__ = ["table"]
 
@@ -61,10 +61,11 @@ def table(
     test cannot tell from it; a note below the table describes the test.
     """
     from boostsample.experiments.common.files import check_file, write_file
-    from boostsample.experiments.results.levels import MEASURES, parse_levels
-    from boostsample.experiments.results.results import read_results
+    from boostsample.experiments.results.curves import MEASURES
+    from boostsample.experiments.results.levels import parse_levels
+    from boostsample.experiments.results.read_folder import read_results
     from boostsample.experiments.tables.formats import FORMATS, chosen_format
-    from boostsample.experiments.tables.results import result_table, transposed_table
+    from boostsample.experiments.tables.score_tables import result_table
 
     if metric not in MEASURES:
         raise unknown("metric", metric, MEASURES)
@@ -74,7 +75,7 @@ def table(
     found = [read_results(folder) for folder in results]
     tables: Sequence[ScoreTable] = result_table(found, metric, axis, levels, charged)
     if transpose:
-        tables = [transposed_table(one) for one in tables]
+        tables = [one.transposed() for one in tables]
     for folder, one in zip(results, found, strict=True):
         if one.missing:
             print_note(

@@ -1,18 +1,27 @@
-"""Writes files atomically, and checks beforehand that they can be written."""
+"""Names files, writes them atomically, and checks beforehand that they can be written."""
 
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from boostsample.errors import SettingError
-from boostsample.experiments.common.faults import unwritable_file
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.common.faults import one_line, unwritable_file
 
-__all__ = ["TEMPORARY", "atomic_file", "check_file", "temporary_file", "write_file"]
+__all__ = [
+    "TEMPORARY",
+    "atomic_file",
+    "check_file",
+    "readable_file",
+    "slug",
+    "temporary_file",
+    "write_file",
+]
 
 TEMPORARY = ".tmp"
 """Suffix of files being written; a killed process leaves them behind."""
@@ -85,3 +94,25 @@ def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: boo
     except OSError as error:
         raise unwritable_file(target, what, error) from error
     return target
+
+
+def slug(text: str) -> str:
+    """Turn a text into a name for addresses and files: letters and digits, joined by hyphens.
+
+    >>> slug("chess(d=5,n=400)")
+    'chess-d-5-n-400'
+    """
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:60].rstrip("-") or "data"
+
+
+@contextmanager
+def readable_file(path: Path) -> Iterator[None]:
+    """Turn any exception of a library that reads a damaged file into a DataError of one line."""
+    try:
+        yield
+    except (DataError, SettingError):
+        raise
+    except Exception as error:  # parsers raise anything on garbage
+        raise DataError(
+            f"{path} cannot be read, it is damaged or in another format: {one_line(error)}"
+        ) from error

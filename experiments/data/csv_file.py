@@ -16,12 +16,9 @@ from typing import TextIO
 import numpy as np
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.data.content import (
-    DataContent,
-    encode_labels,
-    parse_number,
-    readable_file,
-)
+from boostsample.experiments.common.files import readable_file
+from boostsample.experiments.data.dataset import DataContent
+from boostsample.experiments.data.parse_labels import parse_labels, parse_number
 
 __all__ = ["read_csv"]
 
@@ -85,7 +82,7 @@ def read_csv(
             f"{path}, line {lines[line]}, {_column_name(int(at), column, names)} must lie within "
             f"+-3.4e38 (float32), got {exact[line, at]}; rescale it, or leave it empty if missing"
         )
-    y, classes = encode_labels(labels, f"{path}: the label column")
+    y, classes = parse_labels(labels, f"{path}: the label column")
     columns = None if names is None else tuple(n for i, n in enumerate(names) if i != column)
     return DataContent(X, y, classes, columns, None)
 

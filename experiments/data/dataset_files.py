@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
+from boostsample.experiments.common.files import readable_file
 from boostsample.experiments.common.machine import machine_memory
-from boostsample.experiments.data.content import DataContent, encode_labels, readable_file
 from boostsample.experiments.data.csv_file import read_csv
+from boostsample.experiments.data.dataset import DataContent
+from boostsample.experiments.data.parse_labels import parse_labels
 
-__all__ = ["is_dataset_file", "read_npz", "read_svmlight", "read_user_file"]
+__all__ = ["is_dataset_file", "read_npz", "read_svmlight", "read_dataset_file"]
 
 _SUFFIXES = {
     ".npz": "npz",
@@ -32,7 +34,7 @@ _SUFFIXES = {
 
 
 def is_dataset_file(path: Path) -> bool:
-    """Return whether `read_user_file` recognises the suffix (before any ``.gz``)."""
+    """Return whether `read_dataset_file` recognises the suffix (before any ``.gz``)."""
     return _suffix(path) in _SUFFIXES
 
 
@@ -40,7 +42,7 @@ def _suffix(path: Path) -> str:
     return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
-def read_user_file(path: Path, *, file_format: str | None = None, **options: Any) -> DataContent:
+def read_dataset_file(path: Path, *, file_format: str | None = None, **options: Any) -> DataContent:
     """Read a file in the format of its suffix, or in `file_format`: npz, csv or svmlight.
 
     Suffixes are ``.npz``; ``.csv``, ``.tsv``; ``.svmlight``, ``.libsvm``, ``.svm``; text also with
@@ -131,7 +133,7 @@ def _npz_labels(
     if y.dtype.kind not in "buifU":
         raise DataError(f"{path}: y must hold numbers or text, got dtype {y.dtype}")
     if y.ndim == 1:
-        return encode_labels(y.tolist(), f"{path}: y")
+        return parse_labels(y.tolist(), f"{path}: y")
     if y.ndim != 2 or y.shape[1] < 2 or y.dtype.kind == "U" or not np.isin(y, (0, 1)).all():
         raise DataError(
             f"{path}: y must be n labels, or (n, K) of 0 and 1 with K >= 2 for several labels a "
@@ -159,8 +161,8 @@ def read_svmlight(path: Path, *, multilabel: bool = False) -> DataContent:
         )
     X = sparse.toarray(order="C")
     if not multilabel:
-        return DataContent(X, *encode_labels(labels.tolist(), f"{path}: the labels"), None, None)
-    codes, classes = encode_labels([one for row in labels for one in row], f"{path}: the labels")
+        return DataContent(X, *parse_labels(labels.tolist(), f"{path}: the labels"), None, None)
+    codes, classes = parse_labels([one for row in labels for one in row], f"{path}: the labels")
     y = np.zeros((len(labels), len(classes)), dtype=np.int8)
     y[np.repeat(np.arange(len(labels)), [len(row) for row in labels]), codes] = 1
     return DataContent(X, y, classes, None, None)

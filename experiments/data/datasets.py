@@ -16,198 +16,25 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
-from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.data.content import DataContent
-from boostsample.experiments.data.dataset_files import is_dataset_file, read_user_file
-from boostsample.experiments.data.downloads import locate_file, read_verified
-from boostsample.experiments.data.originals import ORIGINALS, READERS
+from boostsample.errors import SettingError, unknown
+from boostsample.experiments.data.dataset import DataContent, Dataset
+from boostsample.experiments.data.dataset_files import is_dataset_file, read_dataset_file
+from boostsample.experiments.data.originals import ORIGINALS, locate_original
+from boostsample.experiments.data.read_originals import ORIGINAL_READERS
 from boostsample.experiments.data.synthetic import SYNTHETIC
 from boostsample.hashing import seed_of
 
-__all__ = ["DATASETS", "Dataset", "NamedSet", "dataset_names", "load_dataset"]
+__all__ = ["DATASETS", "Dataset", "NamedDataset", "dataset_names", "load_dataset"]
 
 
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """Examples with their labels, checked on construction.
-
-    Parameters
-    ----------
-    name : str
-        Shown in tables; part of the seed of the splits.
-    X : float32 array (n, d), or uint8 or float32 array (n, h, w) or (n, h, w, c)
-        A table, in which NaN is a missing value, or images.
-    y : int64 array (n,) or int8 array (n, K)
-        Class codes 0 to K-1, or 0 and 1 for each of K labels.
-    classes : tuple of K str
-        Names of the classes.
-    columns : tuple of d str or None
-        Names of the columns of a table.
-    n_train : int or None
-        The standard split: the first `n_train` rows train, the others test. None: there is none.
-
-    Raises
-    ------
-    DataError
-        The arrays do not fit each other, are empty or constant, hold infinite values, or the
-        training rows have fewer than two classes.
-    """
-
-    name: str
-    X: NDArray[np.uint8] | NDArray[np.float32]
-    y: NDArray[np.int64] | NDArray[np.int8]
-    classes: tuple[str, ...]
-    columns: tuple[str, ...] | None = None
-    n_train: int | None = None
-
-    def __post_init__(self) -> None:
-        self._check_features()
-        self._check_labels()
-        n_train = self.n_examples if self.n_train is None else self.n_train
-        if self.n_train is not None and not 1 <= n_train < self.n_examples:
-            raise self._error(
-                f"n_train must be between 1 and {self.n_examples - 1}, got {n_train}; both train "
-                "and test rows are needed"
-            )
-        y = self.y[:n_train]
-        if (y == y[0]).all():
-            what = "set of labels" if y.ndim == 2 else f"class, {self.classes[int(y[0])]!r}"
-            raise self._error(
-                f"the training rows must have at least two classes, got one {what}; add examples "
-                "of another"
-            )
-        missing_equal = self.X.dtype.kind == "f"
-        if all(np.array_equal(x, self.X[0], equal_nan=missing_equal) for x in self.X[:n_train]):
-            raise self._error(
-                f"some feature must differ between the training rows, but all {n_train} are the "
-                "same; there is nothing to learn from"
-            )
-
-    def _error(self, text: str) -> DataError:
-        return DataError(f"{self.name}: {text}")
-
-    def _check_features(self) -> None:
-        X = self.X
-        allowed = (np.float32,) if X.ndim == 2 else (np.uint8, np.float32)
-        if X.ndim not in (2, 3, 4) or X.dtype not in allowed:
-            raise self._error(
-                "X must be a float32 table (n, d), or uint8 or float32 images (n, h, w) or "
-                f"(n, h, w, c), got {X.dtype} of shape {X.shape}"
-            )
-        if X.size == 0:
-            raise self._error(f"X must have rows and features, got shape {X.shape}")
-        if self.columns is not None and (
-            X.ndim != 2 or len(self.columns) != X.shape[1] or len(set(self.columns)) != X.shape[1]
-        ):
-            raise self._error(
-                f"columns must be different names, one for each of the columns of a table, got "
-                f"{len(self.columns)} ({len(set(self.columns))} different) for X of shape {X.shape}"
-            )
-        if X.dtype == np.uint8:
-            return
-        bad = np.isinf(X) if X.ndim == 2 else ~np.isfinite(X)
-        for row, *place in np.argwhere(bad)[:1].tolist():
-            where = f"pixel {tuple(place)}" if X.ndim > 2 else f"column {place[0]}"
-            if self.columns is not None:
-                where = f"column {self.columns[place[0]]!r}"
-            raise self._error(
-                f"values must be finite{' or NaN (missing)' if X.ndim == 2 else ''}, got "
-                f"{X[(row, *place)]} in row {row}, {where}; replace or leave out that value"
-            )
-
-    def _check_labels(self) -> None:
-        y, n_classes = self.y, len(self.classes)
-        if n_classes < 2 or len(set(self.classes)) != n_classes:
-            raise self._error(
-                "there must be at least two different classes, got "
-                f"{', '.join(repr(name) for name in self.classes)}; add examples of another"
-            )
-        if y.dtype.kind == "f" and np.isnan(y).any():
-            raise self._error(
-                f"y must have a label in every row, got NaN in row {int(np.isnan(y).argmax())}; "
-                "leave out the rows without one"
-            )
-        multilabel = y.ndim == 2
-        shape = (self.n_examples, n_classes) if multilabel else (self.n_examples,)
-        if y.shape != shape or y.dtype != (np.int8 if multilabel else np.int64):
-            raise self._error(
-                f"y must be int64 of shape ({self.n_examples},), or int8 of shape "
-                f"({self.n_examples}, {n_classes}) for several labels a row, got {y.dtype} of "
-                f"shape {y.shape}"
-            )
-        top = 1 if multilabel else n_classes - 1
-        for wrong in y[(y < 0) | (y > top)][:1]:
-            raise self._error(f"y must hold codes from 0 to {top}, got {wrong}")
-
-    @property
-    def n_examples(self) -> int:
-        """Number of rows, train and test together."""
-        return len(self.X)
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes or labels, K."""
-        return len(self.classes)
-
-    @property
-    def is_image(self) -> bool:
-        """Whether the examples are images, not rows of a table."""
-        return self.X.ndim > 2
-
-    @property
-    def is_multilabel(self) -> bool:
-        """Whether a row may have any number of labels."""
-        return self.y.ndim == 2
-
-    @property
-    def image_shape(self) -> tuple[int, ...] | None:
-        """(h, w) or (h, w, c) of one image; None for a table."""
-        return tuple(self.X.shape[1:]) if self.is_image else None
-
-    def split(self, repetition: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows to train and to test on, each int64 and in increasing order.
-
-        With a standard split, that one in every repetition. Otherwise a quarter of the rows is
-        drawn for testing, stratified by class (by set of labels if a row has several): a quarter of
-        every class, rounded up or down; a class with a single row keeps it for training. The draw
-        depends on the name of the data set, `seed` and `repetition` only. SettingError if one of
-        these is below 0.
-        """
-        seed = check_integer("seed", seed, 0)
-        repetition = check_integer("repetition", repetition, 0)
-        rows = np.arange(self.n_examples, dtype=np.int64)
-        if self.n_train is not None:
-            return rows[: self.n_train], rows[self.n_train :]
-        rng = _stream(self.name, seed, repetition)
-        order = rng.permutation(self.n_examples)
-        if self.is_multilabel:
-            group = np.unique(self.y, axis=0, return_inverse=True)[1].reshape(-1)
-        else:
-            group = self.y.astype(np.intp)
-            order = order[np.bincount(group)[group[order]] > 1]
-        order = order[np.argsort(group[order], kind="stable")]
-        if not len(order):
-            raise self._error("a split needs a class with at least two rows, got none")
-        test = np.zeros(self.n_examples, dtype=bool)
-        test[order[int(rng.integers(min(4, len(order)))) :: 4]] = True
-        return rows[~test], rows[test]
-
-
-def _stream(*key: object) -> np.random.Generator:
-    """Return a generator that depends on the key only, on any machine."""
-    return np.random.default_rng(seed_of(repr(key).encode()))
-
-
-class NamedSet(NamedTuple):
+class NamedDataset(NamedTuple):
     """An entry of `DATASETS`.
 
     `load` takes ``data_dir``, ``download`` and ``seed`` of `load_dataset` and the settings, by
@@ -230,33 +57,33 @@ def _digits(**_: Any) -> DataContent:
 def _original(name: str) -> Callable[..., DataContent]:
     def load(data_dir: str | os.PathLike[str] | None, download: bool, **_: Any) -> DataContent:
         original = ORIGINALS[name]
-        paths = locate_file(original, data_dir, download)
-        return READERS[name](lambda file: read_verified(original, file, paths[file]))
+        paths = locate_original(original, data_dir, download)
+        return ORIGINAL_READERS[name](lambda file: original.read(file, paths[file]))
 
     return load
 
 
-def _synthetic(name: str) -> NamedSet:
+def _synthetic(name: str) -> NamedDataset:
     make = SYNTHETIC[name]
     parameters = inspect.signature(make).parameters.values()
 
     def load(seed: int, data_dir: object, download: bool, **settings: Any) -> DataContent:
-        return make(_stream(name, seed), **settings)
+        return make(np.random.default_rng(seed_of(repr((name, seed)).encode())), **settings)
 
-    return NamedSet(
+    return NamedDataset(
         (make.__doc__ or "").splitlines()[0].rstrip("."),
         load,
         {one.name: one.default for one in parameters if one.name != "rng"},
     )
 
 
-DATASETS: dict[str, NamedSet] = {
-    "digits": NamedSet("1797 grey 8x8 images, 10 digits; included in scikit-learn", _digits),
-    "mnist": NamedSet("60000 + 10000 grey 28x28 images, 10 digits", _original("mnist")),
-    "cifar10": NamedSet("50000 + 10000 colour 32x32 images, 10 classes", _original("cifar10")),
-    "usps": NamedSet("7291 + 2007 grey 16x16 images, 10 digits", _original("usps")),
-    "pendigits": NamedSet("7494 + 3498 rows of 16 numbers, 10 digits", _original("pendigits")),
-    "letter": NamedSet("16000 + 4000 rows of 16 numbers, 26 letters", _original("letter")),
+DATASETS: dict[str, NamedDataset] = {
+    "digits": NamedDataset("1797 grey 8x8 images, 10 digits; included in scikit-learn", _digits),
+    "mnist": NamedDataset("60000 + 10000 grey 28x28 images, 10 digits", _original("mnist")),
+    "cifar10": NamedDataset("50000 + 10000 colour 32x32 images, 10 classes", _original("cifar10")),
+    "usps": NamedDataset("7291 + 2007 grey 16x16 images, 10 digits", _original("usps")),
+    "pendigits": NamedDataset("7494 + 3498 rows of 16 numbers, 10 digits", _original("pendigits")),
+    "letter": NamedDataset("16000 + 4000 rows of 16 numbers, 26 letters", _original("letter")),
     **{name: _synthetic(name) for name in SYNTHETIC},
 }
 
@@ -313,7 +140,7 @@ def load_dataset(
         hint = "or the path of an .npz, .csv or .svmlight file"
         raise SettingError(f"{unknown('data set', text, DATASETS)}, {hint}")
     name = path.name.removesuffix(".gz")
-    return Dataset(Path(name).stem, *read_user_file(path, **options))
+    return Dataset(Path(name).stem, *read_dataset_file(path, **options))
 
 
 def _settings(base: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:

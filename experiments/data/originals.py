@@ -1,48 +1,96 @@
-"""Original files of the named benchmark sets: hashes, addresses and readers.
+"""Original files of the named benchmark sets: lists, finds, verifies and downloads them.
 
-Readers return the train rows first, in the original order; of the one file of letter, the first
-16000 rows train. The hashes are the published ones, of the uncompressed content. Copies of the USPS
-text spell the same numbers differently; its hash is of the numbers.
+A file is accepted only if its *uncompressed* content has the published hash, so copies may be plain
+or gzipped. Files are searched in the user's ``data_dir``, then in the folder ``datasets``
+of the cache folder (`boostsample.banks.cache_folder`). Missing ones are downloaded there by pooch
+(extra ``data``). The hashes are the published ones; copies of the USPS text spell the same numbers
+differently, its hash is of the numbers.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable
+import gzip
+import hashlib
+import importlib.util
+import logging
+import os
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
-import numpy as np
+from boostsample.banks.cache_folder import cache_dir
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.common.faults import one_line
+from boostsample.experiments.common.files import atomic_file
+from boostsample.experiments.data.read_originals import read_usps_numbers
 
-from boostsample.experiments.data.content import DataContent
-from boostsample.experiments.data.downloads import DownloadSource, Original
+__all__ = ["ORIGINALS", "DownloadSource", "Original", "locate_original"]
 
-__all__ = ["CIFAR10_CLASSES", "ORIGINALS", "READERS", "read_usps_numbers"]
-
-CIFAR10_CLASSES = (
-    "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
-)  # fmt: skip
-_DIGITS = tuple("0123456789")
-_LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_GZIP_MAGIC = b"\x1f\x8b"
+_BROKEN = (KeyError, RuntimeError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
 _TORONTO = "https://www.cs.toronto.edu/~kriz"
 _UCI = "https://archive.ics.uci.edu"
-
-Read = Callable[[str], bytes]
-"""Returns the verified content of an original file by its name without ``.gz``."""
+_LOG = logging.getLogger(__name__)
 
 
-def read_usps_numbers(content: bytes) -> bytes:
-    """Parse lines of a label and 256 values; return both as little-endian int16.
+class DownloadSource(NamedTuple):
+    """An address of files, with ``{name}`` for their names, or of a ``.zip`` or tar archive.
 
-    Values are in thousandths. Raises ValueError for any other text.
+    `archive` is the folder of the files in the archive ("" or "sub/"); None: `url` is no archive.
     """
-    if not content.strip():
-        raise ValueError("it holds no numbers")
-    rows = np.loadtxt(io.BytesIO(content), dtype=np.float64, ndmin=2)
-    if rows.shape[1] != 257:
-        raise ValueError(f"every line must have 257 numbers, got {rows.shape[1]}")
-    if not (np.abs(rows) <= 9.0).all():
-        raise ValueError("every number must lie between -9 and 9")
-    rows[:, 1:] *= 1000.0
-    return np.rint(rows).astype("<i2").tobytes()
+
+    url: str
+    archive: str | None = None
+
+
+@dataclass(frozen=True)
+class Original:
+    """A data set as published.
+
+    `files` has the ``algorithm:digest`` of the uncompressed content of each file, by its name
+    without ``.gz``. `canonical` maps the content to the bytes to hash, where copies spell the same
+    numbers differently; it raises ValueError for a content that it cannot parse.
+    """
+
+    name: str
+    files: Mapping[str, str]
+    sources: tuple[DownloadSource, ...]  # tried in order
+    folders: tuple[str, ...] = ()  # in ``data_dir``, besides that of the set's name
+    canonical: Callable[[bytes], bytes] | None = None
+
+    def verified(self, name: str, raw: bytes) -> bytes:
+        """Return the content of a file, uncompressed and canonical; ValueError if not verified."""
+        try:
+            content = gzip.decompress(raw) if raw.startswith(_GZIP_MAGIC) else raw
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(f"must be complete gzip data: {one_line(error)}") from error
+        if self.canonical is not None:
+            try:
+                content = self.canonical(content)
+            except ValueError as error:
+                raise ValueError(f"cannot be read: {one_line(error)}") from error
+        algorithm, _, digest = self.files[name].partition(":")
+        found = hashlib.new(algorithm, content, usedforsecurity=False).hexdigest()
+        if found != digest:
+            raise ValueError(f"must have {algorithm} {digest}, got {found}")
+        return content
+
+    def read(self, name: str, path: Path) -> bytes:
+        """Return the content of a file, uncompressed and canonical; DataError if not verified."""
+        try:
+            return self.verified(name, path.read_bytes())
+        except ValueError as error:
+            raise DataError(
+                f"{path} {error}; it is damaged or not the original {name}: replace it by the "
+                "original, or remove it to have it downloaded"
+            ) from error
+        except OSError as error:
+            raise DataError(f"cannot read {path}: {one_line(error)}") from error
 
 
 _MNIST_SHA256 = {
@@ -116,64 +164,102 @@ ORIGINALS = {
 """The named benchmark sets."""
 
 
-def _mnist(read: Read) -> DataContent:
-    """Read the IDX files: a big-endian header of 16 or 8 bytes, then unsigned bytes."""
-    X = np.empty((70000, 28, 28), dtype=np.uint8)
-    y = np.empty(70000, dtype=np.int64)
-    for part, rows in (("train", slice(0, 60000)), ("t10k", slice(60000, 70000))):
-        pixels = read(f"{part}-images-idx3-ubyte")
-        labels = read(f"{part}-labels-idx1-ubyte")
-        X[rows] = np.frombuffer(pixels, dtype=np.uint8, offset=16).reshape(-1, 28, 28)
-        y[rows] = np.frombuffer(labels, dtype=np.uint8, offset=8)
-    return DataContent(X, y, _DIGITS, None, 60000)
+def locate_original(
+    original: Original, data_dir: str | os.PathLike[str] | None = None, download: bool = True
+) -> dict[str, Path]:
+    """Find all files of a data set; download missing ones into the cache folder, if allowed.
+
+    ``data_dir/<set>/<file>`` and ``data_dir/<file>``, plain or ``.gz``, come before the cache.
+    Returns paths by file name; `Original.read` verifies their content.
+
+    SettingError if `data_dir` is not a folder, or if a download needs pooch, which is not
+    installed; DataError if a file is missing and must not, or cannot, be downloaded.
+    """
+    cache = cache_dir() / "datasets" / original.name
+    folders = [cache]
+    if data_dir is not None:
+        base = Path(data_dir).expanduser()
+        if not base.is_dir():
+            raise SettingError(f"data_dir must be an existing folder, got {str(base)!r}")
+        folders = [base / original.name, base, *(base / sub for sub in original.folders), cache]
+    missing = [name for name in original.files if _find(name, folders) is None]
+    if missing and not download:
+        raise DataError(
+            f"{original.name}: no file {missing[0]} or {missing[0]}.gz in "
+            f"{', '.join(map(str, folders))}; put the original file there, or allow the download"
+        )
+    if missing:
+        _fetch(original, missing, cache)
+    paths = {name: _find(name, folders) for name in original.files}
+    return {name: path for name, path in paths.items() if path is not None}
 
 
-def _cifar10(read: Read) -> DataContent:
-    """Read the batches: records of a label byte, then the red, green and blue plane of 32 x 32."""
-    X = np.empty((60000, 32, 32, 3), dtype=np.uint8)
-    y = np.empty(60000, dtype=np.int64)
-    for batch, name in enumerate(_CIFAR10):
-        rows = slice(10000 * batch, 10000 * (batch + 1))
-        content = read(name)
-        records = np.frombuffer(content, dtype=np.uint8).reshape(10000, 3073)
-        y[rows] = records[:, 0]
-        X[rows] = records[:, 1:].reshape(10000, 3, 32, 32).transpose(0, 2, 3, 1)
-    return DataContent(X, y, CIFAR10_CLASSES, None, 50000)
+def _find(name: str, folders: Sequence[Path]) -> Path | None:
+    """Return the first of ``folder/name`` and ``folder/name.gz`` that exists."""
+    places = (folder / file for folder in folders for file in (name, f"{name}.gz"))
+    return next((path for path in places if path.is_file()), None)
 
 
-def _usps(read: Read) -> DataContent:
-    parts = [np.frombuffer(read(n), "<i2").reshape(-1, 257) for n in _USPS]
-    rows = np.concatenate(parts)
-    X = (rows[:, 1:] / 1000.0).astype(np.float32).reshape(-1, 16, 16)
-    return DataContent(X, rows[:, 0].astype(np.int64), _DIGITS, None, len(parts[0]))
-
-
-def _pendigits(read: Read) -> DataContent:
-    parts = [
-        np.loadtxt(io.BytesIO(read(name)), dtype=np.int64, delimiter=",") for name in _PENDIGITS
-    ]
-    rows = np.concatenate(parts)
-    columns = tuple(f"{axis}{point}" for point in range(1, 9) for axis in "xy")
-    X = rows[:, :16].astype(np.float32)
-    return DataContent(X, rows[:, 16].copy(), _DIGITS, columns, len(parts[0]))
-
-
-def _letter(read: Read) -> DataContent:
-    """Read the letters; columns have the names in the set's description."""
-    lines = read("letter-recognition.data").decode("ascii").split()
-    X = np.array([line.split(",")[1:] for line in lines], dtype=np.float32)
-    y = np.array([ord(line[0]) - ord("A") for line in lines], dtype=np.int64)
-    columns = (
-        "x-box y-box width high onpix x-bar y-bar x2bar y2bar xybar x2ybr xy2br x-ege xegvy "
-        "y-ege yegvx"
+def _fetch(original: Original, names: Sequence[str], folder: Path) -> None:
+    """Download files, verify them, and write them atomically as ``name`` or ``name.gz``."""
+    if importlib.util.find_spec("pooch") is None:
+        raise SettingError(
+            f"{original.name}: downloading {names[0]} needs pooch, which is not installed; "
+            "pip install 'boostsample[data]', or give the folder of the files as data_dir"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        scratch = TemporaryDirectory(dir=folder)
+    except OSError as error:
+        raise DataError(
+            f"{original.name}: cannot write to the cache folder {folder}: {one_line(error)}; "
+            "set BOOSTSAMPLE_CACHE_DIR to a folder that can be written"
+        ) from error
+    missing, problems = list(names), []
+    with scratch:
+        for source in original.sources:
+            try:
+                for name, raw in _served(source, tuple(missing), Path(scratch.name)):
+                    original.verified(name, raw)
+                    suffix = ".gz" if raw.startswith(_GZIP_MAGIC) else ""
+                    with atomic_file(folder / f"{name}{suffix}") as stream:
+                        stream.write(raw)
+                    missing.remove(name)
+                return
+            except (OSError, ValueError, *_BROKEN) as error:  # requests raises OSErrors
+                problems.append(f"{source.url.format(name=missing[0])}: {one_line(error)}")
+    raise DataError(
+        f"{original.name}: cannot download {missing[0]} ({original.files[missing[0]]}): "
+        f"{'; '.join(problems)}; try again later, or put the original file into {folder} or "
+        "another folder given as data_dir"
     )
-    return DataContent(X, y, _LETTERS, tuple(columns.split()), 16000)
 
 
-READERS: dict[str, Callable[[Read], DataContent]] = {
-    "mnist": _mnist,
-    "cifar10": _cifar10,
-    "usps": _usps,
-    "pendigits": _pendigits,
-    "letter": _letter,
-}
+def _served(
+    source: DownloadSource, names: Sequence[str], scratch: Path
+) -> Iterator[tuple[str, bytes]]:
+    """Yield names and bytes of files; archive members are read by exact name, no path followed."""
+    if source.archive is None:
+        for name in names:
+            yield name, _retrieved(source.url.format(name=name), scratch).read_bytes()
+    elif source.url.endswith(".zip"):
+        with zipfile.ZipFile(_retrieved(source.url, scratch)) as zipped:
+            for name in names:
+                yield name, zipped.read(f"{source.archive}{name}")
+    else:
+        with tarfile.open(_retrieved(source.url, scratch)) as tar:
+            for name in names:
+                member = tar.extractfile(f"{source.archive}{name}")
+                yield name, b"" if member is None else member.read()
+
+
+def _retrieved(url: str, folder: Path) -> Path:
+    import pooch
+    import requests
+
+    _LOG.info("downloading %s", url)
+    pooch.get_logger().setLevel("WARNING")  # it would repeat that on standard error
+    try:  # the published hashes are of the uncompressed files, so pooch cannot check them
+        return Path(pooch.retrieve(url, known_hash=None, path=folder))
+    except requests.ConnectionError as error:
+        raise OSError("it cannot be reached") from error

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
-from boostsample.experiments.data.content import DataContent
+from boostsample.experiments.data.dataset import DataContent
 
 __all__ = ["SYNTHETIC", "make_chess", "make_diagonal"]
 

@@ -94,6 +94,12 @@ class Variant:
             settings[key] = Alternatives(tuple(read)) if len(read) > 1 else read[0]
         return cls(name, settings)
 
+    @classmethod
+    def from_record(cls, entry: Mapping[str, Any]) -> Variant:
+        """The strategy of an entry of ``grid.json``."""
+        grid = tuple(cls(one["name"], one["settings"]) for one in entry["grid"])
+        return cls(entry["name"], entry["settings"], grid)
+
     @property
     def settings_text(self) -> str:
         """The settings in alphabetical order, as `parse` reads them after the name."""

@@ -1,10 +1,10 @@
 """Pictures of results: curves, families, sampling, edges, margins and ranks."""
 
+from boostsample.experiments.plots.curves import comparison_figure
 from boostsample.experiments.plots.drawing import COLOURS, DASHES, STYLE
-from boostsample.experiments.plots.pictures import (
+from boostsample.experiments.plots.picture_files import (
     FORMATS,
     check_picture,
-    comparison_figure,
     describe,
     picture_bytes,
     save_picture,

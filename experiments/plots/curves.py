@@ -2,88 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from boostsample.errors import DataError, unknown
+from boostsample.errors import unknown
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.experiments.plots import drawing
+from boostsample.experiments.results.curves import curves_of_data, shared_curve
 from boostsample.experiments.results.labels import METRICS as COLUMNS
 from boostsample.experiments.results.labels import is_charged
-from boostsample.experiments.results.levels import (
-    AXES,
-    Curves,
-    check_disjoint_levels,
-    curves_for_levels,
-)
-from boostsample.experiments.results.results import Results
+from boostsample.experiments.results.levels import AXES
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.record import settings_record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["curves_figure", "data_sets", "results_of_data", "shared_curve"]
+    from boostsample.experiments.results.comparison import Comparison
 
-_POINTS = 60
+__all__ = ["comparison_figure", "curves_figure"]
 
 Rows = Sequence[Mapping[str, Any]]
-
-
-def data_sets(results: Sequence[Results]) -> dict[str, Curves]:
-    """The curves of each data set of several results folders.
-
-    Raises DataError without rows, and SettingError if two folders have the same data set.
-    """
-    every = [curves for result in results for curves in curves_for_levels(result)]
-    if not every:
-        raise DataError("the results must have rows, got none; run it again into a new folder")
-    check_disjoint_levels(one.data for one in every)
-    return {one.data: one for one in every}
-
-
-def results_of_data(results: Results, name: str) -> Results:
-    """The part of a results folder on one data set."""
-    named = [one for one in results.settings["data_sets"] if one["name"] == name]
-    return replace(
-        results,
-        rows=[row for row in results.rows if row["data"] == name],
-        curves=[row for row in results.curves if row["data"] == name],
-        settings={**results.settings, "data_sets": named},
-    )
-
-
-def shared_curve(
-    runs: Sequence[Rows], column: str, against: str = "stumps"
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A column of the runs of one strategy on a common axis, in the range that all of them cover.
-
-    Interpolates linearly on the log axis `against`. Returns x, shape (n,), and values, shape
-    (repetitions, n), both empty if the runs share no range. Against stumps, x are all numbers of
-    stumps in the rows; else 60 points at equal ratios.
-    """
-    lines = []
-    for run in runs:
-        points = {
-            float(row[against]): float(row[column])
-            for row in run
-            if row[against] > 0 and not math.isnan(row[column])
-        }
-        if points:
-            lines.append((np.array(list(points)), np.array(list(points.values()))))
-    if not lines:
-        return np.empty(0), np.empty((0, 0))
-    low, high = max(x[0] for x, _ in lines), min(x[-1] for x, _ in lines)
-    if against == "stumps" or low >= high:
-        nodes = np.unique(np.concatenate([x for x, _ in lines]))
-        nodes = nodes[(low <= nodes) & (nodes <= high)]
-    else:
-        nodes = np.geomspace(low, high, _POINTS)
-    return nodes, np.array([np.interp(np.log(nodes), np.log(x), y) for x, y in lines])
 
 
 @drawing.styled_axes
@@ -104,7 +46,7 @@ def curves_figure(
     for metric in metrics:
         if metric not in drawing.METRICS:
             raise unknown("metric", metric, drawing.METRICS)
-    data = {name: one.runs for name, one in data_sets(results).items()}
+    data = {name: one.runs for name, one in curves_of_data(results).items()}
     labels = list(
         dict.fromkeys(label for runs in data.values() for label in runs if not is_charged(label))
     )
@@ -136,6 +78,12 @@ def curves_figure(
     return figure
 
 
+def comparison_figure(comparison: Comparison) -> Figure:
+    """Plot the loss and test error of a comparison that has just run; see `curves_figure`."""
+    settings = settings_record([comparison])
+    return curves_figure([Results(comparison.rows, settings, None, curves=comparison.curves)])
+
+
 def _strategy(
     axes: Axes, runs: Sequence[Rows], metric: str, against: str, label: str, labels: list[str]
 ) -> None:
@@ -162,7 +110,7 @@ def _scales(axes: Axes, metric: str, against: str) -> None:
         axes.set_xlim(first / 1.05, last * 1.05)
         drawing.decade_ticks(axes.xaxis)
     if metric == "error":
-        drawing.error_scale(axes)
+        drawing.error_axis(axes)
 
 
 def _best(name: str, runs: Mapping[str, Mapping[int, Rows]], metrics: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ This module imports matplotlib only when it draws.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import math
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.errors import SettingError
 from boostsample.experiments.results.labels import repetitions_label
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,  # names of files may contain dollar signs
 }
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 """Translates an exponent to superscript."""
 _WIDTH = 10.0
 _MOST_COLUMNS = 5
@@ -48,6 +50,16 @@ _LETTER = 0.075
 """Width of a letter in legends, in inches."""
 _HANDLE = 0.62
 _Arguments = ParamSpec("_Arguments")
+
+
+def check_matplotlib(what: str, *packages: str) -> None:
+    """Raise SettingError unless these packages of the extra ``report`` are installed."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise SettingError(
+            f"{what} need {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} "
+            "not installed; run pip install 'boostsample[report]'"
+        )
 
 
 def styled_axes(draw: Callable[_Arguments, Figure]) -> Callable[_Arguments, Figure]:
@@ -136,7 +148,7 @@ def tick_name(value: float, _position: int | None = None) -> str:
     digit = f"{value / 10.0**exponent:g}"
     if -4 < exponent < 4:
         return f"{value:,g}"
-    power = "10" + str(exponent).translate(RAISED)
+    power = "10" + str(exponent).translate(SUPERSCRIPTS)
     return power if digit == "1" else f"{digit}×{power}"
 
 
@@ -157,7 +169,7 @@ def round_axis(axes: Axes, first: int, last: int) -> None:
     decade_ticks(axes.xaxis)
 
 
-def error_scale(axes: Axes) -> None:
+def error_axis(axes: Axes) -> None:
     """Make the vertical axis a log axis of percentages, unless a drawn value is 0."""
     from matplotlib.ticker import LogLocator, NullFormatter
 

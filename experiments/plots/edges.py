@@ -10,13 +10,8 @@ from numpy.typing import NDArray
 
 from boostsample.experiments.cells.cell_file import PREDICTED
 from boostsample.experiments.plots import drawing
-from boostsample.experiments.plots.sampling import (
-    sampling_by_strategy,
-    sampling_windows,
-    window_means,
-    window_middles,
-)
-from boostsample.experiments.results.runs import Run
+from boostsample.experiments.plots.windows import round_windows, window_means, window_middles
+from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +28,7 @@ _LINES = {
 
 
 def mean_edges(runs: Sequence[Run], edges: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
-    """Mean edges in windows of rounds (`windows`), for each repetition of one strategy.
+    """Mean edges in windows of rounds (`round_windows`), for each repetition of one strategy.
 
     Arrays of shape (repetitions, n_windows): ``edge`` is the true edge G, ``estimated`` is H on the
     sample, ``expected`` is noted by the strategy before the search, and absent if it never was.
@@ -61,9 +56,9 @@ def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
     The estimated edge is a maximum over all searched stumps and therefore too high on a small
     sample. On all examples it is the true edge.
     """
-    found = sampling_by_strategy(runs)
+    found = runs_by_strategy(runs)
     last = max(run.n_rounds for run in runs)
-    edges = sampling_windows(last, _PER_DECADE)
+    edges = round_windows(last, _PER_DECADE)
     means = {label: mean_edges(own, edges) for label, own in found.items()}
     figure, panels = drawing.strategy_panels(tuple(found), "round", "edge", 2.5)
     for label, axes in panels.items():

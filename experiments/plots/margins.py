@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.experiments.plots import drawing
-from boostsample.experiments.plots.sampling import sampling_by_strategy
-from boostsample.experiments.results.runs import Run
+from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +73,7 @@ def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None =
     """
     from matplotlib.ticker import MultipleLocator
 
-    found = sampling_by_strategy(runs)
+    found = runs_by_strategy(runs)
     chosen = list(margin_marks(runs) if marks is None else marks)[-len(_COLOURS) :]
     shares = {
         label: {mark: margin_shares(own, mark) for mark in chosen} for label, own in found.items()

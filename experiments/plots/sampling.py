@@ -10,76 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.plots import drawing
-from boostsample.experiments.plots.curves import shared_curve
-from boostsample.experiments.results.labels import is_charged, label_of
-from boostsample.experiments.results.levels import curves_for_levels
-from boostsample.experiments.results.results import Results
-from boostsample.experiments.results.runs import Run
+from boostsample.experiments.plots.windows import round_windows, window_means, window_middles
+from boostsample.experiments.results.curves import curves_of_results, shared_curve
+from boostsample.experiments.results.labels import is_charged
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_PER_DECADE = 5
 _FINE = 10
 _TITLES = ("features searched, Q", "examples searched, T")
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def sampling_windows(n_rounds: int, per_decade: int = _PER_DECADE) -> NDArray[np.int64]:
-    """First rounds of windows of about equal width on a log scale, and the end of the last one.
-
-    >>> sampling_windows(100).tolist()
-    [1, 2, 3, 4, 6, 10, 16, 25, 40, 63, 101]
-    """
-    step = 10 ** (1 / per_decade)
-    number = math.ceil(per_decade * math.log10(n_rounds + 1))
-    starts = np.unique(np.floor(step ** np.arange(number) + 0.5).astype(np.int64))
-    starts = starts[starts * math.sqrt(step) <= n_rounds + 1]  # merges a short last window
-    return np.append(starts, n_rounds + 1)
-
-
-def window_middles(edges: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Geometric means of the first and last round of each window.
-
-    >>> window_middles(np.array([1, 2, 4, 9])).round(2).tolist()
-    [1.0, 2.45, 5.66]
-    """
-    middle: NDArray[np.float64] = np.sqrt(edges[:-1] * (edges[1:] - 1.0))
-    return middle
-
-
-def window_means(cell: Cell, values: NDArray[Any], edges: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Mean over all searches of a cell in each window of rounds; NaN for windows without one.
-
-    `values`, shape (n_searches,), has one number for each search; NaN is skipped.
-    """
-    there = np.isfinite(values)
-    at = np.searchsorted(edges, cell.round, side="right") - 1
-    n = len(edges) - 1
-    counts = np.bincount(at[there], minlength=n)
-    sums = np.bincount(at[there], weights=values[there].astype(np.float64), minlength=n)
-    means: NDArray[np.float64] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    return means
-
-
-def sampling_by_strategy(runs: Iterable[Run]) -> dict[str, list[Run]]:
-    """The runs of each strategy by its label, in order of appearance; DataError without runs."""
-    found: dict[str, list[Run]] = {}
-    for run in runs:
-        found.setdefault(label_of(run.row_names), []).append(run)
-    if not found:
-        raise DataError("the results must have runs, got none; run it again into a new folder")
-    return found
-
-
 def sampling_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot Q and T of the searches over rounds, with bands from the lowest to the highest run."""
-    found = sampling_by_strategy(runs)
+    found = runs_by_strategy(runs)
     last = max(run.n_rounds for run in runs)
-    edges = sampling_windows(last, _FINE)
+    edges = round_windows(last, _FINE)
     curves = {
         label: [
             (
@@ -104,7 +55,7 @@ def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figu
             f"Q and T need the cells or the curves of {name}, but there are none; run compare "
             "again into a new folder"
         )
-    (found,) = curves_for_levels(Results([], {"rounds": []}, None, curves=own))
+    (found,) = curves_of_results(Results([], {"rounds": []}, None, curves=own))
     means = {
         label: [shared_curve(list(runs.values()), column) for column in ("features", "examples")]
         for label, runs in found.runs.items()

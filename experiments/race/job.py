@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.families import Columns
 from boostsample.registry import default_families
 

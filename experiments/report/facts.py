@@ -18,14 +18,19 @@ from typing import Any
 from urllib.parse import quote
 
 from boostsample.errors import BoostSampleError, DataError
+from boostsample.experiments.common.files import slug
 from boostsample.experiments.common.progress import duration_text
 from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
-from boostsample.experiments.report.items import Code, Item, Listing, Text, slug
+from boostsample.experiments.report.items import CodeItem, Item, ListingItem, TextItem
 from boostsample.experiments.results.labels import label_of
-from boostsample.experiments.results.results import Results, read_grid_text, read_results, read_runs
+from boostsample.experiments.results.read_folder import (
+    Results,
+    read_folder_toml,
+    read_results,
+    read_runs,
+)
 from boostsample.experiments.results.runs import Run
-from boostsample.experiments.tables.notes import noted_variant
-from boostsample.experiments.tables.tables import mean_std
+from boostsample.experiments.tables.number_formats import mean_std
 from boostsample.registry import strategy_class
 
 __all__ = [
@@ -33,7 +38,7 @@ __all__ = [
     "facts_of_comparison",
     "read_fact_source",
     "facts_to_repeat",
-    "tuned_settings",
+    "facts_of_tuning",
 ]
 
 
@@ -94,12 +99,12 @@ def read_fact_source(path: Path) -> FactSource:
         runs = read_runs(path)
     except DataError:
         runs = {}  # a small folder: rows, curves and settings
-    return FactSource(results, runs, read_grid_text(path))
+    return FactSource(results, runs, read_folder_toml(path))
 
 
 def _searched(search: Mapping[str, Any]) -> dict[str, Any]:
     """A strategy of ``grid.json`` with the keys of ``settings.json``."""
-    variant = noted_variant(search)
+    variant = Variant.from_record(search)
     return {
         "strategy": variant.label if variant.grid else variant.name,
         "settings": variant.settings_text,
@@ -118,17 +123,17 @@ def facts_of_comparison(sources: Sequence[FactSource]) -> list[Item]:
     plans = [(source.title, *_plan_row(source.settings)) for source in sources]
     header = ("learner", "rounds", "repetitions", "budget of a search", "first weights", "seed")
     return [
-        Listing(
+        ListingItem(
             "Data sets",
             ("data set", "training examples", "test examples", "classes", "features", "budget"),
             tuple((name, *_data_row(data)) for name, data in data_sets),
         ),
-        Listing(
+        ListingItem(
             "Strategies",
             ("strategy", "what it does", "settings", "tuned over"),
             tuple((label, *_strategy_row(one)) for label, one in strategies.items()),
         ),
-        Listing("How they were compared", ("data sets", *header), tuple(plans)),
+        ListingItem("How they were compared", ("data sets", *header), tuple(plans)),
     ]
 
 
@@ -209,7 +214,7 @@ def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def tuned_settings(source: FactSource, name: str) -> Listing | None:
+def facts_of_tuning(source: FactSource, name: str) -> ListingItem | None:
     """List the settings that tuning kept on a data set; None if nothing was tuned."""
     found: dict[tuple[str, int], list[tuple[str, Sequence[float], int]]] = {}
     for one in source.settings["data_sets"]:
@@ -243,7 +248,7 @@ def tuned_settings(source: FactSource, name: str) -> Listing | None:
     if not rows:
         return None
     header = ("strategy", "kept", "repetitions", "its log10 loss", "worst of the grid")
-    return Listing(
+    return ListingItem(
         f"Settings kept by their training loss after {source.settings['rounds'][-1]:,} stumps",
         (*header, "settings tried", "looks of all of them"),
         tuple(rows),
@@ -262,7 +267,7 @@ def facts_to_repeat(source: FactSource, several: bool) -> list[Item]:
     saved = []
     if grid is not None:
         url = f"data:text/plain;charset=utf-8,{quote(grid)}"
-        saved = [Code(f"grid of {source.title}", grid, file, url)]
+        saved = [CodeItem(f"grid of {source.title}", grid, file, url)]
         commands += [
             "# the same from the file below, into a new folder;",
             "# --data-dir DIR names a folder of original data files, else they are downloaded",
@@ -272,10 +277,10 @@ def facts_to_repeat(source: FactSource, several: bool) -> list[Item]:
             f"boostsample report {folder} -o {stem}.html",
         ]
     return [
-        *([Text(f"{source.title}:")] if several else []),
-        *([Code("commands", "\n".join(commands) + "\n")] if commands else []),
+        *([TextItem(f"{source.title}:")] if several else []),
+        *([CodeItem("commands", "\n".join(commands) + "\n")] if commands else []),
         *saved,
-        Listing(f"How the runs on {source.title} were made", ("", ""), tuple(_made(source))),
+        ListingItem(f"How the runs on {source.title} were made", ("", ""), tuple(_made(source))),
     ]
 
 

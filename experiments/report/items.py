@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from boostsample.experiments.plots.pictures import describe, picture_bytes
+from boostsample.experiments.plots.picture_files import describe, picture_bytes
 from boostsample.experiments.tables.tables import Table
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _NOT_SHOWN = re.compile(r"<\?xml[^>]*>|<!DOCTYPE[^>]*>|<metadata>.*?</metadata>"
 
 
 @dataclass(frozen=True)
-class Text:
+class TextItem:
     """A paragraph."""
 
     kind: ClassVar[str] = "text"
@@ -27,7 +27,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Listing(Table):
+class ListingItem(Table):
     """A table of words, whose entries keep their line breaks."""
 
     kind: ClassVar[str] = "listing"
@@ -44,7 +44,7 @@ class ScoresItem:
 
 
 @dataclass(frozen=True)
-class Picture:
+class PictureItem:
     """A picture as a data URL; sizes in CSS pixels."""
 
     kind: ClassVar[str] = "picture"
@@ -56,7 +56,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Code:
+class CodeItem:
     """Text in a fixed width; readers can save the data URL `source` under the name `file`."""
 
     kind: ClassVar[str] = "code"
@@ -67,7 +67,7 @@ class Code:
 
 
 @dataclass
-class Notes:
+class NotesItem:
     """Numbered notes without repeats."""
 
     kind: ClassVar[str] = "notes"
@@ -83,7 +83,7 @@ class Notes:
         return tuple(found)
 
 
-Item = Text | Listing | ScoresItem | Picture | Code | Notes
+Item = TextItem | ListingItem | ScoresItem | PictureItem | CodeItem | NotesItem
 
 
 @dataclass(frozen=True)
@@ -102,18 +102,9 @@ class Chapter(Part):
     parts: tuple[Part, ...] = ()
 
 
-def picture_item(figure: Figure, caption: str) -> Picture:
+def picture_item(figure: Figure, caption: str) -> PictureItem:
     """A figure as a separate SVG image, so that its ids cannot clash with those of others."""
     text = _NOT_SHOWN.sub("", picture_bytes(figure, "svg").decode("utf-8"))
     width, height = (round(96 * inches) for inches in figure.get_size_inches())
     source = f"data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode('ascii')}"
-    return Picture(source, width, height, describe(figure), caption)
-
-
-def slug(text: str) -> str:
-    """Turn a text into a name for addresses and files: letters and digits, joined by hyphens.
-
-    >>> slug("chess(d=5,n=400)")
-    'chess-d-5-n-400'
-    """
-    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:60].rstrip("-") or "data"
+    return PictureItem(source, width, height, describe(figure), caption)

@@ -17,31 +17,31 @@ from typing import TYPE_CHECKING
 import boostsample
 from boostsample.errors import BoostSampleError
 from boostsample.experiments.common.files import check_file, write_file
-from boostsample.experiments.plots.curves import curves_figure, results_of_data
-from boostsample.experiments.plots.pictures import RUN_FIGURES, check_matplotlib
+from boostsample.experiments.plots.curves import curves_figure
+from boostsample.experiments.plots.drawing import check_matplotlib
 from boostsample.experiments.plots.ranks import ranks_figure
+from boostsample.experiments.plots.run_figures import RUN_FIGURES
 from boostsample.experiments.plots.sampling import mean_sampling_figure
 from boostsample.experiments.report import facts
 from boostsample.experiments.report.facts import FactSource
 from boostsample.experiments.report.items import (
     Chapter,
     Item,
-    Listing,
-    Notes,
+    ListingItem,
+    NotesItem,
     Part,
     ScoresItem,
-    Text,
+    TextItem,
     picture_item,
 )
 from boostsample.experiments.results.labels import METRICS, is_charged
 from boostsample.experiments.results.levels import AXES
 from boostsample.experiments.tables.formats import to_html
-from boostsample.experiments.tables.results import (
+from boostsample.experiments.tables.score_tables import (
     BEST,
     TIED,
     ScoreTable,
     result_table,
-    transposed_table,
 )
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class _Report:
         self._sources = sources
         self._results = [source.results for source in sources]
         self._progress = progress
-        self._notes = Notes()
+        self._notes = NotesItem()
         self._tables: dict[tuple[str, str, str], ScoreTable] = {}
         losses = result_table(self._results, "loss")  # raises if two have the same data set
         self._ids = {table.data: f"data-{at}" for at, table in enumerate(losses, start=1)}
@@ -189,7 +189,7 @@ class _Report:
         """A table of one data set, computed once."""
         key = (name, metric, axis)
         if key not in self._tables:
-            one = [results_of_data(source.results, name)]
+            one = [source.results.part(name)]
             (self._tables[key],) = result_table(one, metric, axis, charged=axis == "stumps")
         return self._tables[key]
 
@@ -203,7 +203,7 @@ class _Report:
                 best = (_winner(self._table(source, name, metric, axis)) for metric in METRICS)
                 rows.append((name, where, *best))
         header = ("data set", "where", *(f"lowest {title}" for _, title in METRICS.values()))
-        listing = Listing("The best strategies", header, tuple(rows))
+        listing = ListingItem("The best strategies", header, tuple(rows))
         return (_text("summary"), listing, *self._ranks())
 
     def _ranks(self) -> list[Item]:
@@ -215,13 +215,13 @@ class _Report:
             try:
                 figure = ranks_figure(self._results, metric)
             except BoostSampleError as error:
-                return [Text(f"Ranks across data sets are left out: {error}")]
+                return [TextItem(f"Ranks across data sets are left out: {error}")]
             found.append(picture_item(figure, f"Mean ranks across data sets, by {title}."))
         return found
 
     def _data_chapter(self, source: FactSource, name: str) -> Chapter:
         """Tables and pictures of a data set."""
-        kept = facts.tuned_settings(source, name)
+        kept = facts.facts_of_tuning(source, name)
         runs = source.runs.get(name, ())
         prefix = self._ids[name]
         parts = [
@@ -245,9 +245,7 @@ class _Report:
 
     def _at(self, source: FactSource, name: str, axis: str) -> list[Item]:
         """Loss and test error at equal stumps, looks or seconds."""
-        figure = curves_figure(
-            [results_of_data(source.results, name)], axis, charged=axis == "looks"
-        )
+        figure = curves_figure([source.results.part(name)], axis, charged=axis == "looks")
         metrics = ["loss", "error"]
         if axis == "stumps" and source.results.curves:
             metrics.append("auc")
@@ -267,20 +265,20 @@ class _Report:
             numbers = sorted(self._notes.numbers(table.notes))
             title = table.title.removeprefix(f"{name}: ")
             title = title[:1].upper() + title[1:]
-            html = to_html(replace(transposed_table(table) if many else table, title=title))
+            html = to_html(replace(table.transposed() if many else table, title=title))
             found.append(ScoresItem(title, Markup(html), tuple(numbers)))
         return found
 
 
-def _text(key: str) -> Text:
-    return Text(" ".join(_WORDS[key].split()))
+def _text(key: str) -> TextItem:
+    return TextItem(" ".join(_WORDS[key].split()))
 
 
 def _part(prefix: str, key: str, items: Sequence[Item], *, charged: bool = False) -> Part:
     """A part with its title and text; `charged` adds a remark on tuned strategies."""
     words = _WORDS[key]
     text = " ".join(f"{words['text']} {words['charged'] if charged else ''}".split())
-    return Part(f"{prefix}-{key}", words["title"], (*([Text(text)] if text else []), *items))
+    return Part(f"{prefix}-{key}", words["title"], (*([TextItem(text)] if text else []), *items))
 
 
 def _shown(key: str, figure: Figure) -> Item:

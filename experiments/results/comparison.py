@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.experiments.results.curves import curve_rows
-from boostsample.experiments.results.runs import Run, history_rows, result_rows
-from boostsample.experiments.results.tuning import tuning_explanation
+from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.results.rows import curve_rows, history_rows, result_rows
+from boostsample.experiments.results.runs import Run
 
 __all__ = ["Comparison"]
 
@@ -28,7 +29,7 @@ class Comparison:
 
     @property
     def curves(self) -> list[dict[str, Any]]:
-        """All curve rows, see `boostsample.experiments.results.curves`."""
+        """All curve rows, see `boostsample.experiments.results.rows`."""
         marks = self.prepared.plan.marks
         return [row for one in self.runs for row in curve_rows(one, marks)]
 
@@ -51,5 +52,20 @@ class Comparison:
                     f"{variant.label}: training ended early, number of stumps: {places} "
                     f"({reasons}); later rows repeat the last state"
                 )
-        tuning = tuning_explanation(self.prepared.variants, n_rounds)
+        tuning = _tuning_note(self.prepared.variants, n_rounds)
         return (*self.prepared.notes, *([tuning] if tuning else []), *early)
+
+
+def _tuning_note(variants: Sequence[Variant], n_rounds: int) -> str:
+    """A note on how to read the results of tuned strategies; empty if there are none."""
+    tuned = [variant for variant in variants if variant.grid]
+    if not tuned:
+        return ""
+    sizes = ", ".join(f"{len(variant.grid)} for {variant.label}" for variant in tuned)
+    return (
+        "strategies with a * were tuned: each of the M settings of their tuning grid "
+        f"({sizes}) was trained in each repetition, and the run with the smallest training loss "
+        f"after {n_rounds:,} stumps was kept. A column 'charged' includes the cost of tuning: its "
+        "row of m stumps shows the kept run after m / M stumps, when all M runs together have "
+        "spent the looks of m stumps; '-' if that is less than one stump"
+    )

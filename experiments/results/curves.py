@@ -1,43 +1,250 @@
-"""Curves: loss, error and cost of a run along the number of stumps.
+"""Curves of runs, and their values at equal stumps, equal looks or equal seconds of training.
 
-A run has about forty curve rows, about equally far apart on a log scale, and one at each mark. A
-tuned strategy has a second, charged curve: in the row of m stumps the kept run has m / M of them,
-and looks and seconds are those of all M runs together.
+A level is a number on one of these axes. At stumps, values are those of the curve rows
+(`boostsample.experiments.results.rows`). At looks and seconds, they are interpolated between two
+rows by monotone cubics on a log axis, which never leave the range of the two. Nothing is
+extrapolated: before its first and after its last row, a run has no value.
 """
 
 from __future__ import annotations
 
+import bisect
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from boostsample.experiments.results.columns import CURVE_COLUMNS
-from boostsample.experiments.results.runs import Run
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["CURVE_COLUMNS", "curve_rows"]
+from boostsample.errors import DataError, SettingError, unknown
+from boostsample.experiments.results.labels import METRICS, is_charged, label_of
+from boostsample.experiments.results.levels import AXES
+from boostsample.experiments.results.read_folder import Results
+
+__all__ = [
+    "MEASURES",
+    "Curves",
+    "Measure",
+    "check_disjoint_curves",
+    "curves_of_data",
+    "curves_of_results",
+    "shared_curve",
+]
+
+_POINTS = 60
+_DIGITS = 3  # significant digits of default levels, so that tables can show them in full
 
 
-def curve_rows(run: Run, marks: Sequence[int]) -> list[dict[str, Any]]:
-    """The curve of a run, ascending in stumps; the charged curve of a tuned strategy follows.
+@dataclass(frozen=True)
+class Measure:
+    """A quantity that tables compare."""
 
-    Up to the last one of the marks; a run that ended earlier repeats its last state.
+    column: str  # of the curve rows
+    title: str  # description with the unit
+    better: int  # -1 if lower is better, 1 if higher is better, 0 if neither is
+
+
+MEASURES = {
+    **{name: Measure(column, title, -1) for name, (column, title) in METRICS.items()},
+    "auc": Measure("auc", "area under the ROC curve of the test examples", 1),
+    "looks": Measure("looks", "looks so far, the finish apart", 0),
+    "seconds": Measure("seconds", "seconds of training so far, evaluation apart", -1),
+    "features": Measure("features", "features searched, mean over all searches so far", 0),
+    "examples": Measure("examples", "examples drawn, mean over all searches so far", 0),
+}
+"""Quantities that can be compared, by name."""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The curves of one data set.
+
+    `runs` has the curve rows, ascending in stumps, by strategy and repetition.
     """
-    features, examples = run.cell.mean("n_features"), run.cell.mean("n_examples")
 
-    def row(stumps: int, own: int | None = None) -> dict[str, Any]:
-        at = min(stumps if own is None else own, run.n_rounds)
+    data: str  # name of the data set
+    runs: Mapping[str, Mapping[int, Sequence[Mapping[str, Any]]]] = field(repr=False)
+    marks: tuple[int, ...]  # numbers of stumps of the result rows
+    complete: bool = True  # False if there are rows at the marks only
+
+    def at(self, metric: str, axis: str, level: float) -> dict[str, dict[int, float]]:
+        """The values of a metric, one of `MEASURES`, at a level of one of `AXES`.
+
+        By strategy, charged ones included, and repetition; NaN outside the run. SettingError if no
+        run has a row with this number of stumps, or if the metric is not defined on this axis;
+        DataError if the results lack the curves that are needed.
+        """
+        self.check(metric, axis)
+        if axis == "stumps":
+            return self._at_stumps(metric, level)
+        column = MEASURES[metric].column
         return {
-            **run.row(stumps, own),
-            "auc": run.cell.areas.get(at, math.nan),
-            "features": float(features[at - 1]) if at else math.nan,
-            "examples": float(examples[at - 1]) if at else math.nan,
+            label: {one: _interpolated(rows, column, axis, level) for one, rows in mine.items()}
+            for label, mine in self.runs.items()
         }
 
-    rows = [row(at) for at in sorted({*(at for at in run.cell.loss_at if at <= marks[-1]), *marks})]
-    if run.tuning is not None:
-        n_runs = len(run.tuning.losses)
-        shown = {mark: mark // n_runs for mark in marks}
-        between = {n_runs * at: at for at in run.tuning.spent if at not in shown.values()}
-        charged = sorted((shown | between).items())
-        rows += [row(stumps, own) for stumps, own in charged if stumps <= marks[-1]]
-    return rows
+    def check(self, metric: str, axis: str) -> None:
+        """Raise an error for a metric that is not defined on an axis; see `at`."""
+        if metric not in MEASURES:
+            raise unknown("metric", metric, MEASURES)
+        if axis not in AXES:
+            raise unknown("axis", axis, AXES)
+        if metric == axis:
+            raise SettingError(f"all strategies have the same {metric} at equal {axis}")
+        if metric == "auc" and axis != "stumps":
+            raise SettingError(
+                f"auc is known at the marks only, not at equal {axis}; take it at stumps, or the "
+                "test error at equal looks or seconds"
+            )
+        if not self.complete and (axis != "stumps" or metric in ("auc", "features", "examples")):
+            what = metric if axis == "stumps" else f"{metric} at equal {axis}"
+            raise DataError(
+                f"the results of {self.data} were written without curves, which {what} needs; run "
+                "the command that made them again, into a new folder"
+            )
+
+    def _at_stumps(self, metric: str, level: float) -> dict[str, dict[int, float]]:
+        points = self.marks if metric == "auc" else self._points()
+        if level not in points:
+            marks = ", ".join(f"{mark:,}" for mark in self.marks)
+            after = bisect.bisect(points, level)
+            near = " and ".join(f"{point:,}" for point in points[max(0, after - 1) : after + 1])
+            between = "" if set(points) <= set(self.marks) else f" (nearest rows: {near})"
+            raise SettingError(
+                f"{metric} of {self.data} is known at {marks} stumps{between}, got {level:,g}"
+            )
+        column = MEASURES[metric].column
+        return {
+            label: {
+                one: next((row[column] for row in rows if row["stumps"] == level), math.nan)
+                for one, rows in mine.items()
+            }
+            for label, mine in self.runs.items()
+        }
+
+    def _points(self) -> tuple[int, ...]:
+        """Numbers of stumps at which all runs have rows, charged ones apart."""
+        found = [{row["stumps"] for row in rows} for rows in self._uncharged()]
+        return tuple(sorted(set.intersection(*found))) if found else ()
+
+    def levels(self, axis: str) -> tuple[float, ...]:
+        """Default levels of an axis, ascending.
+
+        At stumps the marks. At looks and seconds, for each mark, the least that any run had spent
+        there, rounded down to three digits, so that every run has reached the level. Charged
+        strategies do not count, nor runs that ended before the mark, unless all did.
+        """
+        if axis not in AXES:
+            raise unknown("axis", axis, AXES)
+        if axis == "stumps":
+            return self.marks
+        spent: dict[int, float] = {}
+        ended: list[float] = []
+        runs = self._uncharged()
+        for rows in runs:
+            for before, row in zip([None, *rows], rows, strict=False):
+                if row["stumps"] not in self.marks:
+                    continue
+                if before is None or row["looks"] > before["looks"]:
+                    spent[row["stumps"]] = min(row[axis], spent.get(row["stumps"], math.inf))
+                else:
+                    ended.append(row[axis])
+        least = set(spent.values()) or set(ended)
+        found = sorted({_rounded_down(one) for one in least if one > 0})
+        ends = [(rows[0][axis], rows[-1][axis]) for rows in runs]
+        return tuple(level for level in found if any(a <= level <= b for a, b in ends))
+
+    def _uncharged(self) -> list[Sequence[Mapping[str, Any]]]:
+        """The rows of each run of all strategies but the charged ones."""
+        plain = (mine for label, mine in self.runs.items() if not is_charged(label))
+        return [rows for mine in plain for rows in mine.values()]
+
+
+def _rounded_down(value: float) -> float:
+    """The largest number of three digits that is not above a positive one.
+
+    >>> _rounded_down(5_987_331), _rounded_down(0.04217)
+    (5980000.0, 0.0421)
+    """
+    unit = math.floor(math.log10(value)) - _DIGITS + 1
+    nearest = float(f"{value:.{_DIGITS - 1}e}")
+    return nearest if nearest <= value else float(f"{nearest - 10.0**unit:.{_DIGITS - 1}e}")
+
+
+def _interpolated(rows: Sequence[Mapping[str, Any]], column: str, axis: str, level: float) -> float:
+    """The value of a run at a level; NaN outside its curve."""
+    from scipy.interpolate import PchipInterpolator
+
+    # Rows after the end of a run repeat what it has spent; the last one is used.
+    known = {row[axis]: row[column] for row in rows if row[axis] > 0}
+    known = {at: value for at, value in known.items() if not math.isnan(value)}
+    if not known or not min(known) <= level <= max(known):
+        return math.nan
+    if level in known:
+        return float(known[level])
+    at, values = np.array(sorted(known.items()), np.float64).T
+    return float(PchipInterpolator(np.log10(at), values)(math.log10(level)))
+
+
+def curves_of_results(results: Results) -> list[Curves]:
+    """The curves of a results folder, one for each data set."""
+    rows: Iterable[Mapping[str, Any]] = results.curves or results.rows
+    found: dict[str, dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
+    for row in rows:
+        of_data = found.setdefault(row["data"], {})
+        of_data.setdefault(label_of(row), {}).setdefault(row["repetition"], []).append(row)
+    marks = tuple(results.settings["rounds"])
+    return [Curves(data, runs, marks, bool(results.curves)) for data, runs in found.items()]
+
+
+def check_disjoint_curves(names: Iterable[str]) -> None:
+    """Raise SettingError if two results folders have the same data set, given all names."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise SettingError(
+                f"the data set '{name}' is in two of the results folders; name folders with "
+                "different data sets, or put their grids into one folder"
+            )
+
+
+def curves_of_data(results: Sequence[Results]) -> dict[str, Curves]:
+    """The curves of each data set of several results folders.
+
+    Raises DataError without rows, and SettingError if two folders have the same data set.
+    """
+    every = [curves for result in results for curves in curves_of_results(result)]
+    if not every:
+        raise DataError("the results must have rows, got none; run it again into a new folder")
+    check_disjoint_curves(one.data for one in every)
+    return {one.data: one for one in every}
+
+
+def shared_curve(
+    runs: Sequence[Sequence[Mapping[str, Any]]], column: str, against: str = "stumps"
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A column of the runs of one strategy on a common axis, in the range that all of them cover.
+
+    Interpolates linearly on the log axis `against`. Returns x, shape (n,), and values, shape
+    (repetitions, n), both empty if the runs share no range. Against stumps, x are all numbers of
+    stumps in the rows; else 60 points at equal ratios.
+    """
+    lines = []
+    for run in runs:
+        points = {
+            float(row[against]): float(row[column])
+            for row in run
+            if row[against] > 0 and not math.isnan(row[column])
+        }
+        if points:
+            lines.append((np.array(list(points)), np.array(list(points.values()))))
+    if not lines:
+        return np.empty(0), np.empty((0, 0))
+    low, high = max(x[0] for x, _ in lines), min(x[-1] for x, _ in lines)
+    if against == "stumps" or low >= high:
+        nodes = np.unique(np.concatenate([x for x, _ in lines]))
+        nodes = nodes[(low <= nodes) & (nodes <= high)]
+    else:
+        nodes = np.geomspace(low, high, _POINTS)
+    return nodes, np.array([np.interp(np.log(nodes), np.log(x), y) for x, y in lines])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from boostsample.banks.forms import bank_settings
-from boostsample.errors import SettingError
 from boostsample.experiments.cells.tasks import TaskGroup, task_groups
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.plan import Plan
@@ -18,7 +17,7 @@ from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.tuning import tuning_record
 from boostsample.loop.numerics import NUMERICS
 
-__all__ = ["check_record_growth", "grid_record", "settings_record"]
+__all__ = ["grid_record", "settings_record"]
 
 
 def _plan_record(plan: Plan) -> dict[str, Any]:
@@ -71,49 +70,6 @@ def _group_record(group: TaskGroup) -> dict[str, Any]:
         "budgets": [task.budget for task in group.tasks],
         "keys": [task.key for task in group.tasks],
         "files": [task.file_name for task in group.tasks],
-    }
-
-
-def check_record_growth(old: Mapping[str, Any], new: Mapping[str, Any], place: str) -> None:
-    """Raise SettingError, with the difference, if the old grid has rows that the new one lacks."""
-    before, now = _groups(old), _groups(new)
-    lost = before - now
-    shrunk = bool(old["history"]) and not new["history"]
-    if not lost and set(old["rounds"]) <= set(new["rounds"]) and not shrunk:
-        return
-    faults = [
-        f"{name} was {_text(old[name])}, is {_text(value)}"
-        for name, value in new.items()
-        if name not in ("format", "data_sets") and old[name] != value
-    ]
-    names = sorted({group[:3] for group in lost} - {group[:3] for group in now})
-    if names and not faults:
-        faults.append(f"{' '.join(map(str, names[0]))} is not in the new one")
-    raise SettingError(
-        f"the results folder {place} holds another grid: {'; '.join(faults) or 'other data'}; a "
-        "grid may grow there (more strategies, data sets, repetitions or rows between), but must "
-        "keep all its rows: name another folder"
-    )
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        settings = (f"{key}={one}" for key, one in value.items() if key != "form")
-        return ":".join([str(value["form"]), *settings])
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _groups(record: Mapping[str, Any]) -> set[tuple[str, str, int, tuple[str, ...]]]:
-    """Data set, strategy, repetition and keys of each task group of a ``grid.json``."""
-    return {
-        (
-            data["name"],
-            Variant(group["name"], group["settings"]).label,
-            group["repetition"],
-            tuple(group["keys"]),
-        )
-        for data in record["data_sets"]
-        for group in data["searches"]
     }
 
 

@@ -1,17 +1,18 @@
-"""Runs: one strategy in one repetition, with its result rows and history rows."""
+"""Runs: one strategy in one repetition."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from boostsample.errors import DataError
 from boostsample.experiments.cells.cell_file import LOOKS, Cell
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
-from boostsample.experiments.results.columns import RESULT_COLUMNS
+from boostsample.experiments.results.labels import label_of
 
-__all__ = ["LOOKS", "RESULT_COLUMNS", "Run", "Tuning", "history_rows", "result_rows"]
+__all__ = ["LOOKS", "Run", "Tuning", "runs_by_strategy"]
 
 
 @dataclass(frozen=True)
@@ -116,17 +117,11 @@ class Run:
         }
 
 
-def result_rows(run: Run, marks: Sequence[int]) -> list[dict[str, Any]]:
-    """One row per mark, with `RESULT_COLUMNS`; the charged rows of a tuned strategy follow."""
-    rows = [run.row(mark) for mark in marks]
-    if run.tuning is not None:
-        n_runs = len(run.tuning.losses)
-        rows += [run.row(mark, mark // n_runs) for mark in marks]
-    return rows
-
-
-def history_rows(run: Run) -> list[dict[str, Any]]:
-    """The history rows of a run, if it has any, preceded by data set, strategy and repetition."""
-    data = run.cell.facts["data"]["name"]
-    names = {"data": data, **run.row_names, "repetition": run.repetition}
-    return [{**names, **row} for row in run.cell.history or ()]
+def runs_by_strategy(runs: Iterable[Run]) -> dict[str, list[Run]]:
+    """The runs of each strategy by its label, in order of appearance; DataError without runs."""
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        found.setdefault(label_of(run.row_names), []).append(run)
+    if not found:
+        raise DataError("the results must have runs, got none; run it again into a new folder")
+    return found

@@ -24,7 +24,7 @@ from boostsample.experiments.cells.tasks import task_points
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.runs import LOOKS, Run, Tuning
 
-__all__ = ["tuning_explanation", "keep_tuned_run", "tuning_record"]
+__all__ = ["keep_tuned_run", "tuning_record"]
 
 
 def keep_tuned_run(runs: Iterable[Run], n_runs: int, marks: Sequence[int]) -> Run:
@@ -53,21 +53,6 @@ def keep_tuned_run(runs: Iterable[Run], n_runs: int, marks: Sequence[int]) -> Ru
     if n_runs > 1:
         kept.tuning = Tuning(tuple(losses), budget, looks, seconds, spent)
     return kept
-
-
-def tuning_explanation(variants: Sequence[Variant], n_rounds: int) -> str:
-    """A note on how to read the results of tuned strategies; empty if there are none."""
-    tuned = [variant for variant in variants if variant.grid]
-    if not tuned:
-        return ""
-    sizes = ", ".join(f"{len(variant.grid)} for {variant.label}" for variant in tuned)
-    return (
-        "strategies with a * were tuned: each of the M settings of their tuning grid "
-        f"({sizes}) was trained in each repetition, and the run with the smallest training loss "
-        f"after {n_rounds:,} stumps was kept. A column 'charged' includes the cost of tuning: its "
-        "row of m stumps shows the kept run after m / M stumps, when all M runs together have "
-        "spent the looks of m stumps; '-' if that is less than one stump"
-    )
 
 
 def tuning_record(variant: Variant, runs: Sequence[Run]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Tables of results as plain text, terminal text, Markdown, LaTeX, CSV and HTML.
 
 Text, Markdown and LaTeX show the entries, mark the best and those not significantly different, and
-list the notes below. HTML leaves the notes to the page. CSV is for machines: one line an entry,
-all digits.
+list the notes below. Text wider than the terminal is cut between columns into several tables. HTML
+leaves the notes to the page. CSV is for machines: one line an entry, all digits.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.tables.results import BEST, TIED, Score, ScoreTable
-from boostsample.experiments.tables.tables import Table, to_text
+from boostsample.experiments.tables.score_tables import BEST, TIED, Score, ScoreTable
+from boostsample.experiments.tables.tables import Table
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.text import Text
 
 __all__ = [
@@ -32,15 +33,84 @@ __all__ = [
     "to_html",
     "to_latex",
     "to_markdown",
-    "to_plain",
+    "to_plain_text",
+    "to_rich",
     "to_terminal",
+    "to_text",
 ]
 
+_GAP = "  "
 _MARKS = {BEST: "!", TIED: "=", "": " "}
 _BEST_ENTRY = re.compile(r"\S+(?: \([^()]*\))?!(?=\s|$)")
 
 
-def to_plain(table: ScoreTable, width: int | None = None) -> str:
+def to_text(table: Table, width: int | None = None) -> str:
+    """Plain text with aligned columns: names to the left, numbers to the right."""
+    return "\n\n".join(map(_plain, _parts(table, width)))
+
+
+def _plain(table: Table) -> str:
+    sizes = _sizes(table)
+    lines = [
+        _GAP.join(
+            entry.ljust(size) if at == 0 and not _counts(table) else entry.rjust(size)
+            for at, (entry, size) in enumerate(zip(row, sizes, strict=True))
+        ).rstrip()
+        for row in (table.header, tuple("-" * size for size in sizes), *table.rows)
+    ]
+    return "\n".join([table.title, *lines])
+
+
+def to_rich(table: Table, width: int | None = None) -> list[RenderableType]:
+    """Titles and tables for a terminal of that width."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    made: list[RenderableType] = []
+    for part in _parts(table, width):
+        rich = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        for at, name in enumerate(part.header):
+            left = at == 0 and not _counts(part)
+            rich.add_column(Text(name), justify="left" if left else "right", no_wrap=True)
+        for row in part.rows:
+            rich.add_row(*map(Text, row))
+        made += [Text(part.title, style="bold"), rich, Text()]
+    return made
+
+
+def _parts(table: Table, width: int | None) -> list[Table]:
+    """The table, cut between columns if it is wider than `width`."""
+    sizes = _sizes(table)
+    parts: list[list[int]] = [[]]
+    used = sizes[0]
+    for at in range(1, len(sizes)):
+        if width is not None and parts[-1] and used + len(_GAP) + sizes[at] > width:
+            parts.append([])
+            used = sizes[0]
+        parts[-1].append(at)
+        used += sizes[at] + len(_GAP)
+    return [
+        Table(
+            table.title if number == 0 else f"{table.title} (continued)",
+            tuple(table.header[at] for at in (0, *part)),
+            tuple(tuple(row[at] for at in (0, *part)) for row in table.rows),
+        )
+        for number, part in enumerate(parts)
+    ]
+
+
+def _sizes(table: Table) -> list[int]:
+    """The width of each column."""
+    return [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
+
+
+def _counts(table: Table) -> bool:
+    """Whether numbers name the rows; these are aligned to the right."""
+    return all(row[0].replace(",", "").isdecimal() for row in table.rows)
+
+
+def to_plain_text(table: ScoreTable, width: int | None = None) -> str:
     """Plain text; ``!`` marks the best entries, ``=`` those not significantly different.
 
     A table wider than `width` is cut between columns.
@@ -49,7 +119,7 @@ def to_plain(table: ScoreTable, width: int | None = None) -> str:
 
 
 def to_terminal(table: ScoreTable, width: int) -> Text:
-    """The same as `to_plain`, with the title and the best entries in bold."""
+    """The same as `to_plain_text`, with the title and the best entries in bold."""
     from rich.text import Text
 
     text = Text(to_text(_with_marks(table), width))
@@ -266,7 +336,7 @@ def _one_by_one(render: Callable[[ScoreTable], str]) -> Callable[[Sequence[Score
 
 
 FORMATS: Mapping[str, Format] = {
-    "text": Format(".txt", _one_by_one(to_plain)),
+    "text": Format(".txt", _one_by_one(to_plain_text)),
     "markdown": Format(".md", _one_by_one(to_markdown)),
     "latex": Format(".tex", _one_by_one(to_latex)),
     "csv": Format(".csv", to_csv),

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from boostsample.experiments.plan.variants import Variant, is_tuned_variant
+from boostsample.experiments.results.curves import Curves
 from boostsample.experiments.results.labels import is_charged
-from boostsample.experiments.results.levels import Curves
-from boostsample.experiments.results.results import Results
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import LEVEL, Verdict
 
-__all__ = ["facts_for_notes", "table_notes", "overlap_for_notes", "noted_variant"]
+__all__ = ["overlap_for_notes", "table_notes"]
 
 _DRAWN = 1 / 3
 """n_test / n_train of drawn splits, which test on a quarter (`Dataset.split`)."""
-
-
-def facts_for_notes(results: Results, data: str) -> Mapping[str, Any]:
-    """The entry of one data set in the settings of a results folder."""
-    named: Iterable[Mapping[str, Any]] = results.settings["data_sets"]
-    return next(one for one in named if one["name"] == data)
 
 
 def overlap_for_notes(facts: Mapping[str, Any]) -> float:
@@ -55,7 +49,7 @@ def table_notes(
     `labels` are the strategies shown, `levels` those named by the user or None for the default,
     and `verdicts` the outcomes of the test at each level.
     """
-    facts = facts_for_notes(results, curves.data)
+    facts = results.settings_of(curves.data)
     return (
         *_test_notes(verdicts, facts),
         *_level_notes(axis, levels),
@@ -130,14 +124,8 @@ def _missing_notes(
     fewer = [f"{label} {count}" for label, count in counts.items() if count < most]
     if fewer:
         notes.append(f"fewer than {most} repetitions: {', '.join(fewer)}")
-    planned = dict.fromkeys(noted_variant(one).label for one in facts.get("searches", ()))
+    planned = dict.fromkeys(Variant.from_record(one).label for one in facts.get("searches", ()))
     absent = [label for label in planned if label not in curves.runs]
     if absent:
         notes.append(f"without a result yet: {', '.join(absent)}")
     return notes
-
-
-def noted_variant(search: Mapping[str, Any]) -> Variant:
-    """The strategy of an entry of ``grid.json``."""
-    grid = tuple(Variant(one["name"], one["settings"]) for one in search["grid"])
-    return Variant(search["name"], search["settings"], grid)

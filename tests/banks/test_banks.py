@@ -24,9 +24,9 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.results.folder import ResultsFolder
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.results.record import settings_record
-from boostsample.experiments.results.results import read_results
+from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.compare import RESULT_COLUMNS, compare
 from boostsample.families import Columns
 from boostsample.family import Family

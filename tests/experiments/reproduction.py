@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from boostsample.experiments.results.labels import label_of
-from boostsample.experiments.results.results import read_results
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.tables.formats import to_markdown
-from boostsample.experiments.tables.results import result_table, transposed_table
-from boostsample.experiments.tables.tables import mean_std
+from boostsample.experiments.tables.number_formats import mean_std
+from boostsample.experiments.tables.score_tables import result_table
 from tests.paths import ROOT
 
 FOLDER = ROOT / "docs" / "results"
@@ -83,7 +83,7 @@ def printed(metric: str) -> Iterator[tuple[str, list[str]]]:
     """Data set and lines of the tables that `boostsample table --transpose` prints in Markdown."""
     folders = [read_results(FOLDER / f"df11-{data}") for data in DATA]
     for table in result_table(folders, metric):
-        lines = to_markdown(transposed_table(table)).splitlines()
+        lines = to_markdown(table.transposed()).splitlines()
         yield table.data, [line for line in lines if line.startswith("|")]
 
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, StrategyError
 from boostsample.experiments.calibration.calibration import (
-    CHOICE_COLUMNS,
-    POINT_COLUMNS,
     Calibration,
     calibrate,
 )
 from boostsample.experiments.calibration.points import (
+    CHOICE_COLUMNS,
+    POINT_COLUMNS,
     PointMeasurer,
     candidate_points,
     point_model,

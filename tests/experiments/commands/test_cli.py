@@ -20,7 +20,7 @@ from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data import datasets
 from boostsample.experiments.plan import grid as grid_module
 from boostsample.experiments.plan import grid_file
-from boostsample.experiments.results.results import read_results
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import compare as compare_module
 from boostsample.experiments.run import schedule as schedule_module
 from boostsample.registry import strategy_names
@@ -197,7 +197,7 @@ def test_results_are_never_overwritten_by_those_of_another_grid(
 def test_what_the_library_logs_is_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = logging.getLogger("boostsample.experiments.data.downloads")
+    log = logging.getLogger("boostsample.experiments.data.originals")
     load = datasets.load_dataset
 
     def slowly(*args: Any, **settings: Any) -> datasets.Dataset:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.results.levels import AXES, MEASURES
+from boostsample.experiments.results.curves import MEASURES
+from boostsample.experiments.results.levels import AXES
 from boostsample.experiments.tables.formats import FORMATS
 
 ONE, TWO = "chess(d=3,J=3,L=3,n=60)", "chess(d=4,J=3,L=3,n=60)"

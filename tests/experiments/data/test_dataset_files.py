@@ -14,8 +14,8 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data import dataset_files
-from boostsample.experiments.data.content import encode_labels
 from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.data.parse_labels import parse_labels
 
 NAN = np.nan
 X = np.array([[0, 1], [2, 3], [4, 5], [6, 7]], dtype=np.float64)
@@ -61,7 +61,7 @@ def refused(kind: type[Exception], says: str, call: Any, *args: Any, **options: 
 def test_labels_are_numbered_by_number_or_name(
     values: list[object], codes: list[int], classes: tuple[str, ...] | None
 ) -> None:
-    found, names = encode_labels(values, "here")
+    found, names = parse_labels(values, "here")
     assert found.tolist() == codes
     assert found.dtype == np.int64
     if classes is not None:
@@ -79,7 +79,7 @@ def test_labels_are_numbered_by_number_or_name(
     ],
 )
 def test_bad_labels(values: list[object], says: str) -> None:
-    refused(DataError, says, encode_labels, values, "here")
+    refused(DataError, says, parse_labels, values, "here")
 
 
 # ------------------------------------------------------------------------------------------- csv

@@ -1,201 +1,376 @@
-"""The benchmark sets as their original files give them: published counts, means and errors."""
+"""Original files are found, verified and downloaded; a bad download leaves nothing behind."""
 
 from __future__ import annotations
 
 import gzip
-import shutil
-from collections.abc import Callable
+import hashlib
+import io
+import sys
+import tarfile
+import threading
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from boostsample.errors import DataError
-from boostsample.experiments.data.datasets import Dataset, load_dataset
-from boostsample.experiments.data.originals import CIFAR10_CLASSES, read_usps_numbers
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.data import datasets, originals
+from boostsample.experiments.data.originals import ORIGINALS, DownloadSource, Original
 
-DIGITS = tuple("0123456789")
+pytest.importorskip("pooch", reason="downloads need the extra 'data'")
 
-
-def load(name: str, data_dir: Path) -> Dataset:
-    return load_dataset(name, data_dir=data_dir, download=False)
+CONTENT = bytes(range(256)) * 16
+OTHER = CONTENT[::-1]
 
 
-def class_counts(data: Dataset) -> tuple[list[int], list[int]]:
-    train, test = data.split(0, 0)
-    return np.bincount(data.y[train]).tolist(), np.bincount(data.y[test]).tolist()
+@dataclass
+class Answer:
+    body: bytes = b""
+    status: int = 200
+    missing_bytes: int = 0  # promised by Content-Length, never sent
 
 
-def mean_and_std(pixels: NDArray[Any]) -> tuple[float, float]:
-    """Return both in units of 255, from sums of whole numbers."""
-    total = squares = 0
-    for block in np.array_split(pixels, 50):
-        total += int(block.sum(dtype=np.int64))
-        squares += int(np.square(block, dtype=np.uint16).sum(dtype=np.int64))
-    mean = total / pixels.size / 255
-    return mean, float(np.sqrt(squares / pixels.size / 255**2 - mean**2))
+class Server:
+    """An HTTP server on 127.0.0.1 with prepared answers; counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.asked: Counter[str] = Counter()
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                server.asked[self.path] += 1
+                answer = server.answers.get(self.path, Answer(status=404))
+                self.send_response(answer.status)
+                self.send_header("Content-Length", str(len(answer.body) + answer.missing_bytes))
+                self.end_headers()
+                self.wfile.write(answer.body)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base's name
+                """Keep quiet."""
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
+        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True)
+        self.thread.start()
+
+    def close(self) -> None:
+        self.http.shutdown()
+        self.http.server_close()
+        self.thread.join(10)
+        assert not self.thread.is_alive()
 
 
-def test_digits() -> None:
-    data = load_dataset("digits")
-    assert data.X.shape == (1797, 8, 8)
-    assert data.X.dtype == np.uint8
-    assert data.X.max() == 16
-    assert data.classes == DIGITS
-    assert data.n_train is None
-    assert np.bincount(data.y).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
-    train, test = data.split(0, 0)
-    assert abs(len(test) - 1797 / 4) < 1
-    assert not np.array_equal(train, data.split(1, 0)[0])
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    running = Server()
+    yield running
+    running.close()
 
 
-def test_mnist(data_dir: Path) -> None:
-    data = load("mnist", data_dir)
-    assert data.X.shape == (70000, 28, 28)
-    assert data.X.dtype == np.uint8
-    assert data.classes == DIGITS
-    assert class_counts(data) == (
-        [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949],
-        [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009],
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the files of the set "toy" are cached in."""
+    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "datasets" / "toy"
+
+
+def sha256(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def toy(*sources: DownloadSource, files: Mapping[str, bytes] | None = None) -> Original:
+    contents = files or {"a.bin": CONTENT}
+    return Original("toy", {name: sha256(one) for name, one in contents.items()}, sources)
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*")) if folder.exists() else []
+
+
+def refused(original: Original, cache: Path) -> str:
+    """Return the one line with which the download is refused; nothing may be left behind."""
+    with pytest.raises(DataError) as raised:
+        originals.locate_original(original)
+    assert files_in(cache) == []
+    message = str(raised.value)
+    assert "\n" not in message
+    assert message.startswith(f"toy: cannot download a.bin ({sha256(CONTENT)}): ")
+    assert message.endswith(
+        f"; try again later, or put the original file into {cache} or another folder given as "
+        "data_dir"
     )
-    train, test = data.split(2, 7)
-    assert (len(train), len(test)) == (60000, 10000)
-    # The usual mean and standard deviation of the training pixels, to four decimals.
-    mean, std = mean_and_std(data.X[:60000])
-    assert (round(mean, 4), round(std, 4)) == (0.1307, 0.3081)
-    # Row-major and upright: the first image is a 5, its ink is between rows 5 and 24.
-    assert data.y[0] == 5
-    assert np.flatnonzero(data.X[0].any(axis=1))[[0, -1]].tolist() == [5, 24]
-    assert np.flatnonzero(data.X[0].any(axis=0))[[0, -1]].tolist() == [4, 23]
+    return message
 
 
-def test_cifar10(data_dir: Path) -> None:
-    data = load("cifar10", data_dir)
-    assert data.X.shape == (60000, 32, 32, 3)
-    assert data.X.dtype == np.uint8
-    assert data.X.flags.c_contiguous
-    assert data.classes == CIFAR10_CLASSES
-    assert class_counts(data) == ([5000] * 10, [1000] * 10)
-    channels = [mean_and_std(data.X[:50000, :, :, channel]) for channel in range(3)]
-    means, stds = zip(*channels, strict=True)
-    assert np.allclose(means, [0.49139968, 0.48215841, 0.44653091], rtol=0, atol=6e-9)
-    assert np.allclose(stds, [0.24703223, 0.24348513, 0.26158784], rtol=0, atol=6e-9)
-    # Planes to pixels, by hand: byte 1 + 1024 c + 32 row + column of a record of 3073.
-    with gzip.open(data_dir / "cifar10" / "data_batch_1.bin.gz") as stream:
-        records = stream.read(2 * 3073)
-    for image, row, column, channel in ((0, 0, 0, 0), (0, 3, 17, 1), (1, 31, 0, 2), (1, 12, 30, 0)):
-        byte = records[3073 * image + 1 + 1024 * channel + 32 * row + column]
-        assert data.X[image, row, column, channel] == byte
-    assert data.y[:2].tolist() == [records[0], records[3073]] == [6, 9]
-
-
-def test_usps(data_dir: Path) -> None:
-    data = load("usps", data_dir)
-    assert data.X.shape == (9298, 16, 16)
-    assert data.X.dtype == np.float32
-    assert (data.X.min(), data.X.max()) == (-1, 1)
-    assert data.classes == DIGITS
-    assert class_counts(data) == (
-        [1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644],
-        [359, 264, 198, 166, 200, 160, 170, 147, 166, 177],
-    )
-    train, test = data.split(0, 0)
-    assert (len(train), len(test)) == (7291, 2007)
-    # 1-nearest-neighbour makes 113 test errors, the figure of the literature; in whole thousandths,
-    # so that no distance is rounded.
-    values = np.rint(data.X.reshape(-1, 256) * 1000.0).astype(np.float64)
-    near = ((values[train] ** 2).sum(axis=1) - 2 * values[test] @ values[train].T).argmin(axis=1)
-    assert int((data.y[train][near] != data.y[test]).sum()) == 113
-
-
-def test_pendigits(data_dir: Path) -> None:
-    data = load("pendigits", data_dir)
-    assert data.X.shape == (10992, 16)
-    assert (data.X.min(), data.X.max()) == (0, 100)
-    assert data.classes == DIGITS
-    assert data.columns is not None
-    assert data.columns[:3] == ("x1", "y1", "x2")
-    assert class_counts(data) == (
-        [780, 779, 780, 719, 780, 720, 720, 778, 719, 719],
-        [363, 364, 364, 336, 364, 335, 336, 364, 336, 336],
-    )
-    first = [47, 100, 27, 81, 57, 37, 26, 0, 0, 23, 56, 53, 100, 90, 40, 98]
-    assert data.X[0].tolist() == first
-    assert data.y[0] == 8
-
-
-def test_letter(data_dir: Path) -> None:
-    data = load("letter", data_dir)
-    assert data.X.shape == (20000, 16)
-    assert (data.X.min(), data.X.max()) == (0, 15)
-    assert data.classes == tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    assert data.columns is not None
-    assert (data.columns[0], data.columns[-1]) == ("x-box", "yegvx")
-    counts = (
-        "789 766 736 805 768 775 773 734 755 747 739 761 792 783 753 803 783 758 748 796 813 764 "
-        "752 787 786 734"
-    )
-    assert np.bincount(data.y).tolist() == [int(count) for count in counts.split()]
-    assert [len(rows) for rows in data.split(0, 0)] == [16000, 4000]
-    assert len(np.unique(np.column_stack([data.X, data.y]), axis=0)) == 18668
-    assert data.X[0].tolist() == [2, 8, 3, 5, 1, 8, 13, 0, 6, 6, 10, 8, 0, 8, 0, 8]
-    assert data.classes[data.y[0]] == "T"
-
-
-def test_files_may_lie_in_the_folder_itself_and_be_plain(data_dir: Path, tmp_path: Path) -> None:
-    for name in ("pendigits.tra", "pendigits.tes"):
-        with gzip.open(data_dir / "pendigits" / f"{name}.gz") as stream:
-            (tmp_path / name).write_bytes(stream.read())
-    assert np.array_equal(load("pendigits", tmp_path).X, load("pendigits", data_dir).X)
-
-
-def test_a_changed_number_is_found(data_dir: Path, tmp_path: Path) -> None:
-    with gzip.open(data_dir / "usps" / "zip.test.gz") as stream:
-        text = stream.read()
-    shutil.copy(data_dir / "usps" / "zip.train.gz", tmp_path)
-    (tmp_path / "zip.test").write_bytes(text.replace(b"-0.948", b"-0.947", 1))
-    with pytest.raises(
-        DataError, match=r"zip\.test must have sha256 .*, got .* damaged or not the"
-    ):
-        load("usps", tmp_path)
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_good_file_is_cached_and_not_fetched_twice(
+    server: Server, cache: Path, zipped: bool
+) -> None:
+    server.answers["/a.bin"] = Answer(gzip.compress(CONTENT) if zipped else CONTENT)
+    original = toy(DownloadSource(server.url + "/{name}"))
+    for _ in range(2):
+        paths = originals.locate_original(original)
+        assert original.read("a.bin", paths["a.bin"]) == CONTENT
+    assert server.asked == {"/a.bin": 1}
+    assert files_in(cache) == ["a.bin.gz" if zipped else "a.bin"]
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("answer", "says"),
     [
-        (lambda text: text[: len(text) // 2], "cannot be read: "),
-        (lambda text: text[: text.index(b"\n") + 1], "must have sha256"),
-        (lambda text: b"", "cannot be read: it holds no numbers"),
-        (lambda text: b"1 2 3\n", "cannot be read: every line must have 257 numbers, got 3"),
-        (lambda text: b" ".join([b"nan"] * 257), "cannot be read: every number must lie between"),
+        (Answer(CONTENT[:1000], missing_bytes=3096), "Connection broken"),
+        (Answer(CONTENT[:1000]), f"must have sha256 {hashlib.sha256(CONTENT).hexdigest()}"),
+        (Answer(CONTENT + b"x"), "must have sha256"),
+        (Answer(gzip.compress(CONTENT)[:-20]), "must be complete gzip data"),
+        (Answer(OTHER), f"got {hashlib.sha256(OTHER).hexdigest()}"),
+        (Answer(b"<html>log in first</html>"), "must have sha256"),
+        (Answer(status=404), "404"),
+        (Answer(status=410), "410"),
+        (Answer(status=500), "500"),
     ],
-    ids=["cut", "one line", "empty", "narrow", "nan"],
+    ids=["cut off", "short", "long", "half gzip", "hash", "page", "gone", "410", "broken"],
 )
-def test_damaged_usps_text(
-    data_dir: Path, tmp_path: Path, change: Callable[[bytes], bytes], says: str
+def test_a_bad_answer_is_one_clear_line_and_leaves_nothing(
+    server: Server, cache: Path, answer: Answer, says: str
 ) -> None:
-    with gzip.open(data_dir / "usps" / "zip.test.gz") as stream:
-        text = stream.read()
-    shutil.copy(data_dir / "usps" / "zip.train.gz", tmp_path)
-    (tmp_path / "zip.test").write_bytes(change(text))
+    server.answers["/a.bin"] = answer
+    message = refused(toy(DownloadSource(server.url + "/{name}")), cache)
+    assert says in message
+    assert f"{server.url}/a.bin" in message
+    assert server.asked["/a.bin"] == 1
+
+
+def test_a_server_that_is_down(server: Server, cache: Path) -> None:
+    server.close()
+    message = refused(toy(DownloadSource(server.url + "/{name}")), cache)
+    assert f"{server.url}/a.bin: it cannot be reached" in message
+
+
+def test_mirrors_are_tried_in_order_and_only_if_needed(server: Server, cache: Path) -> None:
+    server.answers["/two/a.bin"] = server.answers["/three/a.bin"] = Answer(CONTENT)
+    originals.locate_original(
+        toy(*(DownloadSource(f"{server.url}/{m}/{{name}}") for m in ("one", "two", "three")))
+    )
+    assert list(server.asked) == ["/one/a.bin", "/two/a.bin"]
+    assert files_in(cache) == ["a.bin"]
+
+
+def test_a_second_mirror_completes_the_first(server: Server, cache: Path) -> None:
+    files = {"a.bin": CONTENT, "b.bin": OTHER}
+    server.answers["/one/a.bin"] = Answer(CONTENT)
+    server.answers["/two/b.bin"] = Answer(OTHER)
+    sources = (
+        DownloadSource(server.url + "/one/{name}"),
+        DownloadSource(server.url + "/two/{name}"),
+    )
+    originals.locate_original(toy(*sources, files=files))
+    assert server.asked == {"/one/a.bin": 1, "/one/b.bin": 1, "/two/b.bin": 1}
+    assert files_in(cache) == ["a.bin", "b.bin"]
+
+
+def tar_of(members: dict[str, bytes | None]) -> bytes:
+    """Return a .tar.gz; None stands for a symbolic link."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            if content is None:
+                info.type, info.linkname = tarfile.SYMTYPE, "/etc/hostname"
+            else:
+                info.size = len(content)
+            tar.addfile(info, None if content is None else io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def zip_of(members: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["tar.gz", "zip"])
+def test_only_the_wanted_members_of_an_archive_are_kept(
+    server: Server, cache: Path, kind: str
+) -> None:
+    members = {"../evil": b"!", "a.bin": OTHER, "sub/a.bin": CONTENT, "sub/b.bin": OTHER}
+    body = tar_of(dict(members)) if kind == "tar.gz" else zip_of(members)
+    server.answers[f"/all.{kind}"] = Answer(body)
+    files = {"a.bin": CONTENT, "b.bin": OTHER}
+    paths = originals.locate_original(
+        toy(DownloadSource(f"{server.url}/all.{kind}", "sub/"), files=files)
+    )
+    assert [paths[name].read_bytes() for name in ("a.bin", "b.bin")] == [CONTENT, OTHER]
+    assert files_in(cache.parent.parent) == ["a.bin", "b.bin", "datasets", "toy"]
+    assert server.asked == {f"/all.{kind}": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "says"),
+    [
+        ("all.tar.gz", tar_of({"sub/a.bin": OTHER}), "must have sha256"),
+        ("all.tar.gz", tar_of({"a.bin": CONTENT}), "'sub/a.bin' not found"),
+        ("all.tar.gz", tar_of({"sub/a.bin": None}), "etc/hostname' not found"),
+        ("all.tar.gz", tar_of({"sub/a.bin": CONTENT})[:60], "all.tar.gz: "),
+        ("all.tar.gz", b"no archive at all", "all.tar.gz: "),
+        ("all.zip", zip_of({"sub/a.bin": OTHER}), "must have sha256"),
+        ("all.zip", zip_of({"sub/a.bin": CONTENT})[:-30], "all.zip: "),
+    ],
+    ids=["hash", "folder", "link", "cut off", "text", "zip hash", "zip cut off"],
+)
+def test_a_bad_archive_leaves_nothing(
+    server: Server, cache: Path, name: str, body: bytes, says: str
+) -> None:
+    server.answers[f"/{name}"] = Answer(body)
+    assert says in refused(toy(DownloadSource(f"{server.url}/{name}", "sub/")), cache)
+
+
+def test_an_interrupted_download_leaves_nothing(
+    server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pooch
+
+    def interrupted(_: Any, __: str, output: str, ___: None) -> None:
+        Path(output).write_bytes(CONTENT)
+        assert files_in(cache)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pooch.HTTPDownloader, "__call__", interrupted)
+    original = toy(DownloadSource(server.url + "/{name}"))
+    with pytest.raises(KeyboardInterrupt):
+        originals.locate_original(original)
+    assert files_in(cache) == []
+
+
+def test_without_pooch_the_message_tells_what_to_install(
+    server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    original = toy(DownloadSource(server.url + "/{name}"))
+    with pytest.raises(SettingError, match=r"pip install 'boostsample\[data\]'"):
+        originals.locate_original(original)
+    assert not server.asked
+
+
+def test_a_cache_folder_that_cannot_be_written(server: Server, cache: Path) -> None:
+    cache.parent.parent.write_text("a file where the folder should be")
+    original = toy(DownloadSource(server.url + "/{name}"))
+    with pytest.raises(DataError, match=r"cannot write to the cache .*BOOSTSAMPLE_CACHE_DIR"):
+        originals.locate_original(original)
+    assert not server.asked
+
+
+def test_without_download_the_message_tells_where_files_are_looked_for(
+    cache: Path, tmp_path: Path
+) -> None:
+    original = toy(DownloadSource("http://127.0.0.1:9/{name}"))
+    with pytest.raises(DataError, match=r"toy: no file a\.bin or a\.bin\.gz in .*allow the down"):
+        originals.locate_original(original, tmp_path, download=False)
+    assert not cache.exists()
+
+
+def test_the_users_folder_comes_before_the_cache(cache: Path, tmp_path: Path) -> None:
+    original = toy()
+    places = [
+        tmp_path / "data" / "toy" / "a.bin",
+        tmp_path / "data" / "toy" / "a.bin.gz",
+        tmp_path / "data" / "a.bin",
+        tmp_path / "data" / "a.bin.gz",
+        cache / "a.bin",
+        cache / "a.bin.gz",
+    ]
+    for place in places:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.touch()
+    for place in places:
+        found = originals.locate_original(original, tmp_path / "data", download=False)
+        assert found == {"a.bin": place}
+        place.unlink()
+
+
+def test_data_dir_must_be_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=r"data_dir must be an existing folder, got .*nowhere"):
+        originals.locate_original(toy(), tmp_path / "nowhere")
+
+
+GZIPPED = gzip.compress(CONTENT, mtime=0)
+FLIPPED = GZIPPED[:200] + bytes([GZIPPED[200] ^ 255]) + GZIPPED[201:]
+
+
+@pytest.mark.parametrize(
+    ("stored", "says"),
+    [
+        (GZIPPED[:-9], "must be complete gzip data"),
+        (GZIPPED[:-1], "must be complete gzip data"),
+        (FLIPPED, "must be complete gzip data"),
+        (GZIPPED[:3] + b"garbage", "must be complete gzip data"),
+        (b"\x1f\x8c" + GZIPPED[2:], "must have sha256"),
+        (CONTENT[:-1], "must have sha256"),
+        (gzip.compress(CONTENT * 1000), "must have sha256"),
+        (b"", "must have sha256"),
+        (OTHER, f"must have sha256 {sha256(CONTENT)[7:]}, got {sha256(OTHER)[7:]}"),
+    ],
+    ids=["cut", "last byte", "flipped", "header", "magic", "short", "long", "empty", "other"],
+)
+def test_a_damaged_file_is_named(tmp_path: Path, stored: bytes, says: str) -> None:
+    path = tmp_path / "a.bin.gz"
+    path.write_bytes(stored)
     with pytest.raises(DataError) as raised:
-        load("usps", tmp_path)
-    assert f"zip.test {says}" in str(raised.value)
-    assert "\n" not in str(raised.value)
+        toy().read("a.bin", path)
+    message = str(raised.value)
+    assert message.startswith(f"{path} {says}")
+    assert message.endswith("replace it by the original, or remove it to have it downloaded")
+    assert "\n" not in message
 
 
-def test_usps_numbers_do_not_depend_on_how_they_are_written() -> None:
-    short = b"9 " + b" ".join([b"-1", b"0.5", b"0", b".123"] * 64)
-    long = b"9.0000 " + b" ".join([b"-1.0000", b"0.500", b"-0.0", b"0.1230"] * 64) + b" \n"
-    assert read_usps_numbers(short) == read_usps_numbers(long)
-    assert np.frombuffer(read_usps_numbers(short), "<i2")[:5].tolist() == [9, -1000, 500, 0, 123]
+def test_what_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=f"cannot read {tmp_path}: .*[Dd]irectory"):
+        toy().read("a.bin", tmp_path)
 
 
-@pytest.mark.parametrize("cut", [10, 1000, -1])
-def test_a_truncated_original_is_refused(data_dir: Path, tmp_path: Path, cut: int) -> None:
+def test_plain_and_recompressed_copies_are_good(tmp_path: Path) -> None:
+    for number, stored in enumerate((CONTENT, GZIPPED, gzip.compress(CONTENT, 1))):
+        path = tmp_path / str(number)
+        path.write_bytes(stored)
+        assert toy().read("a.bin", path) == CONTENT
+
+
+def test_processes_that_download_at_once_do_not_disturb_each_other(
+    server: Server, cache: Path
+) -> None:
+    server.answers["/a.bin"] = Answer(CONTENT)
+    original = toy(DownloadSource(server.url + "/{name}"))
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: originals.locate_original(original), range(8)))
+    assert all(paths == {"a.bin": cache / "a.bin"} for paths in found)
+    assert (cache / "a.bin").read_bytes() == CONTENT
+    assert files_in(cache) == ["a.bin"]
+
+
+def test_a_named_set_is_downloaded_verified_and_loaded(
+    server: Server, cache: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stored = (data_dir / "letter" / "letter-recognition.data.gz").read_bytes()
-    (tmp_path / "letter-recognition.data.gz").write_bytes(stored[:cut])
-    with pytest.raises(DataError, match=r"letter-recognition\.data\.gz must be complete gzip data"):
-        load("letter", tmp_path)
+    server.answers["/letter.zip"] = Answer(
+        zip_of({"letter-recognition.data": gzip.decompress(stored)})
+    )
+    sources = (DownloadSource(server.url + "/letter.zip", archive=""),)
+    monkeypatch.setitem(ORIGINALS, "letter", replace(ORIGINALS["letter"], sources=sources))
+    fetched = datasets.load_dataset("letter")
+    again = datasets.load_dataset("letter")
+    given = datasets.load_dataset("letter", data_dir=data_dir, download=False)
+    assert server.asked == {"/letter.zip": 1}
+    for data in (fetched, again):
+        assert np.array_equal(data.X, given.X)
+        assert np.array_equal(data.y, given.y)

@@ -15,7 +15,7 @@ from boostsample.experiments.plan.grid import Grid, combined_grid
 from boostsample.experiments.plan.grid_file import GridData, read_grid_file, shipped_grids
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Alternatives, Variant, parse_names
-from boostsample.experiments.results.results import read_results
+from boostsample.experiments.results.read_folder import read_results
 
 ENTRIES = """
 title = "Two of them"

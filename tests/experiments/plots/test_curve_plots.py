@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.plots.curves import curves_figure, data_sets, shared_curve
-from boostsample.experiments.plots.pictures import describe, picture_bytes
-from boostsample.experiments.results.results import Results
+from boostsample.experiments.plots.curves import curves_figure
+from boostsample.experiments.plots.picture_files import describe, picture_bytes
+from boostsample.experiments.results.curves import curves_of_data, shared_curve
+from boostsample.experiments.results.read_folder import Results
 from tests.experiments import fake_results, small_runs
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
@@ -157,7 +158,7 @@ def test_the_sentence_says_who_is_best() -> None:
 
 def test_what_cannot_be_drawn() -> None:
     with pytest.raises(DataError, match="must have rows, got none"):
-        data_sets([Results([], {"rounds": []}, None)])
+        curves_of_data([Results([], {"rounds": []}, None)])
     with pytest.raises(SettingError, match=r"unknown axis 'look' \(did you mean 'looks'"):
         curves_figure([made(a=0.0)], "look")
     with pytest.raises(SettingError, match="unknown metric 'auc'"):

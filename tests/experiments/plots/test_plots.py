@@ -15,6 +15,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
+from boostsample.experiments.plots.curves import comparison_figure
 from boostsample.experiments.plots.drawing import (
     STYLE,
     draw_band,
@@ -22,9 +23,8 @@ from boostsample.experiments.plots.drawing import (
     strategy_panels,
     tick_name,
 )
-from boostsample.experiments.plots.pictures import (
+from boostsample.experiments.plots.picture_files import (
     check_picture,
-    comparison_figure,
     describe,
     picture_bytes,
     save_picture,

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from boostsample.errors import SettingError
-from boostsample.experiments.plots.pictures import describe
-from boostsample.experiments.plots.ranks import rank_bars, ranking, ranks_figure
-from boostsample.experiments.results.results import Results
+from boostsample.experiments.plots.picture_files import describe
+from boostsample.experiments.plots.ranks import rank_bars, ranks_figure
+from boostsample.experiments.results.ranking import ranking
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import critical_difference
 from tests.experiments import fake_results
 

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError
-from boostsample.experiments.plots.pictures import describe
+from boostsample.experiments.plots.picture_files import describe
 from boostsample.experiments.plots.sampling import (
     mean_sampling_figure,
     sampling_figure,
-    sampling_windows,
-    window_means,
-    window_middles,
 )
+from boostsample.experiments.plots.windows import round_windows, window_means, window_middles
 from tests.experiments.small_runs import STRATEGIES, comparison
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
@@ -24,7 +22,7 @@ pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 @pytest.mark.parametrize("n_rounds", [1, 2, 7, 10, 100, 12345])
 @pytest.mark.parametrize("per_decade", [5, 10])
 def test_windows_hold_every_round_once(n_rounds: int, per_decade: int) -> None:
-    edges = sampling_windows(n_rounds, per_decade)
+    edges = round_windows(n_rounds, per_decade)
     assert edges[0] == 1
     assert edges[-1] == n_rounds + 1
     assert (np.diff(edges) > 0).all()
@@ -36,7 +34,7 @@ def test_windows_hold_every_round_once(n_rounds: int, per_decade: int) -> None:
 
 
 def test_windows_are_drawn_between_their_ends() -> None:
-    edges = sampling_windows(1000)
+    edges = round_windows(1000)
     middle = window_middles(edges)
     assert (edges[:-1] <= middle).all()
     assert (middle < edges[1:]).all()
@@ -60,7 +58,7 @@ def test_several_searches_a_round_count_each() -> None:
 def test_q_and_t_are_those_of_the_history() -> None:
     runs = comparison().runs
     figure = sampling_figure("digits", runs)
-    edges = sampling_windows(20, 10)
+    edges = round_windows(20, 10)
     for axes, column in zip(figure.axes, ("n_features", "n_examples"), strict=True):
         assert [line.get_label() for line in axes.lines] == list(STRATEGIES)
         assert axes.get_yscale() == "log"

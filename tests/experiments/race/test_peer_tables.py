@@ -10,7 +10,7 @@ import pytest
 
 from boostsample.errors import DataError
 from boostsample.experiments.race.race import FORMAT, RaceRules, RaceRun, race_table, write_race
-from boostsample.experiments.tables.tables import to_text
+from boostsample.experiments.tables.formats import to_text
 
 
 def run_of(seconds: float, ended: str = "reached", **named: Any) -> RaceRun:

@@ -15,9 +15,10 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.report.items import Notes, picture_item, slug
+from boostsample.experiments.common.files import slug
+from boostsample.experiments.report.items import NotesItem, picture_item
 from boostsample.experiments.report.report import check_report, make_report
-from boostsample.experiments.results.results import read_results
+from boostsample.experiments.results.read_folder import read_results
 from tests.experiments.pages import Page
 
 pytest.importorskip("jinja2", reason="reports need the extra 'report'")
@@ -331,7 +332,7 @@ def test_a_missing_extra_is_told_in_one_line(
 
 
 def test_notes_are_there_once() -> None:
-    notes = Notes()
+    notes = NotesItem()
     assert notes.numbers(["a", "b", "a"]) == (1, 2, 1)
     assert notes.numbers(["b", "c"]) == (2, 3)
     assert notes.notes == ["a", "b", "c"]

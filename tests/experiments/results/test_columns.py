@@ -44,9 +44,8 @@ def test_a_table_is_printed_without_the_runner() -> None:
     code = (
         "import sys\n"
         "from boostsample.experiments.results import read_results\n"
-        "from boostsample.experiments.tables.formats import to_markdown\n"
-        "from boostsample.experiments.tables.results import result_table\n"
-        "from boostsample.experiments.tables.tables import score_table, to_text\n"
+        "from boostsample.experiments.tables.formats import to_markdown, to_text\n"
+        "from boostsample.experiments.tables.score_tables import result_table, score_table\n"
         "found = read_results('docs/results/df11-mnist')\n"
         "print(to_text(score_table(found.rows)))\n"
         "print([to_markdown(table) for table in result_table([found], 'loss')])\n"

@@ -1,92 +1,182 @@
-"""Curve rows: what history rows say, summed up; a charged curve that pays for all runs."""
+"""Levels: exact at stumps, interpolated at looks and seconds, never beyond the end of a run."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from boostsample.experiments.cells.tasks import task_points
-from boostsample.experiments.data.datasets import Dataset
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.curves import CURVE_COLUMNS, curve_rows
-from boostsample.experiments.results.runs import RESULT_COLUMNS
-from boostsample.experiments.run.compare import Comparison, compare
-
-TUNED = "epsilon-greedy:arms=feature:n_features=2:pulls=2:epsilon=0.05|0.5|1:reward_scale=1"
-MARKS = (2, 50, 100)
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.results.curves import MEASURES, Curves, curves_of_results
+from boostsample.experiments.results.levels import parse_levels
+from tests.experiments.fake_results import MARKS, curve, results
 
 
-@pytest.fixture(scope="module")
-def comparison() -> Comparison:
-    rng = np.random.default_rng(12)
-    X = rng.normal(size=(150, 7)).astype(np.float32)
-    y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=150), [-0.7, 0.7]).astype(np.int64)
-    data = Dataset("noisy", X, y, ("a", "b", "c"), n_train=100)
-    names = parse_names(f"uniform-naive:n_features=2,mas-naive,{TUNED}")
-    plan = Plan(strategies=names, marks=MARKS, repeats=2, tune=True, history=True)
-    return compare(data, plan)
+def made(*rows: list[dict[str, object]]) -> Curves:
+    (found,) = curves_of_results(results(rows))
+    return found
 
 
-def curve(comparison: Comparison, label: str, repetition: int = 0) -> list[dict[str, Any]]:
-    return [
-        row
-        for row in comparison.curves
-        if row["strategy"] == label and row["repetition"] == repetition
-    ]
+TWO = (curve("cheap", 0), curve("cheap", 1, shift=0.2), curve("dear", 0, cost=5000))
 
 
-def test_rows_at_the_marks_are_the_result_rows(comparison: Comparison) -> None:
-    assert all(tuple(row) == CURVE_COLUMNS for row in comparison.curves)
-    names = ("data", "strategy", "repetition", "stumps")
-    found = {tuple(row[n] for n in names): row for row in comparison.curves}
-    assert len(found) == len(comparison.curves)  # no point twice
-    for row in comparison.rows:
-        mine = found[tuple(row[n] for n in names)]
-        assert repr(row) == repr({column: mine[column] for column in RESULT_COLUMNS})
+def test_at_stumps_the_row_itself() -> None:
+    found = made(*TWO)
+    rows = {row["repetition"]: row for row in TWO[0] + TWO[1] if row["stumps"] == 30}
+    for metric, measure in MEASURES.items():
+        if metric == "auc":
+            assert found.at("auc", "stumps", 10)["cheap"] == {0: 0.9, 1: 0.9 - 0.2 / 100}
+            continue
+        expected = {one: row[measure.column] for one, row in rows.items()}
+        assert found.at(metric, "stumps", 30)["cheap"] == expected
 
 
-@pytest.mark.parametrize("label", ["uniform-naive", "mas-naive"])
-def test_a_curve_sums_up_the_history(comparison: Comparison, label: str) -> None:
-    rows = curve(comparison, label)
-    history = [r for r in comparison.history if (r["strategy"], r["repetition"]) == (label, 0)]
-    assert [row["stumps"] for row in rows] == sorted({*task_points(100), *MARKS})
+@pytest.mark.parametrize("looks", [1000, 1234, 9999.5, 30_000, 77_777, 100_000])
+def test_between_rows_it_is_monotone_on_a_log_axis(looks: float) -> None:
+    found = made(*TWO)
+    assert found.at("loss", "looks", looks)["cheap"] == pytest.approx(
+        {0: -math.log10(looks), 1: 0.2 - math.log10(looks)}
+    )
+    seconds = 0.002 * looks / 1000  # the axis of seconds is another, the runs are the same
+    assert found.at("loss", "seconds", seconds)["cheap"][0] == pytest.approx(-math.log10(looks))
+
+
+def test_interpolation_stays_between_its_neighbours(rng: np.random.Generator) -> None:
+    rows = curve("bumpy", 0, points=(1, 2, 4, 9, 11, 40, 100))
+    for row, value in zip(rows, rng.normal(size=7), strict=True):
+        row["log10_loss"] = value
+    found = made(rows)
+    for before, after in itertools.pairwise(rows):
+        ends = sorted((before["log10_loss"], after["log10_loss"]))
+        for looks in np.geomspace(before["looks"], after["looks"], 9):
+            value = found.at("loss", "looks", float(looks))["bumpy"][0]
+            assert ends[0] - 1e-12 <= value <= ends[1] + 1e-12
     for row in rows:
-        past = history[: row["stumps"]]
-        assert row["looks"] == sum(r["looks_search"] + r["looks_modelling"] for r in past)
-        assert row["log10_loss"] == past[-1]["log10_loss"]
-        assert row["features"] == pytest.approx(np.mean([r["n_features"] for r in past]))
-        assert row["examples"] == pytest.approx(np.mean([r["n_examples"] for r in past]))
-        assert row["seconds"] == pytest.approx(sum(r["seconds"] for r in past), abs=1e-4)
-        assert math.isnan(row["auc"]) == (row["stumps"] not in MARKS)
+        assert found.at("loss", "looks", row["looks"])["bumpy"][0] == row["log10_loss"]
 
 
-def test_a_charged_curve_pays_for_all_runs(comparison: Comparison) -> None:
-    label = next(row["strategy"] for row in comparison.rows if row["strategy"].endswith("charged"))
-    plain = {row["stumps"]: row for row in curve(comparison, label.removesuffix(" charged"))}
-    rows = curve(comparison, label)
-    assert [row["stumps"] for row in rows] == sorted({row["stumps"] for row in rows})
-    assert len(rows) > len(MARKS)
-    for row in rows:
-        own = row["stumps"] // 3
-        if own == 0:
-            assert math.isnan(row["log10_loss"])
-            assert row["looks"] == 0
-        else:
-            assert row["log10_loss"] == plain[own]["log10_loss"]
-            assert row["looks"] == 3 * plain[own]["looks"]  # each run costs as much
-            assert row["seconds"] > plain[own]["seconds"]
+@pytest.mark.parametrize("looks", [999.9, 100_000.1, 1e9])
+def test_nothing_is_extrapolated(looks: float) -> None:
+    assert math.isnan(made(*TWO).at("error", "looks", looks)["cheap"][0])
 
 
-def test_a_run_that_ended_early_repeats_its_last_state() -> None:
-    X = np.array([[0.0], [0.0], [1.0], [1.0]] * 10, np.float32)
-    data = Dataset("easy", X, X[:, 0].astype(np.int64), ("a", "b"), n_train=20)
-    done = compare(data, Plan(strategies=parse_names("full"), marks=(1, 8), repeats=1))
-    run = done.runs[0]
-    assert run.n_rounds == 1
-    first, last = curve_rows(run, (1, 8))
-    assert (first["stumps"], last["stumps"]) == (1, 8)
-    assert {**first, "stumps": 8} == last
+def test_a_run_that_ended_early() -> None:
+    # Its rows behind the end repeat what it had spent: its value there is that of its last state.
+    found = made(curve("full", 0, ends=30), *TWO)
+    at_end = found.at("loss", "looks", 30_000)["full"][0]
+    assert at_end == pytest.approx(-math.log10(30_000))
+    assert math.isnan(found.at("loss", "looks", 30_001)["full"][0])
+    assert found.at("loss", "stumps", 100)["full"][0] == pytest.approx(at_end)
+    assert found.levels("looks") == (10_000, 100_000)  # it has no say at 100 stumps
+
+
+def test_charged_rows_before_the_first_stump_are_no_values() -> None:
+    rows = curve("ucb*", 0)
+    charged = curve("ucb* charged", 0, points=(10, 30, 100))
+    charged[0] |= {"looks": 0, "seconds": 0.0, "log10_loss": math.nan}
+    found = made(rows, charged)
+    assert math.isnan(found.at("loss", "stumps", 10)["ucb* charged"][0])
+    assert math.isnan(found.at("loss", "looks", 10_000)["ucb* charged"][0])
+    assert found.at("loss", "looks", 50_000)["ucb* charged"][0] == pytest.approx(-math.log10(5e4))
+    assert math.isnan(found.at("loss", "stumps", 3)["ucb* charged"][0])  # others have this row
+    assert found.levels("looks") == (10_000, 100_000)
+
+
+def test_default_levels_are_what_every_run_had_spent() -> None:
+    slow = curve("slow", 0)
+    for row in slow:
+        row["seconds"] *= 1.23456
+    fast = curve("slow", 1)
+    for row in fast:
+        row["seconds"] *= 0.98765
+    found = made(curve("dear", 0, cost=5000), slow, fast)
+    assert found.levels("stumps") == MARKS
+    assert found.levels("looks") == (10_000, 100_000)
+    assert found.levels("seconds") == (0.0197, 0.197)  # 0.98765 of 20 ms, rounded down
+    for level in found.levels("seconds"):
+        for mine in found.at("loss", "seconds", level).values():
+            assert not any(map(math.isnan, mine.values()))
+
+
+def test_levels_where_all_runs_ended_early() -> None:
+    found = made(curve("full", 0, ends=5))
+    assert found.levels("looks") == (5000,)
+
+
+def test_levels_that_no_run_has_are_left_out() -> None:
+    rows = curve("odd", 0, cost=1234)
+    assert made(rows).levels("looks") == (12_300, 123_000)
+    (first,) = curves_of_results(
+        replace(results([rows]), settings={"rounds": [1], "data_sets": []})
+    )
+    assert first.levels("looks") == ()  # 1,230 lies before the first row
+
+
+@pytest.mark.parametrize(
+    ("metric", "axis", "level", "message"),
+    [
+        ("loss", "stumps", 20, r"known at 10, 100 stumps \(nearest rows: 10 and 30\), got 20$"),
+        ("loss", "stumps", 5000, r"\(nearest rows: 100\), got 5,000$"),
+        ("auc", "stumps", 30, "auc of made is known at 10, 100 stumps, got 30$"),
+        ("auc", "looks", 5000, "auc is known at the marks only"),
+        ("looks", "looks", 5000, "the same looks at equal looks"),
+        ("los", "looks", 5000, "unknown metric 'los'.*'loss'"),
+        ("loss", "look", 5000, "unknown axis 'look'.*'looks'"),
+    ],
+)
+def test_what_cannot_be_had(metric: str, axis: str, level: float, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        made(*TWO).at(metric, axis, level)
+
+
+def test_an_unknown_axis_has_no_levels() -> None:
+    with pytest.raises(SettingError, match="unknown axis 'hours'"):
+        made(*TWO).levels("hours")
+
+
+def test_folders_without_curves() -> None:
+    (found,) = curves_of_results(replace(results(TWO), curves=[]))
+    assert found.at("error", "stumps", 10)["dear"] == {0: pytest.approx(100 - 10 * 4.69897)}
+    for metric, axis in (("loss", "looks"), ("auc", "stumps"), ("features", "stumps")):
+        with pytest.raises(DataError, match=f"without curves, which {metric}.* needs; run"):
+            found.at(metric, axis, 10)
+
+
+def test_one_for_each_data_set() -> None:
+    found = curves_of_results(
+        results([curve("a", 0, data="y"), curve("a", 0), curve("b", 0, data="y")])
+    )
+    assert [one.data for one in found] == ["y", "made"]
+    assert list(found[0].runs) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("stumps", ("stumps", None)),
+        ("stumps=100,10,100", ("stumps", (10, 100))),
+        ("looks=6e6, 1_000", ("looks", (1000, 6e6))),
+        ("seconds=.5", ("seconds", (0.5,))),
+    ],
+)
+def test_levels_as_text(text: str, expected: object) -> None:
+    assert parse_levels(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hours=1", "unknown axis 'hours'; known: stumps, looks, seconds"),
+        ("looks=", r"levels of looks must be positive numbers .* got ''"),
+        ("looks=1,-2", "got '-2'"),
+        ("looks=nan", "got 'nan'"),
+        ("seconds=inf", "got 'inf'"),
+        ("stumps=1.5", "levels of stumps must be positive whole numbers .* got '1.5'"),
+    ],
+)
+def test_levels_that_are_none(text: str, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        parse_levels(text)

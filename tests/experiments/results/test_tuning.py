@@ -15,19 +15,23 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.evaluation import error_percent
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.plots.pictures import comparison_figure
-from boostsample.experiments.results.folder import ResultsFolder
+from boostsample.experiments.plots.curves import comparison_figure
+from boostsample.experiments.results.columns import RESULT_COLUMNS
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.results.record import settings_record
-from boostsample.experiments.results.results import read_results
-from boostsample.experiments.results.runs import RESULT_COLUMNS, Run, result_rows
+from boostsample.experiments.results.rows import result_rows
+from boostsample.experiments.results.runs import Run
 from boostsample.experiments.results.tuning import keep_tuned_run
+from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.compare import Comparison, compare
-from boostsample.experiments.tables.tables import looks_table, score_table, to_text, tuning_table
+from boostsample.experiments.tables.formats import to_text
+from boostsample.experiments.tables.score_tables import score_table
+from boostsample.experiments.tables.tables import looks_table, tuning_table
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model

@@ -28,11 +28,11 @@ from boostsample.experiments.cells.training import (
     train_cell,
 )
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.results.results import read_results
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import backends as backends_module
 from boostsample.experiments.run.backends import Backend, check_backend, open_backend
 from boostsample.experiments.run.compare import Comparison, compare_all

@@ -17,7 +17,7 @@ from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.results.runs import result_rows
+from boostsample.experiments.results.rows import result_rows
 from boostsample.experiments.run import schedule
 from boostsample.experiments.run.compare import LOOKS, RESULT_COLUMNS, compare
 from boostsample.labels import encode

@@ -18,10 +18,10 @@ from boostsample.experiments.tables.formats import (
     to_html,
     to_latex,
     to_markdown,
-    to_plain,
+    to_plain_text,
     to_terminal,
 )
-from boostsample.experiments.tables.results import ScoreTable, result_table, transposed_table
+from boostsample.experiments.tables.score_tables import ScoreTable, result_table
 from tests.experiments.fake_results import curve, results
 
 NASTY = r"""<b>&amp;|a|*_x_*[y](z)`c`\d{e}$f$%g#h~i^j"k'l--m''n"""
@@ -47,21 +47,21 @@ def table() -> ScoreTable:
 
 
 def test_plain_text(table: ScoreTable) -> None:
-    lines = to_plain(table).splitlines()
+    lines = to_plain_text(table).splitlines()
     assert lines[0] == table.title
     assert lines[3].split() == ["10", "-3.99", "(0.01)!", "-3.99", "(0.01)=", "-2.99", "(0.01)"]
     assert lines[6] == "! best of its row; = not told apart from the best"
     assert lines[7] == f"note: {table.notes[0]}"
     assert all(line == line.rstrip() for line in lines)
-    assert to_plain(table).isascii()
+    assert to_plain_text(table).isascii()
     # Marked or not, numbers stand below each other.
     assert lines[3].index(")!") == lines[4].index(")!")
-    assert "best of its column" in to_plain(transposed_table(table))
+    assert "best of its column" in to_plain_text(table.transposed())
 
 
 def test_tables_without_marks_have_no_legend(table: ScoreTable) -> None:
     (bare,) = result_table([results([curve("a", 0)])], "features")
-    assert to_plain(bare).splitlines()[2:] == ["------  ---", "    10   20", "   100  110"]
+    assert to_plain_text(bare).splitlines()[2:] == ["------  ---", "    10   20", "   100  110"]
     assert "Bold" not in to_markdown(bare)
     assert "minipage" not in to_latex(bare)
     assert "class=" not in to_html(bare).split("<caption>")[1]
@@ -70,7 +70,7 @@ def test_tables_without_marks_have_no_legend(table: ScoreTable) -> None:
 @pytest.mark.parametrize("width", [30, 60, 200])
 def test_a_terminal_has_the_plain_text_with_the_best_in_bold(table: ScoreTable, width: int) -> None:
     text = to_terminal(table, width)
-    assert text.plain == to_plain(table, width)
+    assert text.plain == to_plain_text(table, width)
     bold = [text.plain[s.start : s.end] for s in text.spans if s.style == "bold"]
     assert bold == [table.title, "-3.99 (0.01)!", "-4.99 (0.01)!"]
     stream = io.StringIO()
@@ -101,7 +101,7 @@ def test_markdown(table: ScoreTable) -> None:
     assert markdown_cells(rows[1]) == ["100", "**-4.99 (0.01)**", "-4.99 (0.01)=", "-3.99 (0.01)"]
     assert lines[7] == "- Bold: best of its row; =: not told apart from the best"
     assert unescaped_markdown(lines[8]) == f"- {table.notes[0]}"
-    assert markdown_cells(to_markdown(transposed_table(table)).splitlines()[3])[0] == "---"
+    assert markdown_cells(to_markdown(table.transposed()).splitlines()[3])[0] == "---"
 
 
 LATEX_SIGNS = {
@@ -152,7 +152,7 @@ def latex_environments(text: str) -> None:
 
 @pytest.mark.parametrize("across", ["row", "column"])
 def test_latex(table: ScoreTable, across: str) -> None:
-    table = table if across == "row" else transposed_table(table)
+    table = table if across == "row" else table.transposed()
     text = to_latex(table)
     latex_environments(text)
     caption = re.search(r"^\\caption\{(.*)\}$", text, re.MULTILINE)
@@ -227,7 +227,7 @@ class Reader(HTMLParser):
 
 @pytest.mark.parametrize("across", ["row", "column"])
 def test_html(table: ScoreTable, across: str) -> None:
-    table = table if across == "row" else transposed_table(table)
+    table = table if across == "row" else table.transposed()
     reader = Reader()
     reader.feed(to_html(table))
     reader.close()

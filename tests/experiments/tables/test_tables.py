@@ -14,14 +14,10 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.run.compare import compare
-from boostsample.experiments.tables.tables import (
-    Table,
-    looks_table,
-    mean_std,
-    score_table,
-    to_rich,
-    to_text,
-)
+from boostsample.experiments.tables.formats import to_rich, to_text
+from boostsample.experiments.tables.number_formats import mean_std
+from boostsample.experiments.tables.score_tables import score_table
+from boostsample.experiments.tables.tables import Table, looks_table
 
 ROWS = [
     {

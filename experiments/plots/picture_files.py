@@ -1,4 +1,4 @@
-"""Check, describe and write pictures; the curves of a comparison that has just run.
+"""Check, describe and write files of pictures.
 
 The label of a figure (`describe`) says in words what it shows, for readers who
 cannot see it.
@@ -6,38 +6,18 @@ cannot see it.
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import os
 import re
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import SettingError
 from boostsample.experiments.common.files import check_file, write_file
-from boostsample.experiments.plots.curves import curves_figure
-from boostsample.experiments.plots.drawing import STYLE
-from boostsample.experiments.plots.edges import edges_figure
-from boostsample.experiments.plots.families import shares_figure
-from boostsample.experiments.plots.margins import margins_figure
-from boostsample.experiments.plots.sampling import sampling_figure
-from boostsample.experiments.results.record import settings_record
-from boostsample.experiments.results.results import Results
-from boostsample.experiments.results.runs import Run
+from boostsample.experiments.plots.drawing import STYLE, check_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from boostsample.experiments.results.comparison import Comparison
-
-RUN_FIGURES: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
-    "families": shares_figure,
-    "sampling": sampling_figure,
-    "edges": edges_figure,
-    "margins": margins_figure,
-}
-"""Figures of all runs on a data set (`read_runs`), by name; DataError if there are no runs."""
 
 FORMATS = (".svg", ".png", ".pdf")
 """Endings of the file names of pictures."""
@@ -59,22 +39,6 @@ def check_picture(path: str | os.PathLike[str]) -> Path:
         )
     check_matplotlib("pictures", "matplotlib")
     return check_file(path, ending, "the picture", new=False)
-
-
-def check_matplotlib(what: str, *packages: str) -> None:
-    """Raise SettingError unless these packages of the extra ``report`` are installed."""
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
-    if missing:
-        raise SettingError(
-            f"{what} need {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} "
-            "not installed; run pip install 'boostsample[report]'"
-        )
-
-
-def comparison_figure(comparison: Comparison) -> Figure:
-    """Plot the loss and test error of a comparison that has just run; see `curves_figure`."""
-    settings = settings_record([comparison])
-    return curves_figure([Results(comparison.rows, settings, None, curves=comparison.curves)])
 
 
 def describe(figure: Figure) -> str:

@@ -19,9 +19,9 @@ from boostsample.experiments.common.files import atomic_file
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.folder import ResultsFolder
+from boostsample.experiments.results.read_folder import FORMAT, read_results
 from boostsample.experiments.results.record import settings_record
-from boostsample.experiments.results.results import FORMAT, read_results
+from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.compare import RESULT_COLUMNS, Comparison, compare
 from tests.paths import ROOT
 
@@ -251,7 +251,7 @@ def test_a_disk_that_fills_up_leaves_whole_files_and_a_mark(
 def test_a_killed_run_leaves_no_half_written_file(tmp_path: Path) -> None:
     code = (
         "import os, sys, signal\n"
-        "from boostsample.experiments.results.folder import ResultsFolder\n"
+        "from boostsample.experiments.results.write_folder import ResultsFolder\n"
         "os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
         "folder = ResultsFolder(sys.argv[1])\n"
         "folder.write([{'data': 'x' * 10000}] * 100, {})\n"

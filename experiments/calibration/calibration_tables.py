@@ -1,4 +1,4 @@
-"""Tables and CSV rows of a calibration, and the optima of Figure 2 of [DF11]."""
+"""Tables and CSV rows of a calibration."""
 
 from __future__ import annotations
 
@@ -9,15 +9,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from boostsample.experiments.calibration.calibration import POINT_COLUMNS, Calibration
+from boostsample.experiments.calibration.calibration import Calibration
+from boostsample.experiments.calibration.points import POINT_COLUMNS
 from boostsample.experiments.common.files import write_file
 from boostsample.experiments.tables.tables import Table
-from boostsample.planning.expected_edge import gaussian_expected_edge
-
-FIGURE_2_VARIANCES = (1e-2, 1e-4)
-"""Var(G) of the upper and the lower half of Figure 2 of [DF11]."""
-FIGURE_2_COSTS = (1_000, 10_000, 100_000)
-"""Q T of its curves; the paper's text does not give its costs."""
 
 
 def _edge(value: float | None) -> str:
@@ -69,7 +64,7 @@ def budget_table(calibration: Calibration, mark: int) -> Table:
     best = choice["best_features"], choice["best_examples"]
     modelled = mark in calibration.models
     rows = []
-    for row in along_the_budget(calibration, mark, best):
+    for row in calibration.along_budget(mark, best):
         place = row["n_features"], row["n_examples"]
         name = "best" if place == best else ""
         prediction = (_edge(row["edge_predicted"]), _off(row["edge_predicted"], row["edge"]))
@@ -112,7 +107,7 @@ def noise_table(calibration: Calibration) -> Table | None:
 
 def points_table(calibration: Calibration, mark: int) -> Table:
     """All points of a round: measured E[G*], a row for each Q, a column for each T."""
-    points = {(row["n_features"], row["n_examples"]): row for row in points_of(calibration, mark)}
+    points = {(row["n_features"], row["n_examples"]): row for row in calibration.points(mark)}
     features = sorted({q for q, _ in points})
     examples = sorted({t for _, t in points}, reverse=True)
     return Table(
@@ -125,62 +120,10 @@ def points_table(calibration: Calibration, mark: int) -> Table:
     )
 
 
-def points_of(calibration: Calibration, mark: int) -> list[dict[str, Any]]:
-    """The rows of all points of a round, without the strategy's."""
-    return [row for row in calibration.rows if (row["round"], row["kind"]) == (mark, "grid")]
-
-
-def along_the_budget(
-    calibration: Calibration, mark: int, also: tuple[int, int] | None = None
-) -> list[dict[str, Any]]:
-    """The rows of a round that spend the budget or all examples, of `also` and of the strategy."""
-
-    def wanted(row: dict[str, Any]) -> bool:
-        q, t = row["n_features"], row["n_examples"]
-        spends_all = t == min(calibration.n_examples, calibration.budget // q)
-        return row["round"] == mark and (spends_all or (q, t) == also or row["kind"] == "strategy")
-
-    found = [row for row in calibration.rows if wanted(row)]
-    return sorted(found, key=lambda row: (row["n_features"], -row["n_examples"], row["kind"]))
-
-
 def _off(predicted: float | None, measured: float) -> str:
     if predicted is None or measured <= 0:
         return "n/a"
     return f"{100 * (predicted / measured - 1):+.0f}"
-
-
-def figure_2_table() -> Table:
-    """The best Q and T of Figure 2 for each variance and cost, with their edges."""
-    rows = []
-    for variance in FIGURE_2_VARIANCES:
-        for cost in FIGURE_2_COSTS:
-            q, edge = gaussian_optimum(variance, cost)
-            rows.append((f"{cost:,}", f"{variance:g}", f"{q:,}", f"{cost / q:,.1f}", _edge(edge)))
-    return Table(
-        "the largest E[G*] for edges N(0, variance) and noise N(0, 1/T), at cost Q T",
-        ("cost", "variance", "Q", "T", "E[G*]"),
-        tuple(rows),
-    )
-
-
-def gaussian_optimum(variance: float, cost: int) -> tuple[int, float]:
-    """The integer Q from 1 to `cost` of largest e(Q, cost / Q) for edges N(0, variance), and e.
-
-    >>> [gaussian_optimum(variance, 10_000)[0] for variance in (1e-2, 1e-4)]
-    [52, 6]
-    """
-
-    def edge(q: int) -> float:
-        return gaussian_expected_edge(q, cost / q, variance)
-
-    low, high = 1, cost
-    while high - low > 2:  # e has one peak: c_Q grows more and more slowly, the noise faster
-        third = (high - low) // 3
-        left, right = low + third, high - third
-        low, high = (left, high) if edge(left) < edge(right) else (low, right)
-    best = max(range(low, high + 1), key=edge)
-    return best, edge(best)
 
 
 def write_calibration_rows(calibration: Calibration, path: Path) -> None:

@@ -17,9 +17,9 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.store import STORE_FOLDER, FolderStore
 from boostsample.experiments.common.faults import os_fault
 from boostsample.experiments.common.files import TEMPORARY, atomic_file
+from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.columns import CURVE_COLUMNS, RESULT_COLUMNS
-from boostsample.experiments.results.record import check_record_growth
-from boostsample.experiments.results.results import (
+from boostsample.experiments.results.read_folder import (
     CURVES,
     FORMAT,
     GRID,
@@ -27,8 +27,8 @@ from boostsample.experiments.results.results import (
     HISTORY,
     RESULTS,
     SETTINGS,
+    read_folder_grid,
     read_results,
-    read_results_grid,
 )
 from boostsample.hashing import sha256_of_bytes
 
@@ -113,10 +113,10 @@ class ResultsFolder:
         SettingError if the folder was begun with a grid that is not part of this one, DataError if
         it cannot be written.
         """
-        before = read_results_grid(self.path)
+        before = read_folder_grid(self.path)
         wanted = {"format": FORMAT, **record}
         if before is not None:
-            check_record_growth(before, wanted, f"'{self.path}'")
+            _check_growth(before, wanted, f"'{self.path}'")
         if before != wanted:
             with self._writing(INCOMPLETE):
                 (self.path / SETTINGS).unlink(missing_ok=True)  # the rows are made again
@@ -208,6 +208,49 @@ class ResultsFolder:
                 "make room and run the same command with the same --results again, only what is "
                 "missing is computed"
             ) from error
+
+
+def _check_growth(old: Mapping[str, Any], new: Mapping[str, Any], place: str) -> None:
+    """Raise SettingError, with the difference, if the old grid has rows that the new one lacks."""
+    before, now = _groups(old), _groups(new)
+    lost = before - now
+    shrunk = bool(old["history"]) and not new["history"]
+    if not lost and set(old["rounds"]) <= set(new["rounds"]) and not shrunk:
+        return
+    faults = [
+        f"{name} was {_text(old[name])}, is {_text(value)}"
+        for name, value in new.items()
+        if name not in ("format", "data_sets") and old[name] != value
+    ]
+    names = sorted({group[:3] for group in lost} - {group[:3] for group in now})
+    if names and not faults:
+        faults.append(f"{' '.join(map(str, names[0]))} is not in the new one")
+    raise SettingError(
+        f"the results folder {place} holds another grid: {'; '.join(faults) or 'other data'}; a "
+        "grid may grow there (more strategies, data sets, repetitions or rows between), but must "
+        "keep all its rows: name another folder"
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        settings = (f"{key}={one}" for key, one in value.items() if key != "form")
+        return ":".join([str(value["form"]), *settings])
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _groups(record: Mapping[str, Any]) -> set[tuple[str, str, int, tuple[str, ...]]]:
+    """Data set, strategy, repetition and keys of each task group of a ``grid.json``."""
+    return {
+        (
+            data["name"],
+            Variant(group["name"], group["settings"]).label,
+            group["repetition"],
+            tuple(group["keys"]),
+        )
+        for data in record["data_sets"]
+        for group in data["searches"]
+    }
 
 
 def _csv(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> bytes:

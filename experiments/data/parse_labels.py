@@ -1,46 +1,20 @@
-"""Arrays that every reader of data returns, and parsers of labels and numbers."""
+"""Parses labels, and numbers of which some are missing."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError, SettingError
-from boostsample.experiments.common.faults import one_line
+from boostsample.errors import DataError
 
-__all__ = ["DataContent", "encode_labels", "parse_number", "readable_file"]
+__all__ = ["parse_labels", "parse_number"]
 
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"})
 """Texts of a missing value, compared without case."""
-
-
-class DataContent(NamedTuple):
-    """Arrays of a data set as read, see `boostsample.experiments.data.datasets.Dataset`."""
-
-    X: NDArray[np.uint8] | NDArray[np.float32]
-    y: NDArray[np.int64] | NDArray[np.int8]
-    classes: tuple[str, ...]
-    columns: tuple[str, ...] | None
-    n_train: int | None
-
-
-@contextmanager
-def readable_file(path: Path) -> Iterator[None]:
-    """Turn any exception of a library that reads a damaged file into a DataError of one line."""
-    try:
-        yield
-    except (DataError, SettingError):
-        raise
-    except Exception as error:  # parsers raise anything on garbage
-        raise DataError(
-            f"{path} cannot be read, it is damaged or in another format: {one_line(error)}"
-        ) from error
 
 
 def parse_number(text: str) -> float:
@@ -55,9 +29,7 @@ def parse_number(text: str) -> float:
     raise ValueError(text)
 
 
-def encode_labels(
-    values: Sequence[object], where: str
-) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def parse_labels(values: Sequence[object], where: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Number the classes 0 to K-1, ordered as numbers or, if any label is text, by name.
 
     Labels are whole numbers (also written as floats), booleans or text, which is stripped. Returns

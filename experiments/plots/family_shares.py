@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.experiments.plots import drawing
-from boostsample.experiments.plots.sampling import sampling_by_strategy, sampling_windows
+from boostsample.experiments.plots.windows import round_windows
 from boostsample.experiments.results.labels import repetitions_label
-from boostsample.experiments.results.runs import Run
+from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,8 +29,8 @@ _HATCHES = ("", "//", "..", "xx")
 class FamilyShares:
     """Shares of the families among the stumps, over windows of rounds.
 
-    `edges`, shape (n_windows + 1,), are those of `windows`. `shares` has for each strategy the
-    means over repetitions, shape (n_families, n_windows), NaN where all runs had ended.
+    `edges`, shape (n_windows + 1,), are those of `round_windows`. `shares` has for each strategy
+    the means over repetitions, shape (n_families, n_windows), NaN where all runs had ended.
     """
 
     sizes: dict[str, int]  # number of features of each family
@@ -47,9 +47,9 @@ class FamilyShares:
 
 def family_shares(runs: Sequence[Run]) -> FamilyShares:
     """Count the stumps of each family in windows of rounds; DataError without runs."""
-    found = sampling_by_strategy(runs)
+    found = runs_by_strategy(runs)
     sizes = {str(name): int(n) for name, n in runs[0].cell.about["data"]["families"]}
-    edges = sampling_windows(max(run.n_rounds for run in runs))
+    edges = round_windows(max(run.n_rounds for run in runs))
     bins = [np.arange(len(sizes) + 1), edges]
     shares = {}
     for label, own in found.items():

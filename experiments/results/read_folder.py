@@ -28,11 +28,11 @@ from boostsample.experiments.cells.store import STORE_FOLDER, read_cell
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.columns import CURVE_SCHEMA, RESULT_SCHEMA, Column
-from boostsample.experiments.results.curves import curve_rows
-from boostsample.experiments.results.runs import Run, history_rows, result_rows
+from boostsample.experiments.results.rows import curve_rows, history_rows, result_rows
+from boostsample.experiments.results.runs import Run
 from boostsample.experiments.results.tuning import keep_tuned_run
 
-__all__ = ["Results", "read_results_grid", "read_grid_text", "read_results", "read_runs"]
+__all__ = ["Results", "read_folder_grid", "read_folder_toml", "read_results", "read_runs"]
 
 FORMAT = 2
 """Version of the folder's format; a newer one raises DataError."""
@@ -54,6 +54,21 @@ class Results:
     history: list[dict[str, str]] | None  # history rows, values as text
     missing: int = 0  # number of missing cells
     curves: list[dict[str, Any]] = field(default_factory=list)  # curve rows, see `CURVE_SCHEMA`
+
+    def settings_of(self, data: str) -> Mapping[str, Any]:
+        """The entry of one data set in the settings."""
+        named: Sequence[Mapping[str, Any]] = self.settings["data_sets"]
+        return next(one for one in named if one["name"] == data)
+
+    def part(self, data: str) -> Results:
+        """The part on one data set."""
+        named = [one for one in self.settings["data_sets"] if one["name"] == data]
+        return replace(
+            self,
+            rows=[row for row in self.rows if row["data"] == data],
+            curves=[row for row in self.curves if row["data"] == data],
+            settings={**self.settings, "data_sets": named},
+        )
 
 
 def read_results(path: str | os.PathLike[str]) -> Results:
@@ -130,7 +145,7 @@ def _record(folder: Path, name: str) -> dict[str, Any]:
     return record
 
 
-def read_results_grid(folder: Path) -> dict[str, Any] | None:
+def read_folder_grid(folder: Path) -> dict[str, Any] | None:
     """The content of ``grid.json``; None if there is none, DataError if it cannot be read."""
     try:
         return _record(folder, GRID)
@@ -145,7 +160,7 @@ def read_results_grid(folder: Path) -> dict[str, Any] | None:
         ) from error
 
 
-def read_grid_text(folder: Path) -> str | None:
+def read_folder_toml(folder: Path) -> str | None:
     """The content of ``grid.toml``; None if there is none, as in folders of early versions."""
     try:
         return (folder / GRID_FILE).read_text("utf-8")
@@ -161,7 +176,7 @@ def read_runs(path: str | os.PathLike[str]) -> dict[str, list[Run]]:
     folder = Path(path)
     runs: dict[str, list[Run]] = {}
     for name, _, kept in _kept_runs(
-        folder, read_results_grid(folder) or {"data_sets": [], "rounds": []}
+        folder, read_folder_grid(folder) or {"data_sets": [], "rounds": []}
     ):
         if kept is not None:
             runs.setdefault(name, []).append(kept)
@@ -190,7 +205,7 @@ def _kept_runs(folder: Path, record: Mapping[str, Any]) -> Iterator[tuple[str, i
 
 def _from_cells(folder: Path) -> Results:
     """The rows of all strategies and repetitions that have all their cells."""
-    record = read_results_grid(folder) or {}
+    record = read_folder_grid(folder) or {}
     found = Results([], record, [] if record.get("history") else None)
     missing = 0
     for _, lacking, kept in _kept_runs(folder, record):
@@ -218,8 +233,7 @@ def _cell(folder: Path, name: str, key: str) -> Cell | None:
 
 def _kept(entry: Mapping[str, Any], cells: Sequence[Cell], marks: tuple[int, ...]) -> Run:
     """The kept run of an entry of ``grid.json``: one strategy in one repetition."""
-    grid = tuple(Variant(one["name"], one["settings"]) for one in entry["grid"])
-    variant = Variant(entry["name"], entry["settings"], grid)
+    variant = Variant.from_record(entry)
     runs = [
         Run(variant, entry["repetition"], budget, trained, cell)
         for trained, budget, cell in zip(variant.trained, entry["budgets"], cells, strict=True)

@@ -1,7 +1,7 @@
 """Tables of results: mean (std) of each strategy at each level, with the best ones marked.
 
 As [DF11] Tables 2 and 3. Rows are numbers of stumps, looks or seconds
-(`boostsample.experiments.results.levels`). Each row marks the best mean, and the strategies that a
+(`boostsample.experiments.results.curves`). Each row marks the best mean, and the strategies that a
 test cannot tell from it (`boostsample.experiments.results.significance`). Charged strategies are
 not compared: they repeat the values of other strategies at a higher cost.
 """
@@ -9,22 +9,30 @@ not compared: they repeat the values of other strategies at a higher cost.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from boostsample.experiments.results.labels import is_charged, repetitions_label
-from boostsample.experiments.results.levels import (
+from boostsample.errors import unknown
+from boostsample.experiments.results.curves import (
     MEASURES,
     Curves,
-    check_disjoint_levels,
-    curves_for_levels,
+    check_disjoint_curves,
+    curves_of_results,
 )
-from boostsample.experiments.results.results import Results
+from boostsample.experiments.results.labels import METRICS, is_charged, label_of, repetitions_label
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import Verdict, told_apart
-from boostsample.experiments.tables.notes import facts_for_notes, overlap_for_notes, table_notes
-from boostsample.experiments.tables.tables import Table, fixed_digits, mean_and_std, mean_std
+from boostsample.experiments.tables.notes import overlap_for_notes, table_notes
+from boostsample.experiments.tables.number_formats import (
+    NUMBER_FORMATS,
+    level_text,
+    mean_and_std,
+    mean_std,
+)
+from boostsample.experiments.tables.tables import Table
 
-__all__ = ["BEST", "TIED", "Score", "ScoreTable", "level_text", "result_table", "transposed_table"]
+__all__ = ["BEST", "TIED", "Score", "ScoreTable", "result_table", "score_table"]
 
 BEST, TIED = "best", "tied"
 """Flags of entries: the best of its row, and not significantly different; else ``""``."""
@@ -71,6 +79,57 @@ class ScoreTable(Table):
         """Whether any entry has a flag."""
         return any(flag for row in self.flags for flag in row)
 
+    def transposed(self) -> ScoreTable:
+        """The same table with a row for each strategy and a column for each level."""
+        columns = range(1, len(self.header))
+        return replace(
+            self,
+            header=("strategy", *(f"{row[0]} {self.axis}" for row in self.rows)),
+            rows=tuple((self.header[at], *(row[at] for row in self.rows)) for at in columns),
+            flags=tuple(("", *(row[at] for row in self.flags)) for at in columns),
+            across="column" if self.across == "row" else "row",
+        )
+
+
+def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Table:
+    """Mean (std) over repetitions: a row for each number of stumps, a column for each strategy.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        Result rows, with `boostsample.experiments.results.columns.RESULT_COLUMNS`.
+    metric : {"loss", "error"}
+
+    Examples
+    --------
+    >>> from boostsample.experiments.tables.formats import to_text
+    >>> rows = [
+    ...     {"strategy": "full", "settings": "", "stumps": 10, "log10_loss": loss}
+    ...     for loss in (-0.33, -0.35)
+    ... ]
+    >>> print(to_text(score_table(rows)))
+    log10 loss, mean (std) of 2 repetitions
+    stumps          full
+    ------  ------------
+        10  -0.34 (0.01)
+    """
+    if metric not in METRICS:
+        raise unknown("metric", metric, METRICS)
+    column, title = METRICS[metric]
+    found: dict[tuple[int, str], list[float]] = {}
+    for row in rows:
+        found.setdefault((row["stumps"], label_of(row)), []).append(row[column])
+    labels = tuple(dict.fromkeys(label for _, label in found))
+    counts = [len(values) for values in found.values()] or [1]
+    return Table(
+        f"{title}, {repetitions_label(max(counts), 'mean (std)', min(counts))}",
+        ("stumps", *labels),
+        tuple(
+            (f"{mark:,}", *(mean_std(found.get((mark, label), [])) for label in labels))
+            for mark in sorted({stumps for stumps, _ in found})
+        ),
+    )
+
 
 def result_table(
     results: Sequence[Results],
@@ -84,9 +143,9 @@ def result_table(
     Parameters
     ----------
     results : sequence of Results
-        See `boostsample.experiments.results.results.read_results`.
+        See `boostsample.experiments.results.read_folder.read_results`.
     metric : str
-        One of `boostsample.experiments.results.levels.MEASURES`.
+        One of `boostsample.experiments.results.curves.MEASURES`.
     axis : str
         One of `boostsample.experiments.results.levels.AXES`.
     levels : sequence of float, optional
@@ -104,7 +163,7 @@ def result_table(
 
     Examples
     --------
-    >>> from boostsample.experiments.results.results import Results
+    >>> from boostsample.experiments.results.read_folder import Results
     >>> rows = [
     ...     {"data": "made", "strategy": name, "settings": "", "stumps": 10, "repetition": r,
     ...      "log10_loss": loss + 0.02 * r}
@@ -116,8 +175,8 @@ def result_table(
     ('made: log10 loss, mean (std) of 2 repetitions', (('10', '-0.49 (0.01)', '-0.29 (0.01)'),),
      (('', 'best', ''),))
     """
-    parts = [(one, curves) for one in results for curves in curves_for_levels(one)]
-    check_disjoint_levels(curves.data for _, curves in parts)
+    parts = [(one, curves) for one in results for curves in curves_of_results(one)]
+    check_disjoint_curves(curves.data for _, curves in parts)
     return [_table(one, curves, metric, axis, levels, charged) for one, curves in parts]
 
 
@@ -131,7 +190,7 @@ def _table(
 ) -> ScoreTable:
     curves.check(metric, axis)
     labels = [one for one in curves.runs if charged or not is_charged(one)]
-    overlap = overlap_for_notes(facts_for_notes(results, curves.data))
+    overlap = overlap_for_notes(results.settings_of(curves.data))
     scores: list[list[Score]] = []
     verdicts: list[Verdict] = []
     for level in curves.levels(axis) if levels is None else levels:
@@ -144,7 +203,7 @@ def _table(
         title=f"{curves.data}: {MEASURES[metric].title}, {spread}",
         header=(axis, *labels),
         rows=tuple(
-            (level_text(row[0].level), *(_entry(one, _NUMBERS[metric]) for one in row))
+            (level_text(row[0].level), *(_entry(one, NUMBER_FORMATS[metric]) for one in row))
             for row in scores
         ),
         flags=tuple(("", *(one.flag for one in row)) for row in scores),
@@ -153,18 +212,6 @@ def _table(
         metric=metric,
         axis=axis,
         scores=tuple(one for row in scores for one in row),
-    )
-
-
-def transposed_table(table: ScoreTable) -> ScoreTable:
-    """The same table with a row for each strategy and a column for each level."""
-    columns = range(1, len(table.header))
-    return replace(
-        table,
-        header=("strategy", *(f"{row[0]} {table.axis}" for row in table.rows)),
-        rows=tuple((table.header[at], *(row[at] for row in table.rows)) for at in columns),
-        flags=tuple(("", *(row[at] for row in table.flags)) for at in columns),
-        across="column" if table.across == "row" else "row",
     )
 
 
@@ -192,46 +239,3 @@ def _entry(score: Score, number: Callable[[float], str]) -> str:
     if any(map(math.isnan, score.values)):
         return "-"
     return mean_std(score.values, number)
-
-
-def _three_digits(value: float) -> str:
-    """Three significant digits without an exponent: 0.0421, 4.21, 421, 4,210.
-
-    >>> [_three_digits(value) for value in (0.04217, 4.2, 421.7, 4217.0, 0.0)]
-    ['0.0422', '4.20', '422', '4,217', '0.00']
-    """
-    if not value or not math.isfinite(value):
-        return f"{value:.2f}"
-    places = 2 - math.floor(math.log10(abs(value)))
-    return f"{value:,.{max(0, places)}f}"
-
-
-def _large(value: float) -> str:
-    """Whole numbers: in full below a million, else with three digits.
-
-    >>> _large(599_990.0), _large(6e6)
-    ('599,990', '6.00e+06')
-    """
-    return f"{value:,.0f}" if not abs(value) >= 1e6 else f"{value:.2e}"
-
-
-_NUMBERS: Mapping[str, Callable[[float], str]] = {
-    "loss": fixed_digits(2),
-    "error": fixed_digits(2),
-    "auc": fixed_digits(4),
-    "looks": _large,
-    "seconds": _three_digits,
-    "features": fixed_digits(0),
-    "examples": fixed_digits(0),
-}
-
-
-def level_text(level: float) -> str:
-    """A level in full, or with an exponent if that is shorter and exact.
-
-    >>> level_text(10_000), level_text(6e9), level_text(5_123_456_789.0), level_text(0.0421)
-    ('10,000', '6.00e+09', '5,123,456,789', '0.0421')
-    """
-    short = f"{level:.2e}"
-    full = f"{level:,.0f}" if level % 1 == 0 else f"{level:,}"
-    return short if level >= 1e6 and float(short) == level else full

@@ -12,17 +12,16 @@ from boostsample.errors import SettingError
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.record import grid_record, settings_record
-from boostsample.experiments.results.results import Results
 from boostsample.experiments.results.significance import holm, paired_test
 from boostsample.experiments.run.compare import Comparison, compare
-from boostsample.experiments.tables.results import (
+from boostsample.experiments.tables.number_formats import level_text
+from boostsample.experiments.tables.score_tables import (
     ScoreTable,
-    level_text,
     result_table,
-    transposed_table,
+    score_table,
 )
-from boostsample.experiments.tables.tables import score_table
 from tests.experiments.fake_results import curve, results
 
 NOISE = {  # of three strategies in five repetitions
@@ -202,7 +201,7 @@ def test_several_folders_one_table_a_data_set() -> None:
 
 def test_transposed_twice_is_the_same_cells() -> None:
     table = only(noisy())
-    other = transposed_table(table)
+    other = table.transposed()
     assert other.header == ("strategy", "10 stumps", "100 stumps")
     assert [row[0] for row in other.rows] == ["good", "near", "poor"]
     assert [row[1:] for row in other.rows] == list(

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 import boostsample.families as package
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plots.members import (
+from boostsample.experiments.plots.family_members import (
     choose_members,
-    example_image_of,
-    families_by_name,
+    families_for_members,
+    image_for_members,
     member_changes,
     members_figure,
     parse_member_shape,
 )
-from boostsample.experiments.plots.pictures import save_picture
+from boostsample.experiments.plots.picture_files import save_picture
 from boostsample.families import Gradient, Haar, Identity, ImageFamily, Opponent, PatchSums
 from boostsample.family import Fill
 
@@ -180,8 +180,8 @@ def image_kinds() -> list[type[ImageFamily]]:
 def test_every_image_family_of_the_package_can_be_drawn() -> None:
     """Without a line of code for any of them; opponents are made of another family."""
     digits = load_dataset("digits")
-    image, low, high = example_image_of(digits, 4, (28, 28))
-    families = families_by_name((28, 28))
+    image, low, high = image_for_members(digits, 4, (28, 28))
+    families = families_for_members((28, 28))
     assert {type(family) for family in families} == set(image_kinds()) - {Opponent}
     for family in families:
         features, moves = choose_members(family, image, 2, low=low, high=high)
@@ -193,18 +193,18 @@ def test_every_image_family_of_the_package_can_be_drawn() -> None:
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (2, 2), (8, 6, 3)])
 def test_families_that_do_not_fit_are_left_out(shape: tuple[int, ...]) -> None:
-    names = [family.name for family in families_by_name(shape)]
+    names = [family.name for family in families_for_members(shape)]
     assert {"identity", "patches"} <= set(names)
     assert len(set(names)) == len(names)
 
 
 def test_families_by_name_with_settings() -> None:
-    families = families_by_name((8, 8), {"patches": {"n_members": 7}, "haar": {}}, seed=3)
+    families = families_for_members((8, 8), {"patches": {"n_members": 7}, "haar": {}}, seed=3)
     assert families == [PatchSums((8, 8), 7, seed=3), Haar((8, 8))]
     with pytest.raises(SettingError, match="unknown family of images of this shape 'har'"):
-        families_by_name((8, 8), {"har": {}})
+        families_for_members((8, 8), {"har": {}})
     with pytest.raises(SettingError, match="unknown setting of family 'haar' 'n'"):
-        families_by_name((8, 8), {"haar": {"n": 1}})
+        families_for_members((8, 8), {"haar": {"n": 1}})
 
 
 @pytest.mark.parametrize("text", ["28", "28x", "axb", "2x3x4x5", "-1x3", "28*28", ""])
@@ -220,15 +220,15 @@ def test_shapes_of_no_pixels() -> None:
 
 def test_an_example_is_stretched() -> None:
     digits = load_dataset("digits")
-    image, low, high = example_image_of(digits, 3)
+    image, low, high = image_for_members(digits, 3)
     np.testing.assert_array_equal(image, digits.X[3])
     assert (low, high) == (0, 16)
-    larger, *_ = example_image_of(digits, 3, (16, 24))
+    larger, *_ = image_for_members(digits, 3, (16, 24))
     assert larger.shape == (16, 24)
     assert larger.dtype == np.uint8
     blocks = larger.reshape(8, 2, 8, 3).mean(axis=(1, 3))
     assert np.corrcoef(blocks.ravel(), image.ravel())[0, 1] > 0.95
-    coloured, *_ = example_image_of(digits, 3, (16, 24, 3))
+    coloured, *_ = image_for_members(digits, 3, (16, 24, 3))
     for channel in range(3):
         np.testing.assert_array_equal(coloured[:, :, channel], larger)
 
@@ -239,4 +239,4 @@ def test_an_example_is_stretched() -> None:
 )
 def test_examples_that_are_not_there(name: str, example: int, message: str) -> None:
     with pytest.raises(SettingError, match=message):
-        example_image_of(load_dataset(name), example)
+        image_for_members(load_dataset(name), example)

@@ -15,19 +15,23 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.calibration import calibration as calibration_module
-from boostsample.experiments.calibration.calibration import POINT_COLUMNS, Calibration, calibrate
-from boostsample.experiments.calibration.figures import calibration_figure, figure_2
-from boostsample.experiments.calibration.tables import (
-    FIGURE_2_COSTS,
-    FIGURE_2_VARIANCES,
+from boostsample.experiments.calibration.calibration import Calibration, calibrate
+from boostsample.experiments.calibration.calibration_figure import calibration_figure
+from boostsample.experiments.calibration.calibration_tables import (
     budget_table,
     choices_table,
-    figure_2_table,
-    gaussian_optimum,
     noise_table,
     points_table,
     write_calibration_rows,
 )
+from boostsample.experiments.calibration.figure_2 import (
+    FIGURE_2_COSTS,
+    FIGURE_2_VARIANCES,
+    figure_2,
+    figure_2_optimum,
+    figure_2_table,
+)
+from boostsample.experiments.calibration.points import POINT_COLUMNS
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.common.files import check_file
 from boostsample.experiments.data.datasets import load_dataset
@@ -215,7 +219,7 @@ def test_figure_2_is_the_closed_form() -> None:
 @pytest.mark.parametrize("cost", [1, 2, 7, 200, 1_000])
 def test_the_optimum_is_the_best_of_all(variance: float, cost: int) -> None:
     edges = [gaussian_expected_edge(q, cost / q, variance) for q in range(1, cost + 1)]
-    best, edge = gaussian_optimum(variance, cost)
+    best, edge = figure_2_optimum(variance, cost)
     assert (best, edge) == (int(np.argmax(edges)) + 1, max(edges))
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample import families as package
 from boostsample.checks import check_image_shape, check_integer
 from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plots.drawing import styled_axes
 from boostsample.family import Family, ImageFamily
 from boostsample.registry import default_families
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 __all__ = [
     "member_changes",
     "choose_members",
-    "example_image_of",
-    "families_by_name",
+    "image_for_members",
+    "families_for_members",
     "members_figure",
     "parse_member_shape",
 ]
@@ -248,7 +248,7 @@ def parse_member_shape(text: str) -> tuple[int, ...]:
     return check_image_shape([int(part) for part in parts])
 
 
-def example_image_of(
+def image_for_members(
     data: Dataset, example: int, image_shape: tuple[int, ...] | None = None
 ) -> tuple[NDArray[Any], float, float]:
     """Return one image of a data set, and the smallest and largest value of all images.
@@ -276,7 +276,7 @@ def example_image_of(
     return kept.reshape(image_shape), low, high
 
 
-def families_by_name(
+def families_for_members(
     image_shape: tuple[int, ...],
     names: Mapping[str, Mapping[str, Any]] | None = None,
     seed: int = 0,

@@ -1,0 +1,58 @@
+"""Rows of a run: result rows, curve rows and history rows.
+
+A run has a result row at each mark, and about forty curve rows, about equally far apart on a log
+scale. A tuned strategy has a second, charged curve: in the row of m stumps the kept run has m / M
+of them, and looks and seconds are those of all M runs together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from boostsample.experiments.results.runs import Run
+
+__all__ = ["curve_rows", "history_rows", "result_rows"]
+
+
+def result_rows(run: Run, marks: Sequence[int]) -> list[dict[str, Any]]:
+    """One row per mark, with `RESULT_COLUMNS`; the charged rows of a tuned strategy follow."""
+    rows = [run.row(mark) for mark in marks]
+    if run.tuning is not None:
+        n_runs = len(run.tuning.losses)
+        rows += [run.row(mark, mark // n_runs) for mark in marks]
+    return rows
+
+
+def curve_rows(run: Run, marks: Sequence[int]) -> list[dict[str, Any]]:
+    """The curve of a run, ascending in stumps; the charged curve of a tuned strategy follows.
+
+    Up to the last one of the marks; a run that ended earlier repeats its last state.
+    """
+    features, examples = run.cell.mean("n_features"), run.cell.mean("n_examples")
+
+    def row(stumps: int, own: int | None = None) -> dict[str, Any]:
+        at = min(stumps if own is None else own, run.n_rounds)
+        return {
+            **run.row(stumps, own),
+            "auc": run.cell.areas.get(at, math.nan),
+            "features": float(features[at - 1]) if at else math.nan,
+            "examples": float(examples[at - 1]) if at else math.nan,
+        }
+
+    rows = [row(at) for at in sorted({*(at for at in run.cell.loss_at if at <= marks[-1]), *marks})]
+    if run.tuning is not None:
+        n_runs = len(run.tuning.losses)
+        shown = {mark: mark // n_runs for mark in marks}
+        between = {n_runs * at: at for at in run.tuning.spent if at not in shown.values()}
+        charged = sorted((shown | between).items())
+        rows += [row(stumps, own) for stumps, own in charged if stumps <= marks[-1]]
+    return rows
+
+
+def history_rows(run: Run) -> list[dict[str, Any]]:
+    """The history rows of a run, if it has any, preceded by data set, strategy and repetition."""
+    data = run.cell.facts["data"]["name"]
+    names = {"data": data, **run.row_names, "repetition": run.repetition}
+    return [{**names, **row} for row in run.cell.history or ()]
