@@ -25,7 +25,7 @@ MOVED = {
     "mixture": "planning.mixture",
     "model": "models.model",
     "numerics": "loop.numerics",
-    "sampling": "shard.sampling",
+    "sampling": "shard.sampling_schemes",
     "weights": "shard.weights",
     "experiments.compare": "experiments.run.compare",
     "experiments.curves": "experiments.results.curves",

@@ -119,7 +119,7 @@ class Step:
             Number of examples, at least 1; N or more means all with their exact weights.
         scheme : str
             `iid` ([DF11] eq. 4-6), `stratified`, `distinct`, or a registered name; see
-            `boostsample.shard.sampling`.
+            `boostsample.shard.sampling_schemes`.
 
         Returns
         -------

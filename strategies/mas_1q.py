@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from boostsample.planning.expected_edge import plan_family
 from boostsample.step import Step
-from boostsample.strategies._mas import MASStrategy, mas_probe, model_families, note_beliefs
+from boostsample.strategies._mas import MASStrategy, mas_family_models, mas_probe, note_beliefs
 from boostsample.strategy import Stump
 
 __all__ = ["MAS1Q"]
@@ -30,7 +30,7 @@ class MAS1Q(MASStrategy):
 
     def choose(self, step: Step) -> Stump:
         """Model all families, search one."""
-        models = model_families(step, self.n_components, self.noise)
+        models = mas_family_models(step, self.n_components, self.noise)
         if models is None:
             family = int(step.rng.integers(len(step.families)))
             q, t = mas_probe(step.remaining, step.families[family].size, step.n_examples)

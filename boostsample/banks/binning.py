@@ -55,7 +55,7 @@ def find_cuts(
     n_features, n = columns.shape
     chosen = np.arange(n, dtype=np.int64) if rows is None else check_rows(rows, n)
     keys, scratch = np.empty((2, chosen.size), np.uint32)
-    counts = np.empty((kernels.N_DIGITS, kernels.DIGIT_SIZE), np.uint32)
+    counts = np.empty((kernels.BIN_DIGITS, kernels.BIN_DIGIT_SIZE), np.uint32)
     starts = np.empty(chosen.size + 1, np.int64)
     heavy = np.empty(chosen.size, np.bool_)
     gaps = np.empty(MAX_CUTS + 1, np.int64)
@@ -142,7 +142,7 @@ def assign_bins(
         )
     if out.dtype != np.uint8 or out.shape != columns.shape or not out.flags.c_contiguous:
         raise DataError(f"out must be contiguous uint8 of shape {columns.shape}")
-    padded, table = np.empty(MAX_CUTS + 1, np.float32), np.empty(kernels.N_BUCKETS, np.uint8)
+    padded, table = np.empty(MAX_CUTS + 1, np.float32), np.empty(kernels.BIN_BUCKETS, np.uint8)
     kernels.assign_block(columns, cuts, n_bins, padded, table, out)
     return out
 

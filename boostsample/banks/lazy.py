@@ -28,11 +28,11 @@ from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.kernels.layout import GROUP
 
-__all__ = ["CACHE_BYTES", "REFERENCE", "LazyBank"]
+__all__ = ["LAZY_CACHE_BYTES", "LAZY_REFERENCE", "LazyBank"]
 
-REFERENCE = 2048
+LAZY_REFERENCE = 2048
 """Default number of reference rows."""
-CACHE_BYTES = 2**28
+LAZY_CACHE_BYTES = 2**28
 """Default size of the cache of bins and cuts."""
 
 _BLOCK_BYTES = 2**25
@@ -83,8 +83,8 @@ class LazyBank(Bank):
         X: Any,
         train_rows: NDArray[np.int64] | None = None,
         *,
-        reference: int | None = REFERENCE,
-        cache_bytes: int = CACHE_BYTES,
+        reference: int | None = LAZY_REFERENCE,
+        cache_bytes: int = LAZY_CACHE_BYTES,
     ) -> None:
         super().__init__(families, X.shape[0])
         rows = reference_rows(X.shape[0], train_rows, reference)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from boostsample.jit.compiling import inner_for, kernel_for
+from boostsample.jit.compiling import inner_kernel_for, kernel_for
 from boostsample.jit.stack import on_stack
 from boostsample.jit.vectors import LANES, add, fill, load, multiply, prefetch_first, store, widen
 from boostsample.kernels.layout import N_BINS, ROWS_AHEAD, Bytes, Doubles, Ints, Rows, planes_of
@@ -28,7 +28,7 @@ def _pair_sums(lanes: int, more: int, width: int) -> Any:
     """Sums of labels at, ..., at + lanes - 1 of rows of `width`, and of the next `more` or 0."""
     second, rest, size = more > 0, max(more, 1), lanes + more
 
-    @inner_for(lanes, more, width)
+    @inner_kernel_for(lanes, more, width)
     def pair_sums(
         column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles, at: int
     ) -> None:
@@ -64,7 +64,7 @@ def edge_kernels(blocks: int, tail: int) -> _EdgeKernels:
     pair_sums, last_sums = _pair_sums(*plane, width), _pair_sums(*last, width)
     kernel = kernel_for(blocks, tail)
 
-    @inner_for(blocks, tail)
+    @inner_kernel_for(blocks, tail)
     def row_sums(
         column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles
     ) -> None:

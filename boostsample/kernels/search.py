@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from boostsample.jit.compiling import inner_for, kernel_for
+from boostsample.jit.compiling import inner_kernel_for, kernel_for
 from boostsample.jit.vectors import (
     LANES,
     add,
@@ -49,14 +49,14 @@ from boostsample.kernels.layout import (
 )
 
 #: An int64 variable: numba would specialise the callee on a literal.
-ZERO: Any = np.int64(0)
+_ZERO: Any = np.int64(0)
 #: Up to this many rows, bins are prefetched while histograms are filled; more need no help.
-NEAR = 4000
+_NEAR = 4000
 #: Up to this many rows, bins are prefetched again during the sweeps: processors drop some requests.
-FEW = 1200
+_FEW = 1200
 
 
-class Stretch(NamedTuple):
+class _Stretch(NamedTuple):
     """Rows first, ..., end - 1; labels from `at`; `group` features from number `q`."""
 
     first: int
@@ -66,7 +66,7 @@ class Stretch(NamedTuple):
     group: int
 
 
-class Histogram(NamedTuple):
+class _Histogram(NamedTuple):
     """Histogram of a feature: `hist` float32 plus, unless `fresh`, `sums` float64."""
 
     hist: Floats
@@ -74,7 +74,7 @@ class Histogram(NamedTuple):
     fresh: bool
 
 
-class Work(NamedTuple):
+class _Work(NamedTuple):
     """Work space of a sweep: running sums, sums below a threshold, edges by threshold."""
 
     marks: Doubles
@@ -92,8 +92,8 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
     size = lanes + more
 
-    @inner_for(lanes, more, width, some, near)
-    def fill_in(bins: Bytes, features: Ints, rows: Rows, stretch: Stretch, hist: Floats) -> None:
+    @inner_kernel_for(lanes, more, width, some, near)
+    def fill_in(bins: Bytes, features: Ints, rows: Rows, stretch: _Stretch, hist: Floats) -> None:
         """Add rows to the histograms, `step` apart, of 1, 2 or GROUP features.
 
         Indices are unsigned: numba checks signed ones for negative values.
@@ -171,15 +171,15 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
     They work on labels at, ..., at + lanes - 1 of rows of `width`, and on the next `more` or 0.
     """
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
-    inner = inner_for(lanes, more, width)
+    inner = inner_kernel_for(lanes, more, width)
 
     @inner
     def sweep(
-        histogram: Histogram,
+        histogram: _Histogram,
         highest: int,
         base: Doubles,
         at: int,
-        work: Work,
+        work: _Work,
         ahead: Bytes,
         examples: Ints,
     ) -> None:
@@ -210,7 +210,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
             soon += share
 
     @inner
-    def add_below(histogram: Histogram, threshold: int, at: int, work: Work) -> None:
+    def add_below(histogram: _Histogram, threshold: int, at: int, work: _Work) -> None:
         """work.below = the labels' sums over the bins below `threshold`, bits as in `sweep`."""
         hist, sums, fresh = histogram
         first = (threshold - 1) // LANES
@@ -223,7 +223,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
         store(work.below, at, below)
 
     @inner
-    def flush(histogram: Histogram, most: int, at: int) -> None:
+    def flush(histogram: _Histogram, most: int, at: int) -> None:
         """Move the first `most` bins of a float32 histogram to its float64 sums."""
         for h in range(at * N_BINS, at * N_BINS + most * stride, stride):
             value = load(histogram.hist, h, stride)
@@ -231,7 +231,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
             store(histogram.hist, h, fill(value, np.float32(0.0)))
 
     @inner
-    def top_bin(histogram: Histogram, b: int, at: int, least: int) -> int:
+    def top_bin(histogram: _Histogram, b: int, at: int, least: int) -> int:
         """The highest bin down from b whose sums are not all 0, or `least`."""
         hist, sums, fresh = histogram
         while b > least:
@@ -249,7 +249,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
 
     @inner
     def fill_in(
-        bins: Bytes, features: Ints, rows: Rows, stretch: Stretch, near: bool, hist: Floats
+        bins: Bytes, features: Ints, rows: Rows, stretch: _Stretch, near: bool, hist: Floats
     ) -> None:
         if near and stretch.group == GROUP:
             fill_few(bins, features, rows, stretch, hist)
@@ -270,10 +270,10 @@ def search_kernel(blocks: int, tail: int) -> Any:
     last_at, plane, last = planes_of(blocks, tail)
     fill_in, flush, top_bin, sweep, add_below = _pair(*plane, width, size)
     fill_last, flush_last, top_last_bin, sweep_last, add_last_below = _pair(*last, width, size)
-    inner = inner_for(blocks, tail)
+    inner = inner_kernel_for(blocks, tail)
 
     @inner
-    def top(histogram: Histogram, b: int, least: int) -> int:
+    def top(histogram: _Histogram, b: int, least: int) -> int:
         """The highest bin down from b whose sums are not all 0, or `least`."""
         for at in range(0, last_at, 2 * LANES):
             least = top_bin(histogram, b, at, least)
@@ -281,14 +281,14 @@ def search_kernel(blocks: int, tail: int) -> Any:
         return highest
 
     @inner
-    def last_bin(column: Bytes, rows: Rows, n: int, histogram: Histogram, most: int) -> int:
+    def last_bin(column: Bytes, rows: Rows, n: int, histogram: _Histogram, most: int) -> int:
         """The last bin that holds a row, at least 1.
 
         The histogram shows it, but for bins whose weights cancel to 0. These matter with missing
         values only; without them such a bin has the edge of the constant stump, b = 1.
         """
-        if top(histogram, ZERO, ZERO - 1) < 0:
-            return top(histogram, most - 1, ZERO + 1)
+        if top(histogram, _ZERO, _ZERO - 1) < 0:
+            return top(histogram, most - 1, _ZERO + 1)
         examples, highest = rows.examples, 1
         for t in range(n):
             b: Any = np.int64(column[examples[t] if examples.size else rows.start + t])
@@ -336,15 +336,15 @@ def search_kernel(blocks: int, tail: int) -> Any:
         the room is overwritten. Writes `found`; edges are multiplied by rows.scale and at most 1.
         O(Q T P / 8).
         """
-        work = Work(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
+        work = _Work(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
         examples, base = rows.examples, rows.base
         n_features, n = features.size, rows.values.size // width
-        near, soon = 0 < examples.size <= NEAR, examples[: examples.size if n <= FEW else 0]
-        q = ZERO
+        near, soon = 0 < examples.size <= _NEAR, examples[: examples.size if n <= _FEW else 0]
+        q = _ZERO
         while q < n_features:
             left = n_features - q
             group = GROUP if left >= GROUP else (2 if left >= 2 else 1)
-            most = ZERO + 2
+            most = _ZERO + 2
             for g in range(group):
                 most = max(most, np.int64(n_bins[q + g]))
             chunk = rows_a_bin * most
@@ -354,19 +354,19 @@ def search_kernel(blocks: int, tail: int) -> Any:
             for first in range(0, n, chunk):
                 end = min(n, first + chunk)
                 for at in range(0, last_at, 2 * LANES):
-                    stretch = Stretch(first, end, at, q, group)
+                    stretch = _Stretch(first, end, at, q, group)
                     fill_in(bins, features, rows, stretch, near and at == 0, room.hist)
-                stretch = Stretch(first, end, last_at, q, group)
+                stretch = _Stretch(first, end, last_at, q, group)
                 fill_last(bins, features, rows, stretch, near and last_at == 0, room.hist)
                 for g in range(group if end < n else 0):
                     own = slice(g * size, (g + 1) * size)
-                    histogram = Histogram(room.hist[own], room.sums[own], fresh)
+                    histogram = _Histogram(room.hist[own], room.sums[own], fresh)
                     for at in range(0, last_at, 2 * LANES):
                         flush(histogram, most, at)
                     flush_last(histogram, most, last_at)
             for g in range(group):
                 own = slice(g * size, (g + 1) * size)
-                histogram = Histogram(room.hist[own], room.sums[own], fresh)
+                histogram = _Histogram(room.hist[own], room.sums[own], fresh)
                 highest = last_bin(bins[features[q + g]], rows, n, histogram, most)
                 ahead = bins[features[min(q + group + g, n_features - 1)]]
                 for at in range(0, last_at, 2 * LANES):

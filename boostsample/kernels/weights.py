@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from boostsample.jit.compiling import inner, inner_for, kernel_for
+from boostsample.jit.compiling import inner_kernel, inner_kernel_for, kernel_for
 from boostsample.jit.stack import on_stack
 from boostsample.jit.vectors import (
     LANES,
@@ -35,7 +35,7 @@ from boostsample.kernels.layout import ROWS_AHEAD, Bytes, Doubles, Floats, Ints,
 _ROWS_AT_ONCE = 4
 
 
-class Factors(NamedTuple):
+class WeightFactors(NamedTuple):
     """Factors of an update.
 
     Attributes
@@ -81,7 +81,7 @@ def weight_kernels(blocks: int, tail: int) -> _WeightKernels:
         column: Bytes,
         threshold: int,
         rows: Rows,
-        factors: Factors,
+        factors: WeightFactors,
         part_size: int,
         first: int,
         end: int,
@@ -147,7 +147,7 @@ def weight_kernels(blocks: int, tail: int) -> _WeightKernels:
 def _eight_totals(lanes: int) -> Any:
     """The sums of the magnitudes of eight vectors, `stride` numbers apart, as one vector."""
 
-    @inner_for(lanes)
+    @inner_kernel_for(lanes)
     def eight_totals(rows: Floats, first: int, stride: int) -> Any:
         if lanes == LANES:
             for row in range(8):
@@ -171,12 +171,12 @@ def _update_pair(lanes: int, more: int, width: int) -> Any:
     """The update of labels at, ..., at + lanes - 1, and of the next `more` or 0."""
     second, rest, size = more > 0, max(more, 1), lanes + more
 
-    @inner_for(lanes, more, width)
+    @inner_kernel_for(lanes, more, width)
     def update_pair(
         column: Bytes,
         threshold: int,
         rows: Rows,
-        factors: Factors,
+        factors: WeightFactors,
         first: int,
         end: int,
         sums: Doubles,
@@ -225,12 +225,12 @@ def _update_pair(lanes: int, more: int, width: int) -> Any:
     return update_pair
 
 
-@inner
+@inner_kernel
 def _update_single(
     column: Bytes,
     threshold: int,
     rows: Rows,
-    factors: Factors,
+    factors: WeightFactors,
     first: int,
     end: int,
     sums: Doubles,
@@ -278,7 +278,7 @@ def _update_single(
     return sizes
 
 
-@inner
+@inner_kernel
 def _updated(
     value: Any, side: Any, gain: Any, gain_low: Any, loss: Any, loss_low: Any, floors: Any
 ) -> Any:
@@ -293,7 +293,7 @@ def _weigh_pair(lanes: int, more: int, width: int) -> Any:
     """The sampled rows of these labels, and their sums."""
     second, rest, size = more > 0, max(more, 1), lanes + more
 
-    @inner_for(lanes, more, width)
+    @inner_kernel_for(lanes, more, width)
     def weigh_pair(
         rows: Floats, examples: Ints, factors: Doubles, sampled: Floats, base: Doubles, at: int
     ) -> None:

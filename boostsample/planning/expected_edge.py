@@ -315,7 +315,7 @@ def _stack(mixtures: Sequence[Mixture], unit_noise: float | None) -> tuple[Array
 
 def _edge(models: Array, noise: Array, counts: Counts, inverse: float) -> float:
     shapes = np.empty((4, len(models), models.shape[2]))
-    table = np.empty((2 * len(models) + 5, kernels.ROOM))
+    table = np.empty((2 * len(models) + 5, kernels.EXPECTED_EDGE_ROOM))
     return float(kernels.expected_edge(models, noise, counts, inverse, shapes, table))
 
 

@@ -287,7 +287,7 @@ def fit_gaussians(edges: Array) -> Mixtures:
 
     `edges` is float64 (n_sets, n) with n from 1 to 128.
     """
-    if edges.ndim != 2 or not 1 <= edges.shape[1] <= kernels.MAX_GROUPS:
+    if edges.ndim != 2 or not 1 <= edges.shape[1] <= kernels.MAX_MIXTURE_GROUPS:
         raise DataError(f"edges must have shape (n_sets, 1 to 128), got {edges.shape}")
     models, fits = np.empty((len(edges), 3, 1)), np.empty((len(edges), 2))
     how = _VARIANCE_FLOOR, _TOLERANCE, _MAX_ITERATIONS

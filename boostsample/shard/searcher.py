@@ -15,7 +15,7 @@ from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.layout import GROUP, Found, Rows, search_room, vectors_of
 from boostsample.kernels.search import search_kernel
 from boostsample.records import Stumps
-from boostsample.shard.sampling import known_scheme
+from boostsample.shard.sampling_schemes import known_scheme
 from boostsample.shard.weights import SignedWeights
 
 __all__ = ["Searcher"]

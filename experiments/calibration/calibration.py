@@ -39,7 +39,7 @@ from boostsample.experiments.run.compare import Progress
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.planning.mixture import Mixture
-from boostsample.shard.sampling import known_scheme
+from boostsample.shard.sampling_schemes import known_scheme
 
 POINT_COLUMNS: tuple[str, ...] = (
     "data",
@@ -167,7 +167,7 @@ def calibrate(
     repeats : int
         Searches of each point and replays of each round, at least 2.
     scheme : str
-        Scheme by which examples are drawn at the points, see `boostsample.shard.sampling`.
+        Scheme by which examples are drawn at the points, see `boostsample.shard.sampling_schemes`.
     progress : callable, optional
         See `boostsample.experiments.run.compare.Progress`.
 

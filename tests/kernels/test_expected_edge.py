@@ -73,7 +73,7 @@ def random_problem(
 def edge_of(models: Array, unit_noise: Array, counts: NDArray[np.int64], inverse: float) -> float:
     """The kernel's e, in work space that is long enough or has to be made longer."""
     shapes = np.empty((4, len(models), models.shape[2]))
-    table = np.empty((2 * len(models) + 5, kernels.ROOM))
+    table = np.empty((2 * len(models) + 5, kernels.EXPECTED_EDGE_ROOM))
     e = kernels.expected_edge(models, unit_noise, counts, inverse, shapes, table)
     short = np.empty((len(table), 16))
     assert kernels.expected_edge(models, unit_noise, counts, inverse, shapes, short) == e

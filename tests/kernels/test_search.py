@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.layout import N_BINS, Found, Rows, in_planes, search_room, vectors_of
-from boostsample.kernels.search import FEW, NEAR, search_kernel
+from boostsample.kernels.search import _FEW, _NEAR, search_kernel
 from tests import naive
 from tests.paths import ROOT
 
@@ -124,7 +124,7 @@ def test_search_reads_the_examples_that_are_named(n_labels: int) -> None:
     check_search(bins, weights, examples=np.full(9, 29, np.int32))
 
 
-@pytest.mark.parametrize("n", [FEW, FEW + 1, NEAR, NEAR + 1] if COMPILED else [40])
+@pytest.mark.parametrize("n", [_FEW, _FEW + 1, _NEAR, _NEAR + 1] if COMPILED else [40])
 def test_rows_are_searched_alike_however_their_bins_are_fetched(n: int) -> None:
     rng = np.random.default_rng(n)
     bins = rng.integers(0, 255, (13, 2 * n)).astype(np.uint8)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.layout import Rows, in_planes, vectors_of
-from boostsample.kernels.weights import Factors, weight_kernels
+from boostsample.kernels.weights import WeightFactors, weight_kernels
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 #: Examples whose sums are formed at a time: small, so that there are several parts.
@@ -69,7 +69,7 @@ def check_update(
     n_parts = -(-n // PART)
     sums, masses = np.full((n_parts, LANES * blocks + tail), 9.0), np.empty(n_parts)
     sides, floors = pad(np.stack([-votes, votes]), 1.0).ravel(), pad(np.full((1, n_labels), floor))
-    factors = Factors(sides, right, wrong, floors[0])
+    factors = WeightFactors(sides, right, wrong, floors[0])
     named = np.empty(0, np.int32) if examples is None else examples
     given = Rows(start, named, rows, np.zeros(width), 1.0)
     weight_kernels(blocks, tail).update(
@@ -119,7 +119,7 @@ def test_one_label_is_added_up_in_the_order_of_the_rows(part_size: int) -> None:
     sums, masses = np.full((n_parts, 1), 9.0), np.full(n_parts, 9.0)
     every = Rows(0, np.empty(0, np.int32), rows, np.zeros(1), 1.0)
     sides, floor = np.array([1.0, -1.0], np.float32), np.array([1e-30], np.float32)
-    factors = Factors(sides, right, wrong, floor)
+    factors = WeightFactors(sides, right, wrong, floor)
     weight_kernels(0, 1).update(
         column, np.int16(3), every, factors, part_size, 0, n_parts, sums, masses
     )

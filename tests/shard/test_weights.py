@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, SettingError
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.layout import aligned, vectors_of
-from boostsample.shard.sampling import SCHEMES
-from boostsample.shard.weights import FLOOR, SignedWeights, initial_weights
+from boostsample.shard.sampling_schemes import SCHEMES
+from boostsample.shard.weights import WEIGHT_FLOOR, SignedWeights, initial_weights
 from tests import naive
 from tests.kernels.test_weights import from_planes
 from tests.problems import noisy_labels
@@ -122,7 +122,7 @@ def test_weights_never_underflow() -> None:
     for _ in range(500):
         weights.update(column, 1, np.ones(1, np.int8), 0.5)
     rows = weights.exact()
-    assert (np.abs(rows.values) >= np.float32(FLOOR)).all()
+    assert (np.abs(rows.values) >= np.float32(WEIGHT_FLOOR)).all()
     np.testing.assert_array_equal(np.sign(rows.values), Y[:, 0])
     assert rows.values[0] * rows.scale == pytest.approx(-1.0)
 

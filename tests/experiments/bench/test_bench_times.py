@@ -44,7 +44,7 @@ from boostsample.experiments.bench.rounds import PARTS, RoundTimes
 from boostsample.experiments.bench.sections import SectionSizes, fit_slope, paired_ratio
 from boostsample.families.columns import Columns
 from boostsample.kernels.layout import aligned, vectors_of
-from boostsample.shard.sampling import SCHEMES
+from boostsample.shard.sampling_schemes import SCHEMES
 
 
 def silent(stage: str, done: int, total: int) -> None:
