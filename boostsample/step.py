@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import NAMES
-from boostsample.kernels.layout import N_BINS, Rows
+from boostsample.kernels.array_layout import N_BINS, Rows
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Sample, Stumps
 from boostsample.shard.searcher import Searcher

@@ -27,7 +27,7 @@ from boostsample.banks.build import (
 )
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
-from boostsample.kernels.layout import aligned
+from boostsample.kernels.array_layout import aligned
 from boostsample.threads.threads import n_threads
 
 __all__ = ["Bank", "FeatureBank", "View"]

@@ -26,7 +26,7 @@ from boostsample.banks.slots import SlotCache
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.family import Family
-from boostsample.kernels.layout import GROUP
+from boostsample.kernels.search_room import SEARCH_GROUP
 
 __all__ = ["LAZY_CACHE_BYTES", "LAZY_REFERENCE", "LazyBank"]
 
@@ -96,8 +96,8 @@ class LazyBank(Bank):
         """Set the state of a new reader: empty caches, counter at 0."""
         self._rows = rows
         self._raw: Any = None
-        most = self._cache_bytes * 3 // 4 // self.n_examples // GROUP * GROUP
-        n_columns = min(max(most, GROUP), -(-self.n_features // GROUP) * GROUP)
+        most = self._cache_bytes * 3 // 4 // self.n_examples // SEARCH_GROUP * SEARCH_GROUP
+        n_columns = min(max(most, SEARCH_GROUP), -(-self.n_features // SEARCH_GROUP) * SEARCH_GROUP)
         n_cuts = max(self._cache_bytes // 4 // (4 * MAX_CUTS), _LEAST_CUTS)
         self._columns = SlotCache(self.n_features, n_columns, self.n_examples, np.uint8)
         self._cuts = SlotCache(self.n_features, n_cuts, MAX_CUTS, np.float32)
@@ -125,7 +125,7 @@ class LazyBank(Bank):
     def most_features(self, n_rows: int | None) -> int:
         """Maximum number of features per `view`."""
         most = self._columns.n_rows if n_rows is None else _VIEW_BYTES // max(n_rows, 1)
-        return max(min(most, self._cuts.n_rows) // GROUP * GROUP, GROUP)
+        return max(min(most, self._cuts.n_rows) // SEARCH_GROUP * SEARCH_GROUP, SEARCH_GROUP)
 
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """Bins of some features: whole columns from the cache, or a block for a sample.

@@ -13,8 +13,8 @@ import numpy as np
 
 from boostsample.jit.compiling import inner_kernel, kernel
 from boostsample.jit.stack import on_stack
-from boostsample.jit.vectors import count_up_to, load, running
-from boostsample.kernels.layout import Doubles, Floats, Ints
+from boostsample.jit.vectors import vec_count_up_to, vec_load, vec_running
+from boostsample.kernels.array_layout import Doubles, Floats, Ints
 
 DRAW_BLOCK = 16
 
@@ -55,7 +55,7 @@ def pick_by_weight(
         few[j] = weight[i] if i < n else np.float32(0.0)
     block: Any = np.int64(-1)  # of the type that _block_of returns
     first, start, end, most = 0, 0.0, 0.0, 0
-    within = running(load(few, 0, DRAW_BLOCK))
+    within = vec_running(vec_load(few, 0, DRAW_BLOCK))
     used, last, hits, target = 0, -1, 0.0, 0.0
     for t in range(n_targets):
         target += gaps[t] * scale
@@ -64,9 +64,11 @@ def pick_by_weight(
             first, end = block * DRAW_BLOCK, ends[block]
             start = ends[block - 1] if block > 0 else 0.0
             whole = first + DRAW_BLOCK <= n
-            within = running(load(weight, first, DRAW_BLOCK) if whole else load(few, 0, DRAW_BLOCK))
+            within = vec_running(
+                vec_load(weight, first, DRAW_BLOCK) if whole else vec_load(few, 0, DRAW_BLOCK)
+            )
             most = min(first + DRAW_BLOCK, n) - 1
-        chosen = min(first + count_up_to(within, target - start), most)
+        chosen = min(first + vec_count_up_to(within, target - start), most)
         fresh = chosen != last
         used += fresh
         hits = 1.0 if fresh else hits + 1.0
@@ -86,7 +88,7 @@ def _block_of(ends: Doubles, block: int, target: float) -> int:
         while block < last and ends[block] <= target:
             block += 1
         return block
-    near: int = count_up_to(load(ends, block, 8), target)
+    near: int = vec_count_up_to(vec_load(ends, block, 8), target)
     if near < 8:
         return block + near
     low, step = block + 7, 1  # ends[low] <= target: gallop, then halve

@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.jit.compiling import allocating_kernel, kernel
+from boostsample.kernels.array_layout import Doubles, Floats
 
-Floats: TypeAlias = NDArray[np.float32]
-Doubles: TypeAlias = NDArray[np.float64]
 _Integers: TypeAlias = NDArray[np.intp]
 
 #: Images processed together: the fastest of 16, 32, 48, 64, 96 and 128.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, unknown
 from boostsample.kernels import draw as kernels
-from boostsample.kernels.layout import Doubles, Floats
+from boostsample.kernels.array_layout import Doubles, Floats
 
 __all__ = ["SCHEMES", "DrawnSample", "Scheme", "known_scheme", "register_scheme"]
 

@@ -1,6 +1,6 @@
 """The signed weights w_il * y_il of a boosting run: initial values, samples, edges, updates.
 
-They are one float32 matrix in the layout of `boostsample.kernels.layout`. It is normalised up to
+They are one float32 matrix in the layout of `kernels.array_layout`. It is normalised up to
 rounding; the exact sum is kept beside it and divided out, so that rounding does not accumulate.
 """
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, unknown
 from boostsample.jit.vectors import LANES
 from boostsample.kernels import draw as draw_kernels
+from boostsample.kernels.array_layout import Rows, aligned, lay_out_rows, row_layout
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.layout import Rows, aligned, in_planes, vectors_of
 from boostsample.kernels.weights import WeightFactors, weight_kernels
 from boostsample.shard.sampling_schemes import Scheme
 from boostsample.threads.threads import Threads
@@ -74,7 +74,7 @@ class SignedWeights:
     ) -> None:
         self.threads = Threads(1) if threads is None else threads
         self.n_examples, self.n_labels = (int(n) for n in Y.shape)
-        blocks, tail = vectors_of(self.n_labels)
+        blocks, tail = row_layout(self.n_labels)
         self.width = LANES * blocks + tail
         self._kernels = weight_kernels(blocks, tail)
         self._label_sums = edge_kernels(blocks, tail).label_sums
@@ -86,7 +86,7 @@ class SignedWeights:
         units = label_weights / label_weights.min()
         if not units.max() < 1e30:
             units = np.maximum(label_weights / math.fsum(label_weights.ravel()), WEIGHT_FLOOR)
-        self._values[:] = in_planes(units * Y, self.width)
+        self._values[:] = lay_out_rows(units * Y, self.width)
         self._weight = np.zeros(self.n_examples, np.float32)
         self._n_parts = -(-self.n_examples // _PART)
         self._part_sums = np.zeros((self._n_parts, self.width))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.families.columns import Columns
-from boostsample.kernels.layout import aligned, vectors_of
+from boostsample.kernels.array_layout import aligned, row_layout
 from boostsample.labels import encode
 from boostsample.registry import default_families
 from boostsample.shard.weights import SignedWeights, initial_weights
@@ -102,7 +102,7 @@ def problem_layout(n_labels: int) -> str:
     >>> problem_layout(10), problem_layout(26), problem_layout(8)
     ('8 + 2', '3 x 8 + 2', '8')
     """
-    blocks, tail = vectors_of(n_labels)
+    blocks, tail = row_layout(n_labels)
     full = f"{blocks} x 8" if blocks > 1 else "8" * blocks
     return " + ".join(part for part in (full, str(tail) if tail else "") if part)
 

@@ -28,7 +28,7 @@ from boostsample.experiments.results.results import read_results
 from boostsample.experiments.run.compare import RESULT_COLUMNS, compare
 from boostsample.families import Columns
 from boostsample.family import Family
-from boostsample.kernels.layout import GROUP
+from boostsample.kernels.search_room import SEARCH_GROUP
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from tests.problems import Powers, noisy_labels, step_of
@@ -121,9 +121,9 @@ def test_runs_in_parts_are_equal_to_the_bit(
     monkeypatch.setattr(bank_lazy, "_BLOCK_BYTES", 1000)
     for name in STRATEGIES:
         bank = LazyBank(families, X, rows, reference=None, cache_bytes=1)
-        assert bank.most_features(None) == GROUP
-        assert bank.most_features(400) == GROUP
-        assert bank.most_features(20) == 25 // GROUP * GROUP
+        assert bank.most_features(None) == SEARCH_GROUP
+        assert bank.most_features(400) == SEARCH_GROUP
+        assert bank.most_features(20) == 25 // SEARCH_GROUP * SEARCH_GROUP
         assert history_of(bank, rows, name) == expected[name]
 
 
@@ -141,7 +141,7 @@ def test_parts_keep_the_groups_of_the_kernels(
         step = step_of(bank, Y, weights)
         sample = step.draw(1200)
         edges.append(step.search(features, sample).edge)
-        monkeypatch.setattr(bank_lazy, "_VIEW_BYTES", 2 * GROUP * 1200)
+        monkeypatch.setattr(bank_lazy, "_VIEW_BYTES", 2 * SEARCH_GROUP * 1200)
     assert edges[0].tobytes() == edges[1].tobytes()
 
 

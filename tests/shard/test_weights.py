@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError
 from boostsample.jit.vectors import LANES
-from boostsample.kernels.layout import aligned, vectors_of
+from boostsample.kernels.array_layout import aligned, row_layout
 from boostsample.shard.sampling_schemes import SCHEMES
 from boostsample.shard.weights import WEIGHT_FLOOR, SignedWeights, initial_weights
 from tests import naive
@@ -45,11 +45,11 @@ def test_unknown_initial_weights() -> None:
 
 def test_the_padding_is_the_least_that_vectors_allow() -> None:
     for n_labels in range(1, 200):
-        blocks, tail = vectors_of(n_labels)
+        blocks, tail = row_layout(n_labels)
         assert tail in (0, 1, 2, 4)
         least = next(n for n in range(n_labels, n_labels + 8) if n % 8 in (0, 1, 2, 4))
         assert LANES * blocks + tail == least
-    assert vectors_of(26) == (3, 2)
+    assert row_layout(26) == (3, 2)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
