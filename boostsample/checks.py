@@ -1,4 +1,4 @@
-"""Checks of numeric settings: SettingError with name, rule and value, or the number itself."""
+"""Checks of numeric settings and row numbers: an error with name, rule and value, or the value."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import math
 import operator
 from typing import Any
 
-from boostsample.errors import SettingError
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["check_integer", "check_number"]
+from boostsample.errors import DataError, SettingError
+
+__all__ = ["check_integer", "check_number", "check_rows"]
 
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None, hint: str = "") -> int:
@@ -45,3 +48,21 @@ def check_number(
         rule += f" and at most {high:g}" if high < math.inf else " and finite"
         raise SettingError(f"{name} must be {rule}, got {number:g}")
     return number
+
+
+def check_rows(rows: NDArray[np.int64], n: int, name: str = "rows") -> NDArray[np.int64]:
+    """Row numbers as a new int64 array (writable: numba compiles again for read-only ones).
+
+    Raises DataError if they are not a vector of integers, or one is negative or at least n.
+    """
+    given = np.asarray(rows)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise DataError(
+            f"{name} must be a vector of row numbers, got {given.dtype} of shape {given.shape}; "
+            "turn a mask into numbers by np.flatnonzero"
+        )
+    if given.size and (given.min() < 0 or given.max() >= n):
+        raise DataError(
+            f"{name} must lie between 0 and {n - 1}, got {given.min()} to {given.max()}"
+        )
+    return given.astype(np.int64)

@@ -11,7 +11,7 @@ models is probed in every round.
 
 from __future__ import annotations
 
-from boostsample.planning.expected_edge import plan_family
+from boostsample.planning.expected_edge import best_expected_edge_family
 from boostsample.step import Step
 from boostsample.strategies._mas import MASStrategy, mas_family_models, mas_probe, note_beliefs
 from boostsample.strategy import Stump
@@ -37,7 +37,9 @@ class MAS1Q(MASStrategy):
             note_beliefs(step, q, t, float("nan"), [])
         else:
             sizes = [each.size for each in step.families]
-            family, q, t, edge, edges = plan_family(models, sizes, step.n_examples, step.remaining)
+            family, q, t, edge, edges = best_expected_edge_family(
+                models, sizes, step.n_examples, step.remaining
+            )
             note_beliefs(step, q, t, edge, models, family_expected_edge=edges)
         features = step.families[family].sample(q, step.rng)
         return step.search(features, step.draw(t, self.scheme)).best()

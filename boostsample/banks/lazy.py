@@ -20,10 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, View
-from boostsample.banks.binning import MAX_CUTS, assign_bins, check_rows, find_cuts
-from boostsample.banks.build import compute_columns, declared_cuts, feature_major, reference_rows
+from boostsample.banks.binning import (
+    MAX_CUTS,
+    assign_bins,
+    compute_columns,
+    declared_cuts,
+    find_cuts,
+)
+from boostsample.banks.blocks import block_order
+from boostsample.banks.reference_rows import reference_rows
 from boostsample.banks.slots import SlotCache
-from boostsample.checks import check_integer
+from boostsample.checks import check_integer, check_rows
 from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.kernels.search_room import SEARCH_GROUP
@@ -251,7 +258,7 @@ class LazyBank(Bank):
         The last sample is kept, since every family reads it in every search on it.
         """
         if self._sample is None or self._sample[0] is not rows:
-            self._sample = (rows, feature_major(self._source.X, self._cache_bytes, rows))
+            self._sample = (rows, block_order(self._source.X, self._cache_bytes, rows))
         return self._sample[1]
 
 
@@ -261,7 +268,7 @@ class _Source:
     def __init__(self, X: Any, reference: NDArray[np.int64], copy_bytes: int) -> None:
         self.X = X.tocsr() if hasattr(X, "tocsr") else X  # CSR, to select rows
         self.reference_rows = reference
-        self.reference = feature_major(_select(self.X, reference), copy_bytes)
+        self.reference = block_order(_select(self.X, reference), copy_bytes)
         self.too_large = isinstance(X, np.ndarray) and X.nbytes > copy_bytes
         self._copy_bytes = copy_bytes
         self._lock = threading.Lock()
@@ -274,7 +281,7 @@ class _Source:
                 part = _select(self.X, rows)
                 if hasattr(part, "tocsc"):
                     part = part.tocsc()
-                self._copy = (rows, feature_major(part, self._copy_bytes))
+                self._copy = (rows, block_order(part, self._copy_bytes))
             return self._copy[1]
 
     def blocks(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, Any]]:

@@ -34,6 +34,7 @@ __all__ = [
     "fit_mixture",
     "fit_mixtures",
     "sampling_variance",
+    "stack_mixtures",
 ]
 
 Array = NDArray[np.float64]
@@ -171,6 +172,19 @@ class Mixtures(Sequence[Mixture]):
         rows = self.stack[:, :, 0].tolist()  # faster: strategies note them in every round
         means = [one * mean for one, mean, _ in rows]
         return means, [one * (variance + (mean - one * mean) ** 2) for one, mean, variance in rows]
+
+
+def stack_mixtures(mixtures: Sequence[Mixture]) -> Array:
+    """Parameters of at least one mixture, for kernels: (K, 3, J), padded with empty components."""
+    if len(mixtures) == 0:
+        raise SettingError("mixtures must hold at least 1 mixture, got 0")
+    if isinstance(mixtures, Mixtures):
+        return mixtures.stack
+    most = max(mixture.n_components for mixture in mixtures)
+    models = np.zeros((len(mixtures), 3, most))
+    for model, mixture in zip(models, mixtures, strict=True):
+        model[:, : mixture.n_components] = mixture.parameters
+    return models
 
 
 def sampling_variance(edges: ArrayLike, n_examples: int) -> float:

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.forms import bank_settings
+from boostsample.banks.make_bank import bank_settings
 from boostsample.checks import check_integer
 from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
 from boostsample.experiments.common.faults import Faults
@@ -92,7 +92,7 @@ class Plan:
     tune : bool
         Whether to tune the strategies that have a `Strategy.tuning_grid` or alternatives.
     bank : Variant
-        Form of the feature bank and its settings, see `boostsample.banks.forms.make_bank`.
+        Form of the feature bank and its settings, see `boostsample.banks.make_bank.make_bank`.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from boostsample.banks.forms import bank_settings
+from boostsample.banks.make_bank import bank_settings
 from boostsample.errors import SettingError
 from boostsample.experiments.cells.tasks import TaskGroup, plain_settings, task_groups
 from boostsample.experiments.common.machine import machine, versions

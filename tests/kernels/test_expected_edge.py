@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 
 from boostsample.kernels import expected_edge as kernels
-from boostsample.planning.expected_edge import allocate, expected_edge, plan_family
+from boostsample.planning.expected_edge import allocate, best_expected_edge_family, expected_edge
 from boostsample.planning.mixture import Mixture, fit_gaussians
 from tests.compiled import called
 
@@ -306,11 +306,11 @@ def test_one_signature() -> None:
     one = Mixture([0.5, 0.5], [0.0, 0.1], [1e-4, 0])
     for n_examples in (100, math.inf):
         expected_edge(one, 3, n_examples)
-    plan_family([one, Mixture(1, 0.1, 1)], [3, 4], 10, 100, unit_noise=1)
+    best_expected_edge_family([one, Mixture(1, 0.1, 1)], [3, 4], 10, 100, unit_noise=1)
     allocate([one, Mixture(*one.parameters)], [3, 4], 10, 100)
     together = fit_gaussians(np.array([[0.1, 0.2], [0.0, 0.1]]))
     for mixtures in (together, list(together)):
-        plan_family(mixtures, [3, 4], 10, 100)
+        best_expected_edge_family(mixtures, [3, 4], 10, 100)
         allocate(mixtures, [3, 4], 10, 100)
     for name in kernels.__all__:
         assert len(getattr(kernels, name).signatures) == 1, name
