@@ -15,6 +15,7 @@ from boostsample.errors import DataError, SettingError, unknown
 __all__ = [
     "check_choices",
     "check_example_weight",
+    "check_example_rows",
     "check_examples",
     "check_image_shape",
     "check_integer",
@@ -121,7 +122,7 @@ def check_examples(X: Any, shape: tuple[int, ...], name: str) -> NDArray[Any]:
     return array if array.shape[1:] == shape else array.reshape(len(array), *shape)
 
 
-def check_rows(rows: ArrayLike | None, n_examples: int) -> NDArray[np.int64]:
+def check_example_rows(rows: ArrayLike | None, n_examples: int) -> NDArray[np.int64]:
     """Examples of a bank as int64 (n,), all of them for None; DataError if they are invalid."""
     columns = np.arange(n_examples) if rows is None else np.asarray(rows)
     if columns.ndim != 1 or columns.dtype.kind not in "iu" or columns.size == 0:
@@ -173,3 +174,21 @@ def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64
             "example weights must not all be zero, got only zeros; weight at least one example"
         )
     return given
+
+
+def check_rows(rows: NDArray[np.int64], n: int, name: str = "rows") -> NDArray[np.int64]:
+    """Row numbers as a new int64 array (writable: numba compiles again for read-only ones).
+
+    Raises DataError if they are not a vector of integers, or one is negative or at least n.
+    """
+    given = np.asarray(rows)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise DataError(
+            f"{name} must be a vector of row numbers, got {given.dtype} of shape {given.shape}; "
+            "turn a mask into numbers by np.flatnonzero"
+        )
+    if given.size and (given.min() < 0 or given.max() >= n):
+        raise DataError(
+            f"{name} must lie between 0 and {n - 1}, got {given.min()} to {given.max()}"
+        )
+    return given.astype(np.int64)

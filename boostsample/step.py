@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import HISTORY_NAMES
-from boostsample.kernels.layout import N_BINS, Rows
+from boostsample.kernels.array_layout import N_BINS, Rows
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Sample, Stumps
 from boostsample.shard.searcher import Searcher
@@ -119,7 +119,7 @@ class Step:
             Number of examples, at least 1; N or more means all with their exact weights.
         scheme : str
             `iid` ([DF11] eq. 4-6), `stratified`, `distinct`, or a registered name; see
-            `boostsample.shard.sampling`.
+            `boostsample.shard.sampling_schemes`.
 
         Returns
         -------

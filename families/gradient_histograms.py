@@ -142,7 +142,7 @@ class GradientHistograms(RectangleFamily):
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """All pixels up to the one after the rectangles' last corners; a table an orientation."""
         # Imported here, because the kernels import numba.
-        from boostsample.kernels.gradients import orientation_sums
+        from boostsample.kernels.gradients import gradient_sums
 
         members = self.members(features)
         height, width = int(members.bottom.max()), int(members.right.max())
@@ -171,7 +171,7 @@ class GradientHistograms(RectangleFamily):
 
         def fill(block: NDArray[Any], out: NDArray[np.float32]) -> None:
             values = np.empty(out.shape, np.float32)  # the kernel needs C-contiguous memory
-            orientation_sums(block, *arguments, values)
+            gradient_sums(block, *arguments, values)
             out[:] = values
 
         return pixels, fill

@@ -18,17 +18,17 @@ from boostsample.planning.mixture import (
     fit_mixtures,
     sampling_variance,
 )
-from boostsample.shard.sampling import known_scheme
+from boostsample.shard.sampling_schemes import known_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stumps, sample_members
 
 __all__ = [
     "MASStrategy",
-    "model_families",
+    "mas_family_models",
     "mas_noise",
     "note_beliefs",
     "mas_probe",
-    "probing_search",
+    "mas_probing_search",
 ]
 
 _NOISES = ("paper", "deconvolved")
@@ -75,7 +75,7 @@ def mas_probe(budget: int, n_features: int, n_examples: int) -> tuple[int, int]:
     return min(max(q, budget // t), n_features), t
 
 
-def probing_search(step: Step) -> tuple[Stumps, int, bool]:
+def mas_probing_search(step: Step) -> tuple[Stumps, int, bool]:
     """Search all families without a model; returns stumps, T, and whether the sample is exact."""
     q, t = mas_probe(step.remaining, step.n_features, step.n_examples)
     sample = step.draw(t)
@@ -89,7 +89,7 @@ def mas_noise(edges: NDArray[np.float64], n_examples: int, exact: bool) -> float
     return 0.0 if exact or n_examples < 2 else sampling_variance(edges, n_examples)
 
 
-def model_families(step: Step, n_components: int, noise: str) -> Sequence[Mixture] | None:
+def mas_family_models(step: Step, n_components: int, noise: str) -> Sequence[Mixture] | None:
     """Mixtures of the edges of each family, from q features on t examples each.
 
     Costs at most 10 % of the budget, charged as modelling. None in the first round, and if that

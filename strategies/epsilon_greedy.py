@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from boostsample.bandits import EpsilonGreedy as EpsilonGreedyPolicy
-from boostsample.strategies._bandit import SCALES, BanditStrategy
+from boostsample.strategies._bandit import BANDIT_SCALES, BanditStrategy
 
 __all__ = ["EpsilonGreedy"]
 
@@ -46,8 +46,8 @@ class EpsilonGreedy(BanditStrategy):
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
         """Settings of the schedule; the reward scale matters only through its cap."""
         if self.schedule == "decreasing":
-            return {"c": (0.01, 0.1, 1, 10), "reward_scale": SCALES}
-        return {"epsilon": (0.01, 0.05, 0.2, 0.6), "reward_scale": SCALES}
+            return {"c": (0.01, 0.1, 1, 10), "reward_scale": BANDIT_SCALES}
+        return {"epsilon": (0.01, 0.05, 0.2, 0.6), "reward_scale": BANDIT_SCALES}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> EpsilonGreedyPolicy:
         """Epsilon-greedy with this schedule."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from boostsample.bandits import Exp3P as Exp3PPolicy
-from boostsample.strategies._bandit import SCALES, BanditStrategy
+from boostsample.strategies._bandit import BANDIT_SCALES, BanditStrategy
 
 __all__ = ["Exp3P"]
 
@@ -38,7 +38,7 @@ class Exp3P(BanditStrategy):
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
         """24 settings; the mixing is also the rate of learning."""
-        return {"mixing": (0.05, 0.15, 0.4, 0.9), "reward_scale": SCALES}
+        return {"mixing": (0.05, 0.15, 0.4, 0.9), "reward_scale": BANDIT_SCALES}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> Exp3PPolicy:
         """Exp3.P with the planned rounds as its horizon."""

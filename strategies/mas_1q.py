@@ -11,9 +11,9 @@ models is probed in every round.
 
 from __future__ import annotations
 
-from boostsample.planning.expected_edge import plan_family
+from boostsample.planning.expected_edge import best_expected_edge_family
 from boostsample.step import Step
-from boostsample.strategies._mas import MASStrategy, mas_probe, model_families, note_beliefs
+from boostsample.strategies._mas import MASStrategy, mas_family_models, mas_probe, note_beliefs
 from boostsample.strategy import Stump
 
 __all__ = ["MAS1Q"]
@@ -30,14 +30,16 @@ class MAS1Q(MASStrategy):
 
     def choose(self, step: Step) -> Stump:
         """Model all families, search one."""
-        models = model_families(step, self.n_components, self.noise)
+        models = mas_family_models(step, self.n_components, self.noise)
         if models is None:
             family = int(step.rng.integers(len(step.families)))
             q, t = mas_probe(step.remaining, step.families[family].size, step.n_examples)
             note_beliefs(step, q, t, float("nan"), [])
         else:
             sizes = [each.size for each in step.families]
-            family, q, t, edge, edges = plan_family(models, sizes, step.n_examples, step.remaining)
+            family, q, t, edge, edges = best_expected_edge_family(
+                models, sizes, step.n_examples, step.remaining
+            )
             note_beliefs(step, q, t, edge, models, family_expected_edge=edges)
         features = step.families[family].sample(q, step.rng)
         return step.search(features, step.draw(t, self.scheme)).best()

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.planning.expected_edge import plan
+from boostsample.planning.expected_edge import best_expected_edge
 from boostsample.planning.mixture import fit_mixture
 from boostsample.step import Step
-from boostsample.strategies._mas import MASStrategy, mas_noise, note_beliefs, probing_search
+from boostsample.strategies._mas import MASStrategy, mas_noise, mas_probing_search, note_beliefs
 from boostsample.strategy import Pool, Stump
 
 __all__ = ["MASNaive"]
@@ -51,12 +51,12 @@ class MASNaive(MASStrategy):
     def choose(self, step: Step) -> Stump:
         """Choose Q and T from the last edges, search, keep the new edges."""
         if self.edges_.size == 0:
-            stumps, size, exact = probing_search(step)
+            stumps, size, exact = mas_probing_search(step)
         else:
             noises = self.noises_ if self.noise == "deconvolved" else 0.0
             n_components = max(1, min(self.n_components, self.edges_.size // _EDGES_PER_COMPONENT))
             mixture = fit_mixture(self.edges_, n_components, noise_variance=noises)
-            q, t, edge = plan(mixture, step.n_features, step.n_examples, step.budget)
+            q, t, edge = best_expected_edge(mixture, step.n_features, step.n_examples, step.budget)
             note_beliefs(step, q, t, edge, [mixture])
             sample = step.draw(t, self.scheme)
             features = step.rng.choice(step.n_features, size=q, replace=False, shuffle=False)

@@ -12,7 +12,12 @@ from __future__ import annotations
 
 from boostsample.planning.expected_edge import allocate
 from boostsample.step import Step
-from boostsample.strategies._mas import MASStrategy, model_families, note_beliefs, probing_search
+from boostsample.strategies._mas import (
+    MASStrategy,
+    mas_family_models,
+    mas_probing_search,
+    note_beliefs,
+)
 from boostsample.strategy import Stump, sample_members
 
 __all__ = ["MASQ1"]
@@ -29,9 +34,9 @@ class MASQ1(MASStrategy):
 
     def choose(self, step: Step) -> Stump:
         """Model all families, allocate features to them, search."""
-        models = model_families(step, self.n_components, self.noise)
+        models = mas_family_models(step, self.n_components, self.noise)
         if models is None:
-            return probing_search(step)[0].best()
+            return mas_probing_search(step)[0].best()
         sizes = [family.size for family in step.families]
         allocated, t, edge = allocate(models, sizes, step.n_examples, step.remaining)
         counts = allocated.tolist()

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from boostsample.bandits import UCB1
-from boostsample.strategies._bandit import SCALES, BanditStrategy
+from boostsample.strategies._bandit import BANDIT_SCALES, BanditStrategy
 
 __all__ = ["UCB"]
 
@@ -33,7 +33,7 @@ class UCB(BanditStrategy):
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
         """24 settings; apart from the cap, only exploration / reward_scale^2 matters."""
-        return {"exploration": (0.002, 0.02, 0.2, 2), "reward_scale": SCALES}
+        return {"exploration": (0.002, 0.02, 0.2, 2), "reward_scale": BANDIT_SCALES}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> UCB1:
         """UCB1 with this exploration."""

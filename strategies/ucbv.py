@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from boostsample.bandits import UCBV as UCBVPolicy
-from boostsample.strategies._bandit import SCALES, BanditStrategy
+from boostsample.strategies._bandit import BANDIT_SCALES, BanditStrategy
 
 __all__ = ["UCBV"]
 
@@ -35,7 +35,7 @@ class UCBV(BanditStrategy):
 
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
         """24 settings; zeta is in both terms, and the smallest hardly explores."""
-        return {"zeta": (0.0001, 0.001, 0.01, 0.1), "reward_scale": SCALES}
+        return {"zeta": (0.0001, 0.001, 0.01, 0.1), "reward_scale": BANDIT_SCALES}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> UCBVPolicy:
         """UCB-V with these constants."""

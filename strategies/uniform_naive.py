@@ -15,7 +15,7 @@ from boostsample.errors import SettingError
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = ["UniformNaive", "features_to_search"]
+__all__ = ["UniformNaive", "uniform_n_features"]
 
 
 class UniformNaive(Strategy):
@@ -32,17 +32,17 @@ class UniformNaive(Strategy):
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""
-        features_to_search(self.n_features, pool.n_examples, pool.n_features, budget)
+        uniform_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
 
     def choose(self, step: Step) -> Stump:
         """Draw features and examples, search."""
-        n = features_to_search(self.n_features, step.n_examples, step.n_features, step.budget)
+        n = uniform_n_features(self.n_features, step.n_examples, step.n_features, step.budget)
         features = step.rng.choice(step.n_features, size=n, replace=False, shuffle=False)
         sample = step.draw(step.remaining // n)
         return step.search(features, sample).best()
 
 
-def features_to_search(wanted: int | None, n_examples: int, n_features: int, budget: int) -> int:
+def uniform_n_features(wanted: int | None, n_examples: int, n_features: int, budget: int) -> int:
     """Q of the Uniform strategies; SettingError if the budget does not pay for Q looks."""
     if wanted is None:
         q = max(min(10, budget), budget // n_examples)

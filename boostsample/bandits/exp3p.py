@@ -20,11 +20,18 @@ import math
 
 import numpy as np
 
-from boostsample.bandits.policy import FloatArray, IntArray, Policy, draw_arms, inclusion
+from boostsample.bandits.policy import FloatArray, IntArray, Policy
 from boostsample.checks import check_integer, check_number
 from boostsample.errors import SettingError
 
-__all__ = ["Exp3P", "exp3p_probabilities", "exp3p_theory", "exp3p_update"]
+__all__ = [
+    "Exp3P",
+    "arm_inclusion",
+    "draw_arms",
+    "exp3p_probabilities",
+    "exp3p_theory",
+    "exp3p_update",
+]
 
 
 class Exp3P(Policy):
@@ -96,12 +103,14 @@ class Exp3P(Policy):
         return exp3p_probabilities(self.log_weights_, self.mixing)
 
     def _pick(self, rng: np.random.Generator, k: int) -> IntArray:
-        self.expected_ = inclusion(self.probabilities(), k)
+        self.expected_ = arm_inclusion(self.probabilities(), k)
         self.pending_ = True
         return draw_arms(self.expected_, rng.random(), k)
 
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
-        expected = self.expected_ if self.pending_ else inclusion(self.probabilities(), arms.size)
+        expected = (
+            self.expected_ if self.pending_ else arm_inclusion(self.probabilities(), arms.size)
+        )
         self.log_weights_ = exp3p_update(
             self.log_weights_, expected, arms, rewards, self.mixing, self.bonus, self.horizon
         )
@@ -169,3 +178,66 @@ def exp3p_theory(n_arms: int, horizon: int, delta: float) -> tuple[float, float]
         raise SettingError("delta must be below 1, got 1; it is the probability of failing")
     mixing = min(3.0 / 5.0, 2.0 * math.sqrt(3.0 / 5.0 * m * math.log(m) / t))
     return mixing, 2.0 * math.sqrt(math.log(m * t / delta))
+
+
+def arm_inclusion(probabilities: FloatArray, k: int) -> FloatArray:
+    """Inclusion probabilities of k different arms: min(1, c p), with c such that they sum to k.
+
+    `probabilities` (M,) are positive and sum to 1; k is from 1 to M. Returns float64 (M,), for
+    k = 1 `probabilities` itself. Drawing from p until k different arms have come up, the usual way,
+    has unknown inclusion probabilities, so that rewards divided by p are biased upwards.
+
+    >>> arm_inclusion(np.array([0.7, 0.2, 0.1]), 2).round(6).tolist()
+    [1.0, 0.666667, 0.333333]
+    """
+    if k == 1:
+        return probabilities
+    if k == probabilities.size:
+        return np.ones(k)
+    result = k * probabilities
+    certain = np.zeros(probabilities.size, dtype=np.bool_)
+    while (over := result > 1.0).any():
+        certain |= over
+        others = np.where(certain, 0.0, probabilities)
+        result = others * ((k - np.count_nonzero(certain)) / others.sum())
+        result[certain] = 1.0
+    return result
+
+
+def draw_arms(
+    inclusion_probabilities: FloatArray, uniform: float | FloatArray, k: int = 1
+) -> IntArray:
+    """Draw k different arms, each with its given probability, from one uniform number.
+
+    Systematic sampling: reads the cumulated probabilities at u, u + 1, ..., u + k - 1. That is
+    exact for each arm by itself, and a bandit's estimates need no more. Cost: O(M + k log M).
+
+    Parameters
+    ----------
+    inclusion_probabilities : float64 (M,), or (..., M) if k = 1
+        Positive, at most 1, summing to k.
+    uniform : float in [0, 1), or float64 (...)
+        One uniform number for each row.
+    k : int
+        Number of arms, from 1 to M.
+
+    Returns
+    -------
+    int64 (k,), or (..., 1)
+        Distinct arms in increasing order, always below M in spite of rounding.
+    """
+    cumulated = inclusion_probabilities.cumsum(axis=-1)
+    n_arms = cumulated.shape[-1]
+    if cumulated.ndim > 1:
+        level = np.asarray(uniform)[..., None] * cumulated[..., -1:]
+        below = (cumulated <= level).sum(axis=-1, keepdims=True, dtype=np.int64)
+        return np.asarray(np.minimum(below, n_arms - 1))
+    if k == 1:
+        position = int(cumulated.searchsorted(uniform * cumulated[-1], side="right"))
+        return np.array([min(position, n_arms - 1)], dtype=np.int64)
+    offset = np.arange(k)
+    read = (uniform + offset) * (cumulated[-1] / k)
+    picks = cumulated.searchsorted(read, side="right")
+    # Rounding can put two readings on one arm of probability 1, or pass the end.
+    picks = np.maximum.accumulate(picks - offset) + offset
+    return np.asarray(np.minimum(picks, n_arms - k + offset), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Base classes of bandit policies, and functions that take or draw arms.
+"""Base classes of bandit policies, and the arms of the largest indices.
 
 A step is `select` (k different arms), then `update` with one reward for each pulled arm. Learned
 state lives in attributes whose names end in `_`: arrays of length n_arms and plain numbers, so that
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 
-__all__ = ["IndexPolicy", "MeanPolicy", "Policy", "best_arms", "draw_arms", "inclusion"]
+__all__ = ["IndexPolicy", "MeanPolicy", "Policy", "best_arms"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -225,66 +225,3 @@ def best_arms(index: FloatArray, k: int = 1) -> IntArray:
     if best.size < k:
         best = np.concatenate([best, np.flatnonzero(index == least)[: k - best.size]])
     return best
-
-
-def inclusion(probabilities: FloatArray, k: int) -> FloatArray:
-    """Inclusion probabilities of k different arms: min(1, c p), with c such that they sum to k.
-
-    `probabilities` (M,) are positive and sum to 1; k is from 1 to M. Returns float64 (M,), for
-    k = 1 `probabilities` itself. Drawing from p until k different arms have come up, the usual way,
-    has unknown inclusion probabilities, so that rewards divided by p are biased upwards.
-
-    >>> inclusion(np.array([0.7, 0.2, 0.1]), 2).round(6).tolist()
-    [1.0, 0.666667, 0.333333]
-    """
-    if k == 1:
-        return probabilities
-    if k == probabilities.size:
-        return np.ones(k)
-    result = k * probabilities
-    certain = np.zeros(probabilities.size, dtype=np.bool_)
-    while (over := result > 1.0).any():
-        certain |= over
-        others = np.where(certain, 0.0, probabilities)
-        result = others * ((k - np.count_nonzero(certain)) / others.sum())
-        result[certain] = 1.0
-    return result
-
-
-def draw_arms(
-    inclusion_probabilities: FloatArray, uniform: float | FloatArray, k: int = 1
-) -> IntArray:
-    """Draw k different arms, each with its given probability, from one uniform number.
-
-    Systematic sampling: reads the cumulated probabilities at u, u + 1, ..., u + k - 1. That is
-    exact for each arm by itself, and a bandit's estimates need no more. Cost: O(M + k log M).
-
-    Parameters
-    ----------
-    inclusion_probabilities : float64 (M,), or (..., M) if k = 1
-        Positive, at most 1, summing to k.
-    uniform : float in [0, 1), or float64 (...)
-        One uniform number for each row.
-    k : int
-        Number of arms, from 1 to M.
-
-    Returns
-    -------
-    int64 (k,), or (..., 1)
-        Distinct arms in increasing order, always below M in spite of rounding.
-    """
-    cumulated = inclusion_probabilities.cumsum(axis=-1)
-    n_arms = cumulated.shape[-1]
-    if cumulated.ndim > 1:
-        level = np.asarray(uniform)[..., None] * cumulated[..., -1:]
-        below = (cumulated <= level).sum(axis=-1, keepdims=True, dtype=np.int64)
-        return np.asarray(np.minimum(below, n_arms - 1))
-    if k == 1:
-        position = int(cumulated.searchsorted(uniform * cumulated[-1], side="right"))
-        return np.array([min(position, n_arms - 1)], dtype=np.int64)
-    offset = np.arange(k)
-    read = (uniform + offset) * (cumulated[-1] / k)
-    picks = cumulated.searchsorted(read, side="right")
-    # Rounding can put two readings on one arm of probability 1, or pass the end.
-    picks = np.maximum.accumulate(picks - offset) + offset
-    return np.asarray(np.minimum(picks, n_arms - k + offset), dtype=np.int64)

@@ -15,23 +15,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.binning import MAX_CUTS
-from boostsample.banks.build import (
-    bank_block_size,
-    bank_blocks,
-    bin_bank_block,
-    check_bank_families,
-    feature_major,
-    reference_rows,
-    run_bank_blocks,
-)
+from boostsample.banks.binning import MAX_CUTS, bin_bank_block
+from boostsample.banks.blocks import bank_block_size, bank_blocks, block_order, run_bank_blocks
+from boostsample.banks.reference_rows import reference_rows
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
-from boostsample.kernels.layout import aligned
+from boostsample.kernels.array_layout import aligned
 from boostsample.records import FamilyInfo
 from boostsample.threads.threads import n_threads
 
-__all__ = ["Bank", "FeatureBank", "View"]
+__all__ = ["Bank", "FeatureBank", "View", "check_bank_families"]
 
 _EVERYTHING = 2**62
 
@@ -275,7 +268,7 @@ class FeatureBank(Bank):
         n_features, n = int(first[-1]), X.shape[0]
         rows = reference_rows(n, train_rows, reference)
         threads = n_threads(n_jobs)
-        X = feature_major(X, n_features * n // 8)
+        X = block_order(X, n_features * n // 8)
         bins = aligned(n_features * n, np.uint8).reshape(n_features, n)
         cuts = np.empty((n_features, MAX_CUTS), np.float32)
         n_bins = np.empty(n_features, np.int16)
@@ -308,3 +301,21 @@ class FeatureBank(Bank):
         """Cuts of some features: float32 (Q, 254)."""
         cuts: NDArray[np.float32] = self.cuts[features]
         return cuts
+
+
+def check_bank_families(families: Sequence[Family]) -> NDArray[np.int64]:
+    """First global feature index of each family, followed by F; raises SettingError."""
+    if not families:
+        raise SettingError("a feature bank needs at least one family, got none")
+    names = [family.name for family in families]
+    for family in families:
+        if family.n_features < 1:
+            raise SettingError(
+                f"family {family.name} must have at least one feature, got {family.n_features}"
+            )
+        if names.count(family.name) > 1:
+            raise SettingError(
+                f"names of families must differ, but {names.count(family.name)} are called "
+                f"{family.name!r}"
+            )
+    return np.cumsum([0, *(family.n_features for family in families)], dtype=np.int64)

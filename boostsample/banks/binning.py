@@ -1,4 +1,4 @@
-"""Quantile binning of float32 columns: the arrays around `boostsample.kernels.binning`.
+"""Binning of features by quantiles or a declared range, around `boostsample.kernels.binning`.
 
 A feature has at most 256 bins. Bin 0 holds missing values (NaN); a value x has bin 1 + the number
 of cuts t with x >= t. A cut between the neighbouring train values a < b is their midpoint, rounded
@@ -8,19 +8,24 @@ each of them; others have 254 cuts at quantiles (see `kernels.binning.place_cuts
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostsample.checks import check_rows
 from boostsample.errors import DataError
+from boostsample.family import Family
 from boostsample.kernels import binning as kernels
 from boostsample.kernels.binning import MAX_CUTS
 
 __all__ = [
     "MAX_CUTS",
     "assign_bins",
-    "check_rows",
+    "bin_bank_block",
+    "compute_columns",
+    "declared_cuts",
     "find_cuts",
-    "first_infinite",
     "uniform_cuts",
 ]
 
@@ -55,7 +60,7 @@ def find_cuts(
     n_features, n = columns.shape
     chosen = np.arange(n, dtype=np.int64) if rows is None else check_rows(rows, n)
     keys, scratch = np.empty((2, chosen.size), np.uint32)
-    counts = np.empty((kernels.N_DIGITS, kernels.DIGIT_SIZE), np.uint32)
+    counts = np.empty((kernels.BIN_DIGITS, kernels.BIN_DIGIT_SIZE), np.uint32)
     starts = np.empty(chosen.size + 1, np.int64)
     heavy = np.empty(chosen.size, np.bool_)
     gaps = np.empty(MAX_CUTS + 1, np.int64)
@@ -142,12 +147,12 @@ def assign_bins(
         )
     if out.dtype != np.uint8 or out.shape != columns.shape or not out.flags.c_contiguous:
         raise DataError(f"out must be contiguous uint8 of shape {columns.shape}")
-    padded, table = np.empty(MAX_CUTS + 1, np.float32), np.empty(kernels.N_BUCKETS, np.uint8)
+    padded, table = np.empty(MAX_CUTS + 1, np.float32), np.empty(kernels.BIN_BUCKETS, np.uint8)
     kernels.assign_block(columns, cuts, n_bins, padded, table, out)
     return out
 
 
-def first_infinite(columns: NDArray[np.float32]) -> tuple[int, int] | None:
+def _first_infinite(columns: NDArray[np.float32]) -> tuple[int, int] | None:
     """Position (feature, row) of the first infinite value in columns (F, N), or None."""
     _check_columns(columns)
     highest = np.fmax.reduce(columns, axis=None, initial=0.0)  # np.isinf would allocate (F, N)
@@ -158,22 +163,59 @@ def first_infinite(columns: NDArray[np.float32]) -> tuple[int, int] | None:
     return feature, row
 
 
-def check_rows(rows: NDArray[np.int64], n: int, name: str = "rows") -> NDArray[np.int64]:
-    """Row numbers as a new int64 array (writable: numba compiles again for read-only ones).
+def compute_columns(
+    family: Family, X: Any, local: NDArray[np.int64], rows: NDArray[Any] | None = None
+) -> NDArray[np.float32]:
+    """Feature-major values of some features of a family for all rows of X, finite or NaN.
 
-    Raises DataError if they are not a vector of integers, or one is negative or at least n.
+    `rows` are the row numbers for error messages; default: positions in X.
     """
-    given = np.asarray(rows)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+    values = family.compute(X, local)
+    if values.dtype != np.float32 or values.shape != (X.shape[0], local.size):
         raise DataError(
-            f"{name} must be a vector of row numbers, got {given.dtype} of shape {given.shape}; "
-            "turn a mask into numbers by np.flatnonzero"
+            f"family {family.name} must compute float32 of shape {(X.shape[0], local.size)}, "
+            f"got {values.dtype} of shape {values.shape}"
         )
-    if given.size and (given.min() < 0 or given.max() >= n):
+    columns = np.require(values.T, requirements=["C", "W"])  # no copy of feature-major memory
+    infinite = _first_infinite(columns)
+    if infinite is not None:
+        feature, row = int(local[infinite[0]]), infinite[1]
         raise DataError(
-            f"{name} must lie between 0 and {n - 1}, got {given.min()} to {given.max()}"
+            f"feature {feature} of family {family.name} has an infinite value in row "
+            f"{row if rows is None else rows[row]}; it is {family.feature_name(feature)!r}: mark "
+            "missing values as NaN, or leave the row out"
         )
-    return given.astype(np.int64)
+    return columns
+
+
+def declared_cuts(
+    family: Family, local: NDArray[np.int64]
+) -> tuple[NDArray[np.float32], NDArray[np.int16]] | None:
+    """Cuts and n_bins of some features from the range that the family declares, or None."""
+    declared = family.value_range(local)
+    if declared is None:
+        return None
+    try:
+        return uniform_cuts(*declared)
+    except DataError as error:
+        raise DataError(f"family {family.name}: value_range() is wrong: {error}") from error
+
+
+def bin_bank_block(
+    family: Family,
+    X: Any,
+    local: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    out: NDArray[np.uint8],
+) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
+    """Write the bins of some features of a family for all rows of X; return cuts and n_bins.
+
+    `rows` are the reference rows; `out` is uint8 (features, rows of X).
+    """
+    columns = compute_columns(family, X, local)
+    cuts, n_bins = declared_cuts(family, local) or find_cuts(columns, rows)
+    assign_bins(columns, cuts, n_bins, out=out)
+    return cuts, n_bins
 
 
 def _check_columns(columns: NDArray[np.float32]) -> None:

@@ -32,17 +32,10 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from boostsample.banks.bank import FeatureBank, View
-from boostsample.banks.binning import MAX_CUTS
-from boostsample.banks.build import (
-    bank_block_size,
-    bank_blocks,
-    bin_bank_block,
-    check_bank_families,
-    feature_major,
-    run_bank_blocks,
-)
-from boostsample.banks.cache_folder import DamagedBank, read_bank_header, write_bank_header
+from boostsample.banks.bank import FeatureBank, View, check_bank_families
+from boostsample.banks.binning import MAX_CUTS, bin_bank_block
+from boostsample.banks.blocks import bank_block_size, bank_blocks, block_order, run_bank_blocks
+from boostsample.banks.disk_header import DamagedBank, read_bank_header, write_bank_header
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_bytes
@@ -218,7 +211,7 @@ def write_bank(
     first = check_bank_families(families)
     n_features, n = int(first[-1]), X.shape[0]
     threads = n_threads(n_jobs)
-    X = feature_major(X, min(n_features * n // 8, _MOST_TURNED))
+    X = block_order(X, min(n_features * n // 8, _MOST_TURNED))
     n_bins = np.empty(n_features, np.int16)
     sums = np.empty((n_features, 2), np.uint32)
 

@@ -20,19 +20,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, View
-from boostsample.banks.binning import MAX_CUTS, assign_bins, check_rows, find_cuts
-from boostsample.banks.build import compute_columns, declared_cuts, feature_major, reference_rows
+from boostsample.banks.binning import (
+    MAX_CUTS,
+    assign_bins,
+    compute_columns,
+    declared_cuts,
+    find_cuts,
+)
+from boostsample.banks.blocks import block_order
+from boostsample.banks.reference_rows import reference_rows
 from boostsample.banks.slots import SlotCache
-from boostsample.checks import check_integer
+from boostsample.checks import check_integer, check_rows
 from boostsample.errors import SettingError
 from boostsample.family import Family
-from boostsample.kernels.layout import GROUP
+from boostsample.kernels.search_room import SEARCH_GROUP
 
-__all__ = ["CACHE_BYTES", "REFERENCE", "LazyBank"]
+__all__ = ["LAZY_CACHE_BYTES", "LAZY_REFERENCE", "LazyBank"]
 
-REFERENCE = 2048
+LAZY_REFERENCE = 2048
 """Default number of reference rows."""
-CACHE_BYTES = 2**28
+LAZY_CACHE_BYTES = 2**28
 """Default size of the cache of bins and cuts."""
 
 _BLOCK_BYTES = 2**25
@@ -83,8 +90,8 @@ class LazyBank(Bank):
         X: Any,
         train_rows: NDArray[np.int64] | None = None,
         *,
-        reference: int | None = REFERENCE,
-        cache_bytes: int = CACHE_BYTES,
+        reference: int | None = LAZY_REFERENCE,
+        cache_bytes: int = LAZY_CACHE_BYTES,
     ) -> None:
         super().__init__(families, X.shape[0])
         rows = reference_rows(X.shape[0], train_rows, reference)
@@ -96,8 +103,8 @@ class LazyBank(Bank):
         """Set the state of a new reader: empty caches, counter at 0."""
         self._rows = rows
         self._raw: Any = None
-        most = self._cache_bytes * 3 // 4 // self.n_examples // GROUP * GROUP
-        n_columns = min(max(most, GROUP), -(-self.n_features // GROUP) * GROUP)
+        most = self._cache_bytes * 3 // 4 // self.n_examples // SEARCH_GROUP * SEARCH_GROUP
+        n_columns = min(max(most, SEARCH_GROUP), -(-self.n_features // SEARCH_GROUP) * SEARCH_GROUP)
         n_cuts = max(self._cache_bytes // 4 // (4 * MAX_CUTS), _LEAST_CUTS)
         self._columns = SlotCache(self.n_features, n_columns, self.n_examples, np.uint8)
         self._cuts = SlotCache(self.n_features, n_cuts, MAX_CUTS, np.float32)
@@ -125,7 +132,7 @@ class LazyBank(Bank):
     def most_features(self, n_rows: int | None) -> int:
         """Maximum number of features per `view`."""
         most = self._columns.n_rows if n_rows is None else _VIEW_BYTES // max(n_rows, 1)
-        return max(min(most, self._cuts.n_rows) // GROUP * GROUP, GROUP)
+        return max(min(most, self._cuts.n_rows) // SEARCH_GROUP * SEARCH_GROUP, SEARCH_GROUP)
 
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """Bins of some features: whole columns from the cache, or a block for a sample.
@@ -251,7 +258,7 @@ class LazyBank(Bank):
         The last sample is kept, since every family reads it in every search on it.
         """
         if self._sample is None or self._sample[0] is not rows:
-            self._sample = (rows, feature_major(self._source.X, self._cache_bytes, rows))
+            self._sample = (rows, block_order(self._source.X, self._cache_bytes, rows))
         return self._sample[1]
 
 
@@ -261,7 +268,7 @@ class _Source:
     def __init__(self, X: Any, reference: NDArray[np.int64], copy_bytes: int) -> None:
         self.X = X.tocsr() if hasattr(X, "tocsr") else X  # CSR, to select rows
         self.reference_rows = reference
-        self.reference = feature_major(_select(self.X, reference), copy_bytes)
+        self.reference = block_order(_select(self.X, reference), copy_bytes)
         self.too_large = isinstance(X, np.ndarray) and X.nbytes > copy_bytes
         self._copy_bytes = copy_bytes
         self._lock = threading.Lock()
@@ -274,7 +281,7 @@ class _Source:
                 part = _select(self.X, rows)
                 if hasattr(part, "tocsc"):
                     part = part.tocsc()
-                self._copy = (rows, feature_major(part, self._copy_bytes))
+                self._copy = (rows, block_order(part, self._copy_bytes))
             return self._copy[1]
 
     def blocks(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, Any]]:

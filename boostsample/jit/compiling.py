@@ -32,11 +32,11 @@ from numba.core.registry import CPUDispatcher
 
 __all__ = [
     "COMPILED",
-    "allocating_inner",
+    "allocating_inner_kernel",
     "allocating_kernel",
-    "entry",
-    "inner",
-    "inner_for",
+    "compiled_address",
+    "inner_kernel",
+    "inner_kernel_for",
     "kernel",
     "kernel_for",
 ]
@@ -163,13 +163,13 @@ def allocating_kernel(function: F) -> F:
     return _compiled(_no_closure(function), by_python=True, allocates=True)
 
 
-def inner(function: F) -> F:
+def inner_kernel(function: F) -> F:
     """`kernel` for functions that only kernels call; compiles faster."""
     return _compiled(_no_closure(function), by_python=False)
 
 
-def allocating_inner(function: F) -> F:
-    """`inner` for functions that make or return arrays; only allocating kernels may call them."""
+def allocating_inner_kernel(function: F) -> F:
+    """`inner_kernel` for functions that make or return arrays; for allocating kernels only."""
     return _compiled(_no_closure(function), by_python=False, allocates=True)
 
 
@@ -182,7 +182,7 @@ def kernel_for(*sizes: int) -> Callable[[F], F]:
     return lambda function: _compiled(_named(function, sizes), by_python=True)
 
 
-def inner_for(*sizes: int) -> Callable[[F], F]:
+def inner_kernel_for(*sizes: int) -> Callable[[F], F]:
     """`kernel_for` for functions that only kernels call."""
     return lambda function: _compiled(_named(function, sizes), by_python=False)
 
@@ -229,7 +229,7 @@ class _Inner(CPUDispatcher):  # type: ignore[misc]  # untyped numba
 _entries: dict[tuple[Any, bytes], int] = {}
 
 
-def entry(function: Callable[..., object], arguments: tuple[Any, ...]) -> int:
+def compiled_address(function: Callable[..., object], arguments: tuple[Any, ...]) -> int:
     """Address of a kernel's machine code for such arguments, for numba's calling convention.
 
     Compiles the kernel if necessary. Returns 0 if `function` is not a kernel.

@@ -110,24 +110,6 @@ def _storing(add: bool) -> Any:
     return _store
 
 
-def _prefetching(*how: int) -> Any:
-    @intrinsic
-    def _prefetch(typing: Any, array: Any, start: Any) -> Any:
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            data = context.make_array(sig.args[0])(context, builder, args[0]).data
-            at = builder.gep(data, [context.cast(builder, args[1], sig.args[1], types.intp)])
-            byte = builder.bitcast(at, ir.IntType(8).as_pointer())
-            word = ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [byte.type, word, word, word])
-            function = builder.module.declare_intrinsic("llvm.prefetch", (byte.type,), kind)
-            builder.call(function, [byte, *(ir.Constant(word, number) for number in (*how, 1))])
-            return context.get_dummy_value()
-
-        return types.void(array, start), codegen
-
-    return _prefetch
-
-
 def _of_one(result: Callable[[Vector], Any]) -> Callable[[Callable[..., Any]], Any]:
     """An intrinsic of one vector, from a function of (builder, its type, its value)."""
 
@@ -228,7 +210,7 @@ def _choose(typing: Any, condition: Any, positive: Any, other: Any) -> Any:
 
 
 def _folded(builder: Any, one: Any, other: Any, size: int) -> Any:
-    """`paired` of two LLVM vectors."""
+    """`vec_paired` of two LLVM vectors."""
     every, half = list(range(2 * one.type.count)), size // 2
     if one.type.count < LANES:
         return _shuffled(builder, one, other, every)
@@ -307,52 +289,46 @@ def _counting(comparison: str) -> Any:
     return _count
 
 
-#: load(array, start, lanes): `lanes` numbers of the flat `array`, from `start`.
-load: Any = _load if COMPILED else lambda array, start, lanes: array[start : start + lanes].copy()
-#: store(array, start, vector): array[start:] = vector.
-store: Any = _storing(add=False) if COMPILED else twins.store_twin
-#: add_into(array, start, vector): array[start:] += vector.
-add_into: Any = _storing(add=True) if COMPILED else twins.add_into_twin
-#: prefetch(array, start): fetch array[start] into the second-level cache. prefetch_first: into the
-#: first, which allows few requests at a time; histograms need them. prefetch_to_write: also remove
-#: it from other cores' caches. A place past the end is harmless.
-prefetch: Any = _prefetching(0, 2) if COMPILED else lambda array, start: None
-prefetch_first: Any = _prefetching(0, 3) if COMPILED else lambda array, start: None
-prefetch_to_write: Any = _prefetching(1, 3) if COMPILED else lambda array, start: None
-#: add(a, b), multiply(a, b): lane by lane.
-add: Any = _add if COMPILED else lambda a, b: a + b
-multiply: Any = _multiply if COMPILED else lambda a, b: a * b
-#: fused(a, b, c): a * b + c of float32 lanes, rounded once.
-fused: Any = _fused if COMPILED else twins.fused_twin
-#: fill(like, value): every lane is `value`.
-fill: Any = _fill if COMPILED else lambda like, value: np.full_like(like, value)
-#: magnitude(a): absolute values.
-magnitude: Any = _magnitude if COMPILED else np.abs
-#: at_least(a, floor): magnitudes raised to `floor`, signs kept.
-at_least: Any = (
+#: vec_load(array, start, lanes): `lanes` numbers of the flat `array`, from `start`.
+vec_load: Any = _load if COMPILED else lambda array, at, lanes: array[at : at + lanes].copy()
+#: vec_store(array, start, vector): array[start:] = vector.
+vec_store: Any = _storing(add=False) if COMPILED else twins.store_twin
+#: vec_add_into(array, start, vector): array[start:] += vector.
+vec_add_into: Any = _storing(add=True) if COMPILED else twins.add_into_twin
+#: vec_add(a, b), vec_multiply(a, b): lane by lane.
+vec_add: Any = _add if COMPILED else lambda a, b: a + b
+vec_multiply: Any = _multiply if COMPILED else lambda a, b: a * b
+#: vec_fused(a, b, c): a * b + c of float32 lanes, rounded once.
+vec_fused: Any = _fused if COMPILED else twins.fused_twin
+#: vec_fill(like, value): every lane is `value`.
+vec_fill: Any = _fill if COMPILED else lambda like, value: np.full_like(like, value)
+#: vec_magnitude(a): absolute values.
+vec_magnitude: Any = _magnitude if COMPILED else np.abs
+#: vec_at_least(a, floor): magnitudes raised to `floor`, signs kept.
+vec_at_least: Any = (
     _at_least if COMPILED else lambda a, floor: np.copysign(np.maximum(np.abs(a), floor), a)
 )
-#: choose(condition, positive, other): `positive` in the lanes where condition > 0, else `other`.
-choose: Any = _choose if COMPILED else lambda c, positive, other: np.where(c > 0, positive, other)
-#: is_zero(a): whether every lane is 0.
-is_zero: Any = _is_zero if COMPILED else lambda a: not a.any()
-#: widen(a): float32 lanes as float64.
-widen: Any = _widen if COMPILED else lambda a: a.astype(np.float64)
-#: total(a): the sum of the lanes, halves added to halves.
-total: Any = _total if COMPILED else twins.total_twin
-#: paired(a, b, size): the lanes of both; if they are more than LANES, the halves of each group of
-#: `size` lanes are added. Three steps of size 8, 4, 2 turn eight vectors into one of their totals.
-paired: Any = _paired if COMPILED else twins.paired_twin
-#: running(a): each lane plus all before it, in the order of doubling distances.
-running: Any = _running if COMPILED else twins.running_twin
-#: eight_edges(hist, sums, fresh, at, stride, whole, below): adds eight bins of `hist`, `stride`
+#: vec_choose(condition, positive, other): `positive` in the lanes where condition > 0, or `other`.
+vec_choose: Any = _choose if COMPILED else lambda c, yes, no: np.where(c > 0, yes, no)
+#: vec_is_zero(a): whether every lane is 0.
+vec_is_zero: Any = _is_zero if COMPILED else lambda a: not a.any()
+#: vec_widen(a): float32 lanes as float64.
+vec_widen: Any = _widen if COMPILED else lambda a: a.astype(np.float64)
+#: vec_total(a): the sum of the lanes, halves added to halves.
+vec_total: Any = _total if COMPILED else twins.total_twin
+#: vec_paired(a, b, size): the lanes of both; if they are more than LANES, the halves of each group
+#: of `size` lanes are added. Steps of size 8, 4, 2 turn eight vectors into one of their totals.
+vec_paired: Any = _paired if COMPILED else twins.paired_twin
+#: vec_running(a): each lane plus all before it, in the order of doubling distances.
+vec_running: Any = _running if COMPILED else twins.running_twin
+#: vec_eight_edges(hist, sums, fresh, at, stride, whole, below): adds eight bins of `hist`, `stride`
 #: apart from number `at`, and of `sums` unless `fresh`, to `below` one after another. Returns the
 #: totals of |whole - 2 below| after each of them, and `below` after the last.
-eight_edges: Any = _eight_edges if COMPILED else twins.eight_edges_twin
-#: count_up_to(a, limit), count_below(a, limit): number of lanes at most, or below, `limit`.
-count_up_to: Any = (
+vec_eight_edges: Any = _eight_edges if COMPILED else twins.eight_edges_twin
+#: vec_count_up_to(a, limit), vec_count_below(a, limit): number of lanes at most, or below, `limit`.
+vec_count_up_to: Any = (
     _counting("<=") if COMPILED else lambda a, limit: int(np.sum(a <= a.dtype.type(limit)))
 )
-count_below: Any = (
+vec_count_below: Any = (
     _counting("<") if COMPILED else lambda a, limit: int(np.sum(a < a.dtype.type(limit)))
 )

@@ -13,33 +13,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.jit.compiling import inner, kernel
+from boostsample.jit.compiling import inner_kernel, kernel
 
-__all__ = ["DIGIT_SIZE", "MAX_CUTS", "N_BUCKETS", "N_DIGITS", "assign_block", "cut_block"]
+__all__ = ["BIN_BUCKETS", "BIN_DIGITS", "BIN_DIGIT_SIZE", "MAX_CUTS", "assign_block", "cut_block"]
 
 MAX_CUTS = 254  # 255 bins of values and bin 0 fill a uint8
-N_BUCKETS = 2048
+BIN_BUCKETS = 2048
 
 # Order-preserving keys of float32: flip all bits of negative numbers, the sign bit of the others.
 _SIGN = np.uint32(0x80000000)
 _ALL_BITS = np.uint32(0xFFFFFFFF)
 _MAGNITUDE = np.uint32(0x7FFFFFFF)
 _INFINITE = np.uint32(0x7F800000)
-ZERO = np.uint32(0)
-ONE = np.uint32(1)
+_ZERO = np.uint32(0)
+_ONE = np.uint32(1)
 #: An int64 variable: numba would specialise the callee on a literal.
-TWO: Any = np.int64(2)
+_TWO: Any = np.int64(2)
 
 # Three digits of 11 bits: three passes over the keys, with counters that fit the first-level cache.
-N_DIGITS = 3
-DIGIT_SIZE = 2048
+BIN_DIGITS = 3
+BIN_DIGIT_SIZE = 2048
 _DIGIT_MASK = np.uint32(2047)
 _SHIFT_1 = np.uint32(11)
 _SHIFT_2 = np.uint32(22)
 
 
-@inner
-def sort_keys(
+@inner_kernel
+def _sort_keys(
     bits: NDArray[np.uint32],
     rows: NDArray[np.int64],
     keys: NDArray[np.uint32],
@@ -52,36 +52,36 @@ def sort_keys(
     0.0.
 
     bits: (N,) uint32, the column's float32, read. rows: (T,) int64, read. keys, scratch: (>= T,)
-    uint32 and counts: (N_DIGITS, DIGIT_SIZE) uint32, overwritten. Returns the number of keys, and
-    whether they are in `scratch` instead of `keys`.
+    uint32 and counts: (BIN_DIGITS, BIN_DIGIT_SIZE) uint32, overwritten. Returns the number of keys,
+    and whether they are in `scratch` instead of `keys`.
     """
-    for digit in range(N_DIGITS):
-        for d in range(DIGIT_SIZE):
-            counts[digit, d] = ZERO
+    for digit in range(BIN_DIGITS):
+        for d in range(BIN_DIGIT_SIZE):
+            counts[digit, d] = _ZERO
     n = 0
     for r in range(rows.size):
         key = bits[rows[r]]
         size = key & _MAGNITUDE
         if size > _INFINITE:
             continue
-        if size == ZERO:
-            key = ZERO
+        if size == _ZERO:
+            key = _ZERO
         key = key ^ (_ALL_BITS if key & _SIGN else _SIGN)
         keys[n] = key
         n += 1
-        counts[0, key & _DIGIT_MASK] += ONE
-        counts[1, (key >> _SHIFT_1) & _DIGIT_MASK] += ONE
-        counts[2, key >> _SHIFT_2] += ONE
+        counts[0, key & _DIGIT_MASK] += _ONE
+        counts[1, (key >> _SHIFT_1) & _DIGIT_MASK] += _ONE
+        counts[2, key >> _SHIFT_2] += _ONE
     source = keys
     target = scratch
     swapped = False
-    for digit in range(N_DIGITS):
+    for digit in range(BIN_DIGITS):
         shift = np.uint32(11 * digit)
         positions = counts[digit]
         if n == 0 or positions[(source[0] >> shift) & _DIGIT_MASK] == n:
             continue  # all keys share this digit, for example the low bits of small integers
-        total = ZERO
-        for d in range(DIGIT_SIZE):
+        total = _ZERO
+        for d in range(BIN_DIGIT_SIZE):
             count = positions[d]
             positions[d] = total
             total += count
@@ -89,15 +89,15 @@ def sort_keys(
             key = source[i]
             d = (key >> shift) & _DIGIT_MASK
             position = positions[d]
-            positions[d] = position + ONE
+            positions[d] = position + _ONE
             target[position] = key
         source, target = target, source
         swapped = not swapped
     return n, swapped
 
 
-@inner
-def run_starts(keys: NDArray[np.uint32], starts: NDArray[np.int64]) -> int:
+@inner_kernel
+def _run_starts(keys: NDArray[np.uint32], starts: NDArray[np.int64]) -> int:
     """Starts of the runs of equal keys, and the end of the last one.
 
     keys: (n,) uint32 sorted, read. starts: (>= n + 1,) int64, written: starts[k] for each of the D
@@ -116,7 +116,7 @@ def run_starts(keys: NDArray[np.uint32], starts: NDArray[np.int64]) -> int:
     return n_runs
 
 
-@inner
+@inner_kernel
 def _nearest_gap(
     starts: NDArray[np.int64], lowest: int, highest: int, goal: int, scale: int
 ) -> int:
@@ -137,7 +137,7 @@ def _nearest_gap(
     return low
 
 
-@inner
+@inner_kernel
 def _mark_heavy(
     starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_]
 ) -> tuple[int, int]:
@@ -168,7 +168,7 @@ def _mark_heavy(
     return n_light, n_bins
 
 
-@inner
+@inner_kernel
 def _split_fullest(
     starts: NDArray[np.int64], n_runs: int, gaps: NDArray[np.int64], n_cuts: int
 ) -> int:
@@ -192,7 +192,7 @@ def _split_fullest(
                 best_last = last
                 best_count = count
         goal = starts[best_first] + starts[best_last]
-        gap = _nearest_gap(starts, best_first + 1, best_last - 1, goal, TWO)
+        gap = _nearest_gap(starts, best_first + 1, best_last - 1, goal, _TWO)
         for j in range(n_cuts, best, -1):
             gaps[j] = gaps[j - 1]
         gaps[best] = gap
@@ -200,7 +200,7 @@ def _split_fullest(
     return n_cuts
 
 
-@inner
+@inner_kernel
 def place_cuts(
     starts: NDArray[np.int64], n_runs: int, heavy: NDArray[np.bool_], gaps: NDArray[np.int64]
 ) -> int:
@@ -212,7 +212,7 @@ def place_cuts(
     that a tie shifts the later cuts instead of wasting one. A stretch too small for a bin joins the
     heavy value after it.
 
-    starts: (D + 1,) int64 of `run_starts`, read. heavy: (>= D,) bool, overwritten. gaps: (255,)
+    starts: (D + 1,) int64 of `_run_starts`, read. heavy: (>= D,) bool, overwritten. gaps: (255,)
     int64, written: ascending k, a cut between distinct values k - 1 and k; the last entry is spare.
     Returns the number of cuts, min(D, 255) - 1 or 0. O(D + 254 log D).
     """
@@ -253,7 +253,7 @@ def place_cuts(
     return _split_fullest(starts, n_runs, gaps, n_cuts)
 
 
-@inner
+@inner_kernel
 def bin_midpoint(a: np.float32, b: np.float32) -> np.float32:
     """The float32 nearest to the middle of a and b with a < t <= b, and never -0.0. O(1)."""
     middle = np.float32(0.5 * (np.float64(a) + np.float64(b)))
@@ -280,15 +280,15 @@ def cut_block(
     """Cuts of each feature of a block from its values at `rows`.
 
     bits: (F, N) uint32, the columns' float32, read. rows: (T,) int64, read. keys, scratch: (T,)
-    uint32, counts: (N_DIGITS, DIGIT_SIZE) uint32, starts: (T + 1,) int64, heavy: (T,) bool, gaps:
-    (255,) int64, pair: (2,) uint32, and values, the same memory as float32: overwritten. cuts: (F,
-    254) float32, written: ascending, then +inf. n_bins: (F,) int16, written: number of cuts + 2.
-    O(F*T).
+    uint32, counts: (BIN_DIGITS, BIN_DIGIT_SIZE) uint32, starts: (T + 1,) int64, heavy: (T,) bool,
+    gaps: (255,) int64, pair: (2,) uint32, and values, the same memory as float32: overwritten.
+    cuts: (F, 254) float32, written: ascending, then +inf. n_bins: (F,) int16, written: number of
+    cuts + 2. O(F*T).
     """
     for feature in range(bits.shape[0]):
-        n, swapped = sort_keys(bits[feature], rows, keys, scratch, counts)
+        n, swapped = _sort_keys(bits[feature], rows, keys, scratch, counts)
         ordered = scratch[:n] if swapped else keys[:n]
-        n_runs = run_starts(ordered, starts)
+        n_runs = _run_starts(ordered, starts)
         n_cuts = place_cuts(starts, n_runs, heavy, gaps)
         n_bins[feature] = n_cuts + 2
         for c in range(n_cuts, MAX_CUTS):
@@ -301,28 +301,28 @@ def cut_block(
             cuts[feature, c] = bin_midpoint(values[0], values[1])
 
 
-@inner
+@inner_kernel
 def bin_bucket(x: np.float32, lowest: float, scale: float) -> int:
-    """The equal interval, of N_BUCKETS, that contains x or is nearest to it; monotone in x. O(1).
+    """The equal interval, of BIN_BUCKETS, that contains x or is nearest to it; monotone in x. O(1).
 
     In float64: neither the difference of two float32 nor its product with `scale` overflows.
     """
     place = (np.float64(x) - lowest) * scale
     if not place > 0.0:  # NaN too
         return 0
-    return int(place) if place < N_BUCKETS - 1.0 else N_BUCKETS - 1
+    return int(place) if place < BIN_BUCKETS - 1.0 else BIN_BUCKETS - 1
 
 
-@inner
+@inner_kernel
 def fill_bin_buckets(padded: NDArray[np.float32], n_cuts: int, table: NDArray[np.uint8]) -> float:
     """Count the cuts before each bucket; returns the scale, or -1 if a bucket holds two cuts.
 
-    padded: (255,) float32, its first n_cuts >= 1 are cuts, read. table: (N_BUCKETS,) uint8,
-    written. O(N_BUCKETS).
+    padded: (255,) float32, its first n_cuts >= 1 are cuts, read. table: (BIN_BUCKETS,) uint8,
+    written. O(BIN_BUCKETS).
     """
     lowest = np.float64(padded[0])
     span = np.float64(padded[n_cuts - 1]) - lowest
-    scale = (N_BUCKETS - 1) / span if span > 0.0 else 0.0
+    scale = (BIN_BUCKETS - 1) / span if span > 0.0 else 0.0
     last = -1
     for c in range(n_cuts):
         b = bin_bucket(padded[c], lowest, scale)
@@ -331,12 +331,12 @@ def fill_bin_buckets(padded: NDArray[np.float32], n_cuts: int, table: NDArray[np
         for k in range(last + 1, b + 1):
             table[k] = c
         last = b
-    for k in range(last + 1, N_BUCKETS):
+    for k in range(last + 1, BIN_BUCKETS):
         table[k] = n_cuts
     return scale
 
 
-@inner
+@inner_kernel
 def _assign_column(
     column: NDArray[np.float32],
     cuts: NDArray[np.float32],
@@ -347,12 +347,12 @@ def _assign_column(
 ) -> None:
     """Bins of one feature: 0 where missing, else 1 + the number of cuts t with x >= t.
 
-    If each of N_BUCKETS equal intervals holds at most one cut, a bin takes one table access and one
-    comparison, 1.4 ns; otherwise eight steps of a branch-free binary search, 5.7 ns (measured, 2.7
-    GHz; `np.searchsorted`: 48). Both compare with the cuts, so the bins are the same.
+    If each of BIN_BUCKETS equal intervals holds at most one cut, a bin takes one table access and
+    one comparison, 1.4 ns; otherwise eight steps of a branch-free binary search, 5.7 ns (measured,
+    2.7 GHz; `np.searchsorted`: 48). Both compare with the cuts, so the bins are the same.
 
     column: (N,) float32, read. cuts: (>= n_cuts,) float32 ascending, read. padded: (255,) float32
-    and table: (N_BUCKETS,) uint8, overwritten. out: (N,) uint8, written. O(N).
+    and table: (BIN_BUCKETS,) uint8, overwritten. out: (N,) uint8, written. O(N).
     """
     if n_cuts == 0:
         for i in range(column.size):
@@ -360,7 +360,7 @@ def _assign_column(
         return
     for c in range(MAX_CUTS + 1):
         padded[c] = cuts[c] if c < n_cuts else np.inf
-    scale = fill_bin_buckets(padded, n_cuts, table) if column.size >= N_BUCKETS // 4 else -1.0
+    scale = fill_bin_buckets(padded, n_cuts, table) if column.size >= BIN_BUCKETS // 4 else -1.0
     if scale >= 0.0:
         lowest = np.float64(padded[0])
         for i in range(column.size):
@@ -392,7 +392,7 @@ def assign_block(
     """`_assign_column` for each feature of a block.
 
     columns: (F, N) float32, cuts: (F, 254) float32, n_bins: (F,) int16 = number of cuts + 2, read.
-    padded: (255,) float32 and table: (N_BUCKETS,) uint8, overwritten. out: (F, N) uint8, written.
+    padded: (255,) float32 and table: (BIN_BUCKETS,) uint8, overwritten. out: (F, N) uint8, written.
     O(F*N).
     """
     for feature in range(columns.shape[0]):

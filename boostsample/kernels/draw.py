@@ -1,8 +1,8 @@
 """Draws of examples in proportion to their weights.
 
 The example weights are `weight` float32 (N,). `ends` float64 holds their cumulated sums at the
-ends of blocks of BLOCK examples: formed once a round in O(N), it makes each draw of T examples cost
-O(T log N). Random numbers are arguments.
+ends of blocks of DRAW_BLOCK examples: formed once a round in O(N), it makes each draw of T examples
+cost O(T log N). Random numbers are arguments.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from boostsample.jit.compiling import inner, kernel
+from boostsample.jit.compiling import inner_kernel, kernel
 from boostsample.jit.stack import on_stack
-from boostsample.jit.vectors import count_up_to, load, running
-from boostsample.kernels.layout import Doubles, Floats, Ints
+from boostsample.jit.vectors import vec_count_up_to, vec_load, vec_running
+from boostsample.kernels.array_layout import Doubles, Floats, Ints
 
-BLOCK = 16
+DRAW_BLOCK = 16
 
 
 @kernel
-def cumulate_weights(weight: Floats, ends: Doubles) -> None:
-    """ends[j] = sum of the weights of the first (j + 1) * BLOCK examples; O(N)."""
-    so_far, n_whole = 0.0, weight.size // BLOCK
+def cumulate_for_draw(weight: Floats, ends: Doubles) -> None:
+    """ends[j] = sum of the weights of the first (j + 1) * DRAW_BLOCK examples; O(N)."""
+    so_far, n_whole = 0.0, weight.size // DRAW_BLOCK
     for j in range(n_whole):  # a constant length halves the time
         within = 0.0
-        for i in range(BLOCK):
-            within += np.float64(weight[j * BLOCK + i])
+        for i in range(DRAW_BLOCK):
+            within += np.float64(weight[j * DRAW_BLOCK + i])
         so_far += within
         ends[j] = so_far
     if n_whole < ends.size:
         within = 0.0
-        for i in range(n_whole * BLOCK, weight.size):
+        for i in range(n_whole * DRAW_BLOCK, weight.size):
             within += np.float64(weight[i])
         ends[n_whole] = so_far + within
 
@@ -46,27 +46,29 @@ def pick_by_weight(
     [0, ends[-1]). Writes examples int32 (T,), ascending and without repeats, and factors float64
     (T,): hits / (T w_i). Returns how many are in use. Inside a block weights are cumulated in
     float32; rounding can place a target beyond an end: it hits the last example before it.
-    O(T (BLOCK / 8 + log N)).
+    O(T (DRAW_BLOCK / 8 + log N)).
     """
     n, n_blocks, n_targets = weight.size, ends.size, examples.size
-    few = on_stack(BLOCK, np.float32)  # weights of a last block that is not full
-    for j in range(BLOCK):
-        i = (n_blocks - 1) * BLOCK + j
+    few = on_stack(DRAW_BLOCK, np.float32)  # weights of a last block that is not full
+    for j in range(DRAW_BLOCK):
+        i = (n_blocks - 1) * DRAW_BLOCK + j
         few[j] = weight[i] if i < n else np.float32(0.0)
     block: Any = np.int64(-1)  # of the type that _block_of returns
     first, start, end, most = 0, 0.0, 0.0, 0
-    within = running(load(few, 0, BLOCK))
+    within = vec_running(vec_load(few, 0, DRAW_BLOCK))
     used, last, hits, target = 0, -1, 0.0, 0.0
     for t in range(n_targets):
         target += gaps[t] * scale
         if target >= end and block < n_blocks - 1:
             block = _block_of(ends, block + 1, target)
-            first, end = block * BLOCK, ends[block]
+            first, end = block * DRAW_BLOCK, ends[block]
             start = ends[block - 1] if block > 0 else 0.0
-            whole = first + BLOCK <= n
-            within = running(load(weight, first, BLOCK) if whole else load(few, 0, BLOCK))
-            most = min(first + BLOCK, n) - 1
-        chosen = min(first + count_up_to(within, target - start), most)
+            whole = first + DRAW_BLOCK <= n
+            within = vec_running(
+                vec_load(weight, first, DRAW_BLOCK) if whole else vec_load(few, 0, DRAW_BLOCK)
+            )
+            most = min(first + DRAW_BLOCK, n) - 1
+        chosen = min(first + vec_count_up_to(within, target - start), most)
         fresh = chosen != last
         used += fresh
         hits = 1.0 if fresh else hits + 1.0
@@ -78,7 +80,7 @@ def pick_by_weight(
     return used
 
 
-@inner
+@inner_kernel
 def _block_of(ends: Doubles, block: int, target: float) -> int:
     """The first block from `block` on that ends beyond the target, or the last one."""
     last = ends.size - 1
@@ -86,7 +88,7 @@ def _block_of(ends: Doubles, block: int, target: float) -> int:
         while block < last and ends[block] <= target:
             block += 1
         return block
-    near: int = count_up_to(load(ends, block, 8), target)
+    near: int = vec_count_up_to(vec_load(ends, block, 8), target)
     if near < 8:
         return block + near
     low, step = block + 7, 1  # ends[low] <= target: gallop, then halve
@@ -163,7 +165,7 @@ def draw_pivotal(
     return used
 
 
-@inner
+@inner_kernel
 def _insert(examples: Ints, inclusion: Doubles, used: int, example: int, pi: float) -> int:
     """Insert an example in ascending order; a fighter can precede the last winner."""
     at = used

@@ -1,6 +1,6 @@
 """Edges of given stumps: float64 sums in the order of the rows.
 
-Layouts as in `boostsample.kernels.layout` and `boostsample.kernels.search`.
+Layouts as in `boostsample.kernels.array_layout` and `boostsample.kernels.search`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from boostsample.jit.compiling import inner_for, kernel_for
+from boostsample.jit.compiling import inner_kernel_for, kernel_for
+from boostsample.jit.prefetch import PREFETCHED_ROWS, prefetch_first
 from boostsample.jit.stack import on_stack
-from boostsample.jit.vectors import LANES, add, fill, load, multiply, prefetch_first, store, widen
-from boostsample.kernels.layout import N_BINS, ROWS_AHEAD, Bytes, Doubles, Ints, Rows, planes_of
+from boostsample.jit.vectors import (
+    LANES,
+    vec_add,
+    vec_fill,
+    vec_load,
+    vec_multiply,
+    vec_store,
+    vec_widen,
+)
+from boostsample.kernels.array_layout import N_BINS, Bytes, Doubles, Ints, Rows, plane_layout
 
 
 class _EdgeKernels(NamedTuple):
@@ -28,7 +37,7 @@ def _pair_sums(lanes: int, more: int, width: int) -> Any:
     """Sums of labels at, ..., at + lanes - 1 of rows of `width`, and of the next `more` or 0."""
     second, rest, size = more > 0, max(more, 1), lanes + more
 
-    @inner_for(lanes, more, width)
+    @inner_kernel_for(lanes, more, width)
     def pair_sums(
         column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles, at: int
     ) -> None:
@@ -37,21 +46,21 @@ def _pair_sums(lanes: int, more: int, width: int) -> Any:
         side = on_stack(N_BINS, np.float32)  # phi of each bin: avoids mispredicted branches
         for b in range(N_BINS):
             side[b] = 1.0 if b >= threshold else -1.0
-        partial = widen(fill(load(values, row, lanes), np.float32(0.0)))
-        partial2 = widen(fill(load(values, row, rest), np.float32(0.0)))
+        partial = vec_widen(vec_fill(vec_load(values, row, lanes), np.float32(0.0)))
+        partial2 = vec_widen(vec_fill(vec_load(values, row, rest), np.float32(0.0)))
         for t in range(low, high):
             i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
             phi = side[column[i]]
             if size >= LANES:  # memory keeps pace with narrower rows
-                prefetch_first(values, row + (t + ROWS_AHEAD) * size)
-            value = load(values, row + t * size, lanes)
-            partial = add(partial, widen(multiply(value, fill(value, phi))))
+                prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
+            value = vec_load(values, row + t * size, lanes)
+            partial = vec_add(partial, vec_widen(vec_multiply(value, vec_fill(value, phi))))
             if second:
-                few = load(values, row + t * size + lanes, rest)
-                partial2 = add(partial2, widen(multiply(few, fill(few, phi))))
-        store(sums, at, partial)
+                few = vec_load(values, row + t * size + lanes, rest)
+                partial2 = vec_add(partial2, vec_widen(vec_multiply(few, vec_fill(few, phi))))
+        vec_store(sums, at, partial)
         if second:
-            store(sums, at + lanes, partial2)
+            vec_store(sums, at + lanes, partial2)
 
     return pair_sums
 
@@ -60,11 +69,11 @@ def _pair_sums(lanes: int, more: int, width: int) -> Any:
 def edge_kernels(blocks: int, tail: int) -> _EdgeKernels:
     """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
-    last_at, plane, last = planes_of(blocks, tail)
+    last_at, plane, last = plane_layout(blocks, tail)
     pair_sums, last_sums = _pair_sums(*plane, width), _pair_sums(*last, width)
     kernel = kernel_for(blocks, tail)
 
-    @inner_for(blocks, tail)
+    @inner_kernel_for(blocks, tail)
     def row_sums(
         column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles
     ) -> None:

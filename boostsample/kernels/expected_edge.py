@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.jit.compiling import allocating_kernel, inner
+from boostsample.jit.compiling import allocating_kernel, inner_kernel
 
 __all__ = ["allocate", "best_pair", "expected_edge"]
 
@@ -40,24 +40,24 @@ _GAUSS_WEIGHTS = np.array([
     0.1246289712555339, 0.0951585116824928, 0.0622535239386479, 0.0271524594117541,
 ])  # fmt: skip
 _N_NODES = 16
-ROOM = 32 * _N_NODES  # nodes; more are rarely needed
+EXPECTED_EDGE_ROOM = 32 * _N_NODES  # nodes; more are rarely needed
 _PANEL = 2.6  # widest panel in scales for Q = 1; it shrinks with log Q, as the maximum's spread
-TAIL = 1e-8  # probability omitted at both ends
+_TAIL = 1e-8  # probability omitted at both ends
 _COARSE_PANEL = 3.9  # the same in `allocate`: errors of 1e-5 scales, far below its differences
 _COARSE_TAIL = 1e-6
 # int64 variables: numba would specialise the callee on a literal.
 _FINE: Any = np.int64(0)
 _COARSE: Any = np.int64(1)
-FAR = 9.0  # in scales; beyond it a component's density is taken as 0 and its tail as that at 9
+_FAR = 9.0  # in scales; beyond it a component's density is taken as 0 and its tail as that at 9
 _SMALLEST_SCALE = 1e-10  # a point mass becomes a Gaussian of this scale
 _SMALLEST_F = 1e-16  # 1 minus a tail has no digits below
 _STRIDE = 4  # `best_pair` evaluates every fourth pair first
-GROWTH = 0.2  # relative growth of the number of features from one level of `allocate` to the next
+_GROWTH = 0.2  # relative growth of the number of features from one level of `allocate` to the next
 _N_PARTS = 2  # parts in which `allocate` distributes the features of a level
-PATIENCE = 3  # levels without gain after which `allocate` stops
+_PATIENCE = 3  # levels without gain after which `allocate` stops
 
 
-@inner
+@inner_kernel
 def _tails(
     nodes: Array, model: Array, scales: Array, slopes: Array, tail: Array, moment: Array
 ) -> None:
@@ -77,10 +77,10 @@ def _tails(
         slope = slopes[j]
         precision = 1.0 / scales[j]
         peak = share * precision * 0.3989422804014327
-        if share > 0.0 and nodes[0] < mean + FAR * scales[j]:
+        if share > 0.0 and nodes[0] < mean + _FAR * scales[j]:
             for i in range(nodes.size):
                 z = (nodes[i] - mean) * precision
-                a = min(abs(z), FAR)
+                a = min(abs(z), _FAR)
                 y = a * a * -0.00048828125
                 e = 1.0 + y * (1.0 + y * (0.5 + y * (1 / 6 + y * (1 / 24 + y * (1 / 120)))))
                 for _ in range(10):
@@ -93,10 +93,10 @@ def _tails(
                 r = 0.1006162629154341 + t * (0.09198527006472657 + t * r)
                 r = e * (-4.428953191951135e-05 + t * r)
                 tail[i] += share * (r if z >= 0.0 else 1.0 - r)
-                moment[i] += (peak * e if a < FAR else 0.0) * (mean + slope * z)
+                moment[i] += (peak * e if a < _FAR else 0.0) * (mean + slope * z)
 
 
-@inner
+@inner_kernel
 def _raise(base: Array, exponent: int, target: Array) -> None:
     """Multiply `target` by base^exponent, by squaring; `base` is overwritten. O(n log exponent)."""
     while exponent > 0:
@@ -109,7 +109,7 @@ def _raise(base: Array, exponent: int, target: Array) -> None:
                 base[i] *= base[i]
 
 
-@inner
+@inner_kernel
 def _dot(a: Array, b: Array, c: Array, d: Array) -> float:
     """Sum of a * b + c * d over arrays whose length is a multiple of 4, in four lanes. O(n)."""
     s = 0.0
@@ -124,7 +124,7 @@ def _dot(a: Array, b: Array, c: Array, d: Array) -> float:
     return (s + t) + (u + v)
 
 
-@inner
+@inner_kernel
 def _quantile_below(tail: float) -> float:
     """A z that the standard normal exceeds with probability `tail` or a little more.
 
@@ -137,7 +137,7 @@ def _quantile_below(tail: float) -> float:
     return (-z if tail > 0.5 else z) - 1e-3
 
 
-@inner
+@inner_kernel
 def _shapes(models: Array, unit_noise: Array, inverse: float, shapes: Array) -> None:
     """Write tau_j and s_j^2/tau_j of (K, 3, J) models with (K, J) noise to shapes (4, K, J)."""
     for k in range(models.shape[0]):
@@ -151,7 +151,7 @@ def _shapes(models: Array, unit_noise: Array, inverse: float, shapes: Array) -> 
             shapes[1, k, j] = variance / scale
 
 
-@inner
+@inner_kernel
 def _nodes(
     models: Array, shapes: Array, counts: Counts, n_features: int, coarse: int, table: Array
 ) -> int:
@@ -165,7 +165,7 @@ def _nodes(
     scales, bottoms, tops = shapes[0], shapes[2], shapes[3]
     n_families, n_components = scales.shape
     width = (_COARSE_PANEL if coarse else _PANEL) / (1.0 + 0.06 * math.log(n_features + 1.0))
-    log_tail = math.log(_COARSE_TAIL if coarse else TAIL)
+    log_tail = math.log(_COARSE_TAIL if coarse else _TAIL)
     log_top = log_tail - math.log(n_features)
     begin = 1e300
     end = -1e300
@@ -210,7 +210,7 @@ def _nodes(
     return n
 
 
-@inner
+@inner_kernel
 def _table(models: Array, shapes: Array, counts: Counts, n: int, table: Array) -> None:
     """Tabulate F_k, m_k and, for `counts`, the integrand of e in two factors at n nodes. O(K J n).
 
@@ -243,7 +243,7 @@ def expected_edge(
 ) -> float:
     """e(Q_1..Q_K,T) to 1e-6; models (K, 3, J), noise (K, J), counts (K,) that are not all 0.
 
-    shapes (4, K, J) and table (2K + 5, ROOM) are overwritten.
+    shapes (4, K, J) and table (2K + 5, EXPECTED_EDGE_ROOM) are overwritten.
     """
     row = 2 * models.shape[0]
     _shapes(models, unit_noise, inverse, shapes)
@@ -276,7 +276,7 @@ def best_pair(
     evaluated; of the others every fourth, then the neighbours of the best. The smaller Q wins ties.
     """
     count = np.empty(1, np.int64)
-    shapes, table = np.empty((4, 1, models.shape[2])), np.empty((7, ROOM))
+    shapes, table = np.empty((4, 1, models.shape[2])), np.empty((7, EXPECTED_EDGE_ROOM))
     for k in range(models.shape[0]):
         model = models[k : k + 1]
         noise = unit_noise[k : k + 1]
@@ -319,15 +319,15 @@ def allocate(
     best: (K,) written, with sum Q_k <= budget and T = min(n_examples, budget // sum Q_k).
 
     Starting from all Q_k = 0, increments the family whose next feature raises e most. The sum grows
-    in levels, by 1 up to 10, then by GROWTH; the increments of a level share its T and thus one
+    in levels, by 1 up to 10, then by _GROWTH; the increments of a level share its T and thus one
     table of F_k and m_k, in which an increment is one product. From a sum of 15 they are made in
-    _N_PARTS parts. Stops after PATIENCE levels without gain, counted anew from the first level
+    _N_PARTS parts. Stops after _PATIENCE levels without gain, counted anew from the first level
     whose sample is not exact, where noise lowers e before it can rise. e has an error of about 1e-5
     scales of the edges; callers compute it again for the result.
     """
     n_families = models.shape[0]
     shapes = np.empty((4, n_families, models.shape[2]))
-    table = np.empty((2 * n_families + 5, ROOM))
+    table = np.empty((2 * n_families + 5, EXPECTED_EDGE_ROOM))
     counts = np.zeros(n_families, np.int64)
     n = 0
     best[:] = 0
@@ -339,8 +339,8 @@ def allocate(
     waited = 0
     total = 0
     tabulated = 0
-    while total < most and waited < PATIENCE:
-        level = min(total + max(1, int(GROWTH * total)), most)
+    while total < most and waited < _PATIENCE:
+        level = min(total + max(1, int(_GROWTH * total)), most)
         if total < budget // n_examples:
             level = min(level, budget // n_examples)
         size = min(n_examples, budget // level)

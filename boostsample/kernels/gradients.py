@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.jit.compiling import allocating_kernel, kernel
+from boostsample.kernels.array_layout import Doubles, Floats
 
-Floats: TypeAlias = NDArray[np.float32]
-Doubles: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.intp]
+_Integers: TypeAlias = NDArray[np.intp]
 
 #: Images processed together: the fastest of 16, 32, 48, 64, 96 and 128.
 LANES = 64
@@ -135,7 +134,7 @@ def _sum_gradient_lengths(
 
 @kernel
 def _rectangle_sums(
-    table: Doubles, corners: Integers, factor: float, lanes: int, sums: Doubles
+    table: Doubles, corners: _Integers, factor: float, lanes: int, sums: Doubles
 ) -> None:
     """Sums over one rectangle times a factor; rounding noise is set to 0.
 
@@ -151,18 +150,18 @@ def _rectangle_sums(
 
 
 @allocating_kernel
-def orientation_sums(
+def gradient_sums(
     block: Floats,
     shape: tuple[int, int],
     size: tuple[int, int],
-    planes: Integers,
+    planes: _Integers,
     edges: Doubles,
     folded: float,
     factor: float,
     normalise: bool,
-    first: Integers,
-    corners: Integers,
-    rows: Integers,
+    first: _Integers,
+    corners: _Integers,
+    rows: _Integers,
     out: Floats,
 ) -> None:
     """Votes for orientations, summed over rectangles; optionally divided by the sum of magnitudes.

@@ -9,10 +9,10 @@ iteration, and responsibilities use the noisy density. With one v for each value
 step is that of extreme deconvolution (Bovy, Hogg, Roweis, Annals of Applied Statistics 5, 2011) in
 one dimension, which converges more slowly if s^2 is far below v.
 
-More than MAX_GROUPS values are first put into groups of neighbours (mean, spread, weight). A group
-shares its responsibilities, which maximises a lower bound of the likelihood (Verbeek, Nunnink,
-Vlassis, Accelerated EM-based clustering of large data sets, 2006); the last iterations use all
-values.
+More than MAX_MIXTURE_GROUPS values are first put into groups of neighbours (mean, spread, weight).
+A group shares its responsibilities, which maximises a lower bound of the likelihood (Verbeek,
+Nunnink, Vlassis, Accelerated EM-based clustering of large data sets, 2006); the last iterations use
+all values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.jit.compiling import allocating_inner, allocating_kernel, inner
+from boostsample.jit.compiling import allocating_inner_kernel, allocating_kernel, inner_kernel
 from boostsample.jit.stack import on_stack
 
 __all__ = ["fit_mixture_segments"]
@@ -32,8 +32,8 @@ Ints = NDArray[np.int64]
 
 LANES = 8  # arrays are padded to a multiple of this; sums run in as many independent lanes
 _N_SUMS = 3 * LANES
-MAX_GROUPS = 128
-N_STARTS = 7
+MAX_MIXTURE_GROUPS = 128
+_N_STARTS = 7
 FIRST_TRIAL = 6  # iterations that every start gets
 _SECOND_TRIAL = 50  # at most that many more for the best _N_FINALISTS
 _N_FINALISTS = 5
@@ -42,7 +42,7 @@ _LOG_TWO_PI = 1.8378770664093453
 _EMPTY = 1e-9  # a component with a smaller share becomes unused
 
 
-@inner
+@inner_kernel
 def _first_at_least(values: Array, wanted: float) -> int:
     """np.searchsorted(values, wanted), without its half second of compilation."""
     low, high = 0, values.size
@@ -55,7 +55,7 @@ def _first_at_least(values: Array, wanted: float) -> int:
     return low
 
 
-@inner
+@inner_kernel
 def _largest(values: Array) -> int:
     """values.argmax(), without its quarter second of compilation; a NaN is the largest."""
     best = 0
@@ -65,7 +65,7 @@ def _largest(values: Array) -> int:
     return best
 
 
-@inner
+@inner_kernel
 def _exp_minus(x: float) -> float:
     """exp(-x), 0 <= x <= 41, as exp(-x/1024)^1024: vectorises in loops; relative error 6e-9."""
     y = x * -0.0009765625
@@ -75,7 +75,7 @@ def _exp_minus(x: float) -> float:
     return e
 
 
-@inner
+@inner_kernel
 def _expect(data: Array, each: bool, model: Array, work: Array) -> None:
     """E step. O(J n).
 
@@ -115,7 +115,7 @@ def _expect(data: Array, each: bool, model: Array, work: Array) -> None:
                 total[i] += row[i]
 
 
-@inner
+@inner_kernel
 def _mean_log_likelihood(data: Array, work: Array) -> float:
     """Weighted mean of log density, after `_expect`. O(n)."""
     peak, total = work[-2], work[-1]
@@ -127,7 +127,7 @@ def _mean_log_likelihood(data: Array, work: Array) -> float:
     return result / weight
 
 
-@inner
+@inner_kernel
 def _maximise(data: Array, each: bool, floor: float, work: Array, model: Array) -> None:
     """M step, after `_expect`; n is a multiple of LANES. O(J n).
 
@@ -169,7 +169,7 @@ def _maximise(data: Array, each: bool, floor: float, work: Array, model: Array) 
         model[0, j] = model[0, j] / whole if model[0, j] > _EMPTY * whole else 0.0
 
 
-@inner
+@inner_kernel
 def _iterate(
     data: Array,
     each: bool,
@@ -197,7 +197,7 @@ def _iterate(
     return _mean_log_likelihood(data, work), n_iterations
 
 
-@inner
+@inner_kernel
 def _cut_by_shares(sums: Array, ratio: float, cuts: Ints) -> None:
     """Cut sorted groups into parts of weights near 1 : ratio : ratio^2 and so on.
 
@@ -217,12 +217,12 @@ def _cut_by_shares(sums: Array, ratio: float, cuts: Ints) -> None:
         cuts[j] = min(max(k, cuts[j - 1] + 1), n - (n_parts - j))
 
 
-@inner
+@inner_kernel
 def _mean_between(sums: Array, first: int, last: int) -> float:
     return float((sums[1, last] - sums[1, first]) / (sums[0, last] - sums[0, first]))
 
 
-@inner
+@inner_kernel
 def _move_cuts(values: Array, sums: Array, cuts: Ints) -> None:
     """Lloyd's k-means on sorted groups, in place: moves cuts midway between adjacent means."""
     for _ in range(30):
@@ -239,7 +239,7 @@ def _move_cuts(values: Array, sums: Array, cuts: Ints) -> None:
             return
 
 
-@allocating_inner
+@allocating_inner_kernel
 def _start(kind: int, data: Array, floor: float, model: Array) -> None:
     """Write the deterministic start number `kind` into `model`: data cut into intervals.
 
@@ -285,7 +285,7 @@ def _start(kind: int, data: Array, floor: float, model: Array) -> None:
         model[2, j] = max(square - mean * mean, floor)
 
 
-@inner
+@inner_kernel
 def _group(raw: Array, data: Array) -> None:
     """Group sorted values, raw (4, N) of spread 0 and equal noise, into the columns of data (4, n).
 
@@ -311,7 +311,7 @@ def _group(raw: Array, data: Array) -> None:
         data[3, g] = raw[3, first]
 
 
-@allocating_inner
+@allocating_inner_kernel
 def _padded(data: Array) -> Array:
     """A copy of (4, n) data, padded to a multiple of LANES by its first column with weight 0."""
     n = data.shape[1]
@@ -353,12 +353,12 @@ def fit_mixture_segments(
             for i in range(n):
                 raw[r, i] = data[r, begin + i] - (origin if r == 0 else 0.0)
         few = raw
-        if n > MAX_GROUPS and not each:
-            few = np.empty((4, MAX_GROUPS))
+        if n > MAX_MIXTURE_GROUPS and not each:
+            few = np.empty((4, MAX_MIXTURE_GROUPS))
             _group(raw, few)
         padded = _padded(few)
         work = np.empty((n_components + 2, padded.shape[1]))
-        n_tried = 1 if n_components == 1 else N_STARTS
+        n_tried = 1 if n_components == 1 else _N_STARTS
         tried = np.empty((n_tried, 3, n_components))
         score, waiting = np.empty(n_tried), np.empty(n_tried)
         best = n_steps = 0

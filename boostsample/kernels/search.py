@@ -1,7 +1,7 @@
 """Stump search: per-label histograms of the signed weights, and a sweep over the thresholds.
 
 Layouts. `bins` (F, n) uint8 is feature-major; bin 0 holds missing values. Weighted rows as in
-`boostsample.kernels.layout`. A stump (feature, threshold b) is phi = +1 where bin >= b, else -1. A
+`kernels.array_layout`. A stump (feature, threshold b) is phi = +1 where bin >= b, else -1. A
 histogram has a plane for each plane of a row, with 8, 16 or the tail's few numbers a bin, so that
 none of its vectors crosses a cache line.
 
@@ -16,47 +16,47 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from boostsample.jit.compiling import inner_for, kernel_for
+from boostsample.jit.compiling import inner_kernel_for, kernel_for
+from boostsample.jit.prefetch import PREFETCHED_ROWS, prefetch, prefetch_first
 from boostsample.jit.vectors import (
     LANES,
-    add,
-    add_into,
-    at_least,
-    count_below,
-    eight_edges,
-    fill,
-    is_zero,
-    load,
-    prefetch,
-    prefetch_first,
-    store,
-    widen,
+    vec_add,
+    vec_add_into,
+    vec_at_least,
+    vec_count_below,
+    vec_eight_edges,
+    vec_fill,
+    vec_is_zero,
+    vec_load,
+    vec_store,
+    vec_widen,
 )
-from boostsample.kernels.layout import (
-    GROUP,
+from boostsample.kernels.array_layout import (
     N_BINS,
-    N_MARKS,
-    ROWS_AHEAD,
     Bytes,
     Doubles,
     Floats,
     Found,
     Ints,
-    Room,
     Rows,
-    planes_of,
-    room_sizes,
+    plane_layout,
+)
+from boostsample.kernels.search_room import (
+    SEARCH_GROUP,
+    SEARCH_MARKS,
+    SearchRoom,
+    search_room_sizes,
 )
 
 #: An int64 variable: numba would specialise the callee on a literal.
-ZERO: Any = np.int64(0)
+_ZERO: Any = np.int64(0)
 #: Up to this many rows, bins are prefetched while histograms are filled; more need no help.
-NEAR = 4000
+_NEAR = 4000
 #: Up to this many rows, bins are prefetched again during the sweeps: processors drop some requests.
-FEW = 1200
+_FEW = 1200
 
 
-class Stretch(NamedTuple):
+class _Stretch(NamedTuple):
     """Rows first, ..., end - 1; labels from `at`; `group` features from number `q`."""
 
     first: int
@@ -66,7 +66,7 @@ class Stretch(NamedTuple):
     group: int
 
 
-class Histogram(NamedTuple):
+class _Histogram(NamedTuple):
     """Histogram of a feature: `hist` float32 plus, unless `fresh`, `sums` float64."""
 
     hist: Floats
@@ -74,7 +74,7 @@ class Histogram(NamedTuple):
     fresh: bool
 
 
-class Work(NamedTuple):
+class _Work(NamedTuple):
     """Work space of a sweep: running sums, sums below a threshold, edges by threshold."""
 
     marks: Doubles
@@ -92,8 +92,8 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
     size = lanes + more
 
-    @inner_for(lanes, more, width, some, near)
-    def fill_in(bins: Bytes, features: Ints, rows: Rows, stretch: Stretch, hist: Floats) -> None:
+    @inner_kernel_for(lanes, more, width, some, near)
+    def fill_in(bins: Bytes, features: Ints, rows: Rows, stretch: _Stretch, hist: Floats) -> None:
         """Add rows to the histograms, `step` apart, of 1, 2 or GROUP features.
 
         Indices are unsigned: numba checks signed ones for negative values.
@@ -107,10 +107,10 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
                 i = np.uint64(examples[np.uint64(t)] if some else start + t)
                 h0 = h + np.int64(column0[i]) * stride
                 if size >= LANES:
-                    prefetch_first(values, row + (t + ROWS_AHEAD) * size)
-                add_into(hist, h0, load(values, row + t * size, lanes))
+                    prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
+                vec_add_into(hist, h0, vec_load(values, row + t * size, lanes))
                 if second:
-                    add_into(hist, h0 + lanes, load(values, row + t * size + lanes, rest))
+                    vec_add_into(hist, h0 + lanes, vec_load(values, row + t * size + lanes, rest))
             return
         if group == 2 and not near:
             for t in range(first, end):
@@ -118,14 +118,14 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
                 h0 = h + np.int64(column0[i]) * stride
                 h1 = h + np.int64(column1[i]) * stride + step
                 if size >= LANES:
-                    prefetch_first(values, row + (t + ROWS_AHEAD) * size)
-                value = load(values, row + t * size, lanes)
-                add_into(hist, h0, value)
-                add_into(hist, h1, value)
+                    prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
+                value = vec_load(values, row + t * size, lanes)
+                vec_add_into(hist, h0, value)
+                vec_add_into(hist, h1, value)
                 if second:
-                    more_values = load(values, row + t * size + lanes, rest)
-                    add_into(hist, h0 + lanes, more_values)
-                    add_into(hist, h1 + lanes, more_values)
+                    more_values = vec_load(values, row + t * size + lanes, rest)
+                    vec_add_into(hist, h0 + lanes, more_values)
+                    vec_add_into(hist, h1 + lanes, more_values)
             return
         column2, column3 = bins[features[q + 2]], bins[features[q + 3]]
         column4 = bins[features[q + 4]]
@@ -141,25 +141,25 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
                 prefetch(next3, i)
                 prefetch(next4, i)
             elif size >= LANES:
-                prefetch_first(values, row + (t + ROWS_AHEAD) * size)
+                prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
             h0 = h + np.int64(column0[i]) * stride
             h1 = h + np.int64(column1[i]) * stride + step
             h2 = h + np.int64(column2[i]) * stride + 2 * step
             h3 = h + np.int64(column3[i]) * stride + 3 * step
             h4 = h + np.int64(column4[i]) * stride + 4 * step
-            value = load(values, row + t * size, lanes)
-            add_into(hist, h0, value)
-            add_into(hist, h1, value)
-            add_into(hist, h2, value)
-            add_into(hist, h3, value)
-            add_into(hist, h4, value)
+            value = vec_load(values, row + t * size, lanes)
+            vec_add_into(hist, h0, value)
+            vec_add_into(hist, h1, value)
+            vec_add_into(hist, h2, value)
+            vec_add_into(hist, h3, value)
+            vec_add_into(hist, h4, value)
             if second:
-                more_values = load(values, row + t * size + lanes, rest)
-                add_into(hist, h0 + lanes, more_values)
-                add_into(hist, h1 + lanes, more_values)
-                add_into(hist, h2 + lanes, more_values)
-                add_into(hist, h3 + lanes, more_values)
-                add_into(hist, h4 + lanes, more_values)
+                more_values = vec_load(values, row + t * size + lanes, rest)
+                vec_add_into(hist, h0 + lanes, more_values)
+                vec_add_into(hist, h1 + lanes, more_values)
+                vec_add_into(hist, h2 + lanes, more_values)
+                vec_add_into(hist, h3 + lanes, more_values)
+                vec_add_into(hist, h4 + lanes, more_values)
 
     return fill_in
 
@@ -171,15 +171,15 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
     They work on labels at, ..., at + lanes - 1 of rows of `width`, and on the next `more` or 0.
     """
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
-    inner = inner_for(lanes, more, width)
+    inner = inner_kernel_for(lanes, more, width)
 
     @inner
     def sweep(
-        histogram: Histogram,
+        histogram: _Histogram,
         highest: int,
         base: Doubles,
         at: int,
-        work: Work,
+        work: _Work,
         ahead: Bytes,
         examples: Ints,
     ) -> None:
@@ -191,54 +191,55 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
         """
         hist, sums, fresh = histogram
         marks, edges = work.marks, work.edges
-        whole, whole2 = load(base, at, lanes), load(base, at + lanes if second else at, rest)
-        below, below2 = fill(whole, 0.0), fill(whole2, 0.0)
+        whole = vec_load(base, at, lanes)
+        whole2 = vec_load(base, at + lanes if second else at, rest)
+        below, below2 = vec_fill(whole, 0.0), vec_fill(whole2, 0.0)
         share = 0 if at else LANES * (-(-examples.size // highest))
         soon = 0
         for b in range(0, highest, LANES):
-            h, mark = at * N_BINS + b * stride, at * N_MARKS + b // LANES * stride
-            store(marks, mark, below)
-            edge, below = eight_edges(hist, sums, fresh, h, stride, whole, below)
+            h, mark = at * N_BINS + b * stride, at * SEARCH_MARKS + b // LANES * stride
+            vec_store(marks, mark, below)
+            edge, below = vec_eight_edges(hist, sums, fresh, h, stride, whole, below)
             if second:
-                store(marks, mark + lanes, below2)
+                vec_store(marks, mark + lanes, below2)
                 h += lanes
-                edge2, below2 = eight_edges(hist, sums, fresh, h, stride, whole2, below2)
-                edge = add(edge, edge2)
-            store(edges, b + 1, add(edge, load(edges, b + 1, LANES)) if at else edge)
+                edge2, below2 = vec_eight_edges(hist, sums, fresh, h, stride, whole2, below2)
+                edge = vec_add(edge, edge2)
+            vec_store(edges, b + 1, vec_add(edge, vec_load(edges, b + 1, LANES)) if at else edge)
             for t in range(soon, min(soon + share, examples.size)):
                 prefetch(ahead, examples[t])
             soon += share
 
     @inner
-    def add_below(histogram: Histogram, threshold: int, at: int, work: Work) -> None:
+    def add_below(histogram: _Histogram, threshold: int, at: int, work: _Work) -> None:
         """work.below = the labels' sums over the bins below `threshold`, bits as in `sweep`."""
         hist, sums, fresh = histogram
         first = (threshold - 1) // LANES
-        below = load(work.marks, at * N_MARKS + first * stride, stride)
+        below = vec_load(work.marks, at * SEARCH_MARKS + first * stride, stride)
         for b in range(first * LANES, threshold):
             h = at * N_BINS + b * stride
-            below = add(below, widen(load(hist, h, stride)))
+            below = vec_add(below, vec_widen(vec_load(hist, h, stride)))
             if not fresh:
-                below = add(below, load(sums, h, stride))
-        store(work.below, at, below)
+                below = vec_add(below, vec_load(sums, h, stride))
+        vec_store(work.below, at, below)
 
     @inner
-    def flush(histogram: Histogram, most: int, at: int) -> None:
+    def flush(histogram: _Histogram, most: int, at: int) -> None:
         """Move the first `most` bins of a float32 histogram to its float64 sums."""
         for h in range(at * N_BINS, at * N_BINS + most * stride, stride):
-            value = load(histogram.hist, h, stride)
-            add_into(histogram.sums, h, widen(value))
-            store(histogram.hist, h, fill(value, np.float32(0.0)))
+            value = vec_load(histogram.hist, h, stride)
+            vec_add_into(histogram.sums, h, vec_widen(value))
+            vec_store(histogram.hist, h, vec_fill(value, np.float32(0.0)))
 
     @inner
-    def top_bin(histogram: Histogram, b: int, at: int, least: int) -> int:
+    def top_bin(histogram: _Histogram, b: int, at: int, least: int) -> int:
         """The highest bin down from b whose sums are not all 0, or `least`."""
         hist, sums, fresh = histogram
         while b > least:
             h = at * N_BINS + b * stride
-            if not is_zero(load(hist, h, stride)):
+            if not vec_is_zero(vec_load(hist, h, stride)):
                 return b
-            if not fresh and not is_zero(load(sums, h, stride)):
+            if not fresh and not vec_is_zero(vec_load(sums, h, stride)):
                 return b
             b -= 1
         return least
@@ -249,9 +250,9 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
 
     @inner
     def fill_in(
-        bins: Bytes, features: Ints, rows: Rows, stretch: Stretch, near: bool, hist: Floats
+        bins: Bytes, features: Ints, rows: Rows, stretch: _Stretch, near: bool, hist: Floats
     ) -> None:
-        if near and stretch.group == GROUP:
+        if near and stretch.group == SEARCH_GROUP:
             fill_few(bins, features, rows, stretch, hist)
         elif rows.examples.size:
             fill_some(bins, features, rows, stretch, hist)
@@ -265,15 +266,15 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
 def search_kernel(blocks: int, tail: int) -> Any:
     """`search` for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
-    sizes = room_sizes(blocks, tail)
-    size, n_marks, edges_at = sizes.hist // GROUP, sizes.marks, sizes.marks + sizes.below
-    last_at, plane, last = planes_of(blocks, tail)
+    sizes = search_room_sizes(blocks, tail)
+    size, n_marks, edges_at = sizes.hist // SEARCH_GROUP, sizes.marks, sizes.marks + sizes.below
+    last_at, plane, last = plane_layout(blocks, tail)
     fill_in, flush, top_bin, sweep, add_below = _pair(*plane, width, size)
     fill_last, flush_last, top_last_bin, sweep_last, add_last_below = _pair(*last, width, size)
-    inner = inner_for(blocks, tail)
+    inner = inner_kernel_for(blocks, tail)
 
     @inner
-    def top(histogram: Histogram, b: int, least: int) -> int:
+    def top(histogram: _Histogram, b: int, least: int) -> int:
         """The highest bin down from b whose sums are not all 0, or `least`."""
         for at in range(0, last_at, 2 * LANES):
             least = top_bin(histogram, b, at, least)
@@ -281,14 +282,14 @@ def search_kernel(blocks: int, tail: int) -> Any:
         return highest
 
     @inner
-    def last_bin(column: Bytes, rows: Rows, n: int, histogram: Histogram, most: int) -> int:
+    def last_bin(column: Bytes, rows: Rows, n: int, histogram: _Histogram, most: int) -> int:
         """The last bin that holds a row, at least 1.
 
         The histogram shows it, but for bins whose weights cancel to 0. These matter with missing
         values only; without them such a bin has the edge of the constant stump, b = 1.
         """
-        if top(histogram, ZERO, ZERO - 1) < 0:
-            return top(histogram, most - 1, ZERO + 1)
+        if top(histogram, _ZERO, _ZERO - 1) < 0:
+            return top(histogram, most - 1, _ZERO + 1)
         examples, highest = rows.examples, 1
         for t in range(n):
             b: Any = np.int64(column[examples[t] if examples.size else rows.start + t])
@@ -301,16 +302,16 @@ def search_kernel(blocks: int, tail: int) -> Any:
         end = (highest + LANES - 1) // LANES * LANES + 1
         for b in range(highest + 1, end):
             edges[b] = 0.0
-        largest = load(edges, 1, LANES)
+        largest = vec_load(edges, 1, LANES)
         for b in range(1 + LANES, end, LANES):
-            largest = at_least(load(edges, b, LANES), largest)
-        store(edges, end, largest)
+            largest = vec_at_least(vec_load(edges, b, LANES), largest)
+        vec_store(edges, end, largest)
         least = 0.0
         for b in range(end, end + LANES):
             least = max(least, edges[b])
         least -= tie
         b = 1
-        while count_below(load(edges, b, LANES), least) == LANES:
+        while vec_count_below(vec_load(edges, b, LANES), least) == LANES:
             b += LANES
         while edges[b] < least:
             b += 1
@@ -324,7 +325,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
         rows: Rows,
         tie: float,
         rows_a_bin: int,
-        room: Room,
+        room: SearchRoom,
         found: Found,
     ) -> None:
         """Best threshold, votes and edge of each feature on the given rows.
@@ -336,15 +337,15 @@ def search_kernel(blocks: int, tail: int) -> Any:
         the room is overwritten. Writes `found`; edges are multiplied by rows.scale and at most 1.
         O(Q T P / 8).
         """
-        work = Work(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
+        work = _Work(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
         examples, base = rows.examples, rows.base
         n_features, n = features.size, rows.values.size // width
-        near, soon = 0 < examples.size <= NEAR, examples[: examples.size if n <= FEW else 0]
-        q = ZERO
+        near, soon = 0 < examples.size <= _NEAR, examples[: examples.size if n <= _FEW else 0]
+        q = _ZERO
         while q < n_features:
             left = n_features - q
-            group = GROUP if left >= GROUP else (2 if left >= 2 else 1)
-            most = ZERO + 2
+            group = SEARCH_GROUP if left >= SEARCH_GROUP else (2 if left >= 2 else 1)
+            most = _ZERO + 2
             for g in range(group):
                 most = max(most, np.int64(n_bins[q + g]))
             chunk = rows_a_bin * most
@@ -354,19 +355,19 @@ def search_kernel(blocks: int, tail: int) -> Any:
             for first in range(0, n, chunk):
                 end = min(n, first + chunk)
                 for at in range(0, last_at, 2 * LANES):
-                    stretch = Stretch(first, end, at, q, group)
+                    stretch = _Stretch(first, end, at, q, group)
                     fill_in(bins, features, rows, stretch, near and at == 0, room.hist)
-                stretch = Stretch(first, end, last_at, q, group)
+                stretch = _Stretch(first, end, last_at, q, group)
                 fill_last(bins, features, rows, stretch, near and last_at == 0, room.hist)
                 for g in range(group if end < n else 0):
                     own = slice(g * size, (g + 1) * size)
-                    histogram = Histogram(room.hist[own], room.sums[own], fresh)
+                    histogram = _Histogram(room.hist[own], room.sums[own], fresh)
                     for at in range(0, last_at, 2 * LANES):
                         flush(histogram, most, at)
                     flush_last(histogram, most, last_at)
             for g in range(group):
                 own = slice(g * size, (g + 1) * size)
-                histogram = Histogram(room.hist[own], room.sums[own], fresh)
+                histogram = _Histogram(room.hist[own], room.sums[own], fresh)
                 highest = last_bin(bins[features[q + g]], rows, n, histogram, most)
                 ahead = bins[features[min(q + group + g, n_features - 1)]]
                 for at in range(0, last_at, 2 * LANES):

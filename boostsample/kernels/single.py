@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.jit.compiling import inner, kernel
+from boostsample.jit.compiling import inner_kernel, kernel
 from boostsample.jit.stack import on_stack
 
 __all__ = ["fit_single_rows"]
@@ -27,7 +27,7 @@ CHECK_EVERY = 5
 _LOG_TWO_PI = 1.8378770664093453
 
 
-@inner
+@inner_kernel
 def _mean_log_likelihood(values: Array, mean: float, variance: float) -> float:
     """Mean log density of values (n,). O(n)."""
     result = 0.0
@@ -39,7 +39,7 @@ def _mean_log_likelihood(values: Array, mean: float, variance: float) -> float:
     return result / values.size
 
 
-@inner
+@inner_kernel
 def _maximise(values: Array, floor: float, mean: float) -> tuple[float, float]:
     """M step: mean and variance of values (n,), moments about the old mean. O(n)."""
     lanes = on_stack(_N_SUMS, np.float64)  # sums over every LANES-th value
@@ -66,7 +66,7 @@ def fit_single_rows(
 ) -> bool:
     """Fit one Gaussian to each row. O(n) an iteration; returns False for values not finite.
 
-    rows: (S, n) read, n <= `mixture.MAX_GROUPS`; floor, tolerance, n_iterations: as in
+    rows: (S, n) read, n <= `mixture.MAX_MIXTURE_GROUPS`; floor, tolerance, n_iterations: as in
     `mixture.fit_segments`; values: (n,) overwritten; models: (S, 3, 1), fits: (S, 2) written.
     """
     for s in range(rows.shape[0]):

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from boostsample.banks.bank import Bank
-from boostsample.checks import check_example_weight, check_integer, check_labels, check_rows
+from boostsample.checks import check_example_rows, check_example_weight, check_integer, check_labels
 from boostsample.errors import SettingError, StrategyError
 from boostsample.learner import EDGE_GAP, Found, Learner
 from boostsample.learners import make_learner
@@ -87,7 +87,7 @@ class Booster:
         n_jobs: int = 1,
         example_weight: ArrayLike | None = None,
     ) -> None:
-        columns = check_rows(rows, bank.n_examples)
+        columns = check_example_rows(rows, bank.n_examples)
         labels = check_labels(Y, columns.size)
         self.n_rounds = check_integer("n_rounds", n_rounds, 1)
         user = check_example_weight(example_weight, columns.size)

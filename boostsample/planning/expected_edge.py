@@ -21,21 +21,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import SettingError
 from boostsample.kernels import expected_edge as kernels
-from boostsample.planning.mixture import Mixture, Mixtures
+from boostsample.planning.mixture import Mixture, stack_mixtures
 
 __all__ = [
-    "Allocation",
-    "Choice",
-    "Curve",
-    "FamilyChoice",
     "allocate",
+    "best_expected_edge",
+    "best_expected_edge_family",
     "expected_edge",
+    "expected_edge_curve",
     "expected_edge_families",
     "expected_maximum",
     "gaussian_expected_edge",
-    "plan",
-    "plan_curve",
-    "plan_family",
 ]
 
 Array = NDArray[np.float64]
@@ -44,7 +40,7 @@ Counts = NDArray[np.int64]
 _N_CANDIDATES = 60
 
 
-class Choice(NamedTuple):
+class _Choice(NamedTuple):
     """Q and T to search, and the expected true edge of the best feature."""
 
     n_features: int
@@ -52,7 +48,7 @@ class Choice(NamedTuple):
     edge: float
 
 
-class FamilyChoice(NamedTuple):
+class _FamilyChoice(NamedTuple):
     """Family, Q and T to search, the expected edge, and the largest e of each family, (K,)."""
 
     family: int
@@ -62,7 +58,7 @@ class FamilyChoice(NamedTuple):
     edges: Array
 
 
-class Allocation(NamedTuple):
+class _Allocation(NamedTuple):
     """Features to search of each family, int64 (K,), T, and the expected edge."""
 
     counts: Counts
@@ -70,7 +66,7 @@ class Allocation(NamedTuple):
     edge: float
 
 
-class Curve(NamedTuple):
+class _Curve(NamedTuple):
     """e(Q,T) for each candidate: Q int64, T int64 and e float64, each (G,)."""
 
     n_features: Counts
@@ -125,7 +121,7 @@ def expected_edge_families(
     >>> round(expected_edge_families([narrow, wide], [20, 30], 1000, unit_noise=1.0), 6)
     0.105979
     """
-    models, noise = _stack(mixtures, unit_noise)
+    models, noise = _models(mixtures, unit_noise)
     numbers = np.array(counts, dtype=np.int64, ndmin=1)
     if numbers.shape != (len(mixtures),):
         raise SettingError(
@@ -136,14 +132,14 @@ def expected_edge_families(
     return _edge(models, noise, numbers, _inverse(n_examples))
 
 
-def plan(
+def best_expected_edge(
     mixture: Mixture,
     n_features: int,
     n_examples: int,
     budget: int,
     *,
     unit_noise: float | None = None,
-) -> Choice:
+) -> _Choice:
     """Q and T of the largest e(Q,T) with Q T <= budget: MAS Naive, [DF11] 4.1.
 
     Evaluates e about 20 times (30 us): for every fourth candidate Q, then for the neighbours of the
@@ -161,50 +157,54 @@ def plan(
     unit_noise : float, optional
         As in `expected_edge`.
     """
-    found = plan_family([mixture], [n_features], n_examples, budget, unit_noise=unit_noise)
-    return Choice(found.n_features, found.n_examples, found.edge)
+    found = best_expected_edge_family(
+        [mixture], [n_features], n_examples, budget, unit_noise=unit_noise
+    )
+    return _Choice(found.n_features, found.n_examples, found.edge)
 
 
-def plan_curve(
+def expected_edge_curve(
     mixture: Mixture,
     n_features: int,
     n_examples: int,
     budget: int,
     *,
     unit_noise: float | None = None,
-) -> Curve:
-    """e(Q,T) for all candidates of `plan`, for calibration and figures."""
-    models, noise = _stack([mixture], unit_noise)
+) -> _Curve:
+    """e(Q,T) for all candidates of `best_expected_edge`, for calibration and figures."""
+    models, noise = _models([mixture], unit_noise)
     candidates, _ = _candidates((_at_least_one("n_features", n_features),), n_examples, budget)
     pairs = zip(candidates.n_features.T, candidates.inverse[0].tolist(), strict=True)
     edges = np.array([_edge(models, noise, q.copy(), t) for q, t in pairs])
-    return Curve(candidates.n_features[0].copy(), candidates.n_examples[0].copy(), edges)
+    return _Curve(candidates.n_features[0].copy(), candidates.n_examples[0].copy(), edges)
 
 
-def plan_family(
+def best_expected_edge_family(
     mixtures: Sequence[Mixture],
     sizes: Sequence[int],
     n_examples: int,
     budget: int,
     *,
     unit_noise: float | None = None,
-) -> FamilyChoice:
+) -> _FamilyChoice:
     """Family, Q and T of the largest e(Q 1{l=1}, .., Q 1{l=K}, T): MAS 1.Q, [DF11] 4.1.
 
     Evaluates e about 20 times for each family (10 to 30 us). Ties go to the first family.
     `mixtures` are those of the true edges of each family, `sizes` their numbers of features, at
-    least 1; other parameters as in `plan`.
+    least 1; other parameters as in `best_expected_edge`.
     """
     if len(mixtures) != len(sizes):
         raise SettingError(f"sizes must have {len(mixtures)} entries, got {len(sizes)}")
-    models, noise = _stack(mixtures, unit_noise)
+    models, noise = _models(mixtures, unit_noise)
     candidates, lengths = _candidates(tuple(sizes), n_examples, budget)
     n_features, examples, inverse = candidates
     best, edges = np.empty(len(mixtures), np.int64), np.empty(len(mixtures))
     kernels.best_pair(models, noise, n_features, inverse, lengths, best, edges)
     family = int(edges.argmax())
     at = family, best[family]
-    return FamilyChoice(family, int(n_features[at]), int(examples[at]), float(edges[family]), edges)
+    return _FamilyChoice(
+        family, int(n_features[at]), int(examples[at]), float(edges[family]), edges
+    )
 
 
 def allocate(
@@ -214,7 +214,7 @@ def allocate(
     budget: int,
     *,
     unit_noise: float | None = None,
-) -> Allocation:
+) -> _Allocation:
     """Q_1..Q_K and T by greedy increments from zero: MAS Q.1, [DF11] 4.1.
 
     The paper adds one feature at a time to the family that raises e most, and leaves open at which
@@ -223,18 +223,19 @@ def allocate(
     exact, because noise lowers e there and the best sum may lie far beyond. Steps are of one
     feature up to a sum of 10, then of 20 % of the sum, in two parts from 15 on, which takes 0.1 to
     0.3 ms for nine families. Over 300 random problems that loses 0.02 % of e on average, 0.5 % at
-    most, against single steps. No count exceeds its size. Parameters as in `plan_family`.
+    most, against single steps. No count exceeds its size. Parameters as in
+    `best_expected_edge_family`.
     """
     if len(mixtures) != len(sizes):
         raise SettingError(f"sizes must have {len(mixtures)} entries, got {len(sizes)}")
-    models, noise = _stack(mixtures, unit_noise)
+    models, noise = _models(mixtures, unit_noise)
     limits = np.array([_at_least_one("sizes", size) for size in sizes], np.int64)
     _at_least_one("n_examples", n_examples)
     _at_least_one("budget", budget)
     counts = np.empty_like(limits)
     _, size = kernels.allocate(models, noise, limits, int(budget), int(n_examples), counts)
     inverse = 0.0 if size >= n_examples else 1.0 / size
-    return Allocation(counts, int(size), _edge(models, noise, counts, inverse))
+    return _Allocation(counts, int(size), _edge(models, noise, counts, inverse))
 
 
 def expected_maximum(n: int) -> float:
@@ -295,17 +296,9 @@ def _candidates(sizes: tuple[int, ...], n_examples: int, budget: int) -> tuple[_
     return _Candidates(features, examples, inverse), lengths
 
 
-def _stack(mixtures: Sequence[Mixture], unit_noise: float | None) -> tuple[Array, Array]:
-    """Parameters (K, 3, J), padded with empty components, and noise v (K, J), empty by default."""
-    if len(mixtures) == 0:
-        raise SettingError("mixtures must hold at least 1 mixture, got 0")
-    if isinstance(mixtures, Mixtures):
-        models = mixtures.stack
-    else:
-        most = max(mixture.n_components for mixture in mixtures)
-        models = np.zeros((len(mixtures), 3, most))
-        for model, mixture in zip(models, mixtures, strict=True):
-            model[:, : mixture.n_components] = mixture.parameters
+def _models(mixtures: Sequence[Mixture], unit_noise: float | None) -> tuple[Array, Array]:
+    """Parameters of the mixtures (K, 3, J), and noise v (K, J), empty by default."""
+    models = stack_mixtures(mixtures)
     if unit_noise is None:
         return models, np.empty((0, 0))
     if not 0 <= unit_noise < math.inf:
@@ -315,7 +308,7 @@ def _stack(mixtures: Sequence[Mixture], unit_noise: float | None) -> tuple[Array
 
 def _edge(models: Array, noise: Array, counts: Counts, inverse: float) -> float:
     shapes = np.empty((4, len(models), models.shape[2]))
-    table = np.empty((2 * len(models) + 5, kernels.ROOM))
+    table = np.empty((2 * len(models) + 5, kernels.EXPECTED_EDGE_ROOM))
     return float(kernels.expected_edge(models, noise, counts, inverse, shapes, table))
 
 

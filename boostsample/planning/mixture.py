@@ -34,6 +34,7 @@ __all__ = [
     "fit_mixture",
     "fit_mixtures",
     "sampling_variance",
+    "stack_mixtures",
 ]
 
 Array = NDArray[np.float64]
@@ -173,6 +174,19 @@ class Mixtures(Sequence[Mixture]):
         return means, [one * (variance + (mean - one * mean) ** 2) for one, mean, variance in rows]
 
 
+def stack_mixtures(mixtures: Sequence[Mixture]) -> Array:
+    """Parameters of at least one mixture, for kernels: (K, 3, J), padded with empty components."""
+    if len(mixtures) == 0:
+        raise SettingError("mixtures must hold at least 1 mixture, got 0")
+    if isinstance(mixtures, Mixtures):
+        return mixtures.stack
+    most = max(mixture.n_components for mixture in mixtures)
+    models = np.zeros((len(mixtures), 3, most))
+    for model, mixture in zip(models, mixtures, strict=True):
+        model[:, : mixture.n_components] = mixture.parameters
+    return models
+
+
 def sampling_variance(edges: ArrayLike, n_examples: int) -> float:
     """Mean variance of the noise in edges estimated on T i.i.d. examples, from [DF11] eq. 7.
 
@@ -287,7 +301,7 @@ def fit_gaussians(edges: Array) -> Mixtures:
 
     `edges` is float64 (n_sets, n) with n from 1 to 128.
     """
-    if edges.ndim != 2 or not 1 <= edges.shape[1] <= kernels.MAX_GROUPS:
+    if edges.ndim != 2 or not 1 <= edges.shape[1] <= kernels.MAX_MIXTURE_GROUPS:
         raise DataError(f"edges must have shape (n_sets, 1 to 128), got {edges.shape}")
     models, fits = np.empty((len(edges), 3, 1)), np.empty((len(edges), 2))
     how = _VARIANCE_FLOOR, _TOLERANCE, _MAX_ITERATIONS

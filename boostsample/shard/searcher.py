@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
+from boostsample.kernels.array_layout import Found, Rows, row_layout
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.layout import GROUP, Found, Rows, search_room, vectors_of
 from boostsample.kernels.search import search_kernel
+from boostsample.kernels.search_room import SEARCH_GROUP, search_room
 from boostsample.records import Stumps
-from boostsample.shard.sampling import known_scheme
+from boostsample.shard.sampling_schemes import known_scheme
 from boostsample.shard.weights import SignedWeights
 
 __all__ = ["Searcher"]
@@ -37,7 +38,7 @@ class Searcher:
         self.weights = weights
         self.n_examples, self.n_labels = weights.n_examples, weights.n_labels
         self.n_features = int(bank.n_features)
-        sizes = vectors_of(weights.n_labels)
+        sizes = row_layout(weights.n_labels)
         self._search = search_kernel(*sizes)
         self._signed_edges = edge_kernels(*sizes).signed_edges
         self._rooms = [search_room(self.n_labels) for _ in range(weights.threads.n)]
@@ -139,7 +140,7 @@ class Searcher:
     def _most(self, rows: Rows) -> int:
         """Features that the bank can show at once, in whole groups of the kernels."""
         n_rows = None if self._whole(rows) else rows.values.size // self.weights.width
-        return self.bank.most_features(n_rows) // GROUP * GROUP
+        return self.bank.most_features(n_rows) // SEARCH_GROUP * SEARCH_GROUP
 
     def _read(
         self, features: NDArray[np.int64], rows: Rows
@@ -163,6 +164,6 @@ def _parts(n_features: int, size: int) -> Iterator[slice]:
 @lru_cache(maxsize=256)
 def _cuts(n_features: int) -> tuple[int, ...]:
     """Where the kernel's groups of features begin and end; threads take whole groups."""
-    cuts = list(range(0, n_features + 1, GROUP))
+    cuts = list(range(0, n_features + 1, SEARCH_GROUP))
     cuts += range(cuts[-1] + 2, n_features + 1, 2)
     return tuple(cuts) if cuts[-1] == n_features else (*cuts, n_features)

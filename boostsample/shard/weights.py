@@ -1,6 +1,6 @@
 """The signed weights w_il * y_il of a boosting run: initial values, samples, edges, updates.
 
-They are one float32 matrix in the layout of `boostsample.kernels.layout`. It is normalised up to
+They are one float32 matrix in the layout of `kernels.array_layout`. It is normalised up to
 rounding; the exact sum is kept beside it and divided out, so that rounding does not accumulate.
 """
 
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, unknown
 from boostsample.jit.vectors import LANES
 from boostsample.kernels import draw as draw_kernels
+from boostsample.kernels.array_layout import Rows, aligned, lay_out_rows, row_layout
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.layout import Rows, aligned, in_planes, vectors_of
-from boostsample.kernels.weights import Factors, weight_kernels
-from boostsample.shard.sampling import Scheme
+from boostsample.kernels.weights import WeightFactors, weight_kernels
+from boostsample.shard.sampling_schemes import Scheme
 from boostsample.threads.threads import Threads
 
 __all__ = ["WEIGHT_INITS", "Rows", "SignedWeights", "initial_weights"]
 
 #: Least size of a normalised label weight: far from denormal numbers, too small to matter.
-FLOOR = 1e-30
+WEIGHT_FLOOR = 1e-30
 WEIGHT_INITS = ("uniform", "balanced")
 #: Examples summed at a time; a constant, so that bits do not depend on the number of threads.
 _PART = 4096
@@ -74,7 +74,7 @@ class SignedWeights:
     ) -> None:
         self.threads = Threads(1) if threads is None else threads
         self.n_examples, self.n_labels = (int(n) for n in Y.shape)
-        blocks, tail = vectors_of(self.n_labels)
+        blocks, tail = row_layout(self.n_labels)
         self.width = LANES * blocks + tail
         self._kernels = weight_kernels(blocks, tail)
         self._label_sums = edge_kernels(blocks, tail).label_sums
@@ -85,8 +85,8 @@ class SignedWeights:
         # In units of the least one: `balanced` weights are then whole numbers and exact.
         units = label_weights / label_weights.min()
         if not units.max() < 1e30:
-            units = np.maximum(label_weights / math.fsum(label_weights.ravel()), FLOOR)
-        self._values[:] = in_planes(units * Y, self.width)
+            units = np.maximum(label_weights / math.fsum(label_weights.ravel()), WEIGHT_FLOOR)
+        self._values[:] = lay_out_rows(units * Y, self.width)
         self._weight = np.zeros(self.n_examples, np.float32)
         self._n_parts = -(-self.n_examples // _PART)
         self._part_sums = np.zeros((self._n_parts, self.width))
@@ -94,19 +94,19 @@ class SignedWeights:
         self._sums = np.zeros(self.width)
         self._floor = np.zeros(self.width, np.float32)
         self._sides = np.ones(2 * self.width, np.float32)
-        self._ends = np.empty(-(-self.n_examples // draw_kernels.BLOCK))
+        self._ends = np.empty(-(-self.n_examples // draw_kernels.DRAW_BLOCK))
         self._ends_are_current = False
         self._buffers: list[NDArray[np.float32]] = []
         self._buffers_in_use = 0
         # Sums from scratch, by an update that changes nothing.
         every = Rows(0, np.zeros(self.n_examples, np.int32), self._values, self._sums, 1.0)
         self._update(np.zeros(1, np.uint8), 0, every, 1.0, 1.0)
-        self._floor[: self.n_labels] = FLOOR
+        self._floor[: self.n_labels] = WEIGHT_FLOOR
 
     def _update(
         self, column: NDArray[np.uint8], threshold: int, rows: Rows, right: float, wrong: float
     ) -> None:
-        factors = Factors(self._sides, right, wrong, self._floor)
+        factors = WeightFactors(self._sides, right, wrong, self._floor)
 
         def arguments(first: int, end: int) -> tuple[Any, ...]:
             sums = self._part_sums, self._part_masses
@@ -122,10 +122,10 @@ class SignedWeights:
         return Rows(self._start, self._columns, self._values, self._sums, 1.0 / self._mass)
 
     def draw(self, size: int, scheme: Scheme, rng: np.random.Generator) -> Rows:
-        """Draw `size` examples, fewer than N, by a scheme of `boostsample.shard.sampling`."""
+        """Draw `size` examples, fewer than N, by a scheme of `shard.sampling_schemes`."""
         if not self._ends_are_current:
             self._kernels.totals(self._values, self._weight)
-            draw_kernels.cumulate_weights(self._weight, self._ends)
+            draw_kernels.cumulate_for_draw(self._weight, self._ends)
             self._ends_are_current = True
         drawn = scheme(self._weight, self._ends, size, rng)
         values = self._buffer(drawn.examples.size * self.width)

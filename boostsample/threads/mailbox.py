@@ -1,8 +1,8 @@
 """Hands kernels to another thread without the GIL.
 
-A mailbox, int64 (SIZE,), connects two threads: one puts in a kernel and its arguments, the other
-runs it. Each counts its calls on a separate cache line and polls the other's count: waking a thread
-that sleeps or waits for the GIL takes 30 to 50 microseconds, as long as a small search.
+A mailbox, int64 (MAILBOX_SIZE,), connects two threads: one puts in a kernel and its arguments, the
+other runs it. Each counts its calls on a separate cache line and polls the other's count: waking a
+thread that sleeps or waits for the GIL takes 30 to 50 microseconds, as long as a small search.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from boostsample.jit.compiling import COMPILED, kernel
 
-Box: TypeAlias = NDArray[np.int64]
+Mailbox: TypeAlias = NDArray[np.int64]
 
 #: Places of the counts, of the failure flag, of the function to call, and of its arguments.
 _GIVEN, _DONE, _FAILED, _CALL, _ARGUMENTS = 0, 8, 9, 16, 17
-SIZE = 272
+MAILBOX_SIZE = 272
 
 #: Instructions that yield a processor's resources to its other threads in a waiting loop.
 _RELAX = {"x86_64": "llvm.x86.sse2.pause", "AMD64": "llvm.x86.sse2.pause"}
@@ -37,7 +37,7 @@ def _place(context: Any, builder: Any, kind: Any, box: Any, at: Any) -> Any:
 
 
 @intrinsic
-def _now(typing: Any, box: Any, at: Any) -> Any:
+def _load_acquire(typing: Any, box: Any, at: Any) -> Any:
     """box[at], read from memory each time."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -49,7 +49,7 @@ def _now(typing: Any, box: Any, at: Any) -> Any:
 
 
 @intrinsic
-def _relax(typing: Any) -> Any:
+def _pause(typing: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         name = _RELAX.get(platform.machine())
         if name is not None:
@@ -61,7 +61,7 @@ def _relax(typing: Any) -> Any:
 
 
 @intrinsic
-def _publish(typing: Any, box: Any, at: Any, value: Any) -> Any:
+def _store_release(typing: Any, box: Any, at: Any, value: Any) -> Any:
     """box[at] = value, visible to other threads after all earlier writes."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -84,7 +84,7 @@ def _pack(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         kinds = tuple(sig.args[2])
         packed = ir.LiteralStructType([_WORD, *map(context.get_value_type, kinds)])
-        if context.get_abi_sizeof(packed) > 8 * (SIZE - _ARGUMENTS):
+        if context.get_abi_sizeof(packed) > 8 * (MAILBOX_SIZE - _ARGUMENTS):
             raise TypingError(f"{len(kinds)} arguments do not fit into a mailbox")
         place = _place(context, builder, sig.args[0], args[0], _WORD(_ARGUMENTS))
         place = builder.bitcast(place, packed.as_pointer())
@@ -152,74 +152,72 @@ def _run(typing: Any, box: Any, call: Any) -> Any:
     return types.int64(box, types.int64), codegen
 
 
-now: Any = _now if COMPILED else lambda box, at: box[at]
-publish: Any = _publish if COMPILED else lambda box, at, value: box.__setitem__(at, value)
-relax: Any = _relax if COMPILED else lambda: None
-pack: Any = _pack
-run: Any = _run
+_now: Any = _load_acquire if COMPILED else lambda box, at: box[at]
+_publish: Any = _store_release if COMPILED else lambda box, at, value: box.__setitem__(at, value)
+_relax: Any = _pause if COMPILED else lambda: None
 
 
 @kernel
-def put(box: Box, address: int, arguments: tuple[Any, ...]) -> None:
-    """Run the kernel at `address` (`boostsample.jit.compiling.entry`) with these arguments.
+def put_in_mailbox(box: Mailbox, address: int, arguments: tuple[Any, ...]) -> None:
+    """Run the kernel at `address` (`jit.compiling.compiled_address`) with these arguments.
 
     Earlier work must be done. The caller keeps the arrays alive until the kernel returns.
     """
     box[_FAILED] = 0
-    pack(box, address, arguments)
-    publish(box, _GIVEN, box[_GIVEN] + 1)
+    _pack(box, address, arguments)
+    _publish(box, _GIVEN, box[_GIVEN] + 1)
 
 
 @kernel
-def call_back(box: Box) -> None:
-    """Make `serve` return True."""
+def call_back_from_mailbox(box: Mailbox) -> None:
+    """Make `serve_mailbox` return True."""
     box[_CALL] = 0
-    publish(box, _GIVEN, box[_GIVEN] + 1)
+    _publish(box, _GIVEN, box[_GIVEN] + 1)
 
 
 @kernel
-def done(box: Box) -> None:
-    """Count the request that `serve` returned for as done."""
-    publish(box, _DONE, box[_DONE] + 1)
+def mark_mailbox_done(box: Mailbox) -> None:
+    """Count the request that `serve_mailbox` returned for as done."""
+    _publish(box, _DONE, box[_DONE] + 1)
 
 
 @kernel
-def failed(box: Box) -> bool:
+def mailbox_failed(box: Mailbox) -> bool:
     """Whether the latest kernel raised an error."""
     return bool(box[_FAILED])
 
 
 @kernel
-def is_idle(box: Box) -> bool:
+def mailbox_is_idle(box: Mailbox) -> bool:
     """Whether all requests are done."""
-    return bool(now(box, _DONE) == now(box, _GIVEN))
+    return bool(_now(box, _DONE) == _now(box, _GIVEN))
 
 
 @kernel
-def serve(box: Box, polls: int) -> bool:
-    """Run requests; return True after `call_back`, False after `polls` polls without a request."""
+def serve_mailbox(box: Mailbox, polls: int) -> bool:
+    """Run requests; return True when called back, False after `polls` polls without a request."""
     so_far = box[_DONE]
     left = polls
     while left > 0:
         left -= 1
-        if now(box, _GIVEN) != so_far:
+        if _now(box, _GIVEN) != so_far:
             call = box[_CALL]
             if call == 0:
                 return True
-            box[_FAILED] = run(box, call)
+            box[_FAILED] = _run(box, call)
             so_far += 1
-            publish(box, _DONE, so_far)
+            _publish(box, _DONE, so_far)
             left = polls
-        relax()
+        _relax()
     return False
 
 
 @kernel
-def finished(box: Box, polls: int) -> bool:
+def mailbox_finished(box: Mailbox, polls: int) -> bool:
     """Whether all requests are done within `polls` polls."""
     given = box[_GIVEN]
     left = polls
-    while left > 0 and now(box, _DONE) != given:
+    while left > 0 and _now(box, _DONE) != given:
         left -= 1
-        relax()
+        _relax()
     return left > 0

@@ -19,12 +19,21 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from boostsample.errors import SettingError
-from boostsample.jit.compiling import COMPILED, entry
-from boostsample.threads import mailbox
+from boostsample.jit.compiling import COMPILED, compiled_address
+from boostsample.threads.mailbox import (
+    MAILBOX_SIZE,
+    call_back_from_mailbox,
+    mailbox_failed,
+    mailbox_finished,
+    mailbox_is_idle,
+    mark_mailbox_done,
+    put_in_mailbox,
+    serve_mailbox,
+)
 
 __all__ = ["Threads", "n_threads"]
 
-Arguments: TypeAlias = Callable[[int, int], tuple[Any, ...]]
+_Arguments: TypeAlias = Callable[[int, int], tuple[Any, ...]]
 #: Polls of a mailbox before a thread goes to sleep: usually (0.5 to 1 ms, longer than most pauses
 #: between two pieces of work); with more threads than cores; and uncompiled: each takes the GIL.
 _POLLS, _POLLS_IN_A_CROWD, _POLLS_IN_PYTHON = 20_000, 1_000, 1
@@ -73,7 +82,7 @@ class Threads:
             weakref.finalize(self, other.end)
         return others
 
-    def share(self, work: Callable[..., None], arguments: Arguments, cuts: Sequence[int]) -> None:
+    def share(self, work: Callable[..., None], arguments: _Arguments, cuts: Sequence[int]) -> None:
         """Call work(*arguments(first, end)) for stretches that cover cuts[0], ..., cuts[-1].
 
         Stretches begin and end at `cuts`, ascending, and are as even as these allow. Returns when
@@ -134,35 +143,35 @@ class _Other:
     """Another thread: its work and the result."""
 
     def __init__(self, polls: int) -> None:
-        self._box = np.zeros(mailbox.SIZE, np.int64)
+        self._box = np.zeros(MAILBOX_SIZE, np.int64)
         self._polls = polls if COMPILED else _POLLS_IN_PYTHON
         self._task: tuple[Callable[..., None], tuple[Any, ...]] | None = None
         self._error: BaseException | None = None
         self._ended = self._asleep = self._is_kernel = False
         self._bell = SimpleQueue[None]()
         # Compiles all of them here: an error in the thread itself would be lost.
-        mailbox.call_back(self._box)
-        mailbox.done(self._box)
-        mailbox.serve(self._box, 0)
-        mailbox.failed(self._box)
-        mailbox.is_idle(self._box)
-        mailbox.finished(self._box, 0)
+        call_back_from_mailbox(self._box)
+        mark_mailbox_done(self._box)
+        serve_mailbox(self._box, 0)
+        mailbox_failed(self._box)
+        mailbox_is_idle(self._box)
+        mailbox_finished(self._box, 0)
 
     def give(self, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         """Start work(*arguments)."""
-        address = entry(work, arguments)
+        address = compiled_address(work, arguments)
         self._is_kernel = bool(address)
         self._task = work, arguments  # keeps arrays alive after an interrupt
         if address:
-            mailbox.put(self._box, address, arguments)
+            put_in_mailbox(self._box, address, arguments)
         else:
-            mailbox.call_back(self._box)
+            call_back_from_mailbox(self._box)
         self._wake()
 
     def end(self) -> None:
         """End the thread."""
         self._ended = True
-        mailbox.call_back(self._box)
+        call_back_from_mailbox(self._box)
         self._wake()
 
     def _wake(self) -> None:
@@ -179,10 +188,10 @@ class _Other:
         if self._task is None:  # an error occurred before the work was started
             return None
         self._wake()  # in case of an interrupt before it
-        while not mailbox.finished(self._box, self._polls):
+        while not mailbox_finished(self._box, self._polls):
             time.sleep(_NAP)
         error, self._error = self._error, None
-        if self._is_kernel and mailbox.failed(self._box):
+        if self._is_kernel and mailbox_failed(self._box):
             error = RuntimeError(
                 f"{self._task[0].__name__} failed in another thread; n_jobs=1 shows the error"
             )
@@ -192,13 +201,13 @@ class _Other:
     def settle(self) -> None:
         """Wait for a kernel after an interrupt: it writes to shared arrays."""
         self._wake()
-        while self._is_kernel and not mailbox.finished(self._box, self._polls):
+        while self._is_kernel and not mailbox_finished(self._box, self._polls):
             time.sleep(_NAP)
 
     def serve(self) -> None:
         """Main loop of the thread."""
         while not self._ended:
-            if mailbox.serve(self._box, self._polls):
+            if serve_mailbox(self._box, self._polls):
                 self._run()
             else:
                 self._sleep()
@@ -212,11 +221,11 @@ class _Other:
         except BaseException as raised:  # the caller raises it
             self._error = raised
         del work, arguments  # or their arrays would live until the next work
-        mailbox.done(self._box)
+        mark_mailbox_done(self._box)
 
     def _sleep(self) -> None:
         self._asleep = True
-        while mailbox.is_idle(self._box):  # a bell can be left over
+        while mailbox_is_idle(self._box):  # a bell can be left over
             self._bell.get()
         self._asleep = False
 

@@ -25,8 +25,9 @@ from boostsample.experiments.bench.timing import (
 )
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.tables.tables import Table
-from boostsample.jit.vectors import LANES, add_into, load, prefetch
-from boostsample.kernels.layout import aligned, vectors_of
+from boostsample.jit.prefetch import prefetch
+from boostsample.jit.vectors import LANES, vec_add_into, vec_load
+from boostsample.kernels.array_layout import aligned, row_layout
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import Rows
 
@@ -59,7 +60,7 @@ def store_bound(n_labels: int) -> Any:
     their first vectors, then with their second ones, so that the bins in use stay in the first
     cache. Bins are visited in turn.
     """
-    blocks, tail = vectors_of(n_labels)
+    blocks, tail = row_layout(n_labels)
     row = aligned(LANES * (blocks + 1), np.float32)
     row[: LANES * blocks + tail] = 1e-3
     planes = aligned((blocks + 1) * N_BINS * LANES, np.float32)
@@ -74,21 +75,21 @@ def store_bound_kernel(blocks: int, tail: int) -> Any:
     def store(row: NDArray[np.float32], planes: NDArray[np.float32], looks: int) -> None:
         """Reads row float32 (P,); adds to planes float32 (vectors * 256 * 8). O(looks P / 8)."""
         for k in range(blocks):
-            value = load(row, k * LANES, LANES)
+            value = vec_load(row, k * LANES, LANES)
             for t in range(0, looks, _AT_ONCE):
                 at = (k * N_BINS + (t & (N_BINS - 1))) * LANES
-                add_into(planes, at, value)
-                add_into(planes, at + LANES, value)
-                add_into(planes, at + 2 * LANES, value)
-                add_into(planes, at + 3 * LANES, value)
+                vec_add_into(planes, at, value)
+                vec_add_into(planes, at + LANES, value)
+                vec_add_into(planes, at + 2 * LANES, value)
+                vec_add_into(planes, at + 3 * LANES, value)
         if has_tail:
-            rest = load(row, blocks * LANES, last)
+            rest = vec_load(row, blocks * LANES, last)
             for t in range(0, looks, _AT_ONCE):
                 at = blocks * N_BINS * LANES + (t & (N_BINS - 1)) * last
-                add_into(planes, at, rest)
-                add_into(planes, at + last, rest)
-                add_into(planes, at + 2 * last, rest)
-                add_into(planes, at + 3 * last, rest)
+                vec_add_into(planes, at, rest)
+                vec_add_into(planes, at + last, rest)
+                vec_add_into(planes, at + 2 * last, rest)
+                vec_add_into(planes, at + 3 * last, rest)
 
     return _compiled(store)
 

@@ -29,7 +29,7 @@ from boostsample.experiments.bench.timing import (
 )
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.tables.tables import Table
-from boostsample.kernels.layout import vectors_of
+from boostsample.kernels.array_layout import row_layout
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import Rows
 
@@ -159,7 +159,7 @@ def look_vectors(n_labels: int) -> str:
     >>> look_vectors(10), look_vectors(26), look_vectors(8)
     ('8 + 2', '3 x 8 + 2', '8')
     """
-    blocks, tail = vectors_of(n_labels)
+    blocks, tail = row_layout(n_labels)
     full = f"{blocks} x 8" if blocks > 1 else "8" * blocks
     return " + ".join(part for part in (full, str(tail) if tail else "") if part)
 

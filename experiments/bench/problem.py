@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.families.columns import Columns
-from boostsample.kernels.layout import aligned
+from boostsample.kernels.array_layout import aligned
 from boostsample.labels import encode
 from boostsample.registry import default_families
 from boostsample.shard.weights import SignedWeights, initial_weights

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.forms import make_bank
+from boostsample.banks.make_bank import make_bank
 from boostsample.checks import check_integer
 from boostsample.errors import BoostSampleError, SettingError, StrategyError
 from boostsample.experiments.calibration.points import (
@@ -42,7 +42,7 @@ from boostsample.experiments.plan.variants import Variant
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.planning.mixture import Mixture
-from boostsample.shard.sampling import known_scheme
+from boostsample.shard.sampling_schemes import known_scheme
 
 DEFAULT_PLAN = Plan(strategies=(Variant("mas-naive"),), marks=(3, 30, 100, 300), repeats=1)
 DEFAULT_REPEATS = 200
@@ -147,7 +147,7 @@ def calibrate(
     repeats : int
         Searches of each point and replays of each round, at least 2.
     scheme : str
-        Scheme by which examples are drawn at the points, see `boostsample.shard.sampling`.
+        Scheme by which examples are drawn at the points, see `boostsample.shard.sampling_schemes`.
     progress : callable, optional
         See `boostsample.experiments.common.progress.Progress`.
 

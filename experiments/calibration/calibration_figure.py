@@ -13,7 +13,7 @@ from boostsample.experiments.plots.drawing import (
     legend_below,
     styled_axes,
 )
-from boostsample.planning.expected_edge import plan_curve
+from boostsample.planning.expected_edge import expected_edge_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,7 @@ def _panel(axes: Axes, calibration: Calibration, choice: Mapping[str, Any]) -> N
     if mark in calibration.models:
         pool = calibration.prepared.pool(0)
         model = calibration.models[mark]
-        curve = plan_curve(model, pool.n_features, pool.n_examples, calibration.budget)
+        curve = expected_edge_curve(model, pool.n_features, pool.n_examples, calibration.budget)
         style = {"color": COLOURS[1], "linestyle": "--"}
         axes.plot(curve.n_features, curve.edges, **style, label="predicted")
     best = choice["best_features"], choice["best_examples"]

@@ -13,7 +13,7 @@ from boostsample.banks.bank import Bank
 from boostsample.errors import SettingError
 from boostsample.planning.expected_edge import expected_edge
 from boostsample.planning.mixture import Mixture
-from boostsample.shard.sampling import known_scheme
+from boostsample.shard.sampling_schemes import known_scheme
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import SignedWeights, initial_weights
 from boostsample.strategy import FamilyInfo, Stumps

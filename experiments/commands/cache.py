@@ -14,7 +14,7 @@ from boostsample.experiments.commands.group import CommandGroup
 from boostsample.experiments.commands.printing import print_line
 
 if TYPE_CHECKING:
-    from boostsample.banks.cache_folder import CachedBank
+    from boostsample.banks.cache import CacheEntry
 
 __all__ = ["cache"]
 
@@ -38,25 +38,25 @@ def cache(context: click.Context) -> None:
 @click.option("--all", "everything", is_flag=True, help="All banks, and unfinished ones.")
 def clear(keys: tuple[str, ...], everything: bool) -> None:
     """Remove feature banks by the beginnings of their keys; running programs keep theirs."""
-    from boostsample.banks.cache_folder import (
-        cached_bank_size,
-        cached_banks,
-        find_cached_banks,
-        remove_cached_bank,
-        unfinished_banks,
+    from boostsample.banks.cache import (
+        cache_entries,
+        cache_entry_size,
+        find_cache_entries,
+        remove_from_cache,
+        unfinished_in_cache,
     )
 
     if bool(keys) == everything:
         raise SettingError(
             "name the keys of the banks to remove (see 'boostsample cache'), or give --all"
         )
-    banks = cached_banks() if everything else find_cached_banks(keys)
-    stale, fresh = unfinished_banks() if everything else ([], [])
+    banks = cache_entries() if everything else find_cache_entries(keys)
+    stale, fresh = unfinished_in_cache() if everything else ([], [])
     freed = 0
     for folder in [*(bank.folder for bank in banks), *stale]:
-        size = cached_bank_size(folder)
+        size = cache_entry_size(folder)
         try:
-            remove_cached_bank(folder)
+            remove_from_cache(folder)
         except OSError as error:
             raise DataError(
                 f"'{folder}' cannot be removed: {error.strerror or error}; {_gib(freed)} freed"
@@ -74,10 +74,11 @@ def verify(keys: tuple[str, ...]) -> None:
 
     Ends with exit code 1 if a bank is damaged. Training checks only the features that it reads.
     """
-    from boostsample.banks.cache_folder import DamagedBank, cached_banks, find_cached_banks
+    from boostsample.banks.cache import cache_entries, find_cache_entries
     from boostsample.banks.disk import check_bank_files
+    from boostsample.banks.disk_header import DamagedBank
 
-    banks = find_cached_banks(keys) if keys else cached_banks()
+    banks = find_cache_entries(keys) if keys else cache_entries()
     damaged = []
     for bank in banks:
         key, state = bank.key[:_SHORT], "good"
@@ -95,14 +96,14 @@ def verify(keys: tuple[str, ...]) -> None:
 
 
 def _list() -> None:
-    from boostsample.banks.cache_folder import (
+    from boostsample.banks.cache import (
         banks_dir,
-        cached_bank_size,
-        cached_banks,
-        unfinished_banks,
+        cache_entries,
+        cache_entry_size,
+        unfinished_in_cache,
     )
 
-    banks = cached_banks()
+    banks = cache_entries()
     header = ("key", "data", "features x examples", "size", "last used", "families")
     rows = [header, *map(_row, banks)] if banks else []
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -110,16 +111,16 @@ def _list() -> None:
         fields = (field.ljust(width) for field, width in zip(row, widths, strict=True))
         print_line("  ".join(fields).rstrip())
     print_line(f"{_number(banks)}, {_gib(sum(bank.size for bank in banks))}, in {banks_dir()}")
-    stale, fresh = unfinished_banks()
+    stale, fresh = unfinished_in_cache()
     if stale or fresh:
-        left = sum(cached_bank_size(folder) for folder in [*stale, *fresh])
+        left = sum(cache_entry_size(folder) for folder in [*stale, *fresh])
         print_line(
             f"{len(stale) + len(fresh)} unfinished, {_gib(left)}: being built, or left by a run "
             "that was killed (remove with 'boostsample cache clear --all')"
         )
 
 
-def _row(bank: CachedBank) -> tuple[str, ...]:
+def _row(bank: CacheEntry) -> tuple[str, ...]:
     used = time.strftime("%Y-%m-%d %H:%M", time.localtime(bank.last_used))
     if bank.problem:
         return bank.key[:_SHORT], "?", "?", _gib(bank.size), used, f"damaged: {bank.problem}"

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.banks import cache_folder
+from boostsample.banks import disk_header
 from boostsample.banks.bank import FeatureBank
-from boostsample.banks.cache import cached_bank
-from boostsample.banks.cache_folder import DamagedBank, banks_dir, cached_banks
+from boostsample.banks.cache import banks_dir, cache_entries, remove_from_cache
+from boostsample.banks.cached_bank import cached_bank
 from boostsample.banks.disk import DiskBank, check_bank_files
+from boostsample.banks.disk_header import DamagedBank
 from boostsample.errors import DataError
 from tests.paths import ROOT
 from tests.problems import asked_of, powers, same_bits
@@ -79,9 +80,9 @@ def damaged(name: str, folder: Path) -> None:
     elif kind == "list":
         path.write_bytes(b"[]")
     elif kind == "format":
-        facts = cache_folder.read_bank_header(folder)
+        facts = disk_header.read_bank_header(folder)
         path.unlink()
-        cache_folder.write_bank_header(folder, {**facts, "format": 99})
+        disk_header.write_bank_header(folder, {**facts, "format": 99})
     elif kind == "folder":
         shutil.rmtree(path)
         path.mkdir()
@@ -155,7 +156,7 @@ def test_a_damaged_feature_is_an_error_on_its_first_use(X: NDArray[np.float32], 
         bank.threshold(4, 2)
     with pytest.raises(DataError, match=message.format(9)):
         bank.column(9)
-    cache_folder.remove_cached_bank(folder)
+    remove_from_cache(folder)
     assert same(cached_bank(powers(), X), expected)
 
 
@@ -208,7 +209,7 @@ def test_a_damaged_bank_that_came_meanwhile_is_an_error(X: NDArray[np.float32]) 
 def test_processes_at_once_do_not_hurt_each_other(X: NDArray[np.float32], cache: Path) -> None:
     code = (
         "import numpy as np\n"
-        "from boostsample.banks.cache import cached_bank\n"
+        "from boostsample.banks.cached_bank import cached_bank\n"
         "from boostsample.families import Columns\n"
         "X = np.arange(300_000, dtype=np.float32).reshape(-1, 100) % 977\n"
         "print(cached_bank([Columns(range(100))], X).bins.sum())\n"
@@ -219,6 +220,6 @@ def test_processes_at_once_do_not_hurt_each_other(X: NDArray[np.float32], cache:
     printed = {process.communicate()[0] for process in processes}
     assert [process.returncode for process in processes] == [0, 0]
     assert len(printed) == 1
-    (bank,) = cached_banks()
+    (bank,) = cache_entries()
     check_bank_files(bank.folder, all_features=True)
     assert [path.name for path in banks_dir().iterdir()] == [bank.key]

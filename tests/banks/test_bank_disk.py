@@ -20,12 +20,13 @@ import pytest
 import scipy.sparse
 from numpy.typing import NDArray
 
-from boostsample.banks import build as _bank_build
-from boostsample.banks import cache as bank_cache
+from boostsample.banks import blocks
+from boostsample.banks import cached_bank as cached_bank_module
 from boostsample.banks.bank import FeatureBank
-from boostsample.banks.cache import cached_bank, cached_bank_facts
-from boostsample.banks.cache_folder import DamagedBank, banks_dir, cached_banks
+from boostsample.banks.cache import banks_dir, cache_entries
+from boostsample.banks.cached_bank import cached_bank, cached_bank_facts
 from boostsample.banks.disk import DiskBank, check_bank_files, disk_bank_bytes
+from boostsample.banks.disk_header import DamagedBank
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, Haar, Identity
 from boostsample.family import pixel_major
@@ -67,7 +68,7 @@ def test_the_files_hold_what_memory_would(
 ) -> None:
     rows = np.arange(0, N, 2)
     expected = FeatureBank.build(powers(), X, rows, reference=reference)
-    monkeypatch.setattr(_bank_build, "SMALL_BLOCK", block_bytes)
+    monkeypatch.setattr(blocks, "SMALL_BLOCK", block_bytes)
     told: list[tuple[int, int]] = []
     settings: dict[str, Any] = {"reference": reference, "n_jobs": n_jobs}
     bank = cached_bank(
@@ -100,7 +101,7 @@ def test_it_is_found_again_and_computes_nothing(
     again.take(np.arange(11), np.arange(N))
     assert asked_of(made) == []
     assert again.values_computed == 0
-    assert cached_banks()[0].last_used > 1
+    assert cache_entries()[0].last_used > 1
     key = first.folder.name[:12]
     assert caplog.messages == [
         f"feature bank {key} is built in {banks_dir()}",
@@ -132,9 +133,9 @@ def test_the_key_is_all_that_the_bits_depend_on(
     assert is_new(cached_bank_facts([Columns([1, 0])], X, rows))
     for module, name, value in (
         (np, "__version__", "0.0"),
-        (bank_cache, "FORMAT", 99),
-        (bank_cache, "_ENGINE", ("family/family.py",)),
-        (bank_cache, "_code", lambda kind: [b"x"]),
+        (cached_bank_module, "FORMAT", 99),
+        (cached_bank_module, "_ENGINE", ("family/family.py",)),
+        (cached_bank_module, "_code", lambda kind: [b"x"]),
     ):
         with monkeypatch.context() as patched:
             patched.setattr(module, name, value)
@@ -143,10 +144,10 @@ def test_the_key_is_all_that_the_bits_depend_on(
 
 
 def test_the_code_of_a_family_is_a_part_of_the_key(tmp_path: Path) -> None:
-    code = bank_cache._code(Identity)
+    code = cached_bank_module._code(Identity)
     assert b"_rectangles.py" in b" ".join(code[::2])  # what the families of a package share
-    assert code == bank_cache._code(Haar)
-    mine = bank_cache._code(Powers)
+    assert code == cached_bank_module._code(Haar)
+    mine = cached_bank_module._code(Powers)
     assert [name.decode() for name in mine[::2]] == ["family/family.py", "tests/problems.py"]
 
 
@@ -249,7 +250,7 @@ def test_bad_input_is_refused_as_in_memory(X: NDArray[np.float32]) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is kept by Linux alone")
 def test_a_bank_three_times_the_memory_left_trains(cache: Path) -> None:
     """Under a limit of the data segment, in a process of its own; the same bank as in memory."""
-    from boostsample.banks.forms import make_bank
+    from boostsample.banks.make_bank import make_bank
     from tests.benchmarks.memory_limits import Tilted, train
 
     command = [sys.executable, "-m", "tests.benchmarks.memory_limits", "disk", "--left", "48"]

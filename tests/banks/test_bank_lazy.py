@@ -21,7 +21,7 @@ from boostsample.banks.lazy import LazyBank
 from boostsample.banks.slots import SlotCache
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, HashedText
-from boostsample.kernels.layout import GROUP
+from boostsample.kernels.search_room import SEARCH_GROUP
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from tests.paths import ROOT
@@ -132,7 +132,8 @@ class Naive:
 
 
 @pytest.mark.parametrize(
-    ("columns", "cuts"), [(GROUP, 16), (2 * GROUP, 2 * GROUP), (5 * GROUP, 36)]
+    ("columns", "cuts"),
+    [(SEARCH_GROUP, 16), (2 * SEARCH_GROUP, 2 * SEARCH_GROUP), (5 * SEARCH_GROUP, 36)],
 )
 def test_no_more_is_computed_than_is_looked_at(
     X: NDArray[np.float32],
@@ -212,7 +213,7 @@ def test_a_column_is_a_copy_and_a_view_is_not(X: NDArray[np.float32]) -> None:
 
 
 def test_memory_is_bounded(X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bank_lazy, "_LEAST_CUTS", GROUP)
+    monkeypatch.setattr(bank_lazy, "_LEAST_CUTS", SEARCH_GROUP)
     bank = LazyBank(families(), X, reference=REFERENCE, cache_bytes=20_000)
     bounds = []
     for feature in range(F):
@@ -222,22 +223,24 @@ def test_memory_is_bounded(X: NDArray[np.float32], monkeypatch: pytest.MonkeyPat
     assert bounds[-1] == bounds[-10]
     assert len(bank._columns.rows) == F  # 15,000 bytes would hold 150 columns
     small = LazyBank(families(), X, cache_bytes=1)
-    assert small.most_features(None) == GROUP  # as many as kernels take
+    assert small.most_features(None) == SEARCH_GROUP  # as many as kernels take
 
 
 def test_too_many_features_at_once_are_refused(X: NDArray[np.float32]) -> None:
     bank = LazyBank(families(), X, reference=REFERENCE, cache_bytes=1)
-    with pytest.raises(SettingError, match=f"at most {GROUP} features can be viewed at once, "):
-        bank.view(np.arange(GROUP + 1))
+    with pytest.raises(
+        SettingError, match=f"at most {SEARCH_GROUP} features can be viewed at once, "
+    ):
+        bank.view(np.arange(SEARCH_GROUP + 1))
     assert (bank.view(np.array([1, 2, 3, 0, 0, 0])).at[3:] == bank.view(np.array([0])).at).all()
     monkey = LazyBank(families(), X, reference=REFERENCE)
-    assert monkey.most_features(10**9) == GROUP
+    assert monkey.most_features(10**9) == SEARCH_GROUP
     assert monkey.most_features(0) >= F
 
 
 def test_bins_are_taken_in_parts(X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch) -> None:
     """`take` and `cuts_of` are for any number of features, whatever the cache."""
-    monkeypatch.setattr(bank_lazy, "_LEAST_CUTS", GROUP)
+    monkeypatch.setattr(bank_lazy, "_LEAST_CUTS", SEARCH_GROUP)
     memory = FeatureBank.build(families(), X, reference=REFERENCE)
     bank = LazyBank(families(), X, reference=REFERENCE, cache_bytes=1)
     features = np.array([*range(F), 3, 3])

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.banks import lazy as bank_lazy
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.banks.binning import find_cuts
-from boostsample.banks.build import reference_rows
 from boostsample.banks.disk import DiskBank
-from boostsample.banks.forms import BANKS, bank_settings, make_bank
 from boostsample.banks.lazy import LazyBank
+from boostsample.banks.make_bank import BANKS, bank_settings, make_bank
+from boostsample.banks.reference_rows import reference_rows
 from boostsample.errors import DataError, SettingError
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.data.datasets import load_dataset
@@ -30,7 +30,7 @@ from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.compare import RESULT_COLUMNS, compare
 from boostsample.families import Columns
 from boostsample.family import Family
-from boostsample.kernels.layout import GROUP
+from boostsample.kernels.search_room import SEARCH_GROUP
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from tests.problems import Powers, noisy_labels, step_of
@@ -123,9 +123,9 @@ def test_runs_in_parts_are_equal_to_the_bit(
     monkeypatch.setattr(bank_lazy, "_BLOCK_BYTES", 1000)
     for name in STRATEGIES:
         bank = LazyBank(families, X, rows, reference=None, cache_bytes=1)
-        assert bank.most_features(None) == GROUP
-        assert bank.most_features(400) == GROUP
-        assert bank.most_features(20) == 25 // GROUP * GROUP
+        assert bank.most_features(None) == SEARCH_GROUP
+        assert bank.most_features(400) == SEARCH_GROUP
+        assert bank.most_features(20) == 25 // SEARCH_GROUP * SEARCH_GROUP
         assert history_of(bank, rows, name) == expected[name]
 
 
@@ -143,7 +143,7 @@ def test_parts_keep_the_groups_of_the_kernels(
         step = step_of(bank, Y, weights)
         sample = step.draw(1200)
         edges.append(step.search(features, sample).edge)
-        monkeypatch.setattr(bank_lazy, "_VIEW_BYTES", 2 * GROUP * 1200)
+        monkeypatch.setattr(bank_lazy, "_VIEW_BYTES", 2 * SEARCH_GROUP * 1200)
     assert edges[0].tobytes() == edges[1].tobytes()
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.banks.binning import assign_bins, check_rows, find_cuts, first_infinite
+from boostsample.banks.binning import _first_infinite, assign_bins, find_cuts
+from boostsample.checks import check_rows
 from boostsample.errors import DataError
 
 
@@ -95,14 +96,14 @@ def test_first_infinite_names_feature_and_row(infinity: float) -> None:
     columns[0, 2] = np.nan
     columns[1, 3] = np.finfo(np.float32).max
     columns[1, 4] = -columns[1, 3]
-    assert first_infinite(columns) is None
+    assert _first_infinite(columns) is None
     columns[3, 0] = columns[2, 5] = columns[2, 4] = infinity
-    assert first_infinite(columns) == (2, 4)
+    assert _first_infinite(columns) == (2, 4)
 
 
 def test_missing_values_and_no_values_are_not_infinite() -> None:
-    assert first_infinite(np.full((2, 3), np.nan, np.float32)) is None
-    assert first_infinite(np.empty((0, 3), np.float32)) is None
+    assert _first_infinite(np.full((2, 3), np.nan, np.float32)) is None
+    assert _first_infinite(np.empty((0, 3), np.float32)) is None
 
 
 @pytest.mark.parametrize(

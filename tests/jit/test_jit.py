@@ -80,7 +80,7 @@ def test_what_only_kernels_call_is_refused_to_python() -> None:
     assert called(draw._block_of)(np.ones(3), 0, 0.5) == 0
 
 
-@pytest.mark.parametrize("decorator", [_jit.inner, _jit.kernel])
+@pytest.mark.parametrize("decorator", [_jit.inner_kernel, _jit.kernel])
 def test_a_closure_has_to_be_named(decorator: Any) -> None:
     size = 3
 

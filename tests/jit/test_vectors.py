@@ -12,24 +12,24 @@ from numpy.typing import NDArray
 from boostsample.jit import vectors
 from boostsample.jit.compiling import kernel, kernel_for
 from boostsample.jit.vectors import (
-    add,
-    add_into,
-    at_least,
-    choose,
-    count_below,
-    count_up_to,
-    eight_edges,
-    fill,
-    fused,
-    is_zero,
-    load,
-    magnitude,
-    multiply,
-    paired,
-    running,
-    store,
-    total,
-    widen,
+    vec_add,
+    vec_add_into,
+    vec_at_least,
+    vec_choose,
+    vec_count_below,
+    vec_count_up_to,
+    vec_eight_edges,
+    vec_fill,
+    vec_fused,
+    vec_is_zero,
+    vec_load,
+    vec_magnitude,
+    vec_multiply,
+    vec_paired,
+    vec_running,
+    vec_store,
+    vec_total,
+    vec_widen,
 )
 
 LANES = (1, 2, 4, 8)
@@ -46,7 +46,7 @@ def through(lanes: int, operation: Callable[..., Any]) -> Callable[..., NDArray[
 
     @kernel_for(lanes)
     def run(a: Any, b: Any, out: Any) -> None:
-        store(out, 0, operation(load(a, 0, lanes), load(b, 0, lanes)))
+        vec_store(out, 0, operation(vec_load(a, 0, lanes), vec_load(b, 0, lanes)))
 
     def call(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
         out = np.full(lanes, 99, np.float32)
@@ -66,13 +66,13 @@ def same_bits(got: NDArray[Any], want: NDArray[Any]) -> None:
 def test_arithmetic_lane_by_lane(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, b: Any, out: Any) -> None:
-        one, two = load(a, 0, lanes), load(b, 0, lanes)
-        store(out, 0, add(one, two))
-        store(out, lanes, multiply(one, fill(two, np.float32(0.1))))
-        store(out, 2 * lanes, magnitude(one))
-        store(out, 3 * lanes, at_least(one, magnitude(two)))
-        store(out, 4 * lanes, choose(one, two, one))
-        store(out, 5 * lanes, fill(one, np.float32(-2.5)))
+        one, two = vec_load(a, 0, lanes), vec_load(b, 0, lanes)
+        vec_store(out, 0, vec_add(one, two))
+        vec_store(out, lanes, vec_multiply(one, vec_fill(two, np.float32(0.1))))
+        vec_store(out, 2 * lanes, vec_magnitude(one))
+        vec_store(out, 3 * lanes, vec_at_least(one, vec_magnitude(two)))
+        vec_store(out, 4 * lanes, vec_choose(one, two, one))
+        vec_store(out, 5 * lanes, vec_fill(one, np.float32(-2.5)))
 
     for seed in range(20):
         a, b = numbers(lanes, seed), numbers(lanes, 100 + seed)
@@ -93,11 +93,11 @@ def test_arithmetic_lane_by_lane(lanes: int) -> None:
 def test_sums_widening_and_zero(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, wide: Any, sums: Any) -> Any:
-        value = load(a, 0, lanes)
-        store(wide, 0, widen(value))
-        sums[0] = total(value)
-        sums[1] = total(widen(value))
-        return is_zero(value)
+        value = vec_load(a, 0, lanes)
+        vec_store(wide, 0, vec_widen(value))
+        sums[0] = vec_total(value)
+        sums[1] = vec_total(vec_widen(value))
+        return vec_is_zero(value)
 
     rng = np.random.default_rng(0)
     a = rng.normal(size=lanes).astype(np.float32)
@@ -128,13 +128,13 @@ def naive_total(a: NDArray[Any]) -> Any:
 def test_eight_vectors_become_their_totals(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, sums: Any) -> None:
-        one, two = load(a, 0, lanes), load(a, lanes, lanes)
-        three, four = load(a, 2 * lanes, lanes), load(a, 3 * lanes, lanes)
-        five, six = load(a, 4 * lanes, lanes), load(a, 5 * lanes, lanes)
-        seven, eight = load(a, 6 * lanes, lanes), load(a, 7 * lanes, lanes)
-        left = paired(paired(one, two, 8), paired(three, four, 8), 4)
-        right = paired(paired(five, six, 8), paired(seven, eight, 8), 4)
-        store(sums, 0, paired(left, right, 2))
+        one, two = vec_load(a, 0, lanes), vec_load(a, lanes, lanes)
+        three, four = vec_load(a, 2 * lanes, lanes), vec_load(a, 3 * lanes, lanes)
+        five, six = vec_load(a, 4 * lanes, lanes), vec_load(a, 5 * lanes, lanes)
+        seven, eight = vec_load(a, 6 * lanes, lanes), vec_load(a, 7 * lanes, lanes)
+        left = vec_paired(vec_paired(one, two, 8), vec_paired(three, four, 8), 4)
+        right = vec_paired(vec_paired(five, six, 8), vec_paired(seven, eight, 8), 4)
+        vec_store(sums, 0, vec_paired(left, right, 2))
 
     a = np.random.default_rng(lanes).normal(size=(8, lanes)).astype(np.float32)
     sums = np.empty(8, np.float32)
@@ -148,10 +148,10 @@ def test_edges_at_eight_thresholds(lanes: int) -> None:
 
     @kernel_for(lanes)
     def run(hist: Any, sums: Any, fresh: bool, ends: Any, edges: Any) -> None:
-        whole, below = load(ends, 0, lanes), load(ends, lanes, lanes)
-        edge, last = eight_edges(hist, sums, fresh, at, stride, whole, below)
-        store(edges, 0, edge)
-        store(ends, lanes, last)
+        whole, below = vec_load(ends, 0, lanes), vec_load(ends, lanes, lanes)
+        edge, last = vec_eight_edges(hist, sums, fresh, at, stride, whole, below)
+        vec_store(edges, 0, edge)
+        vec_store(ends, lanes, last)
 
     rng = np.random.default_rng(lanes)
     hist = rng.normal(size=at + 8 * stride).astype(np.float32)
@@ -174,9 +174,9 @@ def test_edges_at_eight_thresholds(lanes: int) -> None:
 def test_running_sums_and_counts(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, limit: float, sums: Any) -> tuple[int, int]:
-        value = running(load(a, 0, lanes))
-        store(sums, 0, value)
-        return count_up_to(value, limit), count_below(value, limit)
+        value = vec_running(vec_load(a, 0, lanes))
+        vec_store(sums, 0, value)
+        return vec_count_up_to(value, limit), vec_count_below(value, limit)
 
     a = np.random.default_rng(lanes).integers(0, 9, lanes).astype(np.float32)  # sums are exact
     want, got = np.cumsum(a), np.empty(lanes, np.float32)
@@ -188,7 +188,7 @@ def test_running_sums_and_counts(lanes: int) -> None:
 
     @kernel_for(lanes, 64)
     def count(a: Any, limit: float) -> int:
-        return int(count_up_to(load(a, 0, lanes), limit))
+        return int(vec_count_up_to(vec_load(a, 0, lanes), limit))
 
     assert count(wide + 1e-12, 0.0) == 0
     assert count(wide - 1e-12, 0.0) == 1
@@ -198,7 +198,7 @@ def test_running_sums_and_counts(lanes: int) -> None:
 def test_loads_and_stores_touch_their_lanes_only(lanes: int) -> None:
     @kernel_for(lanes)
     def move(a: Any, start: int, out: Any, at: int) -> None:
-        store(out, at, load(a, start, lanes))
+        vec_store(out, at, vec_load(a, start, lanes))
 
     a = np.arange(50, dtype=np.float32)
     for start, at in ((0, 0), (1, 3), (33, 17)):  # aligned or not
@@ -213,7 +213,7 @@ def test_loads_and_stores_touch_their_lanes_only(lanes: int) -> None:
 def test_adding_into_an_array_touches_its_lanes_only(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, at: int, out: Any) -> None:
-        add_into(out, at, load(a, 0, lanes))
+        vec_add_into(out, at, vec_load(a, 0, lanes))
 
     a = np.arange(1, 9, dtype=np.float32)
     for at in (0, 3, 17):
@@ -228,8 +228,8 @@ def test_adding_into_an_array_touches_its_lanes_only(lanes: int) -> None:
 def test_fused_rounds_once(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, b: Any, out: Any) -> None:
-        one, two = load(a, 0, lanes), load(b, 0, lanes)
-        store(out, 0, fused(one, one, two))
+        one, two = vec_load(a, 0, lanes), vec_load(b, 0, lanes)
+        vec_store(out, 0, vec_fused(one, one, two))
 
     a = np.full(lanes, 1 + 2.0**-12, np.float32)
     b = np.full(lanes, -1 - 2.0**-11, np.float32)
@@ -241,9 +241,9 @@ def test_fused_rounds_once(lanes: int) -> None:
 def test_a_loaded_vector_is_a_copy() -> None:
     @kernel
     def run(a: Any, out: Any) -> None:
-        value = load(a, 0, 4)
+        value = vec_load(a, 0, 4)
         a[0] = 9.0
-        store(out, 0, value)
+        vec_store(out, 0, value)
 
     a, out = np.ones(4, np.float32), np.zeros(4, np.float32)
     run(a, out)
@@ -254,7 +254,7 @@ def test_addition_is_not_contracted_or_reordered() -> None:
     """(a * b) + c rounds twice: the bits would depend on the processor otherwise."""
 
     def both(a: Any, b: Any) -> Any:
-        return add(multiply(a, b), b)
+        return vec_add(vec_multiply(a, b), b)
 
     inner = kernel(both)
     a = np.array([1 + 2.0**-12, 1 + 2.0**-23], np.float32)

@@ -19,7 +19,7 @@ from tests.compiled import called
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 bucket, fill_buckets = called(kernels.bin_bucket), called(kernels.fill_bin_buckets)
 midpoint, place_cuts = called(kernels.bin_midpoint), called(kernels.place_cuts)
-run_starts, sort_keys = called(kernels.run_starts), called(kernels.sort_keys)
+run_starts, sort_keys = called(kernels._run_starts), called(kernels._sort_keys)
 LARGEST = np.finfo(np.float32).max
 SMALLEST = np.float32(1e-45)  # the smallest denormal
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -152,7 +152,7 @@ def naive_bin(value: np.float32, cuts: list[np.float32]) -> int:
 
 def counters() -> NDArray[np.uint32]:
     """What sorting counts in; whatever it holds is overwritten."""
-    return np.full((kernels.N_DIGITS, kernels.DIGIT_SIZE), 99, np.uint32)
+    return np.full((kernels.BIN_DIGITS, kernels.BIN_DIGIT_SIZE), 99, np.uint32)
 
 
 def cut(
@@ -174,7 +174,7 @@ def assign(
     columns: NDArray[np.float32], cuts: NDArray[np.float32], n_bins: NDArray[np.int16]
 ) -> NDArray[np.uint8]:
     out = np.full(columns.shape, 77, np.uint8)
-    padded, table = np.full(255, np.nan, np.float32), np.full(kernels.N_BUCKETS, 77, np.uint8)
+    padded, table = np.full(255, np.nan, np.float32), np.full(kernels.BIN_BUCKETS, 77, np.uint8)
     kernels.assign_block(columns, cuts, n_bins, padded, table, out)
     return out
 
@@ -255,7 +255,7 @@ def test_the_search_and_the_table_of_buckets_find_the_same_bins(rng: np.random.G
 
 
 def test_both_ways_of_assigning_are_used(rng: np.random.Generator) -> None:
-    table = np.empty(kernels.N_BUCKETS, np.uint8)
+    table = np.empty(kernels.BIN_BUCKETS, np.uint8)
     cases = columns_of(rng)
     padded = np.full(255, np.inf, np.float32)
     for name, uses_table in [("binary", True), ("pixels", True), ("uneven", False)]:
@@ -382,11 +382,11 @@ def test_sorting_takes_rows_as_often_as_they_are_named() -> None:
 def test_buckets_never_fall(values: list[float]) -> None:
     ordered = np.sort(np.array(values, np.float32))
     lowest, span = float(ordered[1]), float(ordered[-1]) - float(ordered[1])
-    scale = (kernels.N_BUCKETS - 1) / span if span > 0 else 0.0
+    scale = (kernels.BIN_BUCKETS - 1) / span if span > 0 else 0.0
     buckets = [int(bucket(x, lowest, scale)) for x in ordered]
     assert buckets == sorted(buckets)
     assert buckets[0] == 0
-    assert buckets[-1] < kernels.N_BUCKETS
+    assert buckets[-1] < kernels.BIN_BUCKETS
     assert bucket(np.float32(np.nan), lowest, scale) == 0
 
 

@@ -29,8 +29,8 @@ def weights_of(n: int, seed: int) -> list[NDArray[np.float32]]:
 
 
 def ends_of(weight: NDArray[np.float32]) -> NDArray[np.float64]:
-    ends = np.full(-(-weight.size // draw.BLOCK), -1.0)
-    draw.cumulate_weights(weight, ends)
+    ends = np.full(-(-weight.size // draw.DRAW_BLOCK), -1.0)
+    draw.cumulate_for_draw(weight, ends)
     return ends
 
 
@@ -40,7 +40,7 @@ def test_cumulate(n: int) -> None:
         so_far, want = 0.0, []
         for i, w in enumerate(weight.tolist()):
             so_far += w
-            if i % draw.BLOCK == draw.BLOCK - 1 or i == n - 1:
+            if i % draw.DRAW_BLOCK == draw.DRAW_BLOCK - 1 or i == n - 1:
                 want.append(so_far)
         np.testing.assert_allclose(ends_of(weight), want, rtol=1e-12)
 
@@ -113,6 +113,6 @@ def test_pivotal_takes_the_heavy_ones_always() -> None:
 def test_one_signature_each() -> None:
     test_pick(17)
     test_pivotal(17)
-    kernels: list[Any] = [draw.cumulate_weights, draw.pick_by_weight, draw.draw_pivotal]
+    kernels: list[Any] = [draw.cumulate_for_draw, draw.pick_by_weight, draw.draw_pivotal]
     for function in kernels:
         assert len(function.signatures) == 1

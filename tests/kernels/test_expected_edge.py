@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 
 from boostsample.kernels import expected_edge as kernels
-from boostsample.planning.expected_edge import allocate, expected_edge, plan_family
+from boostsample.planning.expected_edge import allocate, best_expected_edge_family, expected_edge
 from boostsample.planning.mixture import Mixture, fit_gaussians
 from tests.compiled import called
 
@@ -73,7 +73,7 @@ def random_problem(
 def edge_of(models: Array, unit_noise: Array, counts: NDArray[np.int64], inverse: float) -> float:
     """The kernel's e, in work space that is long enough or has to be made longer."""
     shapes = np.empty((4, len(models), models.shape[2]))
-    table = np.empty((2 * len(models) + 5, kernels.ROOM))
+    table = np.empty((2 * len(models) + 5, kernels.EXPECTED_EDGE_ROOM))
     e = kernels.expected_edge(models, unit_noise, counts, inverse, shapes, table)
     short = np.empty((len(table), 16))
     assert kernels.expected_edge(models, unit_noise, counts, inverse, shapes, short) == e
@@ -306,11 +306,11 @@ def test_one_signature() -> None:
     one = Mixture([0.5, 0.5], [0.0, 0.1], [1e-4, 0])
     for n_examples in (100, math.inf):
         expected_edge(one, 3, n_examples)
-    plan_family([one, Mixture(1, 0.1, 1)], [3, 4], 10, 100, unit_noise=1)
+    best_expected_edge_family([one, Mixture(1, 0.1, 1)], [3, 4], 10, 100, unit_noise=1)
     allocate([one, Mixture(*one.parameters)], [3, 4], 10, 100)
     together = fit_gaussians(np.array([[0.1, 0.2], [0.0, 0.1]]))
     for mixtures in (together, list(together)):
-        plan_family(mixtures, [3, 4], 10, 100)
+        best_expected_edge_family(mixtures, [3, 4], 10, 100)
         allocate(mixtures, [3, 4], 10, 100)
     for name in kernels.__all__:
         assert len(getattr(kernels, name).signatures) == 1, name

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.kernels.gradients import LANES, orientation_sums
+from boostsample.kernels.gradients import LANES, gradient_sums
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 #: Images of one call: fewer than, as many as and more than are handled at a time.
@@ -85,7 +85,7 @@ def run(
     ]
     rows = np.random.default_rng(0).permutation(len(members))
     out = np.full((len(members), n), np.nan, np.float32)
-    orientation_sums(
+    gradient_sums(
         np.ascontiguousarray(images.reshape(n, -1).T),
         (n_rows, n_columns),
         size,
@@ -181,5 +181,5 @@ def test_four_orientations_are_rectified_differences() -> None:
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
 def test_one_signature() -> None:
     test_small_images((3, 3))
-    compiled: Any = orientation_sums
+    compiled: Any = gradient_sums
     assert len(compiled.signatures) == 1

@@ -161,7 +161,7 @@ def test_fitted_model_is_a_fixed_point_of_the_naive_step(rng: np.random.Generato
 
 
 def test_many_edges_are_fitted_in_groups(rng: np.random.Generator) -> None:
-    x = np.sort(some_edges(rng, kernels.MAX_GROUPS + 3))
+    x = np.sort(some_edges(rng, kernels.MAX_MIXTURE_GROUPS + 3))
     model, likelihood, _ = fit(x, 1)
     np.testing.assert_allclose(model[:, 0], [1, x.mean(), x.var()], rtol=1e-9)
     assert likelihood == pytest.approx(naive_log_likelihood(x, 0 * x + 1, 0 * x, model), abs=1e-7)
@@ -231,7 +231,7 @@ def test_weights_are_repetitions(rng: np.random.Generator) -> None:
 def test_starts_are_valid_models(rng: np.random.Generator) -> None:
     for x in (some_edges(rng, 9), np.zeros(7), np.array([0.1, 0.1, 0.4])):
         data = columns(np.sort(x))
-        for kind in range(kernels.N_STARTS):
+        for kind in range(kernels._N_STARTS):
             model = np.full((3, 4), np.nan)
             start(kind, data, FLOOR, model)
             assert model[0].sum() == pytest.approx(1)

@@ -13,9 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
+from boostsample.kernels.array_layout import N_BINS, Found, Rows, lay_out_rows, row_layout
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.layout import N_BINS, Found, Rows, in_planes, search_room, vectors_of
-from boostsample.kernels.search import FEW, NEAR, search_kernel
+from boostsample.kernels.search import _FEW, _NEAR, search_kernel
+from boostsample.kernels.search_room import search_room
 from tests import naive
 from tests.paths import ROOT
 
@@ -32,8 +33,8 @@ SCALE = 2.0**-20
 
 def padded(weights: NDArray[Any]) -> NDArray[np.float32]:
     """Rows for the kernels, each padded with zeros to whole vectors."""
-    blocks, tail = vectors_of(weights.shape[1])
-    return in_planes(weights, LANES * blocks + tail)
+    blocks, tail = row_layout(weights.shape[1])
+    return lay_out_rows(weights, LANES * blocks + tail)
 
 
 def run_search(
@@ -47,7 +48,7 @@ def run_search(
     rows_a_bin: int = ROWS_A_BIN,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     n_labels = weights.shape[1]
-    blocks, tail = vectors_of(n_labels)
+    blocks, tail = row_layout(n_labels)
     rows, q, width = padded(weights), features.size, LANES * blocks + tail
     room = search_room(n_labels)
     room.sums[:], room.work[:] = 9.0, np.nan  # stale on purpose
@@ -124,7 +125,7 @@ def test_search_reads_the_examples_that_are_named(n_labels: int) -> None:
     check_search(bins, weights, examples=np.full(9, 29, np.int32))
 
 
-@pytest.mark.parametrize("n", [FEW, FEW + 1, NEAR, NEAR + 1] if COMPILED else [40])
+@pytest.mark.parametrize("n", [_FEW, _FEW + 1, _NEAR, _NEAR + 1] if COMPILED else [40])
 def test_rows_are_searched_alike_however_their_bins_are_fetched(n: int) -> None:
     rng = np.random.default_rng(n)
     bins = rng.integers(0, 255, (13, 2 * n)).astype(np.uint8)
@@ -232,7 +233,7 @@ def test_bins_above_the_last_one_in_use_are_no_candidates() -> None:
 @pytest.mark.parametrize("n_labels", LABELS)
 def test_label_sums_and_signed_edges(n_labels: int) -> None:
     rng = np.random.default_rng(n_labels)
-    blocks, tail = vectors_of(n_labels)
+    blocks, tail = row_layout(n_labels)
     kernels = edge_kernels(blocks, tail)
     bins = rng.integers(0, 6, (5, 40)).astype(np.uint8)
     every = np.empty(0, np.int32)
@@ -292,9 +293,9 @@ def test_kernels_cached_by_different_processes_work_together(tmp_path: Path) -> 
         code = f"""
 import numpy as np
 from tests.kernels import test_search as t
-from boostsample.kernels.layout import vectors_of
+from boostsample.kernels.array_layout import row_layout
 for n_labels in {labels}:
-    sizes = vectors_of(n_labels)
+    sizes = row_layout(n_labels)
     kernels = (t.search_kernel(*sizes), *t.edge_kernels(*sizes))
     t.test_label_sums_and_signed_edges(n_labels)
     t.test_search_on_random_rows(n_labels)

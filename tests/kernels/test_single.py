@@ -14,7 +14,7 @@ from boostsample.kernels.mixture import (
     CHECK_EVERY,
     FIRST_TRIAL,
     LANES,
-    MAX_GROUPS,
+    MAX_MIXTURE_GROUPS,
     fit_mixture_segments,
 )
 from boostsample.planning.mixture import fit_gaussians, fit_mixtures
@@ -25,7 +25,8 @@ COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 @pytest.mark.parametrize("seed", range(200 if COMPILED else 10))
 def test_rows_are_fitted_as_sets_by_the_mixture(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    n_sets, size = int(rng.integers(1, 6)), int(rng.integers(1, (2, 17, MAX_GROUPS)[seed % 3] + 1))
+    n_sets = int(rng.integers(1, 6))
+    size = int(rng.integers(1, (2, 17, MAX_MIXTURE_GROUPS)[seed % 3] + 1))
     edges = rng.normal(rng.normal(), 10 ** rng.uniform(-6, 0), (n_sets, size))
     if seed % 4 == 0:
         edges = np.round(edges, 2)

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
-from boostsample.kernels.layout import Rows, in_planes, vectors_of
-from boostsample.kernels.weights import Factors, weight_kernels
+from boostsample.kernels.array_layout import Rows, lay_out_rows, row_layout
+from boostsample.kernels.weights import WeightFactors, weight_kernels
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 #: Examples whose sums are formed at a time: small, so that there are several parts.
@@ -20,7 +20,7 @@ LABELS = (1, 2, 3, 5, 8, 9, 10, 16, 17, 26, 100)
 
 
 def pad(values: NDArray[Any], fill: float = 0.0) -> NDArray[np.float32]:
-    blocks, tail = vectors_of(values.shape[1])
+    blocks, tail = row_layout(values.shape[1])
     rows = np.full((len(values), LANES * blocks + tail), fill, np.float32)
     rows[:, : values.shape[1]] = values
     return rows
@@ -61,15 +61,15 @@ def check_update(
 ) -> None:
     n, n_labels = signed.shape
     rng = np.random.default_rng(n_labels)
-    blocks, tail = vectors_of(n_labels)
+    blocks, tail = row_layout(n_labels)
     votes = rng.choice([-1, 1], n_labels)
     right, wrong = 0.7, 1.9
     width = LANES * blocks + tail
-    rows = in_planes(signed, width)
+    rows = lay_out_rows(signed, width)
     n_parts = -(-n // PART)
     sums, masses = np.full((n_parts, LANES * blocks + tail), 9.0), np.empty(n_parts)
     sides, floors = pad(np.stack([-votes, votes]), 1.0).ravel(), pad(np.full((1, n_labels), floor))
-    factors = Factors(sides, right, wrong, floors[0])
+    factors = WeightFactors(sides, right, wrong, floors[0])
     named = np.empty(0, np.int32) if examples is None else examples
     given = Rows(start, named, rows, np.zeros(width), 1.0)
     weight_kernels(blocks, tail).update(
@@ -119,7 +119,7 @@ def test_one_label_is_added_up_in_the_order_of_the_rows(part_size: int) -> None:
     sums, masses = np.full((n_parts, 1), 9.0), np.full(n_parts, 9.0)
     every = Rows(0, np.empty(0, np.int32), rows, np.zeros(1), 1.0)
     sides, floor = np.array([1.0, -1.0], np.float32), np.array([1e-30], np.float32)
-    factors = Factors(sides, right, wrong, floor)
+    factors = WeightFactors(sides, right, wrong, floor)
     weight_kernels(0, 1).update(
         column, np.int16(3), every, factors, part_size, 0, n_parts, sums, masses
     )
@@ -150,11 +150,11 @@ def test_update_holds_small_weights_at_the_floor(n_labels: int) -> None:
 @pytest.mark.parametrize("n_labels", LABELS)
 def test_totals_are_those_of_one_row_at_a_time(n_labels: int) -> None:
     rng = np.random.default_rng(n_labels)
-    totals = weight_kernels(*vectors_of(n_labels)).totals
+    totals = weight_kernels(*row_layout(n_labels)).totals
 
     def weights_of(signed: NDArray[np.float32]) -> list[float]:
         weight = np.full(len(signed), 9, np.float32)
-        totals(in_planes(signed, pad(signed).shape[1]), weight)
+        totals(lay_out_rows(signed, pad(signed).shape[1]), weight)
         listed: list[float] = weight.tolist()
         return listed
 
@@ -169,7 +169,7 @@ def test_totals_are_those_of_one_row_at_a_time(n_labels: int) -> None:
 @pytest.mark.parametrize("n_labels", LABELS)
 def test_weigh(n_labels: int) -> None:
     rng = np.random.default_rng(n_labels)
-    blocks, tail = vectors_of(n_labels)
+    blocks, tail = row_layout(n_labels)
     signed = rng.normal(size=(30, n_labels)).astype(np.float32)
     rows = pad(signed)
     for examples in (np.arange(30), np.array([29]), np.array([3, 3, 0, 11])):
@@ -177,7 +177,7 @@ def test_weigh(n_labels: int) -> None:
         sampled = np.full(examples.size * rows.shape[1], 9, np.float32)
         base = np.full(rows.shape[1], 9.0)
         weight_kernels(blocks, tail).weigh(
-            in_planes(signed, rows.shape[1]),
+            lay_out_rows(signed, rows.shape[1]),
             examples.astype(np.int32),
             factors,
             sampled,

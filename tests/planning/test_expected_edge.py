@@ -12,13 +12,13 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.planning.expected_edge import (
     allocate,
+    best_expected_edge,
+    best_expected_edge_family,
     expected_edge,
+    expected_edge_curve,
     expected_edge_families,
     expected_maximum,
     gaussian_expected_edge,
-    plan,
-    plan_curve,
-    plan_family,
 )
 from boostsample.planning.mixture import Mixture, fit_gaussians, fit_mixture, sampling_variance
 
@@ -123,8 +123,8 @@ def test_one_gaussian_is_equation_17(variance: float) -> None:
     ],
 )
 def test_optima_of_figure_2(variance: float, budget: int, best: int) -> None:
-    """Among all Q, and on the grid of `plan`, which gives away next to nothing."""
-    found = plan(Mixture(1.0, 0.0, variance), 10**6, 10**9, budget, unit_noise=1)
+    """Among all Q, and on the grid of `best_expected_edge`, which gives away next to nothing."""
+    found = best_expected_edge(Mixture(1.0, 0.0, variance), 10**6, 10**9, budget, unit_noise=1)
     assert found.n_examples == budget // found.n_features
     assert found.n_features == pytest.approx(best, rel=0.15)
 
@@ -143,8 +143,8 @@ def test_noise_taken_for_spread_costs_a_third() -> None:
     """Var(G) = 1e-4 seen on 500 examples: Q = 355 instead of 38, at two thirds of the edge."""
     true = Mixture(1.0, 0.0, 1e-4)
     seen = Mixture(1.0, 0.0, 1e-4 + 1 / 500)
-    right = plan(true, 10**6, 10**9, 600_000, unit_noise=1)
-    wrong = plan(seen, 10**6, 10**9, 600_000, unit_noise=1)
+    right = best_expected_edge(true, 10**6, 10**9, 600_000, unit_noise=1)
+    wrong = best_expected_edge(seen, 10**6, 10**9, 600_000, unit_noise=1)
     assert right.n_features == pytest.approx(38, rel=0.15)
     assert wrong.n_features == pytest.approx(355, rel=0.15)
     got = expected_edge(true, wrong.n_features, wrong.n_examples, unit_noise=1)
@@ -154,20 +154,23 @@ def test_noise_taken_for_spread_costs_a_third() -> None:
 @pytest.mark.skipif(not COMPILED, reason="hundreds of edges")
 def test_from_noisy_edges_to_a_plan(rng: np.random.Generator) -> None:
     true = Mixture(1.0, 0.03, 1e-4)
-    right = plan(true, 17_000, 60_000, 600_000).n_features
+    right = best_expected_edge(true, 17_000, 60_000, 600_000).n_features
     h = true.sample(2000, rng) + rng.normal(0, 500**-0.5, 2000)
     as_they_are = fit_mixture(h, 1)
-    assert plan(as_they_are, 17_000, 60_000, 600_000).n_features > 5 * right
+    assert best_expected_edge(as_they_are, 17_000, 60_000, 600_000).n_features > 5 * right
     clean = fit_mixture(h, 1, noise_variance=sampling_variance(h, 500))
-    assert right / 2 < plan(clean, 17_000, 60_000, 600_000).n_features < 2 * right
+    assert right / 2 < best_expected_edge(clean, 17_000, 60_000, 600_000).n_features < 2 * right
 
 
 def test_q_falls_and_t_rises_as_edges_concentrate() -> None:
     """[DF11] sec. 1 and 5.3."""
-    plans = [plan(Mixture(1.0, 0.05, v), 17_000, 60_000, 600_000) for v in (1e-2, 1e-3, 1e-4)]
+    plans = [
+        best_expected_edge(Mixture(1.0, 0.05, v), 17_000, 60_000, 600_000)
+        for v in (1e-2, 1e-3, 1e-4)
+    ]
     assert plans[0].n_features > plans[1].n_features > plans[2].n_features
     assert plans[0].n_examples < plans[1].n_examples < plans[2].n_examples
-    degenerate = plan(Mixture(1.0, 0.8, 1e-6), 17_000, 60_000, 600_000)
+    degenerate = best_expected_edge(Mixture(1.0, 0.8, 1e-6), 17_000, 60_000, 600_000)
     assert (degenerate.n_features, degenerate.n_examples) == (10, 60_000)
 
 
@@ -175,7 +178,7 @@ def test_q_falls_and_t_rises_as_edges_concentrate() -> None:
 @pytest.mark.parametrize("n_features", [1, 3, 40])
 def test_plans_keep_to_the_rules(n_features: int, budget: int) -> None:
     n_examples = 100
-    found = plan(WIDE, n_features, n_examples, budget)
+    found = best_expected_edge(WIDE, n_features, n_examples, budget)
     assert 1 <= found.n_features <= n_features
     assert found.n_features * found.n_examples <= budget
     assert found.n_examples == min(n_examples, budget // found.n_features)
@@ -190,8 +193,8 @@ def test_plans_keep_to_the_rules(n_features: int, budget: int) -> None:
 
 def test_curve(rng: np.random.Generator) -> None:
     size = 16_451 if COMPILED else 50
-    curve = plan_curve(WIDE, size, 60_000, 600_000)
-    found = plan(WIDE, size, 60_000, 600_000)
+    curve = expected_edge_curve(WIDE, size, 60_000, 600_000)
+    found = best_expected_edge(WIDE, size, 60_000, 600_000)
     assert (np.diff(curve.n_features) > 0).all()
     assert curve.n_features[0] == 1
     assert curve.n_features[-1] == size
@@ -203,12 +206,12 @@ def test_curve(rng: np.random.Generator) -> None:
 
 
 def test_the_best_family_wins() -> None:
-    found = plan_family([NARROW, WIDE, NARROW], [500, 400, 300], 1000, 10_000)
-    alone = plan(WIDE, 400, 1000, 10_000)
+    found = best_expected_edge_family([NARROW, WIDE, NARROW], [500, 400, 300], 1000, 10_000)
+    alone = best_expected_edge(WIDE, 400, 1000, 10_000)
     assert found.family == 1
     assert (found.n_features, found.n_examples, found.edge) == tuple(alone)
-    assert found.edges[0] == found.edges[2] == plan(NARROW, 500, 1000, 10_000).edge
-    assert plan_family([WIDE, WIDE], [9, 9], 100, 1000).family == 0
+    assert found.edges[0] == found.edges[2] == best_expected_edge(NARROW, 500, 1000, 10_000).edge
+    assert best_expected_edge_family([WIDE, WIDE], [9, 9], 100, 1000).family == 0
 
 
 def test_a_small_family_is_shared_with_others() -> None:
@@ -216,7 +219,7 @@ def test_a_small_family_is_shared_with_others() -> None:
     shared = allocate([NARROW, WIDE, NARROW], [500, 2, 500], 1000, 10_000)
     assert shared.counts[1] == 2
     assert shared.counts[0] + shared.counts[2] >= 5
-    alone = plan_family([NARROW, WIDE, NARROW], [500, 2, 500], 1000, 10_000)
+    alone = best_expected_edge_family([NARROW, WIDE, NARROW], [500, 2, 500], 1000, 10_000)
     assert shared.edge > alone.edge
 
 
@@ -236,11 +239,14 @@ def test_mixtures_of_different_sizes() -> None:
         (lambda: expected_edge_families([], [], 9), "mixtures must hold at least 1"),
         (lambda: expected_edge_families([WIDE], [1, 2], 9), "a number for each of 1 mixtures"),
         (lambda: expected_edge_families([WIDE], [0], 9), "not all 0"),
-        (lambda: plan(WIDE, 0, 10, 10), "sizes must be at least 1, got 0"),
-        (lambda: plan(WIDE, 10, 0, 10), "n_examples must be at least 1, got 0"),
-        (lambda: plan(WIDE, 10, 10, 0), "budget must be at least 1, got 0"),
-        (lambda: plan_curve(WIDE, 10, 10, 0), "budget must be at least 1, got 0"),
-        (lambda: plan_family([WIDE], [1, 2], 10, 10), "sizes must have 1 entries, got 2"),
+        (lambda: best_expected_edge(WIDE, 0, 10, 10), "sizes must be at least 1, got 0"),
+        (lambda: best_expected_edge(WIDE, 10, 0, 10), "n_examples must be at least 1, got 0"),
+        (lambda: best_expected_edge(WIDE, 10, 10, 0), "budget must be at least 1, got 0"),
+        (lambda: expected_edge_curve(WIDE, 10, 10, 0), "budget must be at least 1, got 0"),
+        (
+            lambda: best_expected_edge_family([WIDE], [1, 2], 10, 10),
+            "sizes must have 1 entries, got 2",
+        ),
         (lambda: allocate([WIDE], [1, 2], 10, 10), "sizes must have 1 entries, got 2"),
         (lambda: allocate([WIDE], [1], 10, 0), "budget must be at least 1, got 0"),
         (lambda: gaussian_expected_edge(1, 10, 0.0), "variance must be above 0"),
@@ -257,8 +263,8 @@ def test_mixtures_in_one_array_are_planned_for_like_a_list(rng: np.random.Genera
     one_by_one = [Mixture(*each.parameters) for each in together]
     how = [30, 400, 9], 5_000, 50_000
     for unit_noise in (None, 1.0):
-        mine = plan_family(together, *how, unit_noise=unit_noise)
-        other = plan_family(one_by_one, *how, unit_noise=unit_noise)
+        mine = best_expected_edge_family(together, *how, unit_noise=unit_noise)
+        other = best_expected_edge_family(one_by_one, *how, unit_noise=unit_noise)
         assert mine[:4] == other[:4]
         np.testing.assert_array_equal(mine.edges, other.edges)
         counts, n_examples, edge = allocate(together, *how, unit_noise=unit_noise)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError
 from boostsample.jit.vectors import LANES
-from boostsample.kernels.layout import aligned, vectors_of
-from boostsample.shard.sampling import SCHEMES
-from boostsample.shard.weights import FLOOR, SignedWeights, initial_weights
+from boostsample.kernels.array_layout import aligned, row_layout
+from boostsample.shard.sampling_schemes import SCHEMES
+from boostsample.shard.weights import WEIGHT_FLOOR, SignedWeights, initial_weights
 from tests import naive
 from tests.kernels.test_weights import from_planes
 from tests.problems import noisy_labels
@@ -45,11 +45,11 @@ def test_unknown_initial_weights() -> None:
 
 def test_the_padding_is_the_least_that_vectors_allow() -> None:
     for n_labels in range(1, 200):
-        blocks, tail = vectors_of(n_labels)
+        blocks, tail = row_layout(n_labels)
         assert tail in (0, 1, 2, 4)
         least = next(n for n in range(n_labels, n_labels + 8) if n % 8 in (0, 1, 2, 4))
         assert LANES * blocks + tail == least
-    assert vectors_of(26) == (3, 2)
+    assert row_layout(26) == (3, 2)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
@@ -122,7 +122,7 @@ def test_weights_never_underflow() -> None:
     for _ in range(500):
         weights.update(column, 1, np.ones(1, np.int8), 0.5)
     rows = weights.exact()
-    assert (np.abs(rows.values) >= np.float32(FLOOR)).all()
+    assert (np.abs(rows.values) >= np.float32(WEIGHT_FLOOR)).all()
     np.testing.assert_array_equal(np.sign(rows.values), Y[:, 0])
     assert rows.values[0] * rows.scale == pytest.approx(-1.0)
 

@@ -12,8 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from boostsample.jit.compiling import entry, kernel
-from boostsample.threads import mailbox
+from boostsample.jit.compiling import compiled_address, kernel
+from boostsample.threads.mailbox import (
+    MAILBOX_SIZE,
+    call_back_from_mailbox,
+    mailbox_finished,
+    mailbox_is_idle,
+    mark_mailbox_done,
+    put_in_mailbox,
+    serve_mailbox,
+)
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
@@ -39,11 +47,11 @@ def twice(whole: int) -> int:
 @pytest.fixture
 def box() -> Iterator[Any]:
     """A mailbox that another thread serves."""
-    box = np.zeros(mailbox.SIZE, np.int64)
-    thread = threading.Thread(target=lambda: mailbox.serve(box, 10**12))
+    box = np.zeros(MAILBOX_SIZE, np.int64)
+    thread = threading.Thread(target=lambda: serve_mailbox(box, 10**12))
     thread.start()
     yield box
-    mailbox.call_back(box)
+    call_back_from_mailbox(box)
     thread.join(300)
     assert not thread.is_alive()
 
@@ -54,8 +62,8 @@ def work(rows: Any, yes: bool = True) -> tuple[Any, ...]:
 
 
 def run(box: Any, arguments: tuple[Any, ...]) -> Any:
-    mailbox.put(box, entry(gather, arguments), arguments)
-    assert mailbox.finished(box, 10**12)
+    put_in_mailbox(box, compiled_address(gather, arguments), arguments)
+    assert mailbox_finished(box, 10**12)
     return arguments[-1]
 
 
@@ -86,7 +94,7 @@ def test_the_other_thread_needs_no_gil(box: Any) -> None:
     before = sys.getswitchinterval()
     sys.setswitchinterval(1000)  # nobody is asked to give up the GIL
     try:
-        mailbox.put(box, entry(gather, arguments), arguments)
+        put_in_mailbox(box, compiled_address(gather, arguments), arguments)
         until = time.monotonic() + 300
         while np.isnan(arguments[-1]).any() and time.monotonic() < until:
             pass
@@ -96,42 +104,42 @@ def test_the_other_thread_needs_no_gil(box: Any) -> None:
 
 
 def test_nothing_comes() -> None:
-    assert not mailbox.serve(np.zeros(mailbox.SIZE, np.int64), 1000)
+    assert not serve_mailbox(np.zeros(MAILBOX_SIZE, np.int64), 1000)
 
 
 def test_what_is_not_done_is_not_finished() -> None:
-    box = np.zeros(mailbox.SIZE, np.int64)
-    assert mailbox.finished(box, 1)
-    assert mailbox.is_idle(box)
-    mailbox.call_back(box)
-    assert not mailbox.finished(box, 1000)
-    assert not mailbox.is_idle(box)
-    mailbox.done(box)
-    assert mailbox.finished(box, 1)
+    box = np.zeros(MAILBOX_SIZE, np.int64)
+    assert mailbox_finished(box, 1)
+    assert mailbox_is_idle(box)
+    call_back_from_mailbox(box)
+    assert not mailbox_finished(box, 1000)
+    assert not mailbox_is_idle(box)
+    mark_mailbox_done(box)
+    assert mailbox_finished(box, 1)
 
 
 def test_arguments_that_do_not_fit_are_refused() -> None:
-    box, many = np.zeros(mailbox.SIZE, np.int64), tuple(np.zeros(1) for _ in range(40))
+    box, many = np.zeros(MAILBOX_SIZE, np.int64), tuple(np.zeros(1) for _ in range(40))
     with pytest.raises(Exception, match="40 arguments do not fit into a mailbox"):
-        mailbox.put(box, 1, many)
+        put_in_mailbox(box, 1, many)
     assert not box.any()
 
 
 def test_arguments_whose_owners_would_be_lost_are_refused() -> None:
-    box = np.zeros(mailbox.SIZE, np.int64)
+    box = np.zeros(MAILBOX_SIZE, np.int64)
     for kind, one in (("Tuple", (np.zeros(1), 1)), ("unicode", "text")):
         with pytest.raises(Exception, match=f"{kind}.* cannot be put into a mailbox"):
-            mailbox.put(box, 1, (one,))
+            put_in_mailbox(box, 1, (one,))
     assert not box.any()
 
 
 def test_what_has_an_entry() -> None:
-    assert entry(lambda: None, ()) == 0
+    assert compiled_address(lambda: None, ()) == 0
     arguments = work(np.arange(3))
-    assert entry(gather, arguments) == entry(gather, work(np.arange(5))) > 0
-    assert entry(gather, work(np.arange(6)[::2])) != entry(gather, arguments)
+    assert compiled_address(gather, arguments) == compiled_address(gather, work(np.arange(5))) > 0
+    assert compiled_address(gather, work(np.arange(6)[::2])) != compiled_address(gather, arguments)
     with pytest.raises(TypeError, match="twice must return None"):
-        entry(twice, (1,))
+        compiled_address(twice, (1,))
 
 
 class Pair(NamedTuple):
@@ -147,6 +155,6 @@ def scale(pairs: Any, found: Any) -> None:
 
 def test_named_tuples_are_handed_over_with_their_arrays(box: Any) -> None:
     arguments = Pair(Pair(np.arange(5.0), 3.0), 0.25), np.full(5, np.nan)
-    mailbox.put(box, entry(scale, arguments), arguments)
-    assert mailbox.finished(box, 10**12)
+    put_in_mailbox(box, compiled_address(scale, arguments), arguments)
+    assert mailbox_finished(box, 10**12)
     np.testing.assert_array_equal(arguments[1], np.arange(5.0) * 3.0 + 0.25)

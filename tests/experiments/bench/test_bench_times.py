@@ -37,8 +37,8 @@ from boostsample.experiments.bench.problem import (
 from boostsample.experiments.bench.rounds import ROUND_PARTS, RoundTimes
 from boostsample.experiments.bench.timing import TimedSizes, timed_ratio
 from boostsample.families.columns import Columns
-from boostsample.kernels.layout import aligned, vectors_of
-from boostsample.shard.sampling import SCHEMES
+from boostsample.kernels.array_layout import aligned, row_layout
+from boostsample.shard.sampling_schemes import SCHEMES
 
 
 def silent(stage: str, done: int, total: int) -> None:
@@ -147,7 +147,7 @@ def test_sizes_take_turns_and_every_second_time_counts() -> None:
 
 @pytest.mark.parametrize("n_labels", [1, 3, 10, 26])
 def test_stores_touch_each_bin_once_in_turn(n_labels: int) -> None:
-    blocks, tail = vectors_of(n_labels)
+    blocks, tail = row_layout(n_labels)
     row = aligned(8 * (blocks + 1), np.float32)
     row[: 8 * blocks + tail] = np.arange(1, 8 * blocks + tail + 1)
     planes = aligned((blocks + 1) * N_BINS * 8, np.float32)

@@ -38,7 +38,7 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.tables.tables import Table
-from boostsample.planning.expected_edge import gaussian_expected_edge, plan_curve
+from boostsample.planning.expected_edge import expected_edge_curve, gaussian_expected_edge
 
 QuadContourSet = pytest.importorskip(
     "matplotlib.contour", reason="pictures need the extra 'report'"
@@ -186,7 +186,9 @@ def test_panels_show_what_was_measured(found: Calibration) -> None:
         np.testing.assert_array_equal(
             lines["measured"].get_ydata(), [rows[q] for q in sorted(rows)]
         )
-        curve = plan_curve(found.models[choice["round"]], 12, found.n_examples, found.budget)
+        curve = expected_edge_curve(
+            found.models[choice["round"]], 12, found.n_examples, found.budget
+        )
         np.testing.assert_array_equal(lines["predicted"].get_ydata(), curve.edges)
         (bar,) = axes.containers
         assert list(bar[0].get_xydata()[0]) == [choice["n_features"], choice["edge_expected"]]

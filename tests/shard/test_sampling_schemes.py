@@ -18,10 +18,15 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
-from boostsample.kernels.draw import BLOCK, cumulate_weights
+from boostsample.kernels.draw import DRAW_BLOCK, cumulate_for_draw
 from boostsample.ledger import Ledger
-from boostsample.shard import sampling
-from boostsample.shard.sampling import SCHEMES, Drawn, known_scheme, register_scheme
+from boostsample.shard import sampling_schemes
+from boostsample.shard.sampling_schemes import (
+    SCHEMES,
+    DrawnSample,
+    known_scheme,
+    register_scheme,
+)
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import SignedWeights
 from boostsample.step import Step
@@ -174,27 +179,29 @@ def test_as_many_as_there_are_is_exact(name: str, scheme: str) -> None:
 
 def one_offset(
     weight: NDArray[np.float32], ends: NDArray[np.float64], size: int, rng: np.random.Generator
-) -> Drawn:
+) -> DrawnSample:
     """Systematic sampling, one uniform number for all strata: periodic rows kill it."""
     targets = (np.arange(size) + rng.random()) * (ends[-1] / size)
     found = np.searchsorted(np.cumsum(weight.astype(np.float64)), targets, side="right")
     examples, hits = np.unique(np.minimum(found, weight.size - 1), return_counts=True)
-    return Drawn(examples.astype(np.int32), hits / (size * weight[examples].astype(np.float64)))
+    return DrawnSample(
+        examples.astype(np.int32), hits / (size * weight[examples].astype(np.float64))
+    )
 
 
 def weights_twice(
     weight: NDArray[np.float32], ends: NDArray[np.float64], size: int, rng: np.random.Generator
-) -> Drawn:
+) -> DrawnSample:
     """Draws by weight and sums weighted edges once more: the defect of an earlier program."""
-    drawn = sampling.iid(weight, ends, size, rng)
+    drawn = SCHEMES["iid"](weight, ends, size, rng)
     factors = drawn.factors * weight[drawn.examples] / weight.mean()
-    return Drawn(drawn.examples, factors)
+    return DrawnSample(drawn.examples, factors)
 
 
 @slow_without_jit
 def test_the_tests_above_notice_bad_schemes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sampling._SCHEMES, "one offset", one_offset)
-    monkeypatch.setitem(sampling._SCHEMES, "weights twice", weights_twice)
+    monkeypatch.setitem(sampling_schemes._SCHEMES, "one offset", one_offset)
+    monkeypatch.setitem(sampling_schemes._SCHEMES, "weights twice", weights_twice)
     case = CASES["periodic features"]
     G = case.edges()
     found = estimates(case, "one offset", 24, REPETITIONS, seed=0)
@@ -204,9 +211,9 @@ def test_the_tests_above_notice_bad_schemes(monkeypatch: pytest.MonkeyPatch) -> 
     assert not is_unbiased(found, case.edges()).all()
 
 
-def drawn_by(scheme: str, weight: NDArray[np.float32], T: int, seed: int) -> Drawn:
-    ends = np.empty(-(-weight.size // BLOCK))
-    cumulate_weights(weight, ends)
+def drawn_by(scheme: str, weight: NDArray[np.float32], T: int, seed: int) -> DrawnSample:
+    ends = np.empty(-(-weight.size // DRAW_BLOCK))
+    cumulate_for_draw(weight, ends)
     return SCHEMES[scheme](weight, ends, T, np.random.default_rng(seed))
 
 
@@ -261,7 +268,7 @@ def test_schemes_by_name() -> None:
 
 
 def test_another_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "_SCHEMES", dict(sampling._SCHEMES))
+    monkeypatch.setattr(sampling_schemes, "_SCHEMES", dict(sampling_schemes._SCHEMES))
     register_scheme("mine", one_offset)
     assert known_scheme("mine") is one_offset
     with pytest.raises(SettingError, match="'iid'"):

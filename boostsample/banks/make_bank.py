@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, FeatureBank
-from boostsample.banks.cache import cached_bank
-from boostsample.banks.lazy import CACHE_BYTES, REFERENCE, LazyBank
+from boostsample.banks.cached_bank import cached_bank
+from boostsample.banks.lazy import LAZY_CACHE_BYTES, LAZY_REFERENCE, LazyBank
 from boostsample.checks import check_integer
 from boostsample.errors import unknown
 from boostsample.family import Family
@@ -22,7 +22,7 @@ BANKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "memory": {"reference": None},
         "disk": {"reference": None},
-        "lazy": {"reference": REFERENCE, "cache_bytes": CACHE_BYTES},
+        "lazy": {"reference": LAZY_REFERENCE, "cache_bytes": LAZY_CACHE_BYTES},
     }
 )
 """The forms with their settings and defaults."""

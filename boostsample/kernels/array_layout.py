@@ -20,15 +20,6 @@ Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 
 N_BINS = 256
-#: Every eighth running sum of a sweep is kept.
-N_MARKS = N_BINS // LANES
-#: Edges of a sweep, by threshold: up to seven more are written, and eight more to find the largest.
-_N_EDGES = N_BINS + 1 + LANES
-#: Features whose histograms are filled in one pass over the rows. Successive rows often add to the
-#: same bin, and each addition waits for the one before; five features at a time hide that.
-GROUP = 5
-#: Rows that are prefetched.
-ROWS_AHEAD = 64
 _CACHE_LINE = 64
 
 
@@ -56,14 +47,6 @@ class Rows(NamedTuple):
     scale: float
 
 
-class Room(NamedTuple):
-    """Work space of a search: `hist` float32, all 0 between searches, `sums` and `work` float64."""
-
-    hist: Floats
-    sums: Doubles
-    work: Doubles
-
-
 class Found(NamedTuple):
     """Best stump of each feature: thresholds int64 (Q,), votes int8 (Q, K), edges float64 (Q,)."""
 
@@ -72,51 +55,14 @@ class Found(NamedTuple):
     edges: Doubles
 
 
-class _RoomSizes(NamedTuple):
-    """Sizes of the arrays of a `Room`.
-
-    Attributes
-    ----------
-    hist : int
-        Histograms of a group: 256 bins each, of whole pairs of vectors unless one vector holds a
-        row, and a cache line. At a distance of whole pages histograms would wait for each other:
-        processors compare the last twelve bits of addresses to order loads after stores.
-    marks, below : int
-        Running sums of a sweep, and sums below a threshold.
-    """
-
-    hist: int
-    marks: int
-    below: int
-
-    @property
-    def work(self) -> int:
-        """Marks, sums below a threshold, and edges."""
-        return self.marks + self.below + _N_EDGES
-
-
-def room_sizes(blocks: int, tail: int) -> _RoomSizes:
-    """Sizes for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
-    width, pair = LANES * blocks + tail, 2 * LANES
-    bins = N_BINS * (width if blocks + (tail > 0) == 1 else pair * -(-width // pair))
-    return _RoomSizes(GROUP * (bins + pair), N_MARKS * pair * (blocks // 2 + 1), width + pair)
-
-
-def search_room(n_labels: int) -> Room:
-    """Work space for one thread's searches with K labels."""
-    sizes = room_sizes(*vectors_of(n_labels))
-    hist, sums = aligned(sizes.hist, np.float32), aligned(sizes.hist, np.float64)
-    return Room(hist, sums, aligned(sizes.work, np.float64))
-
-
-def vectors_of(n_labels: int) -> tuple[int, int]:
+def row_layout(n_labels: int) -> tuple[int, int]:
     """Full vectors of a row of K labels, and the labels of its tail: 1, 2, 4 or 0."""
     blocks, rest = divmod(n_labels, LANES)
     tail = 1 << (rest - 1).bit_length() if rest else 0
     return (blocks + 1, 0) if tail == LANES else (blocks, tail)
 
 
-def planes_of(blocks: int, tail: int) -> tuple[Any, tuple[int, int], tuple[int, int]]:
+def plane_layout(blocks: int, tail: int) -> tuple[Any, tuple[int, int], tuple[int, int]]:
     """The first label of the last plane, and the lanes of both vectors of a plane.
 
     Of a plane before the last one, and of the last one; the second vector can have 0 lanes. If
@@ -130,7 +76,7 @@ def planes_of(blocks: int, tail: int) -> tuple[Any, tuple[int, int], tuple[int, 
     return np.int64(2 * LANES * n_before), (LANES, LANES) if n_before else last, last
 
 
-def in_planes(matrix: NDArray[Any], width: int) -> Floats:
+def lay_out_rows(matrix: NDArray[Any], width: int) -> Floats:
     """The rows of a matrix (n, K) in the layout of the kernels: float32 (n * width,)."""
     n, n_labels = matrix.shape
     rows = np.zeros((n, width), np.float32)

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, unknown
 from boostsample.kernels import draw as kernels
-from boostsample.kernels.layout import Doubles, Floats
+from boostsample.kernels.array_layout import Doubles, Floats
 
-__all__ = ["SCHEMES", "Drawn", "Scheme", "known_scheme", "register_scheme"]
+__all__ = ["SCHEMES", "DrawnSample", "Scheme", "known_scheme", "register_scheme"]
 
 
-class Drawn(NamedTuple):
+class DrawnSample(NamedTuple):
     """Different examples, ascending, int32 (n,), and factors of their signed weights, float64 (n,).
 
     The sum over the drawn i of factor_i * sum_l w_il v_l phi(x_i) y_il estimates the edge of a
@@ -31,17 +31,17 @@ class Drawn(NamedTuple):
     factors: Doubles
 
 
-#: (weight float32 (N,), ends float64 of `cumulate`, T, rng) -> Drawn, for 0 < T < N.
-Scheme = Callable[[Floats, Doubles, int, np.random.Generator], Drawn]
+#: (weight float32 (N,), ends float64 of `cumulate_for_draw`, T, rng) -> DrawnSample, for 0 < T < N.
+Scheme = Callable[[Floats, Doubles, int, np.random.Generator], DrawnSample]
 
 
-def _pick(weight: Floats, ends: Doubles, size: int, gaps: Doubles, scale: float) -> Drawn:
+def _pick(weight: Floats, ends: Doubles, size: int, gaps: Doubles, scale: float) -> DrawnSample:
     examples, factors = np.empty(size, np.int32), np.empty(size)
     used = kernels.pick_by_weight(weight, ends, gaps, scale, examples, factors)
-    return Drawn(examples[:used], factors[:used])
+    return DrawnSample(examples[:used], factors[:used])
 
 
-def iid(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> Drawn:
+def _iid(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> DrawnSample:
     """Independent draws with probability w_i ([DF11] eq. 4-6): O(T log N).
 
     Normalised sums of T + 1 exponential numbers are the order statistics of T uniform ones (Devroye
@@ -51,7 +51,7 @@ def iid(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> D
     return _pick(weight, ends, size, gaps, ends[-1] / np.add.reduce(gaps))
 
 
-def stratified(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> Drawn:
+def _stratified(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> DrawnSample:
     """One independent draw in each of T strata of equal mass along the rows: O(T log N).
 
     r_t = (t + u_t) W / T through the cumulated weights, as in the code of [DF11]'s authors; an
@@ -62,15 +62,15 @@ def stratified(weight: Floats, ends: Doubles, size: int, rng: np.random.Generato
     return _pick(weight, ends, size, gaps, ends[-1] / size)
 
 
-def distinct(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> Drawn:
+def _distinct(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> DrawnSample:
     """Exactly T different examples, pi_i = min(1, w_i / c), by ordered pivotal sampling: O(N)."""
     examples = np.empty(size, np.int32)
     inclusion = np.empty(size, np.float64)
     used = kernels.draw_pivotal(weight, size, rng.random(weight.size), examples, inclusion)
-    return Drawn(examples[:used], 1.0 / (inclusion[:used] * ends[-1]))
+    return DrawnSample(examples[:used], 1.0 / (inclusion[:used] * ends[-1]))
 
 
-_SCHEMES: dict[str, Scheme] = {"iid": iid, "stratified": stratified, "distinct": distinct}
+_SCHEMES: dict[str, Scheme] = {"iid": _iid, "stratified": _stratified, "distinct": _distinct}
 
 #: Schemes by name, read-only.
 SCHEMES: Mapping[str, Scheme] = MappingProxyType(_SCHEMES)
