@@ -32,15 +32,15 @@ Fleuret, 2011; [LS20] Lattimore and Szepesvari, Bandit algorithms, 2020.
 from boostsample.bandits.epsilon_greedy import EpsilonGreedy
 from boostsample.bandits.exp3p import (
     Exp3P,
-    arm_inclusion,
     draw_arms,
     exp3p_probabilities,
     exp3p_theory,
     exp3p_update,
+    inclusion,
 )
 from boostsample.bandits.explore_then_commit import ExploreThenCommit
 from boostsample.bandits.policy import IndexPolicy, Policy, best_arms
-from boostsample.bandits.rewards import REWARDS, reward
+from boostsample.bandits.rewards import REWARDS, log_edge, reward, root, squared_edge
 from boostsample.bandits.ucb1 import UCB1, ucb1_indices
 from boostsample.bandits.ucbv import UCBV, ucbv_indices
 
@@ -53,13 +53,16 @@ __all__ = [
     "ExploreThenCommit",
     "IndexPolicy",
     "Policy",
-    "arm_inclusion",
     "best_arms",
     "draw_arms",
     "exp3p_probabilities",
     "exp3p_theory",
     "exp3p_update",
+    "inclusion",
+    "log_edge",
     "reward",
+    "root",
+    "squared_edge",
     "ucb1_indices",
     "ucbv_indices",
 ]

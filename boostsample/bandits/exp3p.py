@@ -26,7 +26,7 @@ from boostsample.errors import SettingError
 
 __all__ = [
     "Exp3P",
-    "arm_inclusion",
+    "inclusion",
     "draw_arms",
     "exp3p_probabilities",
     "exp3p_theory",
@@ -103,14 +103,12 @@ class Exp3P(Policy):
         return exp3p_probabilities(self.log_weights_, self.mixing)
 
     def _pick(self, rng: np.random.Generator, k: int) -> IntArray:
-        self.expected_ = arm_inclusion(self.probabilities(), k)
+        self.expected_ = inclusion(self.probabilities(), k)
         self.pending_ = True
         return draw_arms(self.expected_, rng.random(), k)
 
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
-        expected = (
-            self.expected_ if self.pending_ else arm_inclusion(self.probabilities(), arms.size)
-        )
+        expected = self.expected_ if self.pending_ else inclusion(self.probabilities(), arms.size)
         self.log_weights_ = exp3p_update(
             self.log_weights_, expected, arms, rewards, self.mixing, self.bonus, self.horizon
         )
@@ -180,14 +178,14 @@ def exp3p_theory(n_arms: int, horizon: int, delta: float) -> tuple[float, float]
     return mixing, 2.0 * math.sqrt(math.log(m * t / delta))
 
 
-def arm_inclusion(probabilities: FloatArray, k: int) -> FloatArray:
+def inclusion(probabilities: FloatArray, k: int) -> FloatArray:
     """Inclusion probabilities of k different arms: min(1, c p), with c such that they sum to k.
 
     `probabilities` (M,) are positive and sum to 1; k is from 1 to M. Returns float64 (M,), for
     k = 1 `probabilities` itself. Drawing from p until k different arms have come up, the usual way,
     has unknown inclusion probabilities, so that rewards divided by p are biased upwards.
 
-    >>> arm_inclusion(np.array([0.7, 0.2, 0.1]), 2).round(6).tolist()
+    >>> inclusion(np.array([0.7, 0.2, 0.1]), 2).round(6).tolist()
     [1.0, 0.666667, 0.333333]
     """
     if k == 1:

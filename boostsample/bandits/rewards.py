@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, unknown
 
-__all__ = ["REWARDS", "reward"]
+__all__ = ["REWARDS", "log_edge", "reward", "root", "squared_edge"]
 
 FloatArray = NDArray[np.float64]
 
@@ -36,14 +36,14 @@ _CAP = -math.expm1(-2.0)
 _ROUNDING = 1e-9
 
 
-def _log_edge(edge: FloatArray) -> FloatArray:
+def log_edge(edge: FloatArray) -> FloatArray:
     """min(1, -log sqrt(1 - edge^2)), [BK10] eq. 11; `edge` float64 of any shape, within [-1, 1]."""
     squared = np.square(edge)
     inside = -0.5 * np.log1p(-np.minimum(squared, _CAP))
     return np.where(squared >= _CAP, 1.0, inside)
 
 
-def _root(edge: FloatArray) -> FloatArray:
+def root(edge: FloatArray) -> FloatArray:
     """1 - sqrt(1 - edge^2), [BK09]; `edge` float64 of any shape, within [-1, 1]."""
     squared = np.square(edge)
     # This form keeps its digits when the edge is small.
@@ -51,15 +51,15 @@ def _root(edge: FloatArray) -> FloatArray:
     return result
 
 
-def _squared_edge(edge: FloatArray) -> FloatArray:
+def squared_edge(edge: FloatArray) -> FloatArray:
     """edge^2; `edge` float64 of any shape, within [-1, 1]."""
     return np.square(edge)
 
 
 REWARDS: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "log-edge": _log_edge,
-    "root": _root,
-    "squared-edge": _squared_edge,
+    "log-edge": log_edge,
+    "root": root,
+    "squared-edge": squared_edge,
 }
 
 

@@ -15,9 +15,9 @@ from boostsample.bandits import (
     EpsilonGreedy,
     Exp3P,
     Policy,
-    arm_inclusion,
     best_arms,
     draw_arms,
+    inclusion,
 )
 
 
@@ -57,7 +57,7 @@ def test_draws_never_pass_the_last_arm() -> None:
     tenths = np.full(10, 0.1)
     assert tenths.cumsum()[-1] < 1.0
     for k in range(1, 11):
-        picks = draw_arms(arm_inclusion(tenths, k), largest, k)
+        picks = draw_arms(inclusion(tenths, k), largest, k)
         assert picks.max() == 9
         assert np.unique(picks).size == k
     rng = np.random.default_rng(0)
@@ -67,7 +67,7 @@ def test_draws_never_pass_the_last_arm() -> None:
         p /= p.sum()
         k = int(rng.integers(1, m + 1))
         for u in (0.0, float(rng.random()), largest):
-            picks = draw_arms(arm_inclusion(p, k), u, k)
+            picks = draw_arms(inclusion(p, k), u, k)
             assert picks.dtype == np.int64
             assert np.unique(picks).size == k
             assert picks.min() >= 0
@@ -82,7 +82,7 @@ def test_inclusion_and_draws_agree_with_the_probabilities() -> None:
     """Read at a fine grid of u, systematic draws take each arm with its inclusion probability."""
     p = np.array([0.5, 0.02, 0.2, 0.08, 0.2])
     for k in range(1, 6):
-        wanted = arm_inclusion(p, k)
+        wanted = inclusion(p, k)
         assert wanted.sum() == pytest.approx(k)
         assert wanted.max() <= 1.0
         free = wanted < 1.0

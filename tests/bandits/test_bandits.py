@@ -18,10 +18,10 @@ from boostsample.bandits import (
     Exp3P,
     ExploreThenCommit,
     IndexPolicy,
-    arm_inclusion,
     draw_arms,
     exp3p_probabilities,
     exp3p_update,
+    inclusion,
     ucb1_indices,
     ucbv_indices,
 )
@@ -178,7 +178,7 @@ def test_functions_for_many_runs_equal_the_classes(k: int) -> None:
     for t in range(300):
         arms = np.stack([rng.permutation(m)[:k] for _ in range(n_runs)])
         paid = rng.random((n_runs, k))
-        expected = np.stack([arm_inclusion(policy.probabilities(), k) for policy in exp3p])
+        expected = np.stack([inclusion(policy.probabilities(), k) for policy in exp3p])
         log_weights = exp3p_update(log_weights, expected, arms, paid, 0.15, 0.3, 300)
         for run in range(n_runs):
             for policy in (ucb[run], ucbv[run], exp3p[run]):
