@@ -8,19 +8,13 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
 
 __all__ = [
     "check_choices",
-    "check_example_weight",
-    "check_example_rows",
-    "check_examples",
-    "check_image_shape",
     "check_integer",
-    "check_labels",
-    "check_name",
     "check_number",
     "check_rows",
 ]
@@ -78,102 +72,6 @@ def check_choices(
             f"{name} must be one or more different ones of {', '.join(known)}, got {chosen!r}"
         )
     return chosen
-
-
-def check_name(name: Any) -> str:
-    """A family's name; SettingError if it is not text or blank."""
-    if not isinstance(name, str) or not name.strip():
-        raise SettingError(f"the name of a family must be text that is not blank, got {name!r}")
-    return name
-
-
-def check_image_shape(image_shape: Any) -> tuple[int, ...]:
-    """(h, w) or (h, w, c) as a tuple of positive ints; SettingError if it is not."""
-    try:
-        shape = tuple(operator.index(side) for side in image_shape)
-    except TypeError:
-        shape = ()
-    if len(shape) not in (2, 3) or min(shape) < 1:
-        raise SettingError(
-            "image_shape must be (height, width) or (height, width, channels), each at least 1, "
-            f"got {image_shape!r}"
-        )
-    return shape
-
-
-def check_examples(X: Any, shape: tuple[int, ...], name: str) -> NDArray[Any]:
-    """X as an array of real numbers, shape (n, *shape); (n, product of shape) is reshaped.
-
-    Raises DataError with the family's `name` for a wrong shape or dtype.
-    """
-    array = np.asarray(X)
-    flat = (int(np.prod(shape)),)
-    if array.ndim == 0 or array.shape[1:] not in (shape, flat):
-        wanted = ", ".join(map(str, shape))
-        raise DataError(
-            f"family {name!r} takes arrays of shape (n, {wanted}), got shape {array.shape}; "
-            "give it such examples or make the family for these"
-        )
-    if array.dtype.kind not in "biuf":
-        raise DataError(
-            f"family {name!r} takes real numbers, got dtype {array.dtype}; "
-            "convert X to uint8 or float32"
-        )
-    return array if array.shape[1:] == shape else array.reshape(len(array), *shape)
-
-
-def check_example_rows(rows: ArrayLike | None, n_examples: int) -> NDArray[np.int64]:
-    """Examples of a bank as int64 (n,), all of them for None; DataError if they are invalid."""
-    columns = np.arange(n_examples) if rows is None else np.asarray(rows)
-    if columns.ndim != 1 or columns.dtype.kind not in "iu" or columns.size == 0:
-        raise DataError(
-            f"rows must be a non-empty vector of example indices, got shape {columns.shape} of "
-            f"{columns.dtype}; pass None for all {n_examples} examples of the bank"
-        )
-    if columns.min() < 0 or columns.max() >= n_examples:
-        raise DataError(
-            f"rows must be between 0 and {n_examples - 1}, got {columns.min()} to {columns.max()}"
-        )
-    return columns.astype(np.int64)
-
-
-def check_labels(Y: ArrayLike, n: int) -> NDArray[np.int8]:
-    """A label matrix of n examples as int8 (n, K); DataError if it is invalid."""
-    labels = np.asarray(Y)
-    if labels.ndim != 2 or labels.shape[0] != n or labels.shape[1] < 1:
-        raise DataError(
-            f"Y must have shape ({n}, K), a row for each example, got {labels.shape}; "
-            "boostsample.labels.encode makes it from class codes"
-        )
-    if labels.dtype.kind not in "biuf" or not np.all(np.abs(labels) == 1):
-        raise DataError("Y must hold +1 and -1 only; boostsample.labels.encode makes it")
-    return labels.astype(np.int8)
-
-
-def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """User weights s_i as float64 (n,), ones if there are none; DataError if they are invalid."""
-    if weight is None:
-        return np.ones(n)
-    try:
-        given = np.asarray(weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"example weights must be numbers: {error}") from error
-    if given.shape != (n,):
-        raise DataError(
-            f"example weights must have shape ({n},), got {given.shape}; pass one for each example"
-        )
-    wrong = ~np.isfinite(given) | (given < 0)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise DataError(
-            f"example weights must be finite and not negative, got {given[at]} in row {at}; "
-            "weight 0 drops an example"
-        )
-    if not (given > 0).any():
-        raise DataError(
-            "example weights must not all be zero, got only zeros; weight at least one example"
-        )
-    return given
 
 
 def check_rows(rows: NDArray[np.int64], n: int, name: str = "rows") -> NDArray[np.int64]:

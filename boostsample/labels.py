@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from boostsample.errors import DataError
 
-__all__ = ["classes_and_labels", "encode", "predicted_labels"]
+__all__ = ["check_labels", "classes_and_labels", "encode", "predicted_labels"]
 
 
 def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
@@ -87,3 +87,16 @@ def predicted_labels(scores: NDArray[np.float64], multi_label: bool = False) -> 
     if scores.shape[1] == 1:
         return (scores[:, 0] > 0).astype(np.int64)
     return np.asarray(np.argmax(scores, axis=1))
+
+
+def check_labels(Y: ArrayLike, n: int) -> NDArray[np.int8]:
+    """A label matrix of n examples as int8 (n, K); DataError if it is invalid."""
+    labels = np.asarray(Y)
+    if labels.ndim != 2 or labels.shape[0] != n or labels.shape[1] < 1:
+        raise DataError(
+            f"Y must have shape ({n}, K), a row for each example, got {labels.shape}; "
+            "boostsample.labels.encode makes it from class codes"
+        )
+    if labels.dtype.kind not in "biuf" or not np.all(np.abs(labels) == 1):
+        raise DataError("Y must hold +1 and -1 only; boostsample.labels.encode makes it")
+    return labels.astype(np.int8)

@@ -10,7 +10,6 @@ if __name__ != "boostsample.families":
         "incompatible"
     )
 
-from boostsample.families.column_grouping import column_groups
 from boostsample.families.columns import Columns
 from boostsample.families.default_sets import families_for
 from boostsample.families.documents import DocumentFamily, PresenceFamily
@@ -25,6 +24,7 @@ from boostsample.families.lbp import ILBP, LBP
 from boostsample.families.opponent import Opponent
 from boostsample.families.oriented_gradients import OrientedGradients
 from boostsample.families.patches import PatchSums
+from boostsample.families.table_groups import column_groups
 from boostsample.families.text import Text, text_family
 from boostsample.family import Family, ImageFamily
 

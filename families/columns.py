@@ -14,10 +14,11 @@ from typing import Any, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.checks import check_examples, check_integer, check_name
+from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.families._sparse import is_sparse, sparse_columns
 from boostsample.family import Family
+from boostsample.family.family import check_examples, check_name
 
 __all__ = ["Columns", "ColumnSelection"]
 

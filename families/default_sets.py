@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from boostsample.checks import check_image_shape, check_integer
+from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.families.columns import Columns
 from boostsample.families.fourier import Fourier
@@ -31,6 +31,7 @@ from boostsample.families.opponent import Opponent
 from boostsample.families.oriented_gradients import OrientedGradients
 from boostsample.families.patches import PatchSums
 from boostsample.family import Family, ImageFamily
+from boostsample.family.image_family import check_image_shape
 
 __all__ = ["families_for"]
 

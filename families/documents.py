@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.checks import check_integer, check_name
+from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.families._sparse import sparse_columns
 from boostsample.family import Family
+from boostsample.family.family import check_name
 
 __all__ = ["WORDS", "DocumentFamily", "PresenceFamily", "check_analysis", "check_documents"]
 

@@ -39,10 +39,11 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_image_shape, check_integer
+from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.families._rectangles import RectangleFamily, corners_of
 from boostsample.family import Fill
+from boostsample.family.image_family import check_image_shape
 
 __all__ = ["GradientHistograms"]
 

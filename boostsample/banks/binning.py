@@ -1,9 +1,9 @@
-"""Binning of features by quantiles or a declared range, around `boostsample.kernels.binning`.
+"""Binning of features by quantiles or a declared range, around `boostsample.kernels.cuts`.
 
 A feature has at most 256 bins. Bin 0 holds missing values (NaN); a value x has bin 1 + the number
 of cuts t with x >= t. A cut between the neighbouring train values a < b is their midpoint, rounded
 to float32 such that a < t <= b. A feature with at most 255 distinct train values has one bin for
-each of them; others have 254 cuts at quantiles (see `kernels.binning.place_cuts`).
+each of them; others have 254 cuts at quantiles (see `kernels.cuts.place_cuts`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_rows
 from boostsample.errors import DataError
 from boostsample.family import Family
-from boostsample.kernels import binning as kernels
-from boostsample.kernels.binning import MAX_CUTS
+from boostsample.kernels import cuts as kernels
+from boostsample.kernels.cuts import MAX_CUTS
 
 __all__ = [
     "MAX_CUTS",

@@ -43,7 +43,7 @@ _ENGINE = (
     "family/image_family.py",
     "banks/binning.py",
     "banks/blocks.py",
-    "kernels/binning.py",
+    "kernels/cuts.py",
 )
 """Files of this package that every bank depends on, besides those of its families."""
 

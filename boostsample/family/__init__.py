@@ -6,9 +6,15 @@ families of this package are in `boostsample.families`. To write one, subclass `
 `ImageFamily` for images, and run `boostsample.testing.check_family` on it.
 """
 
-from boostsample.checks import check_choices, check_examples, check_image_shape, check_name
-from boostsample.family.family import Family
-from boostsample.family.image_family import PIXEL_LIMIT, Fill, ImageFamily, pixel_major
+from boostsample.checks import check_choices
+from boostsample.family.family import Family, check_examples, check_name
+from boostsample.family.image_family import (
+    PIXEL_LIMIT,
+    Fill,
+    ImageFamily,
+    check_image_shape,
+    pixel_major,
+)
 
 __all__ = [
     "PIXEL_LIMIT",

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.errors import SettingError
+from boostsample.errors import DataError, SettingError
 
-__all__ = ["Family"]
+__all__ = ["Family", "check_examples", "check_name"]
 
 
 class Family(abc.ABC):
@@ -158,3 +158,31 @@ def _jsonable(value: Any, name: str) -> Any:
         f"{name} cannot be stored as JSON: {type(value).__name__}; "
         "make it a number, text, list or dict, or override settings()"
     )
+
+
+def check_name(name: Any) -> str:
+    """A family's name; SettingError if it is not text or blank."""
+    if not isinstance(name, str) or not name.strip():
+        raise SettingError(f"the name of a family must be text that is not blank, got {name!r}")
+    return name
+
+
+def check_examples(X: Any, shape: tuple[int, ...], name: str) -> NDArray[Any]:
+    """X as an array of real numbers, shape (n, *shape); (n, product of shape) is reshaped.
+
+    Raises DataError with the family's `name` for a wrong shape or dtype.
+    """
+    array = np.asarray(X)
+    flat = (int(np.prod(shape)),)
+    if array.ndim == 0 or array.shape[1:] not in (shape, flat):
+        wanted = ", ".join(map(str, shape))
+        raise DataError(
+            f"family {name!r} takes arrays of shape (n, {wanted}), got shape {array.shape}; "
+            "give it such examples or make the family for these"
+        )
+    if array.dtype.kind not in "biuf":
+        raise DataError(
+            f"family {name!r} takes real numbers, got dtype {array.dtype}; "
+            "convert X to uint8 or float32"
+        )
+    return array if array.shape[1:] == shape else array.reshape(len(array), *shape)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import abc
+import operator
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.checks import check_examples, check_image_shape, check_name
-from boostsample.errors import DataError
-from boostsample.family.family import Family
+from boostsample.errors import DataError, SettingError
+from boostsample.family.family import Family, check_examples, check_name
 
-__all__ = ["PIXEL_LIMIT", "Fill", "ImageFamily", "pixel_major"]
+__all__ = ["Fill", "ImageFamily", "PIXEL_LIMIT", "check_image_shape", "pixel_major"]
 
 PIXEL_LIMIT = 1e15
 """Largest absolute value of a pixel, so that sums of squares stay within float32."""
@@ -143,3 +143,17 @@ def pixel_major(X: ArrayLike, rows: NDArray[Any] | None = None) -> NDArray[Any]:
         part = slice(start, start + 512)
         out[..., part] = np.moveaxis(array[part if rows is None else rows[part]], 0, -1)
     return np.moveaxis(out, -1, 0)
+
+
+def check_image_shape(image_shape: Any) -> tuple[int, ...]:
+    """(h, w) or (h, w, c) as a tuple of positive ints; SettingError if it is not."""
+    try:
+        shape = tuple(operator.index(side) for side in image_shape)
+    except TypeError:
+        shape = ()
+    if len(shape) not in (2, 3) or min(shape) < 1:
+        raise SettingError(
+            "image_shape must be (height, width) or (height, width, channels), each at least 1, "
+            f"got {image_shape!r}"
+        )
+    return shape

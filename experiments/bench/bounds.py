@@ -32,7 +32,7 @@ from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import Rows
 
 __all__ = [
-    "bounds_section",
+    "bench_bounds",
     "bounds_table",
     "read_bound_kernel",
     "store_bound",
@@ -203,7 +203,7 @@ def bounds_table(
     )
 
 
-def bounds_section(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
+def bench_bounds(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
     """The bare reads of laminating beside its searches."""
     stages, reads, rounds = time_bounds(problem, sizes.gathers, progress)
     searches = rounds.parts["search"]

@@ -33,7 +33,7 @@ from boostsample.shard.searcher import Searcher
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Growth", "growth_of_examples", "growth_of_searches", "growth_section", "growth_sweep"]
+__all__ = ["Growth", "growth_of_examples", "growth_of_searches", "bench_growth", "growth_sweep"]
 
 _FITTED_FROM = 100_000
 """Least N of fitted slopes: smaller ones have large constant costs, and weights in near caches."""
@@ -204,7 +204,7 @@ def _growth_figure(growth: Growth) -> Figure:
     return figure
 
 
-def growth_section(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
+def bench_growth(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
     """Growth with N, Q, T and K; the picture shows N.
 
     N is doubled twice more if fewer than two sizes have weights larger than the last cache: rented

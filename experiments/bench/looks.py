@@ -33,7 +33,7 @@ from boostsample.kernels.array_layout import row_layout
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import Rows
 
-__all__ = ["LookTimes", "look_vectors", "looks_section", "time_looks"]
+__all__ = ["LookTimes", "look_vectors", "bench_looks", "time_looks"]
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def looks_table(times: Sequence[LookTimes]) -> Table:
     )
 
 
-def looks_section(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
+def bench_looks(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
     """Looks for several numbers of classes, on all examples and on a sample."""
     on_all, on_sample = (min(q, problem.bank.n_features) for q in sizes.look_features)
     cases, n = [], len(problem.rows)

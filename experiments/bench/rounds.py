@@ -28,7 +28,7 @@ __all__ = [
     "ROUND_PARTS",
     "RoundTimes",
     "TimedRounds",
-    "rounds_section",
+    "bench_rounds",
     "time_rounds",
     "warm_up_rounds",
 ]
@@ -201,7 +201,7 @@ def rounds_table(times: Sequence[RoundTimes]) -> Table:
     )
 
 
-def rounds_section(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
+def bench_rounds(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
     """Rounds of several strategies, and of the baseline with several threads."""
     times = time_rounds(problem, sizes, progress)
     base = times[0]

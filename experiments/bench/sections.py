@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.bench.bounds import bounds_section
-from boostsample.experiments.bench.growth import growth_section
-from boostsample.experiments.bench.looks import looks_section
+from boostsample.experiments.bench.bounds import bench_bounds
+from boostsample.experiments.bench.growth import bench_growth
+from boostsample.experiments.bench.looks import bench_looks
 from boostsample.experiments.bench.problem import BenchProblem
-from boostsample.experiments.bench.rounds import rounds_section
+from boostsample.experiments.bench.rounds import bench_rounds
 from boostsample.experiments.bench.timing import TimedSection, TimedSizes
 from boostsample.experiments.common.progress import Progress
 
@@ -21,10 +21,10 @@ __all__ = ["SECTIONS", "SECTION_SIZES", "chosen_sections"]
 
 SECTION_SIZES = TimedSizes()
 SECTIONS: Mapping[str, Callable[[BenchProblem, TimedSizes, Progress], TimedSection]] = {
-    "looks": looks_section,
-    "bounds": bounds_section,
-    "rounds": rounds_section,
-    "growth": growth_section,
+    "looks": bench_looks,
+    "bounds": bench_bounds,
+    "rounds": bench_rounds,
+    "growth": bench_growth,
 }
 """By name, in the order in which they run."""
 

@@ -20,9 +20,9 @@ __all__ = [
     "MARGIN_BINS",
     "Scores",
     "area_under_roc",
-    "error_percent",
+    "evaluate_error",
     "evaluate_cell",
-    "margin_counts",
+    "evaluate_margins",
 ]
 
 MARGIN_BINS = 200
@@ -67,11 +67,11 @@ def evaluate_cell(
         if stumps not in at_points:
             continue
         scores = test.current()
-        errors.append(error_percent(scores, y[test_rows]))
+        errors.append(evaluate_error(scores, y[test_rows]))
         if stumps in at_marks:
             areas.append(area_under_roc(scores, signs[1]))
             both = zip((train.current(), scores), signs, strict=True)
-            margins.append([margin_counts(*one, total) for one in both])
+            margins.append([evaluate_margins(*one, total) for one in both])
     counts = np.array(margins, np.int64).reshape(len(at_marks), 2, MARGIN_BINS)
     return {
         "points": cell_integers(at_points),
@@ -118,7 +118,7 @@ class Scores:
             scores[start : start + _BLOCK] += np.where(side, 1.0, -1.0).T @ voted
 
 
-def error_percent(scores: NDArray[np.float64], y: ArrayLike) -> float:
+def evaluate_error(scores: NDArray[np.float64], y: ArrayLike) -> float:
     """Percentage of wrong predictions: of examples, or of labels if y is (n, K)."""
     truth = np.asarray(y)
     return 100.0 * float(np.mean(predicted_labels(scores, truth.ndim == 2) != truth))
@@ -148,7 +148,7 @@ def area_under_roc(scores: NDArray[np.float64], signs: NDArray[np.int8]) -> floa
     return float(np.mean(above / (n * (len(signs) - n))))
 
 
-def margin_counts(
+def evaluate_margins(
     scores: NDArray[np.float64], signs: NDArray[np.int8], total: float
 ) -> NDArray[np.int64]:
     """Histogram of y_il f_l(x_i) / total over [-1, 1]: int64 (200,).

@@ -26,8 +26,8 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.data.dataset import DataContent, Dataset
 from boostsample.experiments.data.dataset_files import is_dataset_file, read_dataset_file
+from boostsample.experiments.data.original_formats import ORIGINAL_READERS
 from boostsample.experiments.data.originals import ORIGINALS, locate_original
-from boostsample.experiments.data.read_originals import ORIGINAL_READERS
 from boostsample.experiments.data.synthetic import SYNTHETIC
 from boostsample.hashing import seed_of
 

@@ -27,7 +27,7 @@ from boostsample.banks.cache import cache_dir
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.common.files import atomic_file
-from boostsample.experiments.data.read_originals import read_usps_numbers
+from boostsample.experiments.data.original_formats import read_usps_numbers
 
 __all__ = ["ORIGINALS", "DownloadSource", "Original", "locate_original"]
 

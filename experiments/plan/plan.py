@@ -10,7 +10,7 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.plan.budget import looks_of_budget, parse_budget
 from boostsample.experiments.plan.rounds import check_rounds
-from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.plan.variants import Variant, check_variants
 from boostsample.learners import LEARNERS
 from boostsample.shard.weights import WEIGHT_INITS
 
@@ -84,15 +84,7 @@ class Plan:
         if self.budget is not None:
             parse_budget(self.budget)
         bank_settings(self.bank.name, self.bank.settings)
-        labels = [variant.label for variant in self.variants]
-        for variant in self.variants:
-            if labels.count(variant.label) > 1:
-                raise SettingError(
-                    f"each of the strategies must be given once, got {variant.label!r} twice; "
-                    "alternatives of one setting make one tuning grid"
-                )
-            for one in variant.trained:
-                one.strategy()
+        check_variants(self.variants)
 
     @property
     def variants(self) -> tuple[Variant, ...]:

@@ -25,6 +25,7 @@ __all__ = [
     "TUNED_VARIANT",
     "Alternatives",
     "Variant",
+    "check_variants",
     "is_tuned_variant",
     "parse_names",
     "plain_setting",
@@ -233,3 +234,16 @@ def parse_names(texts: str | Sequence[str]) -> tuple[Variant, ...]:
         if labels.count(label) > 1:
             raise SettingError(f"each of the names must be given once, got {label!r} twice")
     return variants
+
+
+def check_variants(variants: Sequence[Variant]) -> None:
+    """Raise SettingError if two strategies are the same, or one cannot be constructed."""
+    labels = [variant.label for variant in variants]
+    for variant in variants:
+        if labels.count(variant.label) > 1:
+            raise SettingError(
+                f"each of the strategies must be given once, got {variant.label!r} twice; "
+                "alternatives of one setting make one tuning grid"
+            )
+        for one in variant.trained:
+            one.strategy()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _FINE = 10
 _TITLES = ("features searched, Q", "examples searched, T")
 
-Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+_Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def sampling_figure(name: str, runs: Sequence[Run]) -> Figure:
@@ -66,7 +66,7 @@ def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figu
 
 @drawing.styled_axes
 def _figure(
-    name: str, curves: Mapping[str, Sequence[Curve]], last: int, axis: str, what: str
+    name: str, curves: Mapping[str, Sequence[_Curve]], last: int, axis: str, what: str
 ) -> Figure:
     figure = drawing.new_figure(4.8)
     panels = figure.subplots(1, 2)
@@ -90,7 +90,7 @@ def _figure(
     return figure
 
 
-def _end(curve: Curve) -> float:
+def _end(curve: _Curve) -> float:
     """The last finite mean of a curve."""
     values = curve[1]
     there = np.isfinite(values).any(axis=0)

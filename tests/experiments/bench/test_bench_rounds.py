@@ -17,7 +17,7 @@ from boostsample.experiments.bench.rounds import (
     RoundTimes,
     TimedRounds,
     _Clock,
-    rounds_section,
+    bench_rounds,
     rounds_table,
     time_rounds,
 )
@@ -128,7 +128,7 @@ def test_the_table_has_means_medians_and_parts() -> None:
 def test_the_section_keeps_a_ratio_for_each_strategy(problem: BenchProblem) -> None:
     stages: list[tuple[str, int, int]] = []
     sizes = TimedSizes(strategies=("ucb",), rounds=4, turn=2, threads=2)
-    found = rounds_section(problem, sizes, lambda *told: stages.append(told))
+    found = bench_rounds(problem, sizes, lambda *told: stages.append(told))
     assert set(found.ratios) == {"ucb"}
     assert found.conditions == {**problem.sizes(), "rounds": 4}
     names = [ROUND_BASELINE, "ucb", f"{ROUND_BASELINE}, 2 threads"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from boostsample.banks.lazy import LazyBank
 from boostsample.experiments.bench.bounds import (
     N_BINS,
-    bounds_section,
+    bench_bounds,
     bounds_table,
     read_bound_kernel,
     store_bound,
@@ -22,13 +22,13 @@ from boostsample.experiments.bench.bounds import (
 )
 from boostsample.experiments.bench.growth import (
     Growth,
+    bench_growth,
     growth_of_searches,
-    growth_section,
     growth_slope,
     growth_sweep,
     growth_table,
 )
-from boostsample.experiments.bench.looks import LookTimes, looks_section, looks_table, time_looks
+from boostsample.experiments.bench.looks import LookTimes, bench_looks, looks_table, time_looks
 from boostsample.experiments.bench.problem import (
     BenchProblem,
     bench_problem_weights,
@@ -202,7 +202,7 @@ def test_looks_count_the_rows_that_are_read(problem: BenchProblem) -> None:
 
 def test_the_section_of_looks(problem: BenchProblem) -> None:
     sizes = TimedSizes(look_classes=(2, 3), look_features=(4, 100), look_sample=50, searches=2)
-    found = looks_section(problem, sizes, silent)
+    found = bench_looks(problem, sizes, silent)
     assert [row[:4] for row in found.tables[0].rows] == [
         ("2", "1", "4", "500"),
         ("2", "1", "24", "50"),
@@ -218,7 +218,7 @@ def test_the_section_of_looks(problem: BenchProblem) -> None:
     json.dumps([found.numbers, found.conditions])
     # There is no sample of as many examples as there are.
     whole = replace(sizes, look_classes=(3,), look_sample=500)
-    assert len(looks_section(problem, whole, silent).tables[0].rows) == 1
+    assert len(bench_looks(problem, whole, silent).tables[0].rows) == 1
 
 
 def test_gathers_follow_the_stages_of_laminating(problem: BenchProblem) -> None:
@@ -230,7 +230,7 @@ def test_gathers_follow_the_stages_of_laminating(problem: BenchProblem) -> None:
 
 
 def test_the_section_of_bounds(problem: BenchProblem) -> None:
-    found = bounds_section(problem, TimedSizes(gathers=2), silent)
+    found = bench_bounds(problem, TimedSizes(gathers=2), silent)
     assert found.tables[0].rows[-1][0] == "its round"
     assert list(found.ratios) == ["laminating, searches to reads"]
     json.dumps([found.numbers, found.conditions])
@@ -259,7 +259,7 @@ def test_n_grows_until_no_cache_holds_the_weights(
         growth_classes=(2, 3),
         sweeps=1,
     )
-    found = growth_section(made_bench_problem(100, 4, 2), sizes, silent)
+    found = bench_growth(made_bench_problem(100, 4, 2), sizes, silent)
     assert found.conditions["N"] == list(n_examples)
     assert [row[0] for row in found.tables[0].rows] == [f"{n:,}" for n in n_examples]
     assert list(found.ratios) == [f"slope of {what}" for what in "NQTK"]

@@ -11,9 +11,9 @@ from boostsample.experiments.cells import evaluation
 from boostsample.experiments.cells.evaluation import (
     MARGIN_BINS,
     area_under_roc,
-    error_percent,
     evaluate_cell,
-    margin_counts,
+    evaluate_error,
+    evaluate_margins,
 )
 from boostsample.families import Columns
 from boostsample.labels import encode
@@ -41,12 +41,12 @@ def test_labels_of_one_sign_do_not_count() -> None:
 def test_margins_are_counted_over_the_whole_range() -> None:
     scores = np.array([[2.0, -2.0, 0.0], [1.0, -0.5, 2.0 + 1e-15]])
     signs = np.array([[1, 1, -1], [-1, -1, 1]], np.int8)
-    counts = margin_counts(scores, signs, 2.0)
+    counts = evaluate_margins(scores, signs, 2.0)
     assert counts.sum() == 6
     assert (counts[0], counts[-1]) == (1, 2)
     assert counts[MARGIN_BINS // 2] == 1
     assert counts[MARGIN_BINS // 4] == 1
-    assert margin_counts(scores, signs, 0.0)[MARGIN_BINS // 2] == 6
+    assert evaluate_margins(scores, signs, 0.0)[MARGIN_BINS // 2] == 6
 
 
 def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,11 +64,13 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["points"].tolist() == [1, 5, 7, 12]
     assert found["marks"].tolist() == [7, 12]
     for at, error in zip((1, 5, 7, 12), found["error"].tolist(), strict=True):
-        assert error == error_percent(model.decision_function(X[test], at), y[test])
+        assert error == evaluate_error(model.decision_function(X[test], at), y[test])
     for number, at in enumerate((7, 12)):
         total = float(model.alpha[:at].sum())
         for part, rows in enumerate((train[::3], test)):
-            counts = margin_counts(model.decision_function(X[rows], at), encode(y[rows], 3), total)
+            counts = evaluate_margins(
+                model.decision_function(X[rows], at), encode(y[rows], 3), total
+            )
             np.testing.assert_array_equal(found["margins"][part, number], counts)
         area = area_under_roc(model.decision_function(X[test], at), encode(y[test], 3))
         assert found["auc"][number] == area
@@ -76,8 +78,8 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_error_percent() -> None:
     scores = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    assert error_percent(scores, [0, 1, 1, 0]) == 50.0
-    assert error_percent(scores - 0.5, np.array([[1, 0], [0, 1], [1, 0], [1, 1]])) == 12.5
-    assert error_percent(np.array([[1.0], [-1.0]]), [1, 1]) == 50.0
+    assert evaluate_error(scores, [0, 1, 1, 0]) == 50.0
+    assert evaluate_error(scores - 0.5, np.array([[1, 0], [0, 1], [1, 0], [1, 1]])) == 12.5
+    assert evaluate_error(np.array([[1.0], [-1.0]]), [1, 1]) == 50.0
     for y in ([0, 1, 2], [2, 0, 1]):
-        assert error_percent(encode(y).astype(float), y) == 0.0
+        assert evaluate_error(encode(y).astype(float), y) == 0.0

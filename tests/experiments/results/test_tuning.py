@@ -13,7 +13,7 @@ import pytest
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.cells.cell_file import Cell
-from boostsample.experiments.cells.evaluation import error_percent
+from boostsample.experiments.cells.evaluation import evaluate_error
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan import variants as variants_module
@@ -122,7 +122,7 @@ def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, comparison: Co
             for mark in MARKS:
                 n = mark // share
                 paid = [history] if share == 1 else [rows for rows, _ in runs]
-                wrong = error_percent(model.decision_function(data.X[test], n), data.y[test])
+                wrong = evaluate_error(model.decision_function(data.X[test], n), data.y[test])
                 wanted.append(
                     {
                         "data": "thirds",

@@ -11,7 +11,7 @@ import pytest
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import BudgetExceeded, StrategyError
-from boostsample.experiments.cells.evaluation import error_percent
+from boostsample.experiments.cells.evaluation import evaluate_error
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
@@ -90,7 +90,7 @@ def test_rows_are_those_of_the_loop_and_the_model(three_classes: Dataset, weight
             "repetition": 1,
             "stumps": mark,
             "log10_loss": history[-1]["log10_loss"],
-            "test_error": error_percent(scores, data.y[test]),
+            "test_error": evaluate_error(scores, data.y[test]),
             "looks": looks,
         }
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.experiments.data.datasets import Dataset, load_dataset
-from boostsample.experiments.data.read_originals import CIFAR10_CLASSES, read_usps_numbers
+from boostsample.experiments.data.original_formats import CIFAR10_CLASSES, read_usps_numbers
 
 DIGITS = tuple("0123456789")
 

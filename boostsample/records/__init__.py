@@ -1,0 +1,18 @@
+"""Records exchanged by strategies, learners and loop: stumps, samples, pools, outcomes."""
+
+from boostsample.records.outcome import Outcome, Round
+from boostsample.records.pool import FamilyInfo, Pool, sample_members
+from boostsample.records.sample import Sample
+from boostsample.records.stumps import Stump, Stumps, Term
+
+__all__ = [
+    "FamilyInfo",
+    "Outcome",
+    "Pool",
+    "Round",
+    "Sample",
+    "Stump",
+    "Stumps",
+    "Term",
+    "sample_members",
+]

@@ -1,0 +1,53 @@
+"""Outcomes of searches and of rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from boostsample.records.stumps import Term
+
+__all__ = ["Outcome", "Round"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Result of one search, passed to `Strategy.learn` after the loop has finished the stump.
+
+    Attributes
+    ----------
+    round, search : int
+        Round, from 1, and search in the round, from 0.
+    feature, family : int
+        The chosen feature and the index of its family in `step.families`.
+    edge_estimated : float
+        Edge on the sample, H.
+    edge : float
+        Edge on all N examples, G.
+    alpha : float
+        Coefficient of the stump.
+    cost : int
+        Looks spent in the search, modelling included.
+    """
+
+    round: int
+    search: int
+    feature: int
+    family: int
+    edge_estimated: float
+    edge: float
+    alpha: float
+    cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round adds: `terms` to the model, `rows` to the history, one for each search."""
+
+    terms: list[Term]
+    rows: list[dict[str, Any]]
+
+    @property
+    def last(self) -> bool:
+        """Whether training ends here because the edge reached 1."""
+        return bool(self.rows[-1]["stopped"])

@@ -1,0 +1,91 @@
+"""Stumps: one, the best of each searched feature, and one finished as a term of the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample.errors import SettingError
+
+__all__ = ["Stump", "Stumps", "Term"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stump:
+    """One stump: phi(x) = +1 where the bin of `feature` is at least `threshold`, else -1.
+
+    Attributes
+    ----------
+    feature : int
+        Global index of the feature.
+    threshold : int
+        Bin index, 1 or more; 1 is the threshold -inf.
+    votes : ndarray of int8, shape (K,)
+        Vote vector estimated on the sample: +1 or -1 for each label.
+    edge : float
+        Edge estimated on the sample (H of [DF11]).
+    """
+
+    feature: int
+    threshold: int
+    votes: NDArray[np.int8]
+    edge: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stumps:
+    """The best stump of each searched feature, in the order of the features.
+
+    Attributes
+    ----------
+    feature, threshold : ndarray of int64, shape (Q,)
+        Global feature indices, and bin indices.
+    votes : ndarray of int8, shape (Q, K)
+    edge : ndarray of float64, shape (Q,)
+        Estimated edges H, between 0 and 1.
+    """
+
+    feature: NDArray[np.int64]
+    threshold: NDArray[np.int64]
+    votes: NDArray[np.int8]
+    edge: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return int(self.feature.size)
+
+    def __getitem__(self, rows: ArrayLike | slice) -> Stumps:
+        """The given rows: indices, a mask or a slice."""
+        at = rows if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
+        return Stumps(self.feature[at], self.threshold[at], self.votes[at], self.edge[at])
+
+    def best(self) -> Stump:
+        """The stump with the largest edge; the first one of a tie."""
+        if len(self) == 0:
+            raise SettingError("best() needs at least 1 stump, got 0; search at least one feature")
+        row = int(self.edge.argmax())
+        feature, threshold = int(self.feature[row]), int(self.threshold[row])
+        return Stump(feature, threshold, self.votes[row], float(self.edge[row]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """One stump of the model, finished on all N examples.
+
+    Attributes
+    ----------
+    feature : int
+    threshold : int
+        Bin index.
+    value : float
+        Raw threshold: phi(x) = +1 if x >= value else -1.
+    votes : ndarray of int8, shape (K,)
+    alpha : float
+    """
+
+    feature: int
+    threshold: int
+    value: float
+    votes: NDArray[np.int8]
+    alpha: float
