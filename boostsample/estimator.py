@@ -18,7 +18,7 @@ from boostsample.labels import classes_and_labels, predicted_labels
 from boostsample.learner import Learner
 from boostsample.loop.booster import Booster
 from boostsample.models.estimator_inputs import (
-    families_for_inputs,
+    estimator_families,
     inputs_are_numbers,
     prediction_inputs,
     training_inputs,
@@ -136,7 +136,7 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         if targets.ndim == 2 and targets.shape[1] == 1:
             targets = column_or_1d(targets, warn=True)
         names = getattr(self, "feature_names_in_", None)
-        families = families_for_inputs(self.families, X, examples, names)
+        families = estimator_families(self.families, X, examples, names)
         weight = check_example_weight(sample_weight, examples.shape[0])
         kept = np.flatnonzero(weight > 0)
         self._multi_label = targets.ndim == 2

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["seed_of", "sha256_of_bytes", "sha256_of_arrays", "sha256_of_json"]
+__all__ = ["hashed_seed", "sha256_of_bytes", "sha256_of_arrays", "sha256_of_json"]
 
 _BLOCK_BYTES = 2**24
 
@@ -28,7 +28,7 @@ def sha256_of_json(value: Any) -> str:
     return sha256_of_bytes(json.dumps(value, sort_keys=True).encode())
 
 
-def seed_of(content: bytes) -> np.random.SeedSequence:
+def hashed_seed(content: bytes) -> np.random.SeedSequence:
     """Seed from the first 128 bits of a checksum, the same on any machine."""
     return np.random.SeedSequence(
         int.from_bytes(bytes.fromhex(sha256_of_bytes(content)[:32]), "little")

@@ -24,9 +24,15 @@ from boostsample.families._sparse import sparse_columns
 from boostsample.family import Family
 from boostsample.family.family import check_name
 
-__all__ = ["WORDS", "DocumentFamily", "PresenceFamily", "check_analysis", "check_documents"]
+__all__ = [
+    "DOCUMENT_WORDS",
+    "DocumentFamily",
+    "PresenceFamily",
+    "check_analysis",
+    "check_documents",
+]
 
-WORDS = r"(?u)\b\w\w+\b"
+DOCUMENT_WORDS = r"(?u)\b\w\w+\b"
 """scikit-learn's default words: two or more letters, digits or underscores."""
 
 _ANALYZERS = ("word", "char", "char_wb")

@@ -12,7 +12,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from boostsample.checks import check_integer
-from boostsample.families.documents import WORDS, PresenceFamily
+from boostsample.families.documents import DOCUMENT_WORDS, PresenceFamily
 
 __all__ = ["HashedText"]
 
@@ -46,7 +46,7 @@ class HashedText(PresenceFamily):
         ngram_range: tuple[int, int] = (1, 2),
         analyzer: str = "word",
         lowercase: bool = True,
-        token_pattern: str = WORDS,
+        token_pattern: str = DOCUMENT_WORDS,
         name: str = "hashed-text",
     ) -> None:
         super().__init__(ngram_range, analyzer, lowercase, token_pattern, name)

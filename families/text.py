@@ -19,7 +19,7 @@ import numpy as np
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError
 from boostsample.families.documents import (
-    WORDS,
+    DOCUMENT_WORDS,
     PresenceFamily,
     check_analysis,
     check_documents,
@@ -60,7 +60,7 @@ class Text(PresenceFamily):
         ngram_range: tuple[int, int] = (1, 2),
         analyzer: str = "word",
         lowercase: bool = True,
-        token_pattern: str = WORDS,
+        token_pattern: str = DOCUMENT_WORDS,
         name: str = "text",
     ) -> None:
         super().__init__(ngram_range, analyzer, lowercase, token_pattern, name)
@@ -88,7 +88,9 @@ class Text(PresenceFamily):
         if not self.vocabulary:
             raise SettingError(f"{rule} must hold at least one term, got none")
         seen = set()
-        terms = None if self.token_pattern != WORDS else self._vectorizer().build_analyzer()
+        terms = (
+            None if self.token_pattern != DOCUMENT_WORDS else self._vectorizer().build_analyzer()
+        )
         for term in self.vocabulary:
             if not isinstance(term, str):
                 raise SettingError(f"{rule} must hold texts, got {term!r}")
@@ -111,7 +113,7 @@ def text_family(
     max_features: int | None = None,
     analyzer: str = "word",
     lowercase: bool = True,
-    token_pattern: str = WORDS,
+    token_pattern: str = DOCUMENT_WORDS,
     name: str = "text",
 ) -> Text:
     """A `Text` family of the terms in the given documents.

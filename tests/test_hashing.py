@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample import hashing
-from boostsample.hashing import seed_of, sha256_of_arrays, sha256_of_bytes, sha256_of_json
+from boostsample.hashing import hashed_seed, sha256_of_arrays, sha256_of_bytes, sha256_of_json
 
 
 def test_of_bytes() -> None:
@@ -28,7 +28,7 @@ def test_of_json() -> None:
 
 def test_a_seed_has_the_first_128_bits_of_the_checksum() -> None:
     digest = hashlib.sha256(b"abc").digest()
-    assert seed_of(b"abc").entropy == int.from_bytes(digest[:16], "little")
+    assert hashed_seed(b"abc").entropy == int.from_bytes(digest[:16], "little")
 
 
 def naive(*arrays: NDArray[np.generic]) -> str:

@@ -19,7 +19,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.registry import column_families, default_families
 
-__all__ = ["families_for_inputs", "prediction_inputs", "inputs_are_numbers", "training_inputs"]
+__all__ = ["estimator_families", "prediction_inputs", "inputs_are_numbers", "training_inputs"]
 
 _RULES: dict[str, Any] = {
     "accept_sparse": "csc",
@@ -81,7 +81,7 @@ def prediction_inputs(estimator: Any, X: Any, *, numbers: bool) -> Any:
         return _as_numbers(validate_data(estimator, X, reset=False, **_RULES))
 
 
-def families_for_inputs(families: Any, X: Any, examples: Any, names: Any) -> list[Family]:
+def estimator_families(families: Any, X: Any, examples: Any, names: Any) -> list[Family]:
     """The families of the classifier's setting `families`.
 
     X are the user's examples, `examples` those from `training_inputs`, `names` of columns or None.

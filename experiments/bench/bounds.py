@@ -18,8 +18,8 @@ from boostsample.banks.bank import Bank
 from boostsample.experiments.bench.problem import BenchProblem, bench_problem_weights
 from boostsample.experiments.bench.rounds import RoundTimes, TimedRounds, warm_up_rounds
 from boostsample.experiments.bench.timing import (
-    TimedSection,
-    TimedSizes,
+    TimingSection,
+    TimingSizes,
     timed_ratio,
     timed_seconds,
 )
@@ -203,7 +203,7 @@ def bounds_table(
     )
 
 
-def bench_bounds(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
+def bench_bounds(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingSection:
     """The bare reads of laminating beside its searches."""
     stages, reads, rounds = time_bounds(problem, sizes.gathers, progress)
     searches = rounds.parts["search"]
@@ -213,7 +213,7 @@ def bench_bounds(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -
         "search_ms": 1e3 * float(np.median(searches)),
         "round_ms": 1e3 * float(np.median(rounds.seconds)),
     }
-    return TimedSection(
+    return TimingSection(
         (bounds_table(stages, reads, rounds),),
         {"laminating": laminating},
         {"laminating, searches to reads": timed_ratio(searches, reads.sum(1)[: len(searches)])},

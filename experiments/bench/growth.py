@@ -23,7 +23,7 @@ from boostsample.experiments.bench.problem import (
     relabelled_bench_problem,
 )
 from boostsample.experiments.bench.rounds import ROUND_BASELINE, TimedRounds
-from boostsample.experiments.bench.timing import TimedSection, TimedSizes, timed_seconds
+from boostsample.experiments.bench.timing import TimingSection, TimingSizes, timed_seconds
 from boostsample.experiments.common.machine import machine_cache
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.plots.drawing import STYLE
@@ -204,7 +204,7 @@ def _growth_figure(growth: Growth) -> Figure:
     return figure
 
 
-def bench_growth(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
+def bench_growth(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingSection:
     """Growth with N, Q, T and K; the picture shows N.
 
     N is doubled twice more if fewer than two sizes have weights larger than the last cache: rented
@@ -227,7 +227,7 @@ def bench_growth(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -
     for what, these in points.items():
         growths.append(growth_of_searches(problem, what, these, sweeps, progress))
     grown = {"N": list(n_examples), "Q": features, "T": sampled, "K": list(sizes.growth_classes)}
-    return TimedSection(
+    return TimingSection(
         tuple(map(growth_table, growths)),
         {"growth": [one.numbers() for one in growths]},
         {f"slope of {one.what}": one.slope[0] for one in growths},

@@ -21,8 +21,8 @@ from boostsample.experiments.bench.problem import (
     relabelled_bench_problem,
 )
 from boostsample.experiments.bench.timing import (
-    TimedSection,
-    TimedSizes,
+    TimingSection,
+    TimingSizes,
     timed_ratio,
     timed_seconds,
     timed_table,
@@ -184,7 +184,7 @@ def looks_table(times: Sequence[LookTimes]) -> Table:
     )
 
 
-def bench_looks(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
+def bench_looks(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingSection:
     """Looks for several numbers of classes, on all examples and on a sample."""
     on_all, on_sample = (min(q, problem.bank.n_features) for q in sizes.look_features)
     cases, n = [], len(problem.rows)
@@ -194,7 +194,7 @@ def bench_looks(problem: BenchProblem, sizes: TimedSizes, progress: Progress) ->
         if sizes.look_sample < n:
             cases.append((labelled, on_sample, sizes.look_sample))
     times = time_looks(cases, sizes.searches, progress)
-    return TimedSection(
+    return TimingSection(
         (looks_table(times),),
         {"looks": [one.numbers() for one in times]},
         {one.name: one.ratio for one in times},

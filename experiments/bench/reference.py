@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from boostsample.errors import BoostSampleError, DataError
-from boostsample.experiments.bench.timing import TimedSection
+from boostsample.experiments.bench.timing import TimingSection
 from boostsample.experiments.common.faults import one_line, os_fault
 from boostsample.experiments.common.files import write_file
 from boostsample.experiments.common.machine import machine, machine_cache, versions
@@ -28,7 +28,7 @@ __all__ = [
     "RatioChange",
     "Reference",
     "check_against_reference",
-    "check_ratios",
+    "check_reference_ratios",
     "reference_facts",
     "read_reference",
     "reference_record",
@@ -37,7 +37,7 @@ __all__ = [
 
 FORMAT = 1
 """Version of the file's format; others raise DataError."""
-REFERENCES = Path(__file__).with_name("references")
+BENCH_REFERENCES = Path(__file__).with_name("references")
 """The references that ship with the package, one for each kind of processor."""
 
 _LEAST_TOLERANCE = 0.15
@@ -87,7 +87,7 @@ class RatioChange(NamedTuple):
 
 
 def check_against_reference(
-    sections: Mapping[str, TimedSection], reference: Reference
+    sections: Mapping[str, TimingSection], reference: Reference
 ) -> tuple[list[RatioChange], list[str]]:
     """The changes of the sections that ran under equal conditions, and notes on the others."""
     changes: list[RatioChange] = []
@@ -111,7 +111,7 @@ def check_against_reference(
     return changes, notes
 
 
-def check_ratios(changes: Sequence[RatioChange]) -> None:
+def check_reference_ratios(changes: Sequence[RatioChange]) -> None:
     """Raise BoostSampleError if ratios are worse by more than their tolerance."""
     worse = [f"{one.section}: {one.name}" for one in changes if one.verdict == "worse"]
     if worse:
@@ -153,7 +153,7 @@ def reference_ratio(passes: Sequence[float]) -> _KeptRatio:
 
 
 def reference_record(
-    passes: Sequence[Mapping[str, TimedSection]], facts: Mapping[str, Any]
+    passes: Sequence[Mapping[str, TimingSection]], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Numbers of the first pass, and ratios of all with tolerances, as JSON takes them."""
     return {
@@ -188,7 +188,7 @@ def write_reference(record: Mapping[str, Any], path: Path) -> None:
     write_file(path, f"{text}\n".encode(), "results")
 
 
-def shipped_reference(processor: str, folder: Path = REFERENCES) -> Reference | None:
+def shipped_reference(processor: str, folder: Path = BENCH_REFERENCES) -> Reference | None:
     """The shipped reference of this processor, else the newest; None if there is none."""
     every = [read_reference(path) for path in sorted(folder.glob("*.json"))]
     same = [one for one in every if one.machine.get("processor") == processor]

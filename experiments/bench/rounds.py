@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from boostsample.experiments.bench.problem import BenchProblem, bench_problem_weights
-from boostsample.experiments.bench.timing import TimedSection, TimedSizes, timed_table
+from boostsample.experiments.bench.timing import TimingSection, TimingSizes, timed_table
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.tables.tables import Table
 from boostsample.loop.booster import Booster
@@ -160,7 +160,7 @@ def warm_up_rounds(problem: BenchProblem, strategy: str, n_jobs: int = 1) -> Non
     searcher.signed_edges(searcher.search(np.arange(1), rows, True), rows)
 
 
-def time_rounds(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> list[RoundTimes]:
+def time_rounds(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> list[RoundTimes]:
     """Train several strategies at once, `sizes.turn` rounds of each in turn.
 
     `ROUND_BASELINE` comes first; last comes the baseline with several threads, to the same bits.
@@ -201,11 +201,11 @@ def rounds_table(times: Sequence[RoundTimes]) -> Table:
     )
 
 
-def bench_rounds(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
+def bench_rounds(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingSection:
     """Rounds of several strategies, and of the baseline with several threads."""
     times = time_rounds(problem, sizes, progress)
     base = times[0]
-    return TimedSection(
+    return TimingSection(
         (rounds_table(times),),
         {"rounds": [one.numbers(base) for one in times]},
         {one.strategy: one.ratio(base, np.median) for one in times[1:-1]},

@@ -1,6 +1,6 @@
 """The sections of `boostsample bench`, by name.
 
-To add one, write a function of data, sizes and progress that returns a `TimedSection`, and add it
+To add one, write a function of data, sizes and progress that returns a `TimingSection`, and add it
 to `SECTIONS`.
 """
 
@@ -14,13 +14,13 @@ from boostsample.experiments.bench.growth import bench_growth
 from boostsample.experiments.bench.looks import bench_looks
 from boostsample.experiments.bench.problem import BenchProblem
 from boostsample.experiments.bench.rounds import bench_rounds
-from boostsample.experiments.bench.timing import TimedSection, TimedSizes
+from boostsample.experiments.bench.timing import TimingSection, TimingSizes
 from boostsample.experiments.common.progress import Progress
 
 __all__ = ["SECTIONS", "SECTION_SIZES", "chosen_sections"]
 
-SECTION_SIZES = TimedSizes()
-SECTIONS: Mapping[str, Callable[[BenchProblem, TimedSizes, Progress], TimedSection]] = {
+SECTION_SIZES = TimingSizes()
+SECTIONS: Mapping[str, Callable[[BenchProblem, TimingSizes, Progress], TimingSection]] = {
     "looks": bench_looks,
     "bounds": bench_bounds,
     "rounds": bench_rounds,

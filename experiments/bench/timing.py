@@ -16,11 +16,11 @@ from boostsample.experiments.tables.tables import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["TimedSection", "TimedSizes", "timed_ratio", "timed_seconds", "timed_table"]
+__all__ = ["TimingSection", "TimingSizes", "timed_ratio", "timed_seconds", "timed_table"]
 
 
 @dataclass(frozen=True)
-class TimedSizes:
+class TimingSizes:
     """Sizes of the timed work; the published speeds belong to the defaults."""
 
     examples: int = 60_000  # of the made data: N,
@@ -43,7 +43,7 @@ class TimedSizes:
 
 
 @dataclass(frozen=True)
-class TimedSection:
+class TimingSection:
     """The result of one section; mappings as JSON takes them."""
 
     tables: tuple[Table, ...]

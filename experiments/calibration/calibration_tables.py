@@ -42,7 +42,7 @@ _CHOICES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-def choices_table(calibration: Calibration) -> Table:
+def calibration_choices_table(calibration: Calibration) -> Table:
     """One row a round: the choice, its prediction, its measured edge, and the best point."""
     columns = dict(_CHOICES)
     if any(choice["families"] for choice in calibration.choices):
@@ -55,7 +55,7 @@ def choices_table(calibration: Calibration) -> Table:
     )
 
 
-def budget_table(calibration: Calibration, mark: int) -> Table:
+def calibration_budget_table(calibration: Calibration, mark: int) -> Table:
     """A round along the budget: measured and predicted edges of each (Q,T) that spends it.
 
     Includes the best point even if it spends less.
@@ -86,7 +86,7 @@ def budget_table(calibration: Calibration, mark: int) -> Table:
     )
 
 
-def noise_table(calibration: Calibration) -> Table | None:
+def calibration_noise_table(calibration: Calibration) -> Table | None:
     """Bias and noise of estimated edges, one row a round; None if no sample was drawn."""
     rows = [
         (
@@ -105,7 +105,7 @@ def noise_table(calibration: Calibration) -> Table | None:
     return Table(title, ("round", "T", "mean H - G", "T var(H - G)"), tuple(rows)) if rows else None
 
 
-def points_table(calibration: Calibration, mark: int) -> Table:
+def calibration_points_table(calibration: Calibration, mark: int) -> Table:
     """All points of a round: measured E[G*], a row for each Q, a column for each T."""
     points = {(row["n_features"], row["n_examples"]): row for row in calibration.points(mark)}
     features = sorted({q for q, _ in points})

@@ -41,7 +41,15 @@ from boostsample.hashing import sha256_of_bytes, sha256_of_json
 from boostsample.learner import EDGE_GAP, alpha_of
 from boostsample.records import Term
 
-__all__ = ["FORMAT", "LOOKS", "Cell", "DamagedCell", "cell_integers", "cell_key", "cell_arrays"]
+__all__ = [
+    "FORMAT",
+    "LOOKS",
+    "Cell",
+    "DamagedCell",
+    "cell_integers",
+    "cell_key",
+    "cell_arrays",
+]
 
 FORMAT = 1
 """Version of the file's format."""

@@ -22,7 +22,7 @@ from boostsample.experiments.common.faults import os_fault
 from boostsample.experiments.common.files import TEMPORARY, atomic_file
 from boostsample.loop.numerics import NUMERICS
 
-__all__ = ["STORE_FOLDER", "FolderStore", "Store", "read_cell"]
+__all__ = ["STORE_FOLDER", "FolderStore", "Store", "read_stored_cell"]
 
 STORE_FOLDER = "cells"
 _ASIDE = "aside"
@@ -30,7 +30,7 @@ _STALE = 3600.0  # seconds after which a temporary file is taken for that of a k
 _LOG = logging.getLogger(__name__)
 
 
-def read_cell(path: Path, key: str) -> Cell:
+def read_stored_cell(path: Path, key: str) -> Cell:
     """Read a cell's file and verify its checksum, key and numerics.
 
     FileNotFoundError if there is none, DamagedCell if it cannot be used.
@@ -106,7 +106,7 @@ class FolderStore(Store):
         """The cell of a task; an unusable file is moved aside, with a warning."""
         path = self._folder / task.file_name
         try:
-            return read_cell(path, task.key)
+            return read_stored_cell(path, task.key)
         except FileNotFoundError:
             return None
         except DamagedCell as error:

@@ -16,7 +16,7 @@ from boostsample.experiments.commands.printing import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.bench.reference import RatioChange, Reference
-    from boostsample.experiments.bench.timing import TimedSection
+    from boostsample.experiments.bench.timing import TimingSection
 
 __all__ = ["bench"]
 
@@ -108,7 +108,7 @@ def bench(
         problem = (
             made_bench_problem(*made) if data is None else loaded_bench_problem(data, data_dir)
         )
-        found: dict[str, TimedSection] = {}
+        found: dict[str, TimingSection] = {}
         stack.callback(_print_sections, facts, found)  # also if a later section fails
         stack.callback(display.close)
         for name in sections:
@@ -128,7 +128,7 @@ def bench(
         save_picture(draw(), picture)
         print_line(f"plot: {picture}")
     if fail_on_regression:
-        kept_ratios.check_ratios(changes)
+        kept_ratios.check_reference_ratios(changes)
 
 
 def _strategies(given: str | None) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ def _strategies(given: str | None) -> tuple[str, ...]:
     return names
 
 
-def _print_sections(facts: Mapping[str, Any], found: Mapping[str, TimedSection]) -> None:
+def _print_sections(facts: Mapping[str, Any], found: Mapping[str, TimingSection]) -> None:
     machine, versions = facts["machine"], facts["versions"]
     print_line(
         f"{machine['processor']}, {machine['cores']} cores, python {versions['python']}, numba "
@@ -154,7 +154,7 @@ def _print_sections(facts: Mapping[str, Any], found: Mapping[str, TimedSection])
 
 
 def _print_changes(
-    found: Mapping[str, TimedSection], reference: Reference, processor: str
+    found: Mapping[str, TimingSection], reference: Reference, processor: str
 ) -> list[RatioChange]:
     """Print how the ratios have changed."""
     from boostsample.experiments.bench.reference import changes_table, check_against_reference

@@ -75,7 +75,7 @@ def verify(keys: tuple[str, ...]) -> None:
     Ends with exit code 1 if a bank is damaged. Training checks only the features that it reads.
     """
     from boostsample.banks.cache import cache_entries, find_cache_entries
-    from boostsample.banks.disk import check_bank_files
+    from boostsample.banks.disk import check_disk_bank
     from boostsample.banks.disk_header import DamagedBank
 
     banks = find_cache_entries(keys) if keys else cache_entries()
@@ -83,7 +83,7 @@ def verify(keys: tuple[str, ...]) -> None:
     for bank in banks:
         key, state = bank.key[:_SHORT], "good"
         try:
-            check_bank_files(bank.folder, all_features=True)
+            check_disk_bank(bank.folder, all_features=True)
         except DamagedBank as error:
             damaged.append(key)
             state = f"damaged: {error}"

@@ -126,10 +126,10 @@ def _print_calibration(found: Calibration) -> None:
         f"searches a point, examples drawn {found.scheme}\n"
     )
     for choice in found.choices:
-        print_table(calibration_tables.points_table(found, choice["round"]))
-        print_table(calibration_tables.budget_table(found, choice["round"]))
-    print_table(calibration_tables.noise_table(found))
-    print_table(calibration_tables.choices_table(found))
+        print_table(calibration_tables.calibration_points_table(found, choice["round"]))
+        print_table(calibration_tables.calibration_budget_table(found, choice["round"]))
+    print_table(calibration_tables.calibration_noise_table(found))
+    print_table(calibration_tables.calibration_choices_table(found))
     mean, error = found.mean_share
     print_line(
         f"share of the best point, mean over rounds: {100 * mean:.1f} ({100 * error:.1f}) %\n"

@@ -121,8 +121,8 @@ def compare(
         display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)  # before the slow imports
         from boostsample.experiments import plots
+        from boostsample.experiments.results.folder_records import grid_record
         from boostsample.experiments.results.grid_toml import grid_toml
-        from boostsample.experiments.results.record import grid_record
         from boostsample.experiments.run.backends import check_backend, open_backend
         from boostsample.experiments.run.shard import RunShard
 
@@ -170,12 +170,12 @@ def compare(
 def _grid(context: click.Context, jobs: int | None) -> Grid:
     """Combine the grid file, if one is given, and the options that the user gave."""
     from boostsample.experiments.plan.grid import combined_grid
-    from boostsample.experiments.plan.grid_file import GridData, read_grid_file
+    from boostsample.experiments.plan.grid_file import GridFileData, read_grid_file
     from boostsample.experiments.plan.rounds import parse_rounds
     from boostsample.experiments.plan.variants import Variant, parse_names
 
     parsers: dict[str, Any] = {
-        "data": lambda names: tuple(map(GridData, names)),
+        "data": lambda names: tuple(map(GridFileData, names)),
         "strategies": parse_names,
         "families": parse_names,
         "rounds": parse_rounds,
@@ -208,7 +208,7 @@ def _write(
     context: click.Context, grid: Grid, folder: ResultsFolder, comparisons: Sequence[Comparison]
 ) -> None:
     """Write the rows and print the tables."""
-    from boostsample.experiments.results.record import settings_record
+    from boostsample.experiments.results.folder_records import settings_record
 
     command = ["boostsample", *context.obj]
     settings = {"command": command, "title": grid.title, **settings_record(comparisons)}

@@ -18,7 +18,7 @@ import numpy as np
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.common.files import readable_file
 from boostsample.experiments.data.dataset import DataContent
-from boostsample.experiments.data.parse_labels import parse_labels, parse_number
+from boostsample.experiments.data.parse_labels import parse_label_number, parse_labels
 
 __all__ = ["read_csv"]
 
@@ -64,7 +64,7 @@ def read_csv(
             labels.append(fields.pop(column))
             lines.append(reader.line_num)
             try:
-                values.extend([parse_number(field) for field in fields])
+                values.extend([parse_label_number(field) for field in fields])
             except ValueError:
                 at = next(i for i, field in enumerate(fields) if not _is_number(field))
                 raise DataError(
@@ -95,7 +95,7 @@ def _open_text(path: Path) -> TextIO:
 
 def _is_number(field: str) -> bool:
     try:
-        parse_number(field)
+        parse_label_number(field)
     except ValueError:
         return False
     return True

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import DataError
-from boostsample.hashing import seed_of
+from boostsample.hashing import hashed_seed
 
 __all__ = ["DataContent", "Dataset"]
 
@@ -177,7 +177,7 @@ class Dataset:
         if self.n_train is not None:
             return rows[: self.n_train], rows[self.n_train :]
         key = (self.name, seed, repetition)
-        rng = np.random.default_rng(seed_of(repr(key).encode()))
+        rng = np.random.default_rng(hashed_seed(repr(key).encode()))
         order = rng.permutation(self.n_examples)
         if self.is_multilabel:
             group = np.unique(self.y, axis=0, return_inverse=True)[1].reshape(-1)

@@ -29,7 +29,7 @@ from boostsample.experiments.data.dataset_files import is_dataset_file, read_dat
 from boostsample.experiments.data.original_formats import ORIGINAL_READERS
 from boostsample.experiments.data.originals import ORIGINALS, locate_original
 from boostsample.experiments.data.synthetic import SYNTHETIC
-from boostsample.hashing import seed_of
+from boostsample.hashing import hashed_seed
 
 __all__ = ["DATASETS", "Dataset", "NamedDataset", "dataset_names", "load_dataset"]
 
@@ -68,7 +68,7 @@ def _synthetic(name: str) -> NamedDataset:
     parameters = inspect.signature(make).parameters.values()
 
     def load(seed: int, data_dir: object, download: bool, **settings: Any) -> DataContent:
-        return make(np.random.default_rng(seed_of(repr((name, seed)).encode())), **settings)
+        return make(np.random.default_rng(hashed_seed(repr((name, seed)).encode())), **settings)
 
     return NamedDataset(
         (make.__doc__ or "").splitlines()[0].rstrip("."),

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 
-__all__ = ["parse_labels", "parse_number"]
+__all__ = ["parse_labels", "parse_label_number"]
 
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"})
 """Texts of a missing value, compared without case."""
 
 
-def parse_number(text: str) -> float:
+def parse_label_number(text: str) -> float:
     """Return the number that a text spells, NaN if it is missing; ValueError for other text."""
     try:
         if "_" not in text:  # float() would read 1_000 as 1000
@@ -65,7 +65,7 @@ def _label_number(label: str) -> int | float | None:
     except ValueError:
         pass
     try:
-        number = parse_number(label)
+        number = parse_label_number(label)
     except ValueError:
         return None
     return int(number) if number.is_integer() else number

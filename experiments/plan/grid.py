@@ -9,7 +9,7 @@ from typing import Any
 from boostsample.errors import SettingError
 from boostsample.experiments.common.faults import Faults
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.grid_file import GRID_ENTRIES, GridData, GridFile
+from boostsample.experiments.plan.grid_file import GRID_ENTRIES, GridFile, GridFileData
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 
@@ -20,7 +20,7 @@ __all__ = ["Grid", "combined_grid"]
 class Grid:
     """What to compare on which data sets."""
 
-    data: tuple[GridData, ...] = (GridData("digits"),)
+    data: tuple[GridFileData, ...] = (GridFileData("digits"),)
     plan: Plan = field(default_factory=Plan)  # families of a `DataEntry` replace those of the plan
     title: str = ""
 

@@ -23,9 +23,9 @@ from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.common.faults import Faults, os_fault
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.rounds import parse_rounds
-from boostsample.experiments.plan.variants import Alternatives, Variant, read_setting
+from boostsample.experiments.plan.variants import Alternatives, Variant, read_variant_setting
 
-__all__ = ["GRID_ENTRIES", "GridData", "GridFile", "read_grid_file", "shipped_grids"]
+__all__ = ["GRID_ENTRIES", "GridFileData", "GridFile", "read_grid_file", "shipped_grids"]
 
 GRID_ENTRIES = {
     {"marks": "rounds"}.get(one.name, one.name): one.name
@@ -35,7 +35,7 @@ GRID_ENTRIES = {
 """Fields of `Plan` by the names of the entries that fill them."""
 
 
-class GridData(NamedTuple):
+class GridFileData(NamedTuple):
     """A data set of a grid, by name or path; without `families`, it has those of the plan."""
 
     name: str
@@ -140,7 +140,7 @@ def _family(item: Any, before: list[Variant], place: str, faults: Faults) -> Var
     return variant
 
 
-def _data(item: Any, before: list[GridData], place: str, faults: Faults) -> GridData:
+def _data(item: Any, before: list[GridFileData], place: str, faults: Faults) -> GridFileData:
     if isinstance(item, str):
         item = {"name": item}
     if not isinstance(item, dict) or not isinstance(item.get("name"), str):
@@ -153,7 +153,7 @@ def _data(item: Any, before: list[GridData], place: str, faults: Faults) -> Grid
         raise SettingError(f"each data set must be given once, got {item['name']!r} twice")
     given = item.get("families")
     families = None if given is None else _items(f"{place}.families", given, faults)
-    return GridData(item["name"], families)
+    return GridFileData(item["name"], families)
 
 
 def _variant(kind: str, item: Any) -> Variant:
@@ -177,7 +177,7 @@ def _setting(key: str, value: Any) -> Any:
             raise _wrong(key, "one value, or an array of two or more alternatives", value)
         return Alternatives(tuple(_setting(key, one) for one in value))
     if isinstance(value, str):
-        return read_setting(value)
+        return read_variant_setting(value)
     if isinstance(value, bool | int | float):
         return value
     raise _wrong(key, "a number, text, true or false, or an array of these", value)

@@ -13,7 +13,7 @@ import numpy as np
 
 from boostsample.errors import BoostSampleError, SettingError, unknown
 from boostsample.experiments.common.faults import one_line
-from boostsample.hashing import seed_of
+from boostsample.hashing import hashed_seed
 from boostsample.registry import make_strategy
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ __all__ = [
     "is_tuned_variant",
     "parse_names",
     "plain_setting",
-    "read_setting",
+    "read_variant_setting",
 ]
 
 TUNED_VARIANT = "*"
@@ -91,7 +91,7 @@ class Variant:
                 )
             if key in settings:
                 raise SettingError(f"{name}: {key} must be given once, got it twice in {text!r}")
-            read = [read_setting(part) for part in values]
+            read = [read_variant_setting(part) for part in values]
             settings[key] = Alternatives(tuple(read)) if len(read) > 1 else read[0]
         return cls(name, settings)
 
@@ -191,7 +191,7 @@ class Variant:
     def stream(self, data: str, seed: int, repetition: int) -> np.random.SeedSequence:
         """Return the seed of the strategy's random stream, the same on any machine."""
         key = json.dumps([data, self.name, dict(self.settings), seed, repetition], sort_keys=True)
-        return seed_of(key.encode())
+        return hashed_seed(key.encode())
 
 
 def is_tuned_variant(name: str) -> bool:
@@ -202,7 +202,7 @@ def is_tuned_variant(name: str) -> bool:
     return TUNED_VARIANT in name
 
 
-def read_setting(text: str) -> Any:
+def read_variant_setting(text: str) -> Any:
     """Return the value that a text spells: None, True, False or a number, else the text."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]

@@ -52,7 +52,7 @@ _HANDLE = 0.62
 _Arguments = ParamSpec("_Arguments")
 
 
-def check_matplotlib(what: str, *packages: str) -> None:
+def check_drawing(what: str, *packages: str) -> None:
     """Raise SettingError unless these packages of the extra ``report`` are installed."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:

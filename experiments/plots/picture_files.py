@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import SettingError
 from boostsample.experiments.common.files import check_file, write_file
-from boostsample.experiments.plots.drawing import STYLE, check_matplotlib
+from boostsample.experiments.plots.drawing import STYLE, check_drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +37,7 @@ def check_picture(path: str | os.PathLike[str]) -> Path:
         raise SettingError(
             f"a picture's file name must end in one of {', '.join(FORMATS)}, got '{Path(path)}'"
         )
-    check_matplotlib("pictures", "matplotlib")
+    check_drawing("pictures", "matplotlib")
     return check_file(path, ending, "the picture", new=False)
 
 

@@ -24,7 +24,7 @@ from boostsample.experiments.race.job import RaceJob
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 
-__all__ = ["PEERS", "Method", "Peer", "peer_installed", "peer_method", "strategy_method"]
+__all__ = ["PEERS", "Method", "PeerMethod", "peer_installed", "peer_method", "strategy_method"]
 
 
 class Method(NamedTuple):
@@ -124,7 +124,7 @@ def _adaboost(job: RaceJob, seed: int, n: int, settings: Mapping[str, Any]) -> A
     return AdaBoostClassifier(stump, **given).fit(job.X_train, job.y_train)
 
 
-class Peer(NamedTuple):
+class PeerMethod(NamedTuple):
     """Another library: its package, how it starts, usual settings, names of further ones."""
 
     package: str
@@ -135,7 +135,7 @@ class Peer(NamedTuple):
 
 
 PEERS = {
-    "lightgbm": Peer(
+    "lightgbm": PeerMethod(
         "lightgbm",
         _lightgbm,
         "num_leaves=31:learning_rate=0.2:feature_fraction=0.05:data_sample_strategy=goss",
@@ -143,21 +143,21 @@ PEERS = {
         "feature_fraction_bynode force_col_wise force_row_wise lambda_l1 lambda_l2 max_bin "
         "max_depth min_data_in_leaf min_sum_hessian_in_leaf other_rate top_rate use_quantized_grad",
     ),
-    "xgboost": Peer(
+    "xgboost": PeerMethod(
         "xgboost",
         _xgboost,
         "max_leaves=31:learning_rate=0.3:colsample_bytree=0.05",
         "colsample_bynode gamma grow_policy max_bin max_depth min_child_weight reg_alpha "
         "reg_lambda subsample",
     ),
-    "hist-gradient-boosting": Peer(
+    "hist-gradient-boosting": PeerMethod(
         "sklearn",
         _hist_gradient_boosting,
         "max_leaf_nodes=31:learning_rate=0.3:max_features=0.05",
         "l2_regularization max_bins max_depth min_samples_leaf",
         whole=True,
     ),
-    "adaboost": Peer("sklearn", _adaboost, "learning_rate=1.0", "max_depth", whole=True),
+    "adaboost": PeerMethod("sklearn", _adaboost, "learning_rate=1.0", "max_depth", whole=True),
 }
 
 

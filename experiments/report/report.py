@@ -18,7 +18,7 @@ import boostsample
 from boostsample.errors import BoostSampleError
 from boostsample.experiments.common.files import check_file, write_file
 from boostsample.experiments.plots.curves import curves_figure
-from boostsample.experiments.plots.drawing import check_matplotlib
+from boostsample.experiments.plots.drawing import check_drawing
 from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.run_figures import RUN_FIGURES
 from boostsample.experiments.plots.sampling import mean_sampling_figure
@@ -35,7 +35,7 @@ from boostsample.experiments.report.items import (
     picture_item,
 )
 from boostsample.experiments.results.labels import METRICS, is_charged
-from boostsample.experiments.results.levels import AXES
+from boostsample.experiments.results.levels import LEVEL_AXES
 from boostsample.experiments.tables.formats import to_html
 from boostsample.experiments.tables.score_tables import (
     BEST,
@@ -63,7 +63,7 @@ def check_report(path: str | os.PathLike[str]) -> Path:
     installed, and DataError if the file cannot be written.
     """
     target = check_file(path, ".html", "the report", new=False)
-    check_matplotlib("reports", "jinja2", "matplotlib")
+    check_drawing("reports", "jinja2", "matplotlib")
     return target
 
 
@@ -286,7 +286,7 @@ def _shown(key: str, figure: Figure) -> Item:
 
 
 def _axes(source: FactSource) -> tuple[str, ...]:
-    return tuple(AXES) if source.results.curves else ("stumps",)
+    return tuple(LEVEL_AXES) if source.results.curves else ("stumps",)
 
 
 def _winner(table: ScoreTable) -> str:

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.results.labels import METRICS, is_charged, label_of
-from boostsample.experiments.results.levels import AXES
+from boostsample.experiments.results.levels import LEVEL_AXES
 from boostsample.experiments.results.read_folder import Results
 
 __all__ = [
-    "MEASURES",
+    "CURVE_MEASURES",
     "Curves",
-    "Measure",
+    "CurveMeasure",
     "check_disjoint_curves",
     "curves_of_data",
     "curves_of_results",
@@ -38,7 +38,7 @@ _DIGITS = 3  # significant digits of default levels, so that tables can show the
 
 
 @dataclass(frozen=True)
-class Measure:
+class CurveMeasure:
     """A quantity that tables compare."""
 
     column: str  # of the curve rows
@@ -46,13 +46,13 @@ class Measure:
     better: int  # -1 if lower is better, 1 if higher is better, 0 if neither is
 
 
-MEASURES = {
-    **{name: Measure(column, title, -1) for name, (column, title) in METRICS.items()},
-    "auc": Measure("auc", "area under the ROC curve of the test examples", 1),
-    "looks": Measure("looks", "looks so far, the finish apart", 0),
-    "seconds": Measure("seconds", "seconds of training so far, evaluation apart", -1),
-    "features": Measure("features", "features searched, mean over all searches so far", 0),
-    "examples": Measure("examples", "examples drawn, mean over all searches so far", 0),
+CURVE_MEASURES = {
+    **{name: CurveMeasure(column, title, -1) for name, (column, title) in METRICS.items()},
+    "auc": CurveMeasure("auc", "area under the ROC curve of the test examples", 1),
+    "looks": CurveMeasure("looks", "looks so far, the finish apart", 0),
+    "seconds": CurveMeasure("seconds", "seconds of training so far, evaluation apart", -1),
+    "features": CurveMeasure("features", "features searched, mean over all searches so far", 0),
+    "examples": CurveMeasure("examples", "examples drawn, mean over all searches so far", 0),
 }
 """Quantities that can be compared, by name."""
 
@@ -79,7 +79,7 @@ class Curves:
         self.check(metric, axis)
         if axis == "stumps":
             return self._at_stumps(metric, level)
-        column = MEASURES[metric].column
+        column = CURVE_MEASURES[metric].column
         return {
             label: {one: _interpolated(rows, column, axis, level) for one, rows in mine.items()}
             for label, mine in self.runs.items()
@@ -87,10 +87,10 @@ class Curves:
 
     def check(self, metric: str, axis: str) -> None:
         """Raise an error for a metric that is not defined on an axis; see `at`."""
-        if metric not in MEASURES:
-            raise unknown("metric", metric, MEASURES)
-        if axis not in AXES:
-            raise unknown("axis", axis, AXES)
+        if metric not in CURVE_MEASURES:
+            raise unknown("metric", metric, CURVE_MEASURES)
+        if axis not in LEVEL_AXES:
+            raise unknown("axis", axis, LEVEL_AXES)
         if metric == axis:
             raise SettingError(f"all strategies have the same {metric} at equal {axis}")
         if metric == "auc" and axis != "stumps":
@@ -115,7 +115,7 @@ class Curves:
             raise SettingError(
                 f"{metric} of {self.data} is known at {marks} stumps{between}, got {level:,g}"
             )
-        column = MEASURES[metric].column
+        column = CURVE_MEASURES[metric].column
         return {
             label: {
                 one: next((row[column] for row in rows if row["stumps"] == level), math.nan)
@@ -136,8 +136,8 @@ class Curves:
         there, rounded down to three digits, so that every run has reached the level. Charged
         strategies do not count, nor runs that ended before the mark, unless all did.
         """
-        if axis not in AXES:
-            raise unknown("axis", axis, AXES)
+        if axis not in LEVEL_AXES:
+            raise unknown("axis", axis, LEVEL_AXES)
         if axis == "stumps":
             return self.marks
         spent: dict[int, float] = {}

@@ -6,9 +6,9 @@ import math
 
 from boostsample.errors import SettingError, unknown
 
-__all__ = ["AXES", "parse_levels"]
+__all__ = ["LEVEL_AXES", "parse_levels"]
 
-AXES = {
+LEVEL_AXES = {
     "stumps": "stumps",
     "looks": "looks (search and modelling)",
     "seconds": "seconds of training",
@@ -23,8 +23,8 @@ def parse_levels(text: str) -> tuple[str, tuple[float, ...] | None]:
     (('stumps', None), ('looks', (6000000.0, 60000000.0)))
     """
     axis, equals, listed = text.partition("=")
-    if axis not in AXES:
-        raise unknown("axis", axis, AXES)
+    if axis not in LEVEL_AXES:
+        raise unknown("axis", axis, LEVEL_AXES)
     if not equals:
         return axis, None
     rule = "positive whole numbers" if axis == "stumps" else "positive numbers"

@@ -24,7 +24,7 @@ from typing import Any
 
 from boostsample.errors import DataError
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell
-from boostsample.experiments.cells.store import STORE_FOLDER, read_cell
+from boostsample.experiments.cells.store import STORE_FOLDER, read_stored_cell
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.columns import CURVE_SCHEMA, RESULT_SCHEMA, Column
@@ -226,7 +226,7 @@ def _from_cells(folder: Path) -> Results:
 
 def _cell(folder: Path, name: str, key: str) -> Cell | None:
     try:
-        return read_cell(folder / STORE_FOLDER / name, key)
+        return read_stored_cell(folder / STORE_FOLDER / name, key)
     except (FileNotFoundError, DamagedCell):
         return None
 

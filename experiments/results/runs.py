@@ -12,11 +12,11 @@ from boostsample.experiments.cells.cell_file import LOOKS, Cell
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.labels import label_of
 
-__all__ = ["LOOKS", "Run", "Tuning", "runs_by_strategy"]
+__all__ = ["LOOKS", "Run", "TuningRuns", "runs_by_strategy"]
 
 
 @dataclass(frozen=True)
-class Tuning:
+class TuningRuns:
     """Totals over all runs of a tuned strategy in one repetition.
 
     `spent` has looks (search and modelling) and seconds by the number of stumps that each run has,
@@ -39,7 +39,7 @@ class Run:
     budget: int  # looks per search
     trained: Variant  # `variant`, or an element of its tuning grid
     cell: Cell = field(repr=False)  # the measurements
-    tuning: Tuning | None = None  # of the kept run of a tuned strategy
+    tuning: TuningRuns | None = None  # of the kept run of a tuned strategy
 
     @property
     def row_names(self) -> dict[str, Any]:

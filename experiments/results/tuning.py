@@ -22,7 +22,7 @@ from typing import Any
 
 from boostsample.experiments.cells.tasks import task_points
 from boostsample.experiments.plan.variants import Variant
-from boostsample.experiments.results.runs import LOOKS, Run, Tuning
+from boostsample.experiments.results.runs import LOOKS, Run, TuningRuns
 
 __all__ = ["keep_tuned_run", "tuning_record"]
 
@@ -51,7 +51,7 @@ def keep_tuned_run(runs: Iterable[Run], n_runs: int, marks: Sequence[int]) -> Ru
             spent[stumps] = (so_far[0] + mine[0], so_far[1] + mine[1])
     assert kept is not None, "a strategy has at least one run"
     if n_runs > 1:
-        kept.tuning = Tuning(tuple(losses), budget, looks, seconds, spent)
+        kept.tuning = TuningRuns(tuple(losses), budget, looks, seconds, spent)
     return kept
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from boostsample.errors import unknown
 from boostsample.experiments.results.curves import (
-    MEASURES,
+    CURVE_MEASURES,
     Curves,
     check_disjoint_curves,
     curves_of_results,
@@ -145,9 +145,9 @@ def result_table(
     results : sequence of Results
         See `boostsample.experiments.results.read_folder.read_results`.
     metric : str
-        One of `boostsample.experiments.results.curves.MEASURES`.
+        One of `boostsample.experiments.results.curves.CURVE_MEASURES`.
     axis : str
-        One of `boostsample.experiments.results.levels.AXES`.
+        One of `boostsample.experiments.results.levels.LEVEL_AXES`.
     levels : sequence of float, optional
         Levels on the axis; default: `Curves.levels` of each data set.
     charged : bool
@@ -200,7 +200,7 @@ def _table(
     counts = [len(curves.runs[label]) for label in labels]
     spread = repetitions_label(max(counts), "mean (std)", min(counts))
     return ScoreTable(
-        title=f"{curves.data}: {MEASURES[metric].title}, {spread}",
+        title=f"{curves.data}: {CURVE_MEASURES[metric].title}, {spread}",
         header=(axis, *labels),
         rows=tuple(
             (level_text(row[0].level), *(_entry(one, NUMBER_FORMATS[metric]) for one in row))
@@ -217,7 +217,7 @@ def _table(
 
 def _verdict(values: Mapping[str, Mapping[int, float]], metric: str, overlap: float) -> Verdict:
     """Compare the strategies of a row, except charged ones and those with a missing value."""
-    better = MEASURES[metric].better
+    better = CURVE_MEASURES[metric].better
     if not better:
         return Verdict()
     compared = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from boostsample.experiments.plan.variants import CHARGED_VARIANT
-from boostsample.experiments.results.runs import LOOKS, Run, Tuning
+from boostsample.experiments.results.runs import LOOKS, Run, TuningRuns
 from boostsample.experiments.tables.number_formats import mean_std
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def looks_table(comparison: Comparison) -> Table:
     )
 
 
-def _spent(runs: Sequence[Run | Tuning], n_rounds: int) -> tuple[str, ...]:
+def _spent(runs: Sequence[Run | TuningRuns], n_rounds: int) -> tuple[str, ...]:
     return (
         f"{statistics.fmean(one.budget for one in runs):,.0f}",
         *(f"{sum(one.looks[purpose] for one in runs) / n_rounds:,.0f}" for purpose in LOOKS),
@@ -60,7 +60,7 @@ def tuning_table(comparison: Comparison) -> Table | None:
     """
     rows = []
     for variant in comparison.prepared.variants:
-        kept: dict[str, list[Tuning]] = {}
+        kept: dict[str, list[TuningRuns]] = {}
         for one in comparison.runs:
             if one.variant is variant and one.tuning is not None:
                 kept.setdefault(one.trained.settings_text, []).append(one.tuning)

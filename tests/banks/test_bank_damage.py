@@ -18,7 +18,7 @@ from boostsample.banks import disk_header
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.cache import banks_dir, cache_entries, remove_from_cache
 from boostsample.banks.cached_bank import cached_bank
-from boostsample.banks.disk import DiskBank, check_bank_files
+from boostsample.banks.disk import DiskBank, check_disk_bank
 from boostsample.banks.disk_header import DamagedBank
 from boostsample.errors import DataError
 from tests.paths import ROOT
@@ -42,7 +42,7 @@ def X(rng: np.random.Generator) -> NDArray[np.float32]:
 
 def same(bank: DiskBank, other: FeatureBank) -> bool:
     """Equal to the bit, and good on disk."""
-    check_bank_files(bank.folder, all_features=True)
+    check_disk_bank(bank.folder, all_features=True)
     return same_bits(bank, other)
 
 
@@ -108,7 +108,7 @@ def test_a_damaged_bank_is_built_anew_with_a_message(
     del first
     damaged(kind, folder)
     with pytest.raises(DamagedBank):
-        check_bank_files(folder)
+        check_disk_bank(folder)
     made = powers()
     bank = cached_bank(made, X)
     assert same(bank, FeatureBank.build(powers(), X))
@@ -141,7 +141,7 @@ def test_a_damaged_feature_is_an_error_on_its_first_use(X: NDArray[np.float32], 
     for feature in (4, 9):
         flip(folder / file, -(11 - feature) * width + width // 8)
     with pytest.raises(DamagedBank, match=f"{file} is damaged at feature 4 and 1 more"):
-        check_bank_files(folder, all_features=True)
+        check_disk_bank(folder, all_features=True)
     bank = cached_bank(powers(), X)
     assert (bank.take(np.array([3, 5, 10]), np.arange(N)) == expected.bins[[3, 5, 10]]).all()
     key = folder.name[:12]
@@ -221,5 +221,5 @@ def test_processes_at_once_do_not_hurt_each_other(X: NDArray[np.float32], cache:
     assert [process.returncode for process in processes] == [0, 0]
     assert len(printed) == 1
     (bank,) = cache_entries()
-    check_bank_files(bank.folder, all_features=True)
+    check_disk_bank(bank.folder, all_features=True)
     assert [path.name for path in banks_dir().iterdir()] == [bank.key]

@@ -25,7 +25,7 @@ from boostsample.banks import cached_bank as cached_bank_module
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.cache import banks_dir, cache_entries
 from boostsample.banks.cached_bank import cached_bank, cached_bank_facts
-from boostsample.banks.disk import DiskBank, check_bank_files, disk_bank_bytes
+from boostsample.banks.disk import DiskBank, check_disk_bank, disk_bank_bytes
 from boostsample.banks.disk_header import DamagedBank
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, Haar, Identity
@@ -52,7 +52,7 @@ def X(rng: np.random.Generator) -> NDArray[np.float32]:
 
 def same(bank: DiskBank, other: FeatureBank) -> bool:
     """Equal to the bit, and good on disk."""
-    check_bank_files(bank.folder, all_features=True)
+    check_disk_bank(bank.folder, all_features=True)
     return same_bits(bank, other)
 
 

@@ -15,7 +15,7 @@ import pytest
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import DataError, SettingError
 from boostsample.families import DocumentFamily, HashedText, Text, text_family
-from boostsample.families.documents import WORDS
+from boostsample.families.documents import DOCUMENT_WORDS
 from boostsample.testing import FAMILY_CHECKS
 
 DOCUMENTS = [
@@ -108,7 +108,7 @@ class Counting(DocumentFamily):
     n_features = 2
 
     def __init__(self) -> None:
-        super().__init__((1, 1), "word", True, WORDS, "lengths")
+        super().__init__((1, 1), "word", True, DOCUMENT_WORDS, "lengths")
         self.read: list[int] = []
 
     def feature_name(self, feature: Any) -> str:

@@ -13,11 +13,11 @@ from boostsample.experiments.bench import sections
 from boostsample.experiments.bench.problem import BenchProblem
 from boostsample.experiments.bench.reference import read_reference, write_reference
 from boostsample.experiments.bench.sections import SECTIONS, chosen_sections
-from boostsample.experiments.bench.timing import TimedSection, TimedSizes
+from boostsample.experiments.bench.timing import TimingSection, TimingSizes
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.common.progress import Progress
 
-SMALL = TimedSizes(
+SMALL = TimingSizes(
     examples=400,
     features=24,
     classes=3,
@@ -145,10 +145,10 @@ def test_further_passes_time_all_sections_again(
 ) -> None:
     run: list[str] = []
 
-    def section(name: str) -> Callable[[BenchProblem, TimedSizes, Progress], TimedSection]:
-        def timed(problem: BenchProblem, sizes: TimedSizes, progress: Progress) -> TimedSection:
+    def section(name: str) -> Callable[[BenchProblem, TimingSizes, Progress], TimingSection]:
+        def timed(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingSection:
             run.append(name)
-            return TimedSection((), {}, {"a": float(len(run))}, {"examples": 9})
+            return TimingSection((), {}, {"a": float(len(run))}, {"examples": 9})
 
         return timed
 

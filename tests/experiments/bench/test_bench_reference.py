@@ -12,8 +12,8 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.bench.reference import (
+    BENCH_REFERENCES,
     FORMAT,
-    REFERENCES,
     changes_table,
     check_against_reference,
     read_reference,
@@ -23,7 +23,7 @@ from boostsample.experiments.bench.reference import (
     shipped_reference,
     write_reference,
 )
-from boostsample.experiments.bench.timing import TimedSection
+from boostsample.experiments.bench.timing import TimingSection
 from boostsample.experiments.common.files import check_file
 from boostsample.hashing import sha256_of_json
 
@@ -34,11 +34,11 @@ FACTS: dict[str, Any] = {
 }
 
 
-def section(ratios: dict[str, float], **conditions: Any) -> TimedSection:
-    return TimedSection((), {}, ratios, conditions)
+def section(ratios: dict[str, float], **conditions: Any) -> TimingSection:
+    return TimingSection((), {}, ratios, conditions)
 
 
-def kept_as(path: Path, **sections: TimedSection) -> Path:
+def kept_as(path: Path, **sections: TimingSection) -> Path:
     write_reference(reference_record([sections], FACTS), path)
     return path
 
@@ -152,7 +152,7 @@ def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
 
 
 def test_records_have_everything_with_versions_and_a_checksum(tmp_path: Path) -> None:
-    found = TimedSection((), {"looks": [1]}, {"a": 2.0}, {"examples": 10})
+    found = TimingSection((), {"looks": [1]}, {"a": 2.0}, {"examples": 10})
     path = tmp_path / "record.json"
     write_reference(reference_record([{"looks": found}], reference_facts()), path)
     record = json.loads(path.read_text())
@@ -169,7 +169,9 @@ def test_records_have_everything_with_versions_and_a_checksum(tmp_path: Path) ->
     assert record.pop("sha256") == sha256_of_json(record)
 
 
-@pytest.mark.parametrize("path", sorted(REFERENCES.glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(BENCH_REFERENCES.glob("*.json")), ids=lambda path: path.stem
+)
 def test_the_references_of_the_package_can_be_read(path: Path) -> None:
     reference = read_reference(path)
     assert {"looks", "bounds", "rounds", "growth"} <= set(reference.ratios)

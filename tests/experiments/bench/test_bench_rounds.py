@@ -21,7 +21,7 @@ from boostsample.experiments.bench.rounds import (
     rounds_table,
     time_rounds,
 )
-from boostsample.experiments.bench.timing import TimedSizes
+from boostsample.experiments.bench.timing import TimingSizes
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from boostsample.strategy import Strategy
@@ -64,7 +64,7 @@ def test_layouts(n_labels: int, text: str) -> None:
 
 
 def test_parts_add_up_to_the_rounds(problem: BenchProblem) -> None:
-    sizes = TimedSizes(strategies=STRATEGIES, rounds=6, turn=4, threads=2)
+    sizes = TimingSizes(strategies=STRATEGIES, rounds=6, turn=4, threads=2)
     times = time_rounds(problem, sizes, lambda *_: None)
     threads = f"{ROUND_BASELINE}, 2 threads"
     assert [one.strategy for one in times] == [ROUND_BASELINE, *STRATEGIES, threads]
@@ -127,7 +127,7 @@ def test_the_table_has_means_medians_and_parts() -> None:
 
 def test_the_section_keeps_a_ratio_for_each_strategy(problem: BenchProblem) -> None:
     stages: list[tuple[str, int, int]] = []
-    sizes = TimedSizes(strategies=("ucb",), rounds=4, turn=2, threads=2)
+    sizes = TimingSizes(strategies=("ucb",), rounds=4, turn=2, threads=2)
     found = bench_rounds(problem, sizes, lambda *told: stages.append(told))
     assert set(found.ratios) == {"ucb"}
     assert found.conditions == {**problem.sizes(), "rounds": 4}

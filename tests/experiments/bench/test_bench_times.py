@@ -35,7 +35,7 @@ from boostsample.experiments.bench.problem import (
     made_bench_problem,
 )
 from boostsample.experiments.bench.rounds import ROUND_PARTS, RoundTimes
-from boostsample.experiments.bench.timing import TimedSizes, timed_ratio
+from boostsample.experiments.bench.timing import TimingSizes, timed_ratio
 from boostsample.families.columns import Columns
 from boostsample.kernels.array_layout import aligned, row_layout
 from boostsample.shard.sampling_schemes import SCHEMES
@@ -201,7 +201,7 @@ def test_looks_count_the_rows_that_are_read(problem: BenchProblem) -> None:
 
 
 def test_the_section_of_looks(problem: BenchProblem) -> None:
-    sizes = TimedSizes(look_classes=(2, 3), look_features=(4, 100), look_sample=50, searches=2)
+    sizes = TimingSizes(look_classes=(2, 3), look_features=(4, 100), look_sample=50, searches=2)
     found = bench_looks(problem, sizes, silent)
     assert [row[:4] for row in found.tables[0].rows] == [
         ("2", "1", "4", "500"),
@@ -230,7 +230,7 @@ def test_gathers_follow_the_stages_of_laminating(problem: BenchProblem) -> None:
 
 
 def test_the_section_of_bounds(problem: BenchProblem) -> None:
-    found = bench_bounds(problem, TimedSizes(gathers=2), silent)
+    found = bench_bounds(problem, TimingSizes(gathers=2), silent)
     assert found.tables[0].rows[-1][0] == "its round"
     assert list(found.ratios) == ["laminating, searches to reads"]
     json.dumps([found.numbers, found.conditions])
@@ -252,7 +252,7 @@ def test_n_grows_until_no_cache_holds_the_weights(
     monkeypatch: pytest.MonkeyPatch, cache: int, n_examples: tuple[int, ...]
 ) -> None:
     monkeypatch.setattr("boostsample.experiments.bench.growth.machine_cache", lambda: cache)
-    sizes = TimedSizes(
+    sizes = TimingSizes(
         growth=(500, 2_000, 4_000),
         growth_features=(2, 4),
         growth_sampled=(20, 40),

@@ -18,10 +18,10 @@ from boostsample.experiments.calibration import calibration as calibration_modul
 from boostsample.experiments.calibration.calibration import Calibration, calibrate
 from boostsample.experiments.calibration.calibration_figure import calibration_figure
 from boostsample.experiments.calibration.calibration_tables import (
-    budget_table,
-    choices_table,
-    noise_table,
-    points_table,
+    calibration_budget_table,
+    calibration_choices_table,
+    calibration_noise_table,
+    calibration_points_table,
     write_calibration_rows,
 )
 from boostsample.experiments.calibration.figure_2 import (
@@ -70,7 +70,7 @@ def column(table: Table, name: str) -> list[str]:
 
 
 def test_the_points_table_has_every_point_in_its_place(found: Calibration) -> None:
-    table = points_table(found, 8)
+    table = calibration_points_table(found, 8)
     shown = {
         (row[0], t): entry
         for row in table.rows
@@ -86,7 +86,7 @@ def test_the_points_table_has_every_point_in_its_place(found: Calibration) -> No
 
 def test_the_budget_table_marks_choice_and_best(found: Calibration) -> None:
     for choice in found.choices:
-        table = budget_table(found, choice["round"])
+        table = calibration_budget_table(found, choice["round"])
         assert column(table, "").count("chosen") == 1
         assert column(table, "").count("best") == 1
         at = {name: row for row in table.rows if (name := row[-1])}
@@ -103,7 +103,7 @@ def test_the_budget_table_marks_choice_and_best(found: Calibration) -> None:
 def test_a_best_point_that_saves_looks_is_shown(found: Calibration) -> None:
     choice = {**found.choices[0], "best_features": 1, "best_examples": 75}
     changed = Calibration(**{**vars(found), "choices": [choice]})
-    (row,) = (row for row in budget_table(changed, 3).rows if row[-1] == "best")
+    (row,) = (row for row in calibration_budget_table(changed, 3).rows if row[-1] == "best")
     assert row[:2] == ("1", "75")
     figure = calibration_figure(changed)
     ring = next(line for line in figure.axes[0].lines if line.get_label() == "best point")
@@ -111,7 +111,7 @@ def test_a_best_point_that_saves_looks_is_shown(found: Calibration) -> None:
 
 
 def test_the_summary_has_a_row_a_round(found: Calibration) -> None:
-    table = choices_table(found)
+    table = calibration_choices_table(found)
     assert column(table, "round") == ["3", "8", "20"]
     for choice, row in zip(found.choices, table.rows, strict=True):
         assert row[table.header.index("predicted")] == f"{choice['edge_predicted']:.4f}"
@@ -121,15 +121,15 @@ def test_the_summary_has_a_row_a_round(found: Calibration) -> None:
 
 
 def test_without_a_model_no_prediction_is_shown(unmodelled: Calibration) -> None:
-    assert budget_table(unmodelled, 2).header == ("Q", "T", "E[G*]", "mean H", "")
-    assert column(choices_table(unmodelled), "predicted") == ["n/a"]
-    assert noise_table(unmodelled) is None  # one feature, on all examples
+    assert calibration_budget_table(unmodelled, 2).header == ("Q", "T", "E[G*]", "mean H", "")
+    assert column(calibration_choices_table(unmodelled), "predicted") == ["n/a"]
+    assert calibration_noise_table(unmodelled) is None  # one feature, on all examples
     labels = [line.get_label() for line in calibration_figure(unmodelled).axes[0].lines]
     assert "predicted" not in labels
 
 
 def test_the_noise_table(found: Calibration) -> None:
-    table = noise_table(found)
+    table = calibration_noise_table(found)
     assert table is not None
     for choice, row in zip(found.choices, table.rows, strict=True):
         assert int(row[1]) == choice["noise_examples"] < found.n_examples

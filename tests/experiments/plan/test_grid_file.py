@@ -12,7 +12,7 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.plan.grid import Grid, combined_grid
-from boostsample.experiments.plan.grid_file import GridData, read_grid_file, shipped_grids
+from boostsample.experiments.plan.grid_file import GridFileData, read_grid_file, shipped_grids
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Alternatives, Variant, parse_names
 from boostsample.experiments.results.read_folder import read_results
@@ -50,8 +50,8 @@ def test_every_entry_is_read() -> None:
     grid = read(ENTRIES)
     assert grid.title == "Two of them"
     assert grid.data == (
-        GridData("chess(d=3,n=60)"),
-        GridData("diagonal(d=5,n=60)", (Variant("columns"),)),
+        GridFileData("chess(d=3,n=60)"),
+        GridFileData("diagonal(d=5,n=60)", (Variant("columns"),)),
     )
     two = Variant("uniform-naive", {"n_features": Alternatives((1, 2))}).tuned()
     bandit = Variant("ucb", {"exploration": 0.5, "reward_scale": 30.0, "pulls": "Q.1"})

@@ -11,10 +11,10 @@ import pytest
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.grid import Grid, combined_grid
-from boostsample.experiments.plan.grid_file import GridData, read_grid_file, shipped_grids
+from boostsample.experiments.plan.grid_file import GridFileData, read_grid_file, shipped_grids
 from boostsample.experiments.plan.prepared import Prepared, prepare
+from boostsample.experiments.results.folder_records import grid_record
 from boostsample.experiments.results.grid_toml import grid_toml, to_toml
-from boostsample.experiments.results.record import grid_record
 
 GRIDS = {
     "defaults": 'data = ["chess(d=3,n=60)"]',
@@ -94,7 +94,7 @@ def test_a_yardstick_left_out_of_one_data_set_stays_out(tmp_path: Path) -> None:
 
 def test_the_path_of_own_data_is_written_as_it_was_given(tmp_path: Path) -> None:
     grid, prepared = read(GRIDS["defaults"], tmp_path)
-    own = replace(grid, data=(GridData("../some where/mine.csv.gz"),))
+    own = replace(grid, data=(GridFileData("../some where/mine.csv.gz"),))
     mine = replace(prepared[0], data=replace(prepared[0].data, name="mine"))
     assert tomllib.loads(grid_toml(own, [mine]))["data"] == ["../some where/mine.csv.gz"]
 

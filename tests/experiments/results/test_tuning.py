@@ -22,8 +22,8 @@ from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.plots.curves import comparison_figure
 from boostsample.experiments.results.columns import RESULT_COLUMNS
+from boostsample.experiments.results.folder_records import settings_record
 from boostsample.experiments.results.read_folder import read_results
-from boostsample.experiments.results.record import settings_record
 from boostsample.experiments.results.rows import result_rows
 from boostsample.experiments.results.runs import Run
 from boostsample.experiments.results.tuning import keep_tuned_run
