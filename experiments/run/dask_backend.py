@@ -250,9 +250,9 @@ class DaskBackend(Backend):
         while not self._failure:
             await asyncio.sleep(_LOOK)
             try:
-                await self._ask()
-                if self._client.status != "running":
+                if self._client.status != "running":  # it tries to connect again
                     raise OSError("the connection is lost")
+                await self._ask()
                 self._n_unanswered = 0
             except Exception as error:
                 self._n_unanswered += 1
