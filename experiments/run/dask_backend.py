@@ -175,7 +175,7 @@ class DaskBackend(Backend):
                 self._cluster = _distributed.LocalCluster(
                     n_workers=n_cores(n_jobs, -1),
                     threads_per_worker=1,
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",
                     silence_logs=logging.CRITICAL,
                 )
         address = self._cluster if self._cluster else name.replace("dask://", "tcp://")

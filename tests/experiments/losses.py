@@ -57,6 +57,7 @@ PATIENCE = 300.0
 _PARENT = """
 import json, os, sys
 from boostsample.experiments.commands.cli import main
+from boostsample.experiments.run import dask_backend
 assert main(json.loads(sys.stdin.readline())) == 0
 for line in sys.stdin:
     args, log = json.loads(line)
@@ -175,8 +176,8 @@ class Cluster:
         """Start a worker, and do not wait for it."""
         self.workers.append(self._run("worker", "--no-nanny", "--nthreads", "1"))
 
-    def complete(self) -> None:
-        """Replace workers that are lost or stopped, and wait until all can work."""
+    def complete(self, n_ready: int | None = None) -> None:
+        """Replace workers that are lost or stopped, and wait until all can work, or `n_ready`."""
         distributed: Any = importlib.import_module("distributed")
         for worker in self.workers:
             stopped = os.waitid(os.P_PID, worker.pid, _STOPPED) if worker.poll() is None else None
@@ -187,10 +188,11 @@ class Cluster:
             self.add()
         with distributed.Client(self.address, set_as_default=False) as client:
             until = time.monotonic() + PATIENCE
-            while len(client.scheduler_info()["workers"]) != self._n_workers:
-                assert time.monotonic() < until, "the workers did not start, or end"
+            while len(client.nthreads()) < (n_ready or self._n_workers):
+                assert time.monotonic() < until, "the workers did not start"
                 time.sleep(0.05)
-            client.run(_import_all)
+            if n_ready is None:
+                client.run(_import_all)
 
     def lose(self, worker: subprocess.Popen[bytes]) -> None:
         """Kill a worker."""
@@ -240,15 +242,22 @@ class Trial:
     """Disturbs runs of a command and judges how they end."""
 
     def __init__(
-        self, folder: Path, commands: Commands, cluster: Cluster, command: list[str], seed: int
+        self,
+        folder: Path,
+        commands: Commands,
+        cluster: Cluster,
+        command: list[str],
+        seed: int,
+        n_ready: int | None = None,
     ) -> None:
         self._folder = folder
         self._commands = commands
         self._cluster = cluster
         self._command = command
         self._rng = np.random.default_rng(seed)
+        self._n_ready = n_ready  # workers that must have started when a run begins; None: all
         self._usual: dict[bool, float] = {}
-        self._whole: dict[str, Any] = {}
+        self.whole: dict[str, Any] = {}
         self._n_runs = 0
         self.longest = 0.0
         """Seconds that the last run took longer than the undisturbed one."""
@@ -265,8 +274,8 @@ class Trial:
                 whole = self._folder / f"{name}-{loky}"
                 ending = self._commands.run(self._args(whole, loky))
                 assert ending.code == 0, ending.text
-                self._whole = self._whole or content(whole)
-                assert content(whole) == self._whole
+                self.whole = self.whole or content(whole)
+                assert content(whole) == self.whole
                 seconds.append(ending.seconds)
             self._usual[loky] = min(seconds)
         self._n_runs += 1
@@ -279,7 +288,7 @@ class Trial:
             return f"it hung: {ending.text}"
         if ending.code != 0:
             return f"exit code {ending.code}: {ending.text}"
-        if content(folder) != self._whole:
+        if content(folder) != self.whole:
             return "its cells differ"
         if self.longest > LATEST:
             return f"it took {self.longest:.0f} s longer"
@@ -292,7 +301,7 @@ class Trial:
 
     def kill(self) -> str:
         """One worker of Dask is killed."""
-        self._cluster.complete()
+        self._cluster.complete(self._n_ready)
         folder, moment = self._begin(False)
         worker = self._cluster.workers[self._rng.integers(len(self._cluster.workers))]
 
@@ -304,7 +313,7 @@ class Trial:
 
     def stop(self, seconds: float | None = None) -> str:
         """One worker of Dask is stopped, for some seconds if given."""
-        self._cluster.complete()
+        self._cluster.complete(self._n_ready)
         folder, moment = self._begin(False)
         worker = self._cluster.workers[self._rng.integers(len(self._cluster.workers))]
 
@@ -323,7 +332,7 @@ class Trial:
 
     def lose_all(self) -> str:
         """All workers of Dask are killed, and one is started."""
-        self._cluster.complete()
+        self._cluster.complete(self._n_ready)
         folder, moment = self._begin(False)
 
         def disturb(_: int) -> None:
@@ -338,7 +347,7 @@ class Trial:
 
     def lose_scheduler(self) -> str:
         """The scheduler is killed; another cluster finishes."""
-        self._cluster.complete()
+        self._cluster.complete(self._n_ready)
         folder, moment = self._begin(False)
 
         def disturb(_: int) -> None:
@@ -355,7 +364,7 @@ class Trial:
 
     def interrupt(self) -> str:
         """The command is interrupted by Ctrl-C, and then finishes."""
-        self._cluster.complete()
+        self._cluster.complete(self._n_ready)
         folder, moment = self._begin(False)
 
         def disturb(pid: int) -> None:
