@@ -373,7 +373,8 @@ class Trial:
                 os.kill(pid, signal.SIGINT)
 
         ending = self._commands.run(self._args(folder, False), disturb)
-        if ending.code and not ending.is_error(130, "stopped by Ctrl-C"):
+        done = "\nresults: " in ending.text  # Python ends by the signal then
+        if ending.code and not done and not ending.is_error(130, "stopped by Ctrl-C"):
             return f"exit code {ending.code}: {ending.text}"
         return self._finish(ending, folder, ending.seconds - moment)
 
