@@ -5,7 +5,7 @@ A worker that lacks the data answers a cell with None and receives them in a tas
 worker fetches anything from another one. About once a second the scheduler is asked for its
 workers:
 
-- a worker that the scheduler no longer lists, or that has sent no heartbeat for 20 s, is lost, and
+- a worker that the scheduler no longer lists, or that has sent no heartbeat for 15 s, is lost, and
   its cells are trained elsewhere; how long a cell takes does not matter;
 - a worker that has joined, or sends heartbeats again, receives cells;
 - without workers, the backend waits a minute for one;
@@ -49,7 +49,7 @@ _CONNECT, _WORKERS = 20.0, 60.0
 """Seconds to wait for the scheduler, and for its first worker."""
 _LOOK = 1.0
 """Seconds between two questions to the scheduler, the unit of the next two."""
-_SILENT, _NO_WORKER = 20, 60
+_SILENT, _NO_WORKER = 15, 60
 """Questions during which a worker may send no heartbeat, and there may be no worker."""
 _ANSWER, _UNANSWERED = 3.0, 5
 """Seconds to wait for the scheduler's answer, and unanswered questions after which it is lost."""
