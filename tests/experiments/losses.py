@@ -449,6 +449,7 @@ def main() -> int:
     unknown = set(given.kinds) - set(DISTURBANCES)
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(DISTURBANCES)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the processes, too
     n_wrong = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
