@@ -51,8 +51,6 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def cluster(started: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """A scheduler with two workers, and a client that asks it four times a second."""
     monkeypatch.setattr(dask_backend, "_LOOK", 0.25)
-    if not started.workers or started.scheduler.poll() is not None:
-        started.start()
     started.complete()
     return started
 
