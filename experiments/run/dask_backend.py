@@ -319,6 +319,7 @@ class DaskBackend(Backend):
         worker = await self._free_worker()
         worker.n_busy += 1
         work = asyncio.ensure_future(self._train_on(worker, order))
+        work.add_done_callback(lambda done: done.cancelled() or done.exception())  # or it is logged
         either: set[asyncio.Future[Any]] = {work, worker.lost}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -329,6 +330,11 @@ class DaskBackend(Backend):
             lost = isinstance(error, OSError | CancelledError | TrainingStopped)
             if lost or type(error).__module__.startswith("distributed") or not self._in_contact:
                 raise WorkerLost(f"the worker {worker.address}: {_text(error)}") from error
+            if isinstance(error, ImportError) or "deserialization" in str(error):
+                raise DataError(
+                    f"the Dask cluster at {self._where} cannot read a cell: {one_line(error)}; "
+                    "scheduler and workers need the same versions of Python and boostsample"
+                ) from error
             raise
         finally:
             worker.n_busy -= 1

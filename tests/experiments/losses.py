@@ -41,7 +41,7 @@ import numpy as np
 from tests.experiments.kills import content
 from tests.paths import ROOT
 
-__all__ = ["COMMAND", "DISTURBANCES", "Cluster", "Commands", "Ending", "Trial"]
+__all__ = ["COMMAND", "DISTURBANCES", "PATIENCE", "Cluster", "Commands", "Ending", "Trial"]
 
 COMMAND = ["compare", "--data", "digits", "--strategies", "uniform-naive,laminating,mas-q1"]
 COMMAND += ["--rounds", "10,800", "--repeats", "2"]

@@ -6,6 +6,7 @@ import importlib
 import signal
 import sys
 import time
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from boostsample.experiments.plan.plan import Plan, Prepared, parse_names, prepa
 from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import Comparison, run_all
 from boostsample.experiments.run.schedule import Schedule
-from tests.experiments.losses import Cluster
+from tests.experiments.losses import PATIENCE, Cluster
 
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")
@@ -113,7 +114,7 @@ def test_a_stopped_worker_costs_no_cell_and_is_used_again(
     with open_backend(address_of(cluster), None) as backend:
         found = run_all([prepared], Store(), backend, stop)
         assert stop.called
-        until = time.monotonic() + 300
+        until = time.monotonic() + PATIENCE
         while backend.n_workers != 1:  # its cells may have been done before
             assert time.monotonic() < until
             time.sleep(0.1)
@@ -185,3 +186,36 @@ def test_a_cluster_on_this_machine_loses_a_worker(monkeypatch: pytest.MonkeyPatc
         found = run_all([prepared], Store(), backend, kill)
         assert kill.called
     assert timeless(found) == rows_of_threads(prepared)
+
+
+def test_an_interrupt_frees_the_workers(cluster: Cluster) -> None:
+    def progress(stage: str, done: int, total: int) -> None:
+        if stage == "boosting" and any(worker.n_busy for worker in backend._workers.values()):
+            time.sleep(1.0)
+            raise KeyboardInterrupt
+
+    forever, short = prepared_for(10_000_000, 1), prepared_for(5, 1)
+    backend: Any
+    with open_backend(address_of(cluster), None) as backend, pytest.raises(KeyboardInterrupt):
+        run_all([forever], Store(), backend, progress)
+    until = time.monotonic() + PATIENCE
+
+    def in_time(stage: str, done: int, total: int) -> None:
+        assert time.monotonic() < until, "the workers still train the interrupted cells"
+
+    with open_backend(address_of(cluster), None) as backend:
+        found = run_all([short], Store(), backend, in_time)
+    assert timeless(found) == rows_of_threads(short)
+
+
+def test_a_cluster_with_other_packages(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("there_is_none")
+    exec("def work(*args): pass", module.__dict__)
+    monkeypatch.setitem(sys.modules, "there_is_none", module)
+    monkeypatch.setattr(dask_backend, "_work_there", module.work)
+    message = "cannot read a cell: .*; scheduler and workers need the same versions of Python"
+    with (
+        open_backend(address_of(cluster), None) as backend,
+        pytest.raises(DataError, match=message),
+    ):
+        run_all([prepared_for(5, 1)], Store(), backend)
