@@ -22,7 +22,7 @@ from boostsample.experiments.plan.plan import Plan, Prepared, parse_names, prepa
 from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import Comparison, run_all
 from boostsample.experiments.run.schedule import Schedule
-from tests.experiments.losses import PATIENCE, Cluster
+from tests.experiments.cluster import PATIENCE, Cluster
 
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.experiments.losses import DISTURBANCES, Cluster, Commands, Trial
+from tests.experiments.cluster import Cluster
+from tests.experiments.losses import DISTURBANCES, Commands, Trial
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL and no fork")
 
