@@ -55,11 +55,11 @@ class Cluster:
     def complete(self, n_ready: int | None = None) -> None:
         """Replace workers that are lost or stopped, and wait until all can work, or `n_ready`."""
         distributed: Any = importlib.import_module("distributed")
+        psutil: Any = importlib.import_module("psutil")  # comes with distributed
         if not self._started or self.scheduler.poll() is not None:
             self.start()
         for worker in self.workers:
-            stopped = os.waitid(os.P_PID, worker.pid, _STOPPED) if worker.poll() is None else None
-            if stopped is not None:
+            if worker.poll() is None and psutil.Process(worker.pid).status() == "stopped":
                 self.lose(worker)
         self.workers = [worker for worker in self.workers if worker.poll() is None]
         while len(self.workers) < self._n_workers:
@@ -101,9 +101,6 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         self.end()
-
-
-_STOPPED = getattr(os, "WSTOPPED", 0) | getattr(os, "WNOHANG", 0) | getattr(os, "WNOWAIT", 0)
 
 
 def _import_all() -> None:

@@ -1,4 +1,7 @@
-"""Lost workers, schedulers and interrupts cost seconds and no bit; a short version of losses.py."""
+"""Lost workers, schedulers and interrupts cost seconds and no bit; a short version of losses.py.
+
+The processes of loky are killed and stopped in test_backends.py.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
 
 @pytest.mark.parametrize(
     ("kind", "times"),
-    [("kill", 10), ("all", 1), ("interrupt", 1), ("scheduler", 1), ("loky-kill", 2)],
+    [("kill", 10), ("all", 1), ("interrupt", 1), ("scheduler", 1)],
 )
 def test_runs_end_well(trial: Trial, kind: str, times: int) -> None:
     assert [trial.run(kind) for _ in range(times)] == [""] * times
@@ -47,5 +50,5 @@ def test_runs_end_well(trial: Trial, kind: str, times: int) -> None:
 
 def test_a_run_that_does_not_end_well_is_found(trial: Trial) -> None:
     trial.whole["rows"] = ""
-    assert trial.run("loky-kill") == "its cells differ"
+    assert trial.run("kill") == "its cells differ"
     assert set(DISTURBANCES) > {"kill", "stop", "scheduler"}
