@@ -180,8 +180,9 @@ def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_cluster_on_this_machine_loses_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_backend, "_LOOK", 0.25)
     prepared = prepared_for(300, 2)
+    backend: Any
     with open_backend("dask", 2) as backend:
-        nannies: Any = list(getattr(backend, "_cluster").workers.values())  # noqa: B009
+        nannies = list(backend._cluster.workers.values())
         kill = Once(lambda: nannies[0].process.process.kill())
         found = run_all([prepared], Store(), backend, kill)
         assert kill.called
