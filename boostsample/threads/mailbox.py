@@ -75,7 +75,7 @@ def _store_release(typing: Any, box: Any, at: Any, value: Any) -> Any:
 
 
 @intrinsic
-def _pack(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
+def _write_call(typing: Any, box: Any, address: Any, arguments: Any) -> Any:
     """Write the arguments to the box, and a function that calls the kernel at `address` with them.
 
     Arrays are passed without their owners, which must outlive the call.
@@ -140,7 +140,7 @@ def _caller(context: Any, module: Any, kinds: tuple[Any, ...], packed: Any) -> A
 
 
 @intrinsic
-def _run(typing: Any, box: Any, call: Any) -> Any:
+def _make_call(typing: Any, box: Any, call: Any) -> Any:
     """Call the function in the box; 1 if it failed, else 0."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -155,6 +155,8 @@ def _run(typing: Any, box: Any, call: Any) -> Any:
 _now: Any = _load_acquire if COMPILED else lambda box, at: box[at]
 _publish: Any = _store_release if COMPILED else lambda box, at, value: box.__setitem__(at, value)
 _relax: Any = _pause if COMPILED else lambda: None
+_pack: Any = _write_call
+_run: Any = _make_call
 
 
 @kernel

@@ -1,7 +1,4 @@
-"""Lost workers, schedulers and interrupts cost seconds and no bit; a short version of losses.py.
-
-The processes of loky are killed and stopped in test_backends.py.
-"""
+"""Lost workers cost seconds and no bit: the shortest version of losses.py, which tries more."""
 
 from __future__ import annotations
 
@@ -40,12 +37,8 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
             yield Trial(folder, commands, cluster, COMMAND, 0, n_ready=2)
 
 
-@pytest.mark.parametrize(
-    ("kind", "times"),
-    [("kill", 10), ("all", 1), ("interrupt", 1), ("scheduler", 1)],
-)
-def test_runs_end_well(trial: Trial, kind: str, times: int) -> None:
-    assert [trial.run(kind) for _ in range(times)] == [""] * times
+def test_runs_end_well(trial: Trial) -> None:
+    assert [trial.run("kill") for _ in range(3)] == [""] * 3
 
 
 def test_a_run_that_does_not_end_well_is_found(trial: Trial) -> None:
