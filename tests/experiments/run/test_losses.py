@@ -37,11 +37,8 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
             yield Trial(folder, commands, cluster, COMMAND, 0, n_ready=2)
 
 
-def test_runs_end_well(trial: Trial) -> None:
+def test_runs_end_well_and_one_that_does_not_is_found(trial: Trial) -> None:
     assert [trial.run("kill") for _ in range(3)] == [""] * 3
-
-
-def test_a_run_that_does_not_end_well_is_found(trial: Trial) -> None:
     trial.whole["rows"] = ""
     assert trial.run("kill") == "its cells differ"
     assert set(DISTURBANCES) > {"kill", "stop", "scheduler"}
