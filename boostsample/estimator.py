@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostsample.banks.make_bank import make_bank
 from boostsample.family import Family
-from boostsample.labels import classes_and_labels, predicted_labels
+from boostsample.labels import classes_and_labels, classify
 from boostsample.learner import Learner
 from boostsample.loop.booster import Booster
 from boostsample.models.estimator_inputs import (
@@ -175,7 +175,7 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def predict(self, X: Any) -> NDArray[Any]:
         """Class labels (n,) of the largest scores, the first of a tie; or 0/1 (n, K)."""
         scores = self.decision_function(X)
-        codes = predicted_labels(scores.reshape(scores.shape[0], -1), self._multi_label)
+        codes = classify(scores.reshape(scores.shape[0], -1), self._multi_label)
         return codes if self._multi_label else np.asarray(self.classes_[codes])
 
     def __sklearn_tags__(self) -> Any:

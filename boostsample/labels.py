@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from boostsample.errors import DataError
 
-__all__ = ["check_labels", "classes_and_labels", "encode", "predicted_labels"]
+__all__ = ["check_labels", "classes_and_labels", "classify", "encode", "error_percent"]
 
 
 def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
@@ -77,7 +77,7 @@ def classes_and_labels(
     return classes, encode(codes, classes.size)
 
 
-def predicted_labels(scores: NDArray[np.float64], multi_label: bool = False) -> NDArray[np.int64]:
+def classify(scores: NDArray[np.float64], multi_label: bool = False) -> NDArray[np.int64]:
     """Class codes (n,) from scores (n, K); the first class wins a tie. If multi-label, 0/1 (n, K).
 
     With K = 1 or multi-label, a code is 1 if the score is positive.
@@ -100,3 +100,9 @@ def check_labels(Y: ArrayLike, n: int) -> NDArray[np.int8]:
     if labels.dtype.kind not in "biuf" or not np.all(np.abs(labels) == 1):
         raise DataError("Y must hold +1 and -1 only; boostsample.labels.encode makes it")
     return labels.astype(np.int8)
+
+
+def error_percent(scores: NDArray[np.float64], y: ArrayLike) -> float:
+    """Percentage of wrong predictions: of examples, or of labels if y is (n, K)."""
+    truth = np.asarray(y)
+    return 100.0 * float(np.mean(classify(scores, truth.ndim == 2) != truth))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError
-from boostsample.labels import encode, predicted_labels
+from boostsample.labels import classify, encode
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.int16])
@@ -57,10 +57,8 @@ def test_bad_labels(y: Any, n_classes: int | None, message: str) -> None:
 
 def test_predicted_labels() -> None:
     scores = np.array([[0.0, 0.0, -1.0], [-2.0, -1.0, -1.0], [1.0, 2.0, 3.0]])
-    np.testing.assert_array_equal(predicted_labels(scores), [0, 1, 2])  # the first wins a tie
-    np.testing.assert_array_equal(
-        predicted_labels(scores, multi_label=True), [[0, 0, 0]] * 2 + [[1] * 3]
-    )
+    np.testing.assert_array_equal(classify(scores), [0, 1, 2])  # the first wins a tie
+    np.testing.assert_array_equal(classify(scores, multi_label=True), [[0, 0, 0]] * 2 + [[1] * 3])
     one = np.array([[0.0], [1e-9], [-1.0]])
-    np.testing.assert_array_equal(predicted_labels(one), [0, 1, 0])
-    np.testing.assert_array_equal(predicted_labels(one, multi_label=True), [[0], [1], [0]])
+    np.testing.assert_array_equal(classify(one), [0, 1, 0])
+    np.testing.assert_array_equal(classify(one, multi_label=True), [[0], [1], [0]])

@@ -24,12 +24,12 @@ from boostsample.kernels.array_layout import aligned
 from boostsample.records import FamilyInfo
 from boostsample.threads.threads import n_threads
 
-__all__ = ["Bank", "FeatureBank", "BankView", "check_bank_families", "check_example_rows"]
+__all__ = ["Bank", "FeatureBank", "View", "check_bank_families", "check_example_rows"]
 
 _EVERYTHING = 2**62
 
 
-class BankView(NamedTuple):
+class View(NamedTuple):
     """The bins of some features of some examples, for kernels.
 
     Attributes
@@ -88,7 +88,7 @@ class Bank(abc.ABC):
         self.values_computed = 0
 
     @abc.abstractmethod
-    def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> BankView:
+    def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """The bins of some features, for kernels; sets `n_bins` of these features.
 
         Parameters
@@ -293,9 +293,9 @@ class FeatureBank(Bank):
         """Bytes of memory in use."""
         return self.bins.nbytes + self.cuts.nbytes + self.n_bins.nbytes + self.first.nbytes
 
-    def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> BankView:
+    def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """The bank itself: nothing is copied."""
-        return BankView(self.bins, features, False)
+        return View(self.bins, features, False)
 
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cuts of some features: float32 (Q, 254)."""

@@ -32,7 +32,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from boostsample.banks.bank import BankView, FeatureBank, check_bank_families
+from boostsample.banks.bank import FeatureBank, View, check_bank_families
 from boostsample.banks.binning import MAX_CUTS, bin_bank_block
 from boostsample.banks.blocks import bank_block_size, bank_blocks, block_order, run_bank_blocks
 from boostsample.banks.disk_header import DamagedBank, read_bank_header, write_bank_header
@@ -100,7 +100,7 @@ class DiskBank(FeatureBank):
         arrays = (self.n_bins, self.first, self._files.sums, self._checked)
         return sum(array.nbytes for array in arrays)
 
-    def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> BankView:
+    def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """The mapped file itself; features are checked before their first use."""
         self._check_once(features)
         return super().view(features, rows)

@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.bank import Bank, BankView
+from boostsample.banks.bank import Bank, View
 from boostsample.banks.binning import (
     MAX_CUTS,
     assign_bins,
@@ -134,7 +134,7 @@ class LazyBank(Bank):
         most = self._columns.n_rows if n_rows is None else _VIEW_BYTES // max(n_rows, 1)
         return max(min(most, self._cuts.n_rows) // SEARCH_GROUP * SEARCH_GROUP, SEARCH_GROUP)
 
-    def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> BankView:
+    def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """Bins of some features: whole columns from the cache, or a block for a sample.
 
         Computes what is not in the cache; blocks for a sample are not cached. `rows` are some of
@@ -149,7 +149,7 @@ class LazyBank(Bank):
             )
         if rows is None:
             at = self._whole_columns(wanted)
-            return BankView(self._columns.rows, at[inverse], False)
+            return View(self._columns.rows, at[inverse], False)
         kept = self._columns.find(wanted)
         order = np.argsort(kept >= 0, kind="stable")  # those to be computed first
         n_new = int(np.count_nonzero(kept < 0))
@@ -160,7 +160,7 @@ class LazyBank(Bank):
         out[n_new:] = self._columns.rows[kept[order[n_new:], None], rows]
         at = np.empty(wanted.size, np.int64)
         at[order] = np.arange(wanted.size)
-        return BankView(out, at[inverse], True)
+        return View(out, at[inverse], True)
 
     def column(self, feature: int) -> NDArray[np.uint8]:
         """Bins of a feature: uint8 (N,), valid in the reader's rows; a copy."""

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.experiments.cells.cell_file import cell_integers
-from boostsample.labels import encode, predicted_labels
+from boostsample.labels import encode, error_percent
 from boostsample.records import Term
 
 __all__ = [
     "MARGIN_BINS",
     "Scores",
     "area_under_roc",
-    "evaluate_error",
     "evaluate_cell",
     "evaluate_margins",
 ]
@@ -67,7 +66,7 @@ def evaluate_cell(
         if stumps not in at_points:
             continue
         scores = test.current()
-        errors.append(evaluate_error(scores, y[test_rows]))
+        errors.append(error_percent(scores, y[test_rows]))
         if stumps in at_marks:
             areas.append(area_under_roc(scores, signs[1]))
             both = zip((train.current(), scores), signs, strict=True)
@@ -116,12 +115,6 @@ class Scores:
             rows = self._rows[start : start + _BLOCK]
             side = self._bank.take(features, rows)[at] >= threshold[:, None]
             scores[start : start + _BLOCK] += np.where(side, 1.0, -1.0).T @ voted
-
-
-def evaluate_error(scores: NDArray[np.float64], y: ArrayLike) -> float:
-    """Percentage of wrong predictions: of examples, or of labels if y is (n, K)."""
-    truth = np.asarray(y)
-    return 100.0 * float(np.mean(predicted_labels(scores, truth.ndim == 2) != truth))
 
 
 def area_under_roc(scores: NDArray[np.float64], signs: NDArray[np.int8]) -> float:

@@ -86,7 +86,7 @@ def calibrate(
         from boostsample.experiments.common.files import check_file
         from boostsample.experiments.data.datasets import load_dataset
         from boostsample.experiments.plan.plan import Plan
-        from boostsample.experiments.plan.rounds import parse_rounds
+        from boostsample.experiments.plan.rounds import parse_marks
         from boostsample.experiments.plan.variants import Variant, parse_names
         from boostsample.experiments.plots.picture_files import check_picture, save_picture
 
@@ -94,7 +94,7 @@ def calibrate(
         plan = Plan(
             strategies=parse_names(settings["strategy"]),
             families=parse_names(families) if families else None,
-            marks=parse_rounds(settings["rounds"]),
+            marks=parse_marks(settings["rounds"]),
             repeats=1,
             bank=Variant.parse(settings["bank"]),
             **{name: settings[name] for name in ("budget", "weights", "seed")},

@@ -171,14 +171,14 @@ def _grid(context: click.Context, jobs: int | None) -> Grid:
     """Combine the grid file, if one is given, and the options that the user gave."""
     from boostsample.experiments.plan.grid import combined_grid
     from boostsample.experiments.plan.grid_file import GridFileData, read_grid_file
-    from boostsample.experiments.plan.rounds import parse_rounds
+    from boostsample.experiments.plan.rounds import parse_marks
     from boostsample.experiments.plan.variants import Variant, parse_names
 
     parsers: dict[str, Any] = {
         "data": lambda names: tuple(map(GridFileData, names)),
         "strategies": parse_names,
         "families": parse_names,
-        "rounds": parse_rounds,
+        "rounds": parse_marks,
         "bank": Variant.parse,
     }
     names = ("repeats", "budget", "weights", "seed", "history", "tune", *parsers)

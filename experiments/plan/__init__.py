@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from boostsample.experiments.plan.plan import DEFAULT_STRATEGIES, Plan
     from boostsample.experiments.plan.prepared import Prepared, prepare
-    from boostsample.experiments.plan.rounds import parse_rounds
+    from boostsample.experiments.plan.rounds import parse_marks
     from boostsample.experiments.plan.variants import Variant, parse_names
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "Prepared",
     "Variant",
     "parse_names",
-    "parse_rounds",
+    "parse_marks",
     "prepare",
 ]
 
@@ -28,7 +28,7 @@ if not TYPE_CHECKING:  # a type checker reads the imports above
     _MODULES = {
         "plan": ("DEFAULT_STRATEGIES", "Plan"),
         "prepared": ("Prepared", "prepare"),
-        "rounds": ("parse_rounds",),
+        "rounds": ("parse_marks",),
         "variants": ("Variant", "parse_names"),
     }
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.common.faults import Faults, os_fault
 from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.rounds import parse_rounds
+from boostsample.experiments.plan.rounds import parse_marks
 from boostsample.experiments.plan.variants import Alternatives, Variant, read_variant_setting
 
 __all__ = ["GRID_ENTRIES", "GridFileData", "GridFile", "read_grid_file", "shipped_grids"]
@@ -100,7 +100,7 @@ def _entry(name: str, value: Any, faults: Faults) -> Any:
     if type(value) not in kinds:
         raise _wrong(name, rule, value)
     if name == "rounds":
-        value = parse_rounds(value) if isinstance(value, str) else tuple(value)
+        value = parse_marks(value) if isinstance(value, str) else tuple(value)
     elif name == "bank":
         value = Variant.parse(value)
     if name in GRID_ENTRIES:  # the plan checks the range

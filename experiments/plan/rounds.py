@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 
-__all__ = ["check_rounds", "parse_rounds"]
+__all__ = ["check_rounds", "parse_marks"]
 
 
-def parse_rounds(text: str) -> tuple[int, ...]:
+def parse_marks(text: str) -> tuple[int, ...]:
     """Parse numbers of stumps and sort them.
 
     >>> parse_rounds("100,10")

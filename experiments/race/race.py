@@ -26,7 +26,7 @@ from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.race.job import RaceJob, warm_up_race_job
 from boostsample.experiments.race.methods import Method
 from boostsample.experiments.tables.tables import Table
-from boostsample.labels import predicted_labels
+from boostsample.labels import classify
 
 __all__ = ["RaceClock", "RaceRules", "RaceRun", "race", "race_table", "time_race_run", "write_race"]
 
@@ -140,7 +140,7 @@ def _time_pausing(run: RaceRun, method: Method, job: RaceJob, rules: RaceRules) 
             run.ended, done = "rounds" if done + 1 == job.n_rounds else "", done + 1
         if done > run.iterations and (done >= due or run.ended):
             scores = scores + scores_of(run.iterations, done)
-            run.add(done, clock.seconds, _error(predicted_labels(scores), job))
+            run.add(done, clock.seconds, _error(classify(scores), job))
             run.ended = "reached" if run.error <= rules.error else run.ended
             due = max(done + 1, int(done * _STEP))
 

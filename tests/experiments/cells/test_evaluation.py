@@ -12,11 +12,10 @@ from boostsample.experiments.cells.evaluation import (
     MARGIN_BINS,
     area_under_roc,
     evaluate_cell,
-    evaluate_error,
     evaluate_margins,
 )
 from boostsample.families import Columns
-from boostsample.labels import encode
+from boostsample.labels import encode, error_percent
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.strategies import UniformNaive
@@ -64,7 +63,7 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["points"].tolist() == [1, 5, 7, 12]
     assert found["marks"].tolist() == [7, 12]
     for at, error in zip((1, 5, 7, 12), found["error"].tolist(), strict=True):
-        assert error == evaluate_error(model.decision_function(X[test], at), y[test])
+        assert error == error_percent(model.decision_function(X[test], at), y[test])
     for number, at in enumerate((7, 12)):
         total = float(model.alpha[:at].sum())
         for part, rows in enumerate((train[::3], test)):
@@ -78,8 +77,8 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_error_percent() -> None:
     scores = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    assert evaluate_error(scores, [0, 1, 1, 0]) == 50.0
-    assert evaluate_error(scores - 0.5, np.array([[1, 0], [0, 1], [1, 0], [1, 1]])) == 12.5
-    assert evaluate_error(np.array([[1.0], [-1.0]]), [1, 1]) == 50.0
+    assert error_percent(scores, [0, 1, 1, 0]) == 50.0
+    assert error_percent(scores - 0.5, np.array([[1, 0], [0, 1], [1, 0], [1, 1]])) == 12.5
+    assert error_percent(np.array([[1.0], [-1.0]]), [1, 1]) == 50.0
     for y in ([0, 1, 2], [2, 0, 1]):
-        assert evaluate_error(encode(y).astype(float), y) == 0.0
+        assert error_percent(encode(y).astype(float), y) == 0.0

@@ -8,7 +8,7 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.experiments.plan.plan import DEFAULT_STRATEGIES, Plan
-from boostsample.experiments.plan.rounds import parse_rounds
+from boostsample.experiments.plan.rounds import parse_marks
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.registry import strategy_names
 
@@ -54,7 +54,7 @@ def test_names_that_cannot_be_read(texts: str | list[str], message: str) -> None
 @pytest.mark.parametrize("text", ["", "1,", "ten", "1.5"])
 def test_marks_that_cannot_be_read(text: str) -> None:
     with pytest.raises(SettingError, match="rounds must be whole numbers separated by commas"):
-        parse_rounds(text)
+        parse_marks(text)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from boostsample.experiments.race.job import RaceJob, make_race_job, warm_up_rac
 from boostsample.experiments.race.methods import Method, peer_method, strategy_method
 from boostsample.experiments.race.race import RaceRules, race
 from boostsample.families import Columns
-from boostsample.labels import encode, predicted_labels
+from boostsample.labels import classify, encode
 from boostsample.loop.booster import boost
 from boostsample.models.model import Model
 from boostsample.registry import default_families
@@ -175,11 +175,11 @@ def digits() -> RaceJob:
 @pytest.mark.parametrize("text", kinds())
 def test_scores_add_up_whenever_they_are_taken(digits: RaceJob, text: str) -> None:
     one = method_of(text)
-    often = predicted_labels(scores_of(digits, one, {1, 2, 3, 5}, 12))
-    np.testing.assert_array_equal(often, predicted_labels(scores_of(digits, one, set(), 12)))
+    often = classify(scores_of(digits, one, {1, 2, 3, 5}, 12))
+    np.testing.assert_array_equal(often, classify(scores_of(digits, one, set(), 12)))
     assert np.mean(often != digits.y_test) < 0.5
     halves = digits._replace(y_train=digits.y_train % 2, y_test=digits.y_test % 2, n_classes=2)
-    predicted = predicted_labels(scores_of(halves, one, {2}, 12))
+    predicted = classify(scores_of(halves, one, {2}, 12))
     assert np.mean(predicted != halves.y_test) < 0.4
 
 

@@ -13,7 +13,6 @@ import pytest
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.cells.cell_file import Cell
-from boostsample.experiments.cells.evaluation import evaluate_error
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan import variants as variants_module
@@ -32,7 +31,7 @@ from boostsample.experiments.run.compare import Comparison, compare
 from boostsample.experiments.tables.formats import to_text
 from boostsample.experiments.tables.score_tables import score_table
 from boostsample.experiments.tables.tables import looks_table, tuning_table
-from boostsample.labels import encode
+from boostsample.labels import encode, error_percent
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.registry import make_strategy
@@ -122,7 +121,7 @@ def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, comparison: Co
             for mark in MARKS:
                 n = mark // share
                 paid = [history] if share == 1 else [rows for rows, _ in runs]
-                wrong = evaluate_error(model.decision_function(data.X[test], n), data.y[test])
+                wrong = error_percent(model.decision_function(data.X[test], n), data.y[test])
                 wanted.append(
                     {
                         "data": "thirds",

@@ -11,7 +11,6 @@ import pytest
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import BudgetExceeded, StrategyError
-from boostsample.experiments.cells.evaluation import evaluate_error
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
@@ -20,7 +19,7 @@ from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.rows import result_rows
 from boostsample.experiments.run import schedule
 from boostsample.experiments.run.compare import LOOKS, RESULT_COLUMNS, compare
-from boostsample.labels import encode
+from boostsample.labels import encode, error_percent
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.registry import make_strategy
@@ -90,7 +89,7 @@ def test_rows_are_those_of_the_loop_and_the_model(three_classes: Dataset, weight
             "repetition": 1,
             "stumps": mark,
             "log10_loss": history[-1]["log10_loss"],
-            "test_error": evaluate_error(scores, data.y[test]),
+            "test_error": error_percent(scores, data.y[test]),
             "looks": looks,
         }
 
