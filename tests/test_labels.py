@@ -55,7 +55,7 @@ def test_bad_labels(y: Any, n_classes: int | None, message: str) -> None:
         encode(y, n_classes)
 
 
-def test_predicted_labels() -> None:
+def test_classify() -> None:
     scores = np.array([[0.0, 0.0, -1.0], [-2.0, -1.0, -1.0], [1.0, 2.0, 3.0]])
     np.testing.assert_array_equal(classify(scores), [0, 1, 2])  # the first wins a tie
     np.testing.assert_array_equal(classify(scores, multi_label=True), [[0, 0, 0]] * 2 + [[1] * 3])

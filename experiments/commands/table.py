@@ -61,14 +61,13 @@ def table(
     test cannot tell from it; a note below the table describes the test.
     """
     from boostsample.experiments.common.files import check_file, write_file
-    from boostsample.experiments.results.curves import CURVE_MEASURES
-    from boostsample.experiments.results.levels import parse_levels
+    from boostsample.experiments.results.curves import MEASURES, parse_levels
     from boostsample.experiments.results.read_folder import read_results
     from boostsample.experiments.tables.formats import FORMATS, chosen_format
     from boostsample.experiments.tables.score_tables import result_table
 
-    if metric not in CURVE_MEASURES:
-        raise unknown("metric", metric, CURVE_MEASURES)
+    if metric not in MEASURES:
+        raise unknown("metric", metric, MEASURES)
     axis, levels = parse_levels(at)
     name = chosen_format(form, output)
     target = None if output is None else check_file(output, FORMATS[name].ending, "tables")

@@ -14,7 +14,7 @@ __all__ = ["check_rounds", "parse_marks"]
 def parse_marks(text: str) -> tuple[int, ...]:
     """Parse numbers of stumps and sort them.
 
-    >>> parse_rounds("100,10")
+    >>> parse_marks("100,10")
     (10, 100)
     """
     try:

@@ -10,11 +10,10 @@ import numpy as np
 from boostsample.errors import unknown
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.experiments.plots import drawing
-from boostsample.experiments.results.curves import curves_of_data, shared_curve
+from boostsample.experiments.results.curves import AXES, curves_of_data, shared_curve
 from boostsample.experiments.results.folder_records import settings_record
 from boostsample.experiments.results.labels import METRICS as COLUMNS
 from boostsample.experiments.results.labels import is_charged
-from boostsample.experiments.results.levels import LEVEL_AXES
 from boostsample.experiments.results.read_folder import Results
 
 if TYPE_CHECKING:
@@ -35,14 +34,14 @@ def curves_figure(
     metrics: Sequence[str] = ("loss", "error"),
     charged: bool = False,
 ) -> Figure:
-    """Plot `metrics` along an axis of `LEVEL_AXES`: a curve a strategy, with bands of one std.
+    """Plot `metrics` along an axis of `AXES`: a curve a strategy, with bands of one std.
 
     Each data set is a row of panels, one panel for each metric. With `charged`, tuned strategies
     have a second curve with the looks and seconds of their tuning. Raises DataError without rows,
     and SettingError if two results have the same data set, or the axis or metric is unknown.
     """
-    if against not in LEVEL_AXES:
-        raise unknown("axis", against, LEVEL_AXES)
+    if against not in AXES:
+        raise unknown("axis", against, AXES)
     for metric in metrics:
         if metric not in drawing.METRICS:
             raise unknown("metric", metric, drawing.METRICS)
@@ -58,7 +57,7 @@ def curves_figure(
                 if charged or not is_charged(label):
                     _strategy(axes, list(own.values()), metric, against, label, labels)
             _scales(axes, metric, against)
-            axes.set(xlabel=LEVEL_AXES[against], ylabel=drawing.METRICS[metric])
+            axes.set(xlabel=AXES[against], ylabel=drawing.METRICS[metric])
             if len(data) > 1:
                 axes.set_title(name)
     drawing.legend_below(figure, panels.flat)
@@ -72,7 +71,7 @@ def curves_figure(
     figure.suptitle(f"{', '.join(data)}: {repeats}{note}")
     what = " and ".join("loss" if metric == "loss" else "test error" for metric in metrics)
     figure.set_label(
-        f"Curves of {what} on {', '.join(data)} against {LEVEL_AXES[against]}, {repeats}. "
+        f"Curves of {what} on {', '.join(data)} against {AXES[against]}, {repeats}. "
         + " ".join(_best(name, runs, metrics) for name, runs in data.items())
     )
     return figure

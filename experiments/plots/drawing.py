@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
-from boostsample.experiments.results.labels import repetitions_label
+from boostsample.experiments.results.labels import repetitions
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -91,7 +91,7 @@ def spread_colours(groups: Iterable[Collection[Any]], what: str = "mean and std"
     'mean of 2 to 3 repetitions'
     """
     counts = list(map(len, groups))
-    return repetitions_label(max(counts), what, min(counts))
+    return repetitions(max(counts), what, min(counts))
 
 
 def line_style(number: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.windows import round_windows
-from boostsample.experiments.results.labels import repetitions_label
+from boostsample.experiments.results.labels import repetitions
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
     for label, axes in panels.items():
         _panel(axes, found, found.shares[label])
     drawing.legend_below(figure, list(panels.values())[:1], handlelength=1.6)
-    repeats = repetitions_label(max(found.n_runs), "mean", min(found.n_runs))
+    repeats = repetitions(max(found.n_runs), "mean", min(found.n_runs))
     figure.suptitle(
         f"{name}: families that the stumps come from, {repeats}\n"
         "(bars at the right: shares of all features)"

@@ -34,8 +34,8 @@ from boostsample.experiments.report.items import (
     TextItem,
     picture_item,
 )
+from boostsample.experiments.results.curves import AXES
 from boostsample.experiments.results.labels import METRICS, is_charged
-from boostsample.experiments.results.levels import LEVEL_AXES
 from boostsample.experiments.tables.formats import to_html
 from boostsample.experiments.tables.score_tables import (
     BEST,
@@ -286,7 +286,7 @@ def _shown(key: str, figure: Figure) -> Item:
 
 
 def _axes(source: FactSource) -> tuple[str, ...]:
-    return tuple(LEVEL_AXES) if source.results.curves else ("stumps",)
+    return tuple(AXES) if source.results.curves else ("stumps",)
 
 
 def _winner(table: ScoreTable) -> str:

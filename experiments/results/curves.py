@@ -20,25 +20,33 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.results.labels import METRICS, is_charged, label_of
-from boostsample.experiments.results.levels import LEVEL_AXES
 from boostsample.experiments.results.read_folder import Results
 
 __all__ = [
-    "CURVE_MEASURES",
+    "MEASURES",
+    "Measure",
     "Curves",
-    "CurveMeasure",
+    "AXES",
     "check_disjoint_curves",
     "curves_of_data",
     "curves_of_results",
+    "parse_levels",
     "shared_curve",
 ]
+
+AXES = {
+    "stumps": "stumps",
+    "looks": "looks (search and modelling)",
+    "seconds": "seconds of training",
+}
+"""Axes on which strategies are compared, with their titles in pictures."""
 
 _POINTS = 60
 _DIGITS = 3  # significant digits of default levels, so that tables can show them in full
 
 
 @dataclass(frozen=True)
-class CurveMeasure:
+class Measure:
     """A quantity that tables compare."""
 
     column: str  # of the curve rows
@@ -46,13 +54,13 @@ class CurveMeasure:
     better: int  # -1 if lower is better, 1 if higher is better, 0 if neither is
 
 
-CURVE_MEASURES = {
-    **{name: CurveMeasure(column, title, -1) for name, (column, title) in METRICS.items()},
-    "auc": CurveMeasure("auc", "area under the ROC curve of the test examples", 1),
-    "looks": CurveMeasure("looks", "looks so far, the finish apart", 0),
-    "seconds": CurveMeasure("seconds", "seconds of training so far, evaluation apart", -1),
-    "features": CurveMeasure("features", "features searched, mean over all searches so far", 0),
-    "examples": CurveMeasure("examples", "examples drawn, mean over all searches so far", 0),
+MEASURES = {
+    **{name: Measure(column, title, -1) for name, (column, title) in METRICS.items()},
+    "auc": Measure("auc", "area under the ROC curve of the test examples", 1),
+    "looks": Measure("looks", "looks so far, the finish apart", 0),
+    "seconds": Measure("seconds", "seconds of training so far, evaluation apart", -1),
+    "features": Measure("features", "features searched, mean over all searches so far", 0),
+    "examples": Measure("examples", "examples drawn, mean over all searches so far", 0),
 }
 """Quantities that can be compared, by name."""
 
@@ -79,7 +87,7 @@ class Curves:
         self.check(metric, axis)
         if axis == "stumps":
             return self._at_stumps(metric, level)
-        column = CURVE_MEASURES[metric].column
+        column = MEASURES[metric].column
         return {
             label: {one: _interpolated(rows, column, axis, level) for one, rows in mine.items()}
             for label, mine in self.runs.items()
@@ -87,10 +95,10 @@ class Curves:
 
     def check(self, metric: str, axis: str) -> None:
         """Raise an error for a metric that is not defined on an axis; see `at`."""
-        if metric not in CURVE_MEASURES:
-            raise unknown("metric", metric, CURVE_MEASURES)
-        if axis not in LEVEL_AXES:
-            raise unknown("axis", axis, LEVEL_AXES)
+        if metric not in MEASURES:
+            raise unknown("metric", metric, MEASURES)
+        if axis not in AXES:
+            raise unknown("axis", axis, AXES)
         if metric == axis:
             raise SettingError(f"all strategies have the same {metric} at equal {axis}")
         if metric == "auc" and axis != "stumps":
@@ -115,7 +123,7 @@ class Curves:
             raise SettingError(
                 f"{metric} of {self.data} is known at {marks} stumps{between}, got {level:,g}"
             )
-        column = CURVE_MEASURES[metric].column
+        column = MEASURES[metric].column
         return {
             label: {
                 one: next((row[column] for row in rows if row["stumps"] == level), math.nan)
@@ -136,8 +144,8 @@ class Curves:
         there, rounded down to three digits, so that every run has reached the level. Charged
         strategies do not count, nor runs that ended before the mark, unless all did.
         """
-        if axis not in LEVEL_AXES:
-            raise unknown("axis", axis, LEVEL_AXES)
+        if axis not in AXES:
+            raise unknown("axis", axis, AXES)
         if axis == "stumps":
             return self.marks
         spent: dict[int, float] = {}
@@ -248,3 +256,30 @@ def shared_curve(
     else:
         nodes = np.geomspace(low, high, _POINTS)
     return nodes, np.array([np.interp(np.log(nodes), np.log(x), y) for x, y in lines])
+
+
+def parse_levels(text: str) -> tuple[str, tuple[float, ...] | None]:
+    """Read an axis and optional levels; SettingError if they are not usable.
+
+    >>> parse_levels("stumps"), parse_levels("looks=6e6,6e7")
+    (('stumps', None), ('looks', (6000000.0, 60000000.0)))
+    """
+    axis, equals, listed = text.partition("=")
+    if axis not in AXES:
+        raise unknown("axis", axis, AXES)
+    if not equals:
+        return axis, None
+    rule = "positive whole numbers" if axis == "stumps" else "positive numbers"
+    levels = []
+    for part in listed.split(","):
+        try:
+            level = float(part)
+        except ValueError:
+            level = math.nan
+        if not 0 < level < math.inf or (axis == "stumps" and level % 1):
+            raise SettingError(
+                f"levels of {axis} must be {rule} separated by commas, as in "
+                f"{axis}={'10,1000' if axis == 'stumps' else '6e6,6e7'}; got {part.strip()!r}"
+            )
+        levels.append(level)
+    return axis, tuple(sorted(set(levels)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 
-__all__ = ["METRICS", "is_charged", "label_of", "repetitions_label"]
+__all__ = ["METRICS", "is_charged", "label_of", "repetitions"]
 
 METRICS = {"loss": ("log10_loss", "log10 loss"), "error": ("test_error", "test error in percent")}
 """Metrics by name: the column of the result rows, and a title."""
@@ -24,12 +24,12 @@ def is_charged(label: str) -> bool:
     return label.endswith(CHARGED_VARIANT)
 
 
-def repetitions_label(n: int, what: str = "mean and std", least: int | None = None) -> str:
+def repetitions(n: int, what: str = "mean and std", least: int | None = None) -> str:
     """A phrase for titles about `n` repetitions, or `least` to `n` of them.
 
-    >>> repetitions_label(3), repetitions_label(1)
+    >>> repetitions(3), repetitions(1)
     ('mean and std of 3 repetitions', 'one repetition')
-    >>> repetitions_label(10, "mean", least=7)
+    >>> repetitions(10, "mean", least=7)
     'mean of 7 to 10 repetitions'
     """
     if n <= 1:

@@ -1,6 +1,6 @@
 """Tables of results as text, Markdown, LaTeX, CSV and HTML."""
 
-from boostsample.experiments.results.labels import METRICS, is_charged, label_of, repetitions_label
+from boostsample.experiments.results.labels import METRICS, is_charged, label_of, repetitions
 from boostsample.experiments.tables.formats import to_rich, to_text
 from boostsample.experiments.tables.number_formats import mean_std
 from boostsample.experiments.tables.score_tables import score_table
@@ -13,7 +13,7 @@ __all__ = [
     "label_of",
     "looks_table",
     "mean_std",
-    "repetitions_label",
+    "repetitions",
     "score_table",
     "to_rich",
     "to_text",

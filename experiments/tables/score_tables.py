@@ -15,12 +15,12 @@ from typing import Any
 
 from boostsample.errors import unknown
 from boostsample.experiments.results.curves import (
-    CURVE_MEASURES,
+    MEASURES,
     Curves,
     check_disjoint_curves,
     curves_of_results,
 )
-from boostsample.experiments.results.labels import METRICS, is_charged, label_of, repetitions_label
+from boostsample.experiments.results.labels import METRICS, is_charged, label_of, repetitions
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import Verdict, told_apart
 from boostsample.experiments.tables.notes import overlap_for_notes, table_notes
@@ -122,7 +122,7 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
     labels = tuple(dict.fromkeys(label for _, label in found))
     counts = [len(values) for values in found.values()] or [1]
     return Table(
-        f"{title}, {repetitions_label(max(counts), 'mean (std)', min(counts))}",
+        f"{title}, {repetitions(max(counts), 'mean (std)', min(counts))}",
         ("stumps", *labels),
         tuple(
             (f"{mark:,}", *(mean_std(found.get((mark, label), [])) for label in labels))
@@ -145,9 +145,9 @@ def result_table(
     results : sequence of Results
         See `boostsample.experiments.results.read_folder.read_results`.
     metric : str
-        One of `boostsample.experiments.results.curves.CURVE_MEASURES`.
+        One of `boostsample.experiments.results.curves.MEASURES`.
     axis : str
-        One of `boostsample.experiments.results.levels.LEVEL_AXES`.
+        One of `boostsample.experiments.results.curves.AXES`.
     levels : sequence of float, optional
         Levels on the axis; default: `Curves.levels` of each data set.
     charged : bool
@@ -198,9 +198,9 @@ def _table(
         verdicts.append(_verdict(values, metric, overlap))
         scores.append([_score(level, label, values[label], verdicts[-1]) for label in labels])
     counts = [len(curves.runs[label]) for label in labels]
-    spread = repetitions_label(max(counts), "mean (std)", min(counts))
+    spread = repetitions(max(counts), "mean (std)", min(counts))
     return ScoreTable(
-        title=f"{curves.data}: {CURVE_MEASURES[metric].title}, {spread}",
+        title=f"{curves.data}: {MEASURES[metric].title}, {spread}",
         header=(axis, *labels),
         rows=tuple(
             (level_text(row[0].level), *(_entry(one, NUMBER_FORMATS[metric]) for one in row))
@@ -217,7 +217,7 @@ def _table(
 
 def _verdict(values: Mapping[str, Mapping[int, float]], metric: str, overlap: float) -> Verdict:
     """Compare the strategies of a row, except charged ones and those with a missing value."""
-    better = CURVE_MEASURES[metric].better
+    better = MEASURES[metric].better
     if not better:
         return Verdict()
     compared = {

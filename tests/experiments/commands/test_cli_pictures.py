@@ -9,7 +9,7 @@ import pytest
 
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.plots.drawing import METRICS
-from boostsample.experiments.results.levels import LEVEL_AXES
+from boostsample.experiments.results.curves import AXES
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
@@ -66,7 +66,7 @@ def test_the_help_names_all_metrics_and_axes(capsys: pytest.CaptureFixture[str])
     assert main(["plot", "--help"]) == 0
     told = capsys.readouterr().out
     assert f"--metric {'|'.join(METRICS)} " in told
-    assert f"--against {'|'.join(LEVEL_AXES)} " in told
+    assert f"--against {'|'.join(AXES)} " in told
 
 
 @pytest.mark.usefixtures("new")

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.results.curves import CURVE_MEASURES
-from boostsample.experiments.results.levels import LEVEL_AXES
+from boostsample.experiments.results.curves import AXES, MEASURES
 from boostsample.experiments.tables.formats import FORMATS
 
 ONE, TWO = "chess(d=3,J=3,L=3,n=60)", "chess(d=4,J=3,L=3,n=60)"
@@ -49,8 +48,8 @@ def test_the_default_is_the_loss_at_equal_stumps(capsys: pytest.CaptureFixture[s
 def test_the_help_names_all_metrics_axes_and_formats(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", "--help"]) == 0
     told = capsys.readouterr().out
-    assert f"--metric {'|'.join(CURVE_MEASURES)}\n" in told
-    assert f"--at {'|'.join(LEVEL_AXES)}[=A,B]\n" in told
+    assert f"--metric {'|'.join(MEASURES)}\n" in told
+    assert f"--at {'|'.join(AXES)}[=A,B]\n" in told
     assert f"--format {'|'.join(FORMATS)}\n" in told
 
 
