@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.experiments.plots.drawing import METRICS, new_figure, styled_axes
-from boostsample.experiments.results.ranking import Ranking, critical_difference, friedman, ranking
+from boostsample.experiments.results.ranking import Ranking, ranking
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.significance import LEVEL
+from boostsample.experiments.results.significance import LEVEL, critical_difference, friedman
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,14 +1,18 @@
-"""Significance tests of differences between strategies within a data set.
+"""Significance tests of differences between strategies, within one data set and across many.
 
-A paired t-test over repetitions compares each strategy with the best one. If
+Within a data set, a paired t-test over repetitions compares each strategy with the best one. If
 repetitions have different splits, their training examples overlap, their results are not
 independent, and the plain variance of their mean is too small; [NB03] replaces its 1 / n by
 1 / n + n_test / n_train. Holm's step-down correction [H79] bounds the probability of one or more
 false differences by the level. The best strategy is chosen by the same values, so that the tests
 are approximate.
 
+Across data sets, strategies are ranked on each. Friedman's test decides whether mean ranks differ
+at all; two of them differ by more than Nemenyi's critical difference [D06].
+
 - [NB03] Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003.
 - [H79] Holm, A simple sequentially rejective multiple test procedure, Scand. J. Stat. 6, 1979.
+- [D06] Demsar, Statistical comparisons of classifiers over multiple data sets, JMLR 7, 2006.
 """
 
 from __future__ import annotations
@@ -19,13 +23,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample.checks import check_integer
+from boostsample.errors import SettingError
 
 __all__ = [
     "LEVEL",
     "Verdict",
+    "critical_difference",
+    "friedman",
     "holm",
     "paired_test",
+    "ranks",
     "told_apart",
 ]
 
@@ -129,3 +139,71 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p_values) - done) * p_values[at]))
         corrected[at] = largest
     return corrected
+
+
+def ranks(scores: ArrayLike, *, lower_is_better: bool = True) -> NDArray[np.float64]:
+    """Mean rank of each method over the data sets: 1 is the best, ties share their mean rank.
+
+    `scores` is array_like (n_data, n_methods), the result float64 (n_methods,). SettingError if a
+    value is missing (NaN).
+
+    >>> ranks([[0.1, 0.2, 0.3], [0.2, 0.2, 0.3]])
+    array([1.25, 1.75, 3.  ])
+    """
+    from scipy.stats import rankdata
+
+    table = _complete(scores)
+    return np.asarray(rankdata(table if lower_is_better else -table, axis=1).mean(axis=0))
+
+
+def friedman(scores: ArrayLike) -> tuple[float, float]:
+    """Friedman's test of whether mean ranks differ: chi-square, corrected for ties, and p-value.
+
+    `scores` is array_like (n_data, n_methods); the direction does not matter. SettingError if there
+    are fewer than three methods or two data sets, or if a value is missing (NaN).
+    """
+    from scipy.stats import friedmanchisquare
+
+    table = _complete(scores)
+    n_data, n_methods = table.shape
+    if n_data < 2 or n_methods < 3:
+        raise SettingError(
+            "Friedman's test needs at least two data sets and three methods, got "
+            f"{n_data} and {n_methods}"
+        )
+    if (np.ptp(table, axis=1) == 0).all():
+        return 0.0, 1.0
+    found = friedmanchisquare(*table.T)
+    return float(found.statistic), float(found.pvalue)
+
+
+def critical_difference(n_methods: int, n_data: int, level: float = LEVEL) -> float:
+    """Nemenyi's critical difference of the mean ranks of two methods.
+
+    CD = q sqrt(k (k + 1) / (6 N)), q the studentized range statistic divided by sqrt(2) [D06 sec.
+    3.2.2].
+
+    SettingError unless there are k >= 2 methods, N >= 2 data sets, and a level between 0 and 1.
+
+    >>> round(critical_difference(4, 14), 2)
+    1.25
+    """
+    from scipy.stats import studentized_range
+
+    check_integer("n_methods", n_methods, 2)
+    check_integer("n_data", n_data, 2)
+    if not 0 < level < 1:
+        raise SettingError(f"level must be between 0 and 1, got {level}")
+    quantile = float(studentized_range.ppf(1 - level, n_methods, math.inf)) / math.sqrt(2)
+    return quantile * math.sqrt(n_methods * (n_methods + 1) / (6 * n_data))
+
+
+def _complete(scores: ArrayLike) -> NDArray[np.float64]:
+    table = np.asarray(scores, np.float64)
+    assert table.ndim == 2, "one row per data set, one column per method"
+    if np.isnan(table).any():
+        raise SettingError(
+            "ranks need a value of every method on every data set, and "
+            f"{int(np.isnan(table).sum())} are missing; leave out methods or data sets"
+        )
+    return table

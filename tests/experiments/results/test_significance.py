@@ -9,8 +9,14 @@ import pytest
 from scipy.stats import friedmanchisquare, ttest_rel
 
 from boostsample.errors import SettingError
-from boostsample.experiments.results.ranking import critical_difference, friedman, ranks
-from boostsample.experiments.results.significance import holm, paired_test, told_apart
+from boostsample.experiments.results.significance import (
+    critical_difference,
+    friedman,
+    holm,
+    paired_test,
+    ranks,
+    told_apart,
+)
 
 # Demsar 2006, Table 6: AUC of C4.5 without and with tuned m, cf, and both. The printed AUC of
 # "voting" are equal for the last two, but their printed ranks are not: a digit beyond decides.
