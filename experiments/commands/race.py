@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from boostsample.errors import SettingError
 from boostsample.experiments.commands import shared_options as options
 from boostsample.experiments.commands.printing import print_line, print_table
-
-if TYPE_CHECKING:
-    from boostsample.experiments.plan.variants import Variant
 
 __all__ = ["race"]
 
@@ -54,27 +50,26 @@ def race(
         from boostsample.experiments.data.datasets import load_dataset
         from boostsample.experiments.plan.plan import Plan
         from boostsample.experiments.plan.variants import Variant
-        from boostsample.experiments.race import methods as known
+        from boostsample.experiments.race import peers as others
         from boostsample.experiments.race import race as timing
-        from boostsample.experiments.race.job import make_race_job
         from boostsample.threads.threads import n_threads
 
         rules = timing.RaceRules(rest["error"], rest["limit"], rest["repeats"], seed)
         charged = {name: rest[name] for name in ("budget", "weights")}
-        strategies = _names(rest["strategies"])
+        strategies = timing.race_variants(rest["strategies"])
         plan = Plan(strategies=strategies, marks=(rounds,), repeats=1, seed=seed, **charged)
-        wanted = _names(peers) if peers not in (None, "none") else ()
+        wanted = timing.race_variants(peers) if peers not in (None, "none") else ()
         missing = []
         if peers is None:
-            missing = [name for name in known.PEERS if not known.peer_installed(name)]
-            wanted = tuple(Variant(name) for name in known.PEERS if name not in missing)
-        methods = [known.strategy_method(variant, plan) for variant in plan.variants]
-        methods += map(known.peer_method, wanted)
+            missing = [name for name in others.PEERS if not others.peer_installed(name)]
+            wanted = tuple(Variant(name) for name in others.PEERS if name not in missing)
+        methods = [timing.strategy_race_method(variant, plan) for variant in plan.variants]
+        methods += map(others.peer_method, wanted)
         target = None if json is None else check_file(json, ".json", "runs")
         threads = n_threads(jobs)
         display("computing columns", 0, 0)
         data = load_dataset(rest["data"], data_dir=rest["data_dir"], seed=seed)
-        job = make_race_job(data, rest["columns"], seed)
+        job = timing.make_race_job(data, rest["columns"], seed)
         job = job._replace(n_jobs=threads, n_rounds=rounds)
         runs = timing.race(job, methods, rules, display)
     n_train, n_columns = job.X_train.shape
@@ -93,18 +88,3 @@ def race(
         facts |= {"n_classes": job.n_classes, "columns": n_columns, "jobs": threads}
         timing.write_race(runs, rules, target, **facts, rounds=rounds, **charged)
         print_line(f"runs: {target}")
-
-
-def _names(text: str) -> tuple[Variant, ...]:
-    """Names with one value for each setting."""
-    from boostsample.experiments.plan.variants import Alternatives, parse_names
-
-    variants = parse_names(text)
-    for variant in variants:
-        for setting, value in variant.settings.items():
-            if isinstance(value, Alternatives):
-                raise SettingError(
-                    f"{variant.name}: {setting}={value} are alternatives, but a race does not "
-                    "tune; give the name once for each value"
-                )
-    return variants

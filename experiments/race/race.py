@@ -1,5 +1,6 @@
-"""Seconds to a given test error: a clock that runs in training only, a table and a JSON file.
+"""Seconds to a given test error: data, strategies and rules of a race, its clock, its table.
 
+Every method has the same columns of the same rows, computed beforehand; the clock runs in training.
 Test errors are taken after each of the first hundred iterations, then whenever these have grown by
 2 %. The time of a run is the clock at the first of these points with an error low enough.
 """
@@ -7,32 +8,173 @@ Test errors are taken after each of the first hundred iterations, then whenever 
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from boostsample.banks.bank import FeatureBank
 from boostsample.checks import check_integer, check_number
-from boostsample.errors import BoostSampleError, SettingError
+from boostsample.errors import BoostSampleError, DataError, SettingError
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.common.files import write_file
 from boostsample.experiments.common.machine import machine, version_of, versions
 from boostsample.experiments.common.progress import Progress
-from boostsample.experiments.race.job import RaceJob, warm_up_race_job
-from boostsample.experiments.race.methods import Method
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import Alternatives, Variant, parse_names
 from boostsample.experiments.tables.tables import Table
-from boostsample.labels import classify
+from boostsample.families import Columns
+from boostsample.labels import classify, encode
+from boostsample.loop.booster import Booster
+from boostsample.registry import default_families
 
-__all__ = ["RaceClock", "RaceRules", "RaceRun", "race", "race_table", "time_race_run", "write_race"]
+__all__ = [
+    "RaceClock",
+    "RaceJob",
+    "RaceMethod",
+    "RaceRules",
+    "RaceRun",
+    "make_race_job",
+    "race",
+    "race_table",
+    "race_variants",
+    "strategy_race_method",
+    "time_race_run",
+    "warm_up_race_job",
+    "write_race",
+]
 
 FORMAT = 2
+_USUAL_COLUMNS = 2000
+_WARM_UP_ROWS = 500
 _STEP = 1.02  # iterations at a point over those at the point before
 _GROWTH = 3  # iterations of a whole fit over those of the fit before
+
+
+class RaceJob(NamedTuple):
+    """Columns to learn from and to test on: X float32 (n, F), NaN is missing; y int64 codes."""
+
+    name: str
+    X_train: NDArray[np.float32]
+    y_train: NDArray[np.int64]
+    X_test: NDArray[np.float32]
+    y_test: NDArray[np.int64]
+    n_classes: int
+    families: tuple[Columns, ...]  # the columns of each, as boostsample's strategies see them
+    n_jobs: int = 1  # threads of every method
+    n_rounds: int = 10_000  # iterations at most
+
+
+def make_race_job(data: Dataset, n_columns: int | None = None, seed: int = 0) -> RaceJob:
+    """Draw columns uniformly from the default families of a data set and compute them.
+
+    `n_columns` None is 2,000, or all features if there are fewer. `seed` is that of the columns,
+    the families and the split, the data set's first. SettingError if there are fewer features than
+    columns, DataError if rows have several labels.
+    """
+    if data.is_multilabel:
+        raise DataError(
+            f"{data.name}: a race needs one class a row, got {data.n_classes} labels a row; "
+            "the peers have no multi-label learner"
+        )
+    families = default_families(data.X.shape[1:], seed=seed, column_names=data.columns)
+    first = np.cumsum([0, *(family.n_features for family in families)])
+    total = int(first[-1])
+    n = check_integer("columns", min(_USUAL_COLUMNS, total) if n_columns is None else n_columns, 1)
+    if n > total:
+        raise SettingError(
+            f"columns must be at most the {total:,} features of the families of {data.name}, got "
+            f"{n:,}"
+        )
+    drawn = np.sort(np.random.default_rng(seed).choice(total, n, replace=False))
+    train, test = data.split(0, seed)
+    rows = np.concatenate([train, test])
+    X, y = data.X[rows], data.y[rows].astype(np.int64)
+    matrix = np.empty((rows.size, n), np.float32)
+    groups = []
+    for number, family in enumerate(families):
+        low, high = (int(at) for at in np.searchsorted(drawn, first[number : number + 2]))
+        if low < high:
+            matrix[:, low:high] = family.compute(X, drawn[low:high] - first[number])
+            groups.append(Columns(range(low, high), family.name, n_columns=n))
+    (X, X_test), (y, y_test) = np.split(matrix, [train.size]), np.split(y, [train.size])
+    return RaceJob(data.name, X, y, X_test, y_test, data.n_classes, tuple(groups))
+
+
+def warm_up_race_job(job: RaceJob) -> RaceJob:
+    """Two iterations on a few hundred rows of all classes."""
+    _, first = np.unique(job.y_train, return_index=True)
+    rows = np.union1d(first, np.arange(min(_WARM_UP_ROWS, job.y_train.size)))
+    small = job._replace(X_train=job.X_train[rows], y_train=job.y_train[rows], n_rounds=2)
+    return small._replace(X_test=job.X_test[:_WARM_UP_ROWS], y_test=job.y_test[:_WARM_UP_ROWS])
+
+
+class RaceMethod(NamedTuple):
+    """A strategy or a peer: `start(job, seed)`, or `start(job, seed, n_iterations)` if `whole`.
+
+    `start` is a generator: it prepares and yields a function of iterations (first, end) that
+    returns the scores they add to the test rows; then each `next` does one iteration, until nothing
+    is left to learn. A `whole` method cannot pause: it returns a fitted classifier with
+    `staged_predict`.
+    """
+
+    name: str
+    settings: str
+    start: Callable[..., Any]
+    whole: bool = False
+
+
+def race_variants(text: str) -> tuple[Variant, ...]:
+    """Names with one value for each setting."""
+    variants = parse_names(text)
+    for variant in variants:
+        for setting, value in variant.settings.items():
+            if isinstance(value, Alternatives):
+                raise SettingError(
+                    f"{variant.name}: {setting}={value} are alternatives, but a race does not "
+                    "tune; give the name once for each value"
+                )
+    return variants
+
+
+def strategy_race_method(variant: Variant, plan: Plan) -> RaceMethod:
+    """A strategy with the budget and the initial weights of a plan; its bank counts as bins."""
+
+    def start(job: RaceJob, seed: int) -> Iterator[Any]:
+        booster = Booster(
+            FeatureBank.build(job.families, job.X_train, n_jobs=job.n_jobs),
+            None,
+            encode(job.y_train, job.n_classes),
+            variant.strategy(),
+            n_rounds=job.n_rounds,
+            budget=plan.looks(job.y_train.size),
+            weights=plan.weights,
+            rng=np.random.default_rng(variant.stream(job.name, seed, 0)),
+            n_jobs=job.n_jobs,
+        )
+        rounds: list[Any] = []
+
+        def scores(first: int, end: int) -> Any:
+            total = np.zeros((job.y_test.size, job.n_classes if job.n_classes > 2 else 1))
+            for term in itertools.chain(*rounds[first:end]):
+                side = np.where(job.X_test[:, term.feature] >= term.value, 1.0, -1.0)
+                total += side[:, None] * (term.alpha * term.votes)
+            return total
+
+        yield scores
+        while not booster.finished:
+            rounds.append(booster.next_round().terms)
+            yield True
+
+    return RaceMethod(variant.label, variant.settings_text, start)
 
 
 class RaceClock:
@@ -86,7 +228,7 @@ class RaceRun:
 
 
 def race(
-    job: RaceJob, methods: Sequence[Method], rules: RaceRules, progress: Progress
+    job: RaceJob, methods: Sequence[RaceMethod], rules: RaceRules, progress: Progress
 ) -> list[RaceRun]:
     """Time all methods, which take turns; one that misses the error does not run again.
 
@@ -112,7 +254,7 @@ def race(
     return runs
 
 
-def time_race_run(job: RaceJob, method: Method, rules: RaceRules, seed: int) -> RaceRun:
+def time_race_run(job: RaceJob, method: RaceMethod, rules: RaceRules, seed: int) -> RaceRun:
     """Time one run of a method."""
     gc.collect()  # so that this run does not pay for earlier ones
     run = RaceRun(method.name, method.settings, seed)
@@ -125,7 +267,7 @@ def _error(predicted: Any, job: RaceJob) -> float:
     return 100.0 * int(np.count_nonzero(predicted != job.y_test)) / job.y_test.size
 
 
-def _time_pausing(run: RaceRun, method: Method, job: RaceJob, rules: RaceRules) -> None:
+def _time_pausing(run: RaceRun, method: RaceMethod, job: RaceJob, rules: RaceRules) -> None:
     """Go on until something ends the run."""
     clock, iterations = RaceClock(), method.start(job, run.seed)
     scores_of = clock(next, iterations)
@@ -145,7 +287,7 @@ def _time_pausing(run: RaceRun, method: Method, job: RaceJob, rules: RaceRules) 
             due = max(done + 1, int(done * _STEP))
 
 
-def _time_whole(run: RaceRun, method: Method, job: RaceJob, rules: RaceRules) -> None:
+def _time_whole(run: RaceRun, method: RaceMethod, job: RaceJob, rules: RaceRules) -> None:
     """Fit with more and more iterations, then once more with those that the error needs.
 
     The curve has the end of each fit with its own time. No fit begins that would exceed the limit

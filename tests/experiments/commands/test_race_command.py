@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.race import methods
+from boostsample.experiments.race import peers
 
 QUICK = [
     *("race", "--data", "chess(d=3,n=200)", "--error", "49", "--limit", "300", "--repeats", "1"),
@@ -59,10 +59,10 @@ def test_quiet_without_peers(capsys: pytest.CaptureFixture[str]) -> None:
 def test_peers_that_are_not_installed_are_told(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(methods, "find_spec", lambda package: package == "nothing" or None)
+    monkeypatch.setattr(peers, "find_spec", lambda package: package == "nothing" or None)
     assert main([*QUICK, "--quiet"]) == 0
     out = capsys.readouterr().out
-    for name in methods.PEERS:
+    for name in peers.PEERS:
         assert f"note: {name} is not installed and left out; pip install" in out
     assert main([*QUICK, "--peers", "xgboost"]) == 2
     assert error_of(capsys).startswith("xgboost is not installed; install it with")

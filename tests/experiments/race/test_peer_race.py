@@ -14,10 +14,10 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.experiments.race import race as peer_race
-from boostsample.experiments.race.job import RaceJob
-from boostsample.experiments.race.methods import Method
 from boostsample.experiments.race.race import (
     RaceClock,
+    RaceJob,
+    RaceMethod,
     RaceRules,
     RaceRun,
     race,
@@ -80,10 +80,10 @@ def fitter(time: Time, pace: float, most: int, wrong: bool, job: RaceJob, seed: 
 
 def method(
     kind: str, time: Time, pace: float = 1.0, most: int = 10**9, wrong: bool = False
-) -> Method:
+) -> RaceMethod:
     work: Any = {"stepper": stepper, "fitter": fitter}[kind]
     start = functools.partial(work, time, pace, most, wrong)
-    return Method(f"{kind} {pace:g}", "", start, whole=kind == "fitter")
+    return RaceMethod(f"{kind} {pace:g}", "", start, whole=kind == "fitter")
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def job(rng: np.random.Generator) -> RaceJob:
     return RaceJob("made", X[:300], y[:300], X[300:], y[300:], 2, families, n_rounds=1000)
 
 
-def run_one(job: RaceJob, one: Method, **rules: Any) -> RaceRun:
+def run_one(job: RaceJob, one: RaceMethod, **rules: Any) -> RaceRun:
     return time_race_run(job, one, RaceRules(**rules), 0)
 
 

@@ -13,10 +13,17 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.race import methods as known
-from boostsample.experiments.race.job import RaceJob, make_race_job, warm_up_race_job
-from boostsample.experiments.race.methods import Method, peer_method, strategy_method
-from boostsample.experiments.race.race import RaceRules, race
+from boostsample.experiments.race import peers
+from boostsample.experiments.race.peers import peer_installed, peer_method
+from boostsample.experiments.race.race import (
+    RaceJob,
+    RaceMethod,
+    RaceRules,
+    make_race_job,
+    race,
+    strategy_race_method,
+    warm_up_race_job,
+)
 from boostsample.families import Columns
 from boostsample.labels import classify, encode
 from boostsample.loop.booster import boost
@@ -33,7 +40,7 @@ def job(rng: np.random.Generator) -> RaceJob:
     return RaceJob("made", X[:300], y[:300], X[300:], y[300:], 2, families, n_rounds=1000)
 
 
-def methods_of(text: str) -> list[Method]:
+def methods_of(text: str) -> list[RaceMethod]:
     return [peer_method(variant) for variant in parse_names(text)]
 
 
@@ -122,7 +129,7 @@ def test_peers_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
         SettingError, match=r"unknown setting of adaboost 'depth' .* known: learning"
     ):
         peer_method(Variant.parse("adaboost:depth=3"))
-    monkeypatch.setattr(known, "find_spec", lambda package: None)
+    monkeypatch.setattr(peers, "find_spec", lambda package: None)
     with pytest.raises(SettingError, match=r"lightgbm is not installed; .*boostsample\[peers\]"):
         peer_method(Variant("lightgbm"))
 
@@ -132,7 +139,7 @@ def test_races_that_cannot_be(job: RaceJob) -> None:
         race(job, methods_of("adaboost:learning_rate=-1"), RaceRules(), lambda *_: None)
 
 
-def scores_of(job: RaceJob, one: Method, checks: set[int], n: int) -> Any:
+def scores_of(job: RaceJob, one: RaceMethod, checks: set[int], n: int) -> Any:
     """Scores after n iterations, taken in parts after those of `checks`."""
     run = one.start(job, 4)
     take, done, total = next(run), 0, 0.0
@@ -149,7 +156,7 @@ def kinds() -> list[Any]:
         pytest.param(
             text,
             marks=pytest.mark.skipif(
-                not known.peer_installed(name),
+                not peer_installed(name),
                 reason=f"{name} is not installed: boostsample[peers] has it",
             ),
         )
@@ -161,9 +168,11 @@ def kinds() -> list[Any]:
     ]
 
 
-def method_of(text: str) -> Method:
+def method_of(text: str) -> RaceMethod:
     variant = Variant.parse(text)
-    return strategy_method(variant, Plan()) if text == "uniform-naive" else peer_method(variant)
+    return (
+        strategy_race_method(variant, Plan()) if text == "uniform-naive" else peer_method(variant)
+    )
 
 
 @pytest.fixture
@@ -195,7 +204,7 @@ def test_scores_in_parts_are_those_of_the_whole_but_for_a_constant(
 
 def test_scores_of_boostsample_are_those_of_a_model_of_the_same_stumps(digits: RaceJob) -> None:
     variant = Variant("uniform-naive")
-    found = scores_of(digits, strategy_method(variant, Plan(budget="5N")), {3}, 10)
+    found = scores_of(digits, strategy_race_method(variant, Plan(budget="5N")), {3}, 10)
     rounds = boost(
         FeatureBank.build(digits.families, digits.X_train),
         None,
@@ -225,7 +234,7 @@ def test_threads_and_seeds_change_bits_as_they_should(digits: RaceJob) -> None:
 
 def test_everybody_learns(job: RaceJob) -> None:
     plan = Plan(strategies=parse_names("uniform-naive,laminating"))
-    methods = [strategy_method(variant, plan) for variant in plan.variants]
+    methods = [strategy_race_method(variant, plan) for variant in plan.variants]
     methods += methods_of("hist-gradient-boosting:max_leaf_nodes=4:max_features=1.0,adaboost")
     runs = race(job, methods, RaceRules(error=15.0, repeats=1), lambda *_: None)
     assert [run.ended for run in runs] == ["reached"] * 4

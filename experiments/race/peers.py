@@ -1,9 +1,4 @@
-"""The methods of a race: strategies of boostsample, and other libraries, their peers.
-
-A method is a generator: it prepares and yields a function of iterations (first, end) that returns
-the scores they add to the test rows; then each `next` does one iteration, until nothing is left to
-learn. A `whole` method cannot pause: it returns a fitted classifier with `staged_predict`.
-"""
+"""The peers of a race: other libraries as `RaceMethod`, with their usual settings."""
 
 from __future__ import annotations
 
@@ -14,58 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant
-from boostsample.experiments.race.job import RaceJob
-from boostsample.labels import encode
-from boostsample.loop.booster import Booster
+from boostsample.experiments.race.race import RaceJob, RaceMethod
 
-__all__ = ["PEERS", "Method", "PeerMethod", "peer_installed", "peer_method", "strategy_method"]
-
-
-class Method(NamedTuple):
-    """A strategy or a peer: `start(job, seed)`, or `start(job, seed, n_iterations)` if `whole`."""
-
-    name: str
-    settings: str
-    start: Callable[..., Any]
-    whole: bool = False
-
-
-def strategy_method(variant: Variant, plan: Plan) -> Method:
-    """A strategy with the budget and the initial weights of a plan; its bank counts as bins."""
-
-    def start(job: RaceJob, seed: int) -> Iterator[Any]:
-        booster = Booster(
-            FeatureBank.build(job.families, job.X_train, n_jobs=job.n_jobs),
-            None,
-            encode(job.y_train, job.n_classes),
-            variant.strategy(),
-            n_rounds=job.n_rounds,
-            budget=plan.looks(job.y_train.size),
-            weights=plan.weights,
-            rng=np.random.default_rng(variant.stream(job.name, seed, 0)),
-            n_jobs=job.n_jobs,
-        )
-        rounds: list[Any] = []
-
-        def scores(first: int, end: int) -> Any:
-            total = np.zeros((job.y_test.size, job.n_classes if job.n_classes > 2 else 1))
-            for term in itertools.chain(*rounds[first:end]):
-                side = np.where(job.X_test[:, term.feature] >= term.value, 1.0, -1.0)
-                total += side[:, None] * (term.alpha * term.votes)
-            return total
-
-        yield scores
-        while not booster.finished:
-            rounds.append(booster.next_round().terms)
-            yield True
-
-    return Method(variant.label, variant.settings_text, start)
+__all__ = ["PEERS", "PeerMethod", "peer_installed", "peer_method"]
 
 
 def _lightgbm(job: RaceJob, seed: int, settings: Mapping[str, Any]) -> Iterator[Any]:
@@ -168,7 +116,7 @@ def peer_installed(name: str) -> bool:
     return find_spec(PEERS[name].package) is not None
 
 
-def peer_method(variant: Variant) -> Method:
+def peer_method(variant: Variant) -> RaceMethod:
     """A peer with its usual settings, replaced by those of the variant.
 
     SettingError if the peer is unknown or not installed, or has no such setting.
@@ -186,4 +134,4 @@ def peer_method(variant: Variant) -> Method:
             raise unknown(f"setting of {variant.name}", setting, names)
     complete = Variant(variant.name, {**usual, **variant.settings})
     start = functools.partial(peer.start, settings=complete.settings)
-    return Method(variant.label, complete.settings_text, start, peer.whole)
+    return RaceMethod(variant.label, complete.settings_text, start, peer.whole)
