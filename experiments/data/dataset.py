@@ -110,7 +110,8 @@ class Dataset:
                 where = f"column {self.columns[place[0]]!r}"
             raise self._error(
                 f"values must be finite{' or NaN (missing)' if X.ndim == 2 else ''}, got "
-                f"{X[(row, *place)]} in row {row}, {where}; replace or leave out that value"
+                f"{X[(row, *place)]} in row {row}, {where}; replace it, or leave that row out of "
+                "the data set"
             )
 
     def _check_labels(self) -> None:
@@ -122,8 +123,8 @@ class Dataset:
             )
         if y.dtype.kind == "f" and np.isnan(y).any():
             raise self._error(
-                f"y must have a label in every row, got NaN in row {int(np.isnan(y).argmax())}; "
-                "leave out the rows without one"
+                "y must have a label in every row of the data set, got NaN in row "
+                f"{int(np.isnan(y).argmax())}; leave out the rows without one"
             )
         multilabel = y.ndim == 2
         shape = (self.n_examples, n_classes) if multilabel else (self.n_examples,)

@@ -26,8 +26,7 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.data.dataset import DataContent, Dataset
 from boostsample.experiments.data.dataset_files import is_dataset_file, read_dataset_file
-from boostsample.experiments.data.original_formats import ORIGINAL_READERS
-from boostsample.experiments.data.originals import ORIGINALS, locate_original
+from boostsample.experiments.data.originals import ORIGINAL_READERS, ORIGINALS, locate_original
 from boostsample.experiments.data.synthetic import SYNTHETIC
 from boostsample.hashing import hashed_seed
 

@@ -1,10 +1,11 @@
-"""Original files of the named benchmark sets: lists, finds, verifies and downloads them.
+"""Original files of the named benchmark sets: lists, finds, downloads, verifies and reads them.
 
 A file is accepted only if its *uncompressed* content has the published hash, so copies may be plain
 or gzipped. Files are searched in the user's ``data_dir``, then in the folder ``datasets``
 of the cache folder (`boostsample.banks.cache`). Missing ones are downloaded there by pooch
 (extra ``data``). The hashes are the published ones; copies of the USPS text spell the same numbers
-differently, its hash is of the numbers.
+differently, its hash is of the numbers. The train rows come first, in the original order; of the
+one file of letter, the first 16000 rows train.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import importlib.util
+import io
 import logging
 import os
 import tarfile
@@ -23,19 +25,38 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import numpy as np
+
 from boostsample.banks.cache import cache_dir
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.common.files import atomic_file
-from boostsample.experiments.data.original_formats import read_usps_numbers
+from boostsample.experiments.data.dataset import DataContent
 
-__all__ = ["ORIGINALS", "DownloadSource", "Original", "locate_original"]
+__all__ = [
+    "CIFAR10_CLASSES",
+    "ORIGINALS",
+    "ORIGINAL_READERS",
+    "DownloadSource",
+    "Original",
+    "locate_original",
+    "read_usps_numbers",
+]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BROKEN = (KeyError, RuntimeError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
 _TORONTO = "https://www.cs.toronto.edu/~kriz"
 _UCI = "https://archive.ics.uci.edu"
 _LOG = logging.getLogger(__name__)
+
+CIFAR10_CLASSES = (
+    "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
+)  # fmt: skip
+_DIGITS = tuple("0123456789")
+_LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+_Read = Callable[[str], bytes]
+"""Returns the verified content of an original file by its name without ``.gz``."""
 
 
 class DownloadSource(NamedTuple):
@@ -90,7 +111,26 @@ class Original:
                 "original, or remove it to have it downloaded"
             ) from error
         except OSError as error:
-            raise DataError(f"cannot read {path}: {one_line(error)}") from error
+            raise DataError(
+                f"{self.name}: cannot read {path}: {one_line(error)}; replace it by the original "
+                f"file {name}"
+            ) from error
+
+
+def read_usps_numbers(content: bytes) -> bytes:
+    """Parse lines of a label and 256 values; return both as little-endian int16.
+
+    Values are in thousandths. Raises ValueError for any other text.
+    """
+    if not content.strip():
+        raise ValueError("it holds no numbers")
+    rows = np.loadtxt(io.BytesIO(content), dtype=np.float64, ndmin=2)
+    if rows.shape[1] != 257:
+        raise ValueError(f"every line must have 257 numbers, got {rows.shape[1]}")
+    if not (np.abs(rows) <= 9.0).all():
+        raise ValueError("every number must lie between -9 and 9 in a file of USPS digits")
+    rows[:, 1:] *= 1000.0
+    return np.rint(rows).astype("<i2").tobytes()
 
 
 _MNIST_SHA256 = {
@@ -263,3 +303,68 @@ def _retrieved(url: str, folder: Path) -> Path:
         return Path(pooch.retrieve(url, known_hash=None, path=folder))
     except requests.ConnectionError as error:
         raise OSError("it cannot be reached") from error
+
+
+def _mnist(read: _Read) -> DataContent:
+    """Read the IDX files: a big-endian header of 16 or 8 bytes, then unsigned bytes."""
+    X = np.empty((70000, 28, 28), dtype=np.uint8)
+    y = np.empty(70000, dtype=np.int64)
+    for part, rows in (("train", slice(0, 60000)), ("t10k", slice(60000, 70000))):
+        pixels = read(f"{part}-images-idx3-ubyte")
+        labels = read(f"{part}-labels-idx1-ubyte")
+        X[rows] = np.frombuffer(pixels, dtype=np.uint8, offset=16).reshape(-1, 28, 28)
+        y[rows] = np.frombuffer(labels, dtype=np.uint8, offset=8)
+    return DataContent(X, y, _DIGITS, None, 60000)
+
+
+def _cifar10(read: _Read) -> DataContent:
+    """Read the batches: records of a label byte, then the red, green and blue plane of 32 x 32."""
+    X = np.empty((60000, 32, 32, 3), dtype=np.uint8)
+    y = np.empty(60000, dtype=np.int64)
+    names = (*(f"data_batch_{part}.bin" for part in range(1, 6)), "test_batch.bin")
+    for batch, name in enumerate(names):
+        rows = slice(10000 * batch, 10000 * (batch + 1))
+        content = read(name)
+        records = np.frombuffer(content, dtype=np.uint8).reshape(10000, 3073)
+        y[rows] = records[:, 0]
+        X[rows] = records[:, 1:].reshape(10000, 3, 32, 32).transpose(0, 2, 3, 1)
+    return DataContent(X, y, CIFAR10_CLASSES, None, 50000)
+
+
+def _usps(read: _Read) -> DataContent:
+    parts = [np.frombuffer(read(n), "<i2").reshape(-1, 257) for n in ("zip.train", "zip.test")]
+    rows = np.concatenate(parts)
+    X = (rows[:, 1:] / 1000.0).astype(np.float32).reshape(-1, 16, 16)
+    return DataContent(X, rows[:, 0].astype(np.int64), _DIGITS, None, len(parts[0]))
+
+
+def _pendigits(read: _Read) -> DataContent:
+    parts = [
+        np.loadtxt(io.BytesIO(read(name)), dtype=np.int64, delimiter=",")
+        for name in ("pendigits.tra", "pendigits.tes")
+    ]
+    rows = np.concatenate(parts)
+    columns = tuple(f"{axis}{point}" for point in range(1, 9) for axis in "xy")
+    X = rows[:, :16].astype(np.float32)
+    return DataContent(X, rows[:, 16].copy(), _DIGITS, columns, len(parts[0]))
+
+
+def _letter(read: _Read) -> DataContent:
+    """Read the letters; columns have the names in the set's description."""
+    lines = read("letter-recognition.data").decode("ascii").split()
+    X = np.array([line.split(",")[1:] for line in lines], dtype=np.float32)
+    y = np.array([ord(line[0]) - ord("A") for line in lines], dtype=np.int64)
+    columns = (
+        "x-box y-box width high onpix x-bar y-bar x2bar y2bar xybar x2ybr xy2br x-ege xegvy "
+        "y-ege yegvx"
+    )
+    return DataContent(X, y, _LETTERS, tuple(columns.split()), 16000)
+
+
+ORIGINAL_READERS: dict[str, Callable[[_Read], DataContent]] = {
+    "mnist": _mnist,
+    "cifar10": _cifar10,
+    "usps": _usps,
+    "pendigits": _pendigits,
+    "letter": _letter,
+}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.experiments.data.datasets import Dataset, load_dataset
-from boostsample.experiments.data.original_formats import CIFAR10_CLASSES, read_usps_numbers
+from boostsample.experiments.data.originals import CIFAR10_CLASSES, read_usps_numbers
 
 DIGITS = tuple("0123456789")
 
@@ -151,11 +151,16 @@ def test_files_may_lie_in_the_folder_itself_and_be_plain(data_dir: Path, tmp_pat
     assert np.array_equal(load("pendigits", tmp_path).X, load("pendigits", data_dir).X)
 
 
-def test_a_changed_number_is_found(data_dir: Path, tmp_path: Path) -> None:
+def change_usps(data_dir: Path, folder: Path, change: Callable[[bytes], bytes]) -> None:
+    """Copy the files of usps into a folder, with another text of the test digits."""
     with gzip.open(data_dir / "usps" / "zip.test.gz") as stream:
         text = stream.read()
-    shutil.copy(data_dir / "usps" / "zip.train.gz", tmp_path)
-    (tmp_path / "zip.test").write_bytes(text.replace(b"-0.948", b"-0.947", 1))
+    shutil.copy(data_dir / "usps" / "zip.train.gz", folder)
+    (folder / "zip.test").write_bytes(change(text))
+
+
+def test_a_changed_number_is_found(data_dir: Path, tmp_path: Path) -> None:
+    change_usps(data_dir, tmp_path, lambda text: text.replace(b"-0.948", b"-0.947", 1))
     with pytest.raises(
         DataError, match=r"zip\.test must have sha256 .*, got .* damaged or not the"
     ):
@@ -176,10 +181,7 @@ def test_a_changed_number_is_found(data_dir: Path, tmp_path: Path) -> None:
 def test_damaged_usps_text(
     data_dir: Path, tmp_path: Path, change: Callable[[bytes], bytes], says: str
 ) -> None:
-    with gzip.open(data_dir / "usps" / "zip.test.gz") as stream:
-        text = stream.read()
-    shutil.copy(data_dir / "usps" / "zip.train.gz", tmp_path)
-    (tmp_path / "zip.test").write_bytes(change(text))
+    change_usps(data_dir, tmp_path, change)
     with pytest.raises(DataError) as raised:
         load("usps", tmp_path)
     assert f"zip.test {says}" in str(raised.value)
