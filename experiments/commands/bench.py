@@ -74,7 +74,7 @@ def bench(
         from boostsample.experiments.bench import reference as kept_ratios
         from boostsample.experiments.bench.problem import loaded_bench_problem, made_bench_problem
         from boostsample.experiments.bench.sections import SECTION_SIZES, SECTIONS, chosen_sections
-        from boostsample.experiments.common.files import check_file
+        from boostsample.experiments.common.files import check_writable_file
         from boostsample.experiments.plots.picture_files import check_picture, save_picture
 
         sections = chosen_sections(settings["only"])
@@ -90,8 +90,8 @@ def bench(
             threads=jobs or SECTION_SIZES.threads,
         )
         picture = None if plot is None else check_picture(plot)
-        target = None if json is None else check_file(json, ".json", "results")
-        kept = None if keep is None else check_file(keep, ".json", "results", new=False)
+        target = None if json is None else check_writable_file(json, ".json", "results")
+        kept = None if keep is None else check_writable_file(keep, ".json", "results", new=False)
         facts = kept_ratios.reference_facts()
         processor = facts["machine"]["processor"]
         if settings["reference"] is None:

@@ -83,7 +83,7 @@ def calibrate(
         from boostsample.experiments.calibration import calibration
         from boostsample.experiments.calibration.calibration_figure import calibration_figure
         from boostsample.experiments.calibration.calibration_tables import write_calibration_rows
-        from boostsample.experiments.common.files import check_file
+        from boostsample.experiments.common.files import check_writable_file
         from boostsample.experiments.data.datasets import load_dataset
         from boostsample.experiments.plan.plan import Plan
         from boostsample.experiments.plan.rounds import parse_marks
@@ -102,7 +102,7 @@ def calibrate(
         measuring = {name: settings[name] for name in ("repeats", "scheme")}
         calibration.check_request(plan, **measuring)
         picture = None if plot is None else check_picture(plot)
-        rows = None if csv is None else check_file(csv, ".csv", "rows")
+        rows = None if csv is None else check_writable_file(csv, ".csv", "rows")
         data = load_dataset(settings["data"], data_dir=settings["data_dir"], seed=plan.seed)
         found = calibration.calibrate(data, plan, **measuring, progress=display)
         display.close()

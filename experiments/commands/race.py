@@ -46,7 +46,7 @@ def race(
 
     with ProgressDisplay(quiet) as display:
         display("starting", 0, 0)
-        from boostsample.experiments.common.files import check_file
+        from boostsample.experiments.common.files import check_writable_file
         from boostsample.experiments.data.datasets import load_dataset
         from boostsample.experiments.plan.plan import Plan
         from boostsample.experiments.plan.variants import Variant
@@ -65,7 +65,7 @@ def race(
             wanted = tuple(Variant(name) for name in others.PEERS if name not in missing)
         methods = [timing.strategy_race_method(variant, plan) for variant in plan.variants]
         methods += map(others.peer_method, wanted)
-        target = None if json is None else check_file(json, ".json", "runs")
+        target = None if json is None else check_writable_file(json, ".json", "runs")
         threads = n_threads(jobs)
         display("computing columns", 0, 0)
         data = load_dataset(rest["data"], data_dir=rest["data_dir"], seed=seed)

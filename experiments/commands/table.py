@@ -60,7 +60,7 @@ def table(
     Entries are mean (std) over repetitions. Each row marks the best entry and those that a paired
     test cannot tell from it; a note below the table describes the test.
     """
-    from boostsample.experiments.common.files import check_file, write_file
+    from boostsample.experiments.common.files import check_writable_file, write_file
     from boostsample.experiments.results.curves import MEASURES, parse_levels
     from boostsample.experiments.results.read_folder import read_results
     from boostsample.experiments.tables.formats import FORMATS, chosen_format
@@ -70,7 +70,7 @@ def table(
         raise unknown("metric", metric, MEASURES)
     axis, levels = parse_levels(at)
     name = chosen_format(form, output)
-    target = None if output is None else check_file(output, FORMATS[name].ending, "tables")
+    target = None if output is None else check_writable_file(output, FORMATS[name].ending, "tables")
     found = [read_results(folder) for folder in results]
     tables: Sequence[ScoreTable] = result_table(found, metric, axis, levels, charged)
     if transpose:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from boostsample.errors import BoostSampleError, DataError, SettingError
 
-__all__ = ["Faults", "one_line", "os_fault", "unwritable_file"]
+__all__ = ["Faults", "one_line", "os_fault"]
 
 
 class Faults:
@@ -57,10 +56,3 @@ def os_fault(error: OSError) -> str:
     if isinstance(error, FileExistsError):
         return f"'{error.filename}' is a file"
     return error.strerror or one_line(error)
-
-
-def unwritable_file(path: Path, what: str, error: OSError) -> DataError:
-    """Return the error of a file of `what` that cannot be written."""
-    return DataError(
-        f"the file of {what} '{path}' cannot be written: {os_fault(error)}; name another file"
-    )

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.common.faults import one_line, unwritable_file
+from boostsample.experiments.common.faults import one_line, os_fault
 
 __all__ = [
     "TEMPORARY",
     "atomic_file",
-    "check_file",
+    "check_writable_file",
     "readable_file",
     "slug",
     "temporary_file",
@@ -68,10 +68,19 @@ def write_file(path: Path, content: str | bytes, what: str) -> None:
         with atomic_file(path) as stream:
             stream.write(content)
     except OSError as error:
-        raise unwritable_file(path, what, error) from error
+        raise _unwritable_file(path, what, error) from error
 
 
-def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: bool = True) -> Path:
+def _unwritable_file(path: Path, what: str, error: OSError) -> DataError:
+    """Return the error of a file of `what` that cannot be written."""
+    return DataError(
+        f"the file of {what} '{path}' cannot be written: {os_fault(error)}; name another file"
+    )
+
+
+def check_writable_file(
+    path: str | os.PathLike[str], ending: str, what: str, *, new: bool = True
+) -> Path:
     """Check that a file of `what` can be written, before any work is done; return its path.
 
     SettingError if the name does not end in `ending`, or if the file exists although it must be
@@ -92,7 +101,7 @@ def check_file(path: str | os.PathLike[str], ending: str, what: str, *, new: boo
         if target.is_dir():
             raise IsADirectoryError(f"'{target}' is a folder")
     except OSError as error:
-        raise unwritable_file(target, what, error) from error
+        raise _unwritable_file(target, what, error) from error
     return target
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import SettingError
-from boostsample.experiments.common.files import check_file, write_file
+from boostsample.experiments.common.files import check_writable_file, write_file
 from boostsample.experiments.plots.drawing import STYLE, check_drawing
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def check_picture(path: str | os.PathLike[str]) -> Path:
             f"a picture's file name must end in one of {', '.join(FORMATS)}, got '{Path(path)}'"
         )
     check_drawing("pictures", "matplotlib")
-    return check_file(path, ending, "the picture", new=False)
+    return check_writable_file(path, ending, "the picture", new=False)
 
 
 def describe(figure: Figure) -> str:

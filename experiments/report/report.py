@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import boostsample
 from boostsample.errors import BoostSampleError
-from boostsample.experiments.common.files import check_file, write_file
+from boostsample.experiments.common.files import check_writable_file, write_file
 from boostsample.experiments.plots.curves import curves_figure
 from boostsample.experiments.plots.drawing import check_drawing
 from boostsample.experiments.plots.ranks import ranks_figure
@@ -62,7 +62,7 @@ def check_report(path: str | os.PathLike[str]) -> Path:
     Raises SettingError if the file name has another ending or the extra ``report`` is not
     installed, and DataError if the file cannot be written.
     """
-    target = check_file(path, ".html", "the report", new=False)
+    target = check_writable_file(path, ".html", "the report", new=False)
     check_drawing("reports", "jinja2", "matplotlib")
     return target
 

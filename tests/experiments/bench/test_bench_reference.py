@@ -24,7 +24,7 @@ from boostsample.experiments.bench.reference import (
     write_reference,
 )
 from boostsample.experiments.bench.timing import TimingSection
-from boostsample.experiments.common.files import check_file
+from boostsample.experiments.common.files import check_writable_file
 from boostsample.hashing import sha256_of_json
 
 FACTS: dict[str, Any] = {
@@ -139,15 +139,15 @@ def test_missing_references_are_refused(tmp_path: Path) -> None:
 def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
     there = tmp_path / "there.json"
     there.write_text("mine")
-    assert check_file(there, ".json", "results", new=False) == there
+    assert check_writable_file(there, ".json", "results", new=False) == there
     with pytest.raises(SettingError, match=r"must be new, but .* results are never overwritten"):
-        check_file(there, ".json", "results")
+        check_writable_file(there, ".json", "results")
     assert there.read_text() == "mine"
     with pytest.raises(SettingError, match=r"must end in \.json, got 'x\.txt'"):
-        check_file("x.txt", ".json", "results")
+        check_writable_file("x.txt", ".json", "results")
     with pytest.raises(DataError, match=r"cannot be written: .*name another file"):
-        check_file(tmp_path / "no" / "x.json", ".json", "results")
-    assert check_file(tmp_path / "x.json", ".json", "results") == tmp_path / "x.json"
+        check_writable_file(tmp_path / "no" / "x.json", ".json", "results")
+    assert check_writable_file(tmp_path / "x.json", ".json", "results") == tmp_path / "x.json"
     assert [entry.name for entry in tmp_path.iterdir()] == ["there.json"]
 
 

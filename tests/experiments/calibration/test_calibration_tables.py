@@ -33,7 +33,7 @@ from boostsample.experiments.calibration.figure_2 import (
 )
 from boostsample.experiments.calibration.points import POINT_COLUMNS
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.common.files import check_file
+from boostsample.experiments.common.files import check_writable_file
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant
@@ -138,7 +138,7 @@ def test_the_noise_table(found: Calibration) -> None:
 
 
 def test_rows_are_written_as_they_are(found: Calibration, tmp_path: Path) -> None:
-    path = check_file(tmp_path / "rows.csv", ".csv", "rows")
+    path = check_writable_file(tmp_path / "rows.csv", ".csv", "rows")
     assert list(tmp_path.iterdir()) == []
     write_calibration_rows(found, path)
     with path.open(newline="") as stream:
@@ -146,14 +146,14 @@ def test_rows_are_written_as_they_are(found: Calibration, tmp_path: Path) -> Non
     assert tuple(rows[0]) == POINT_COLUMNS
     assert [float(row["edge"]) for row in rows] == [row["edge"] for row in found.rows]
     with pytest.raises(SettingError, match=r"must be new, but '.*rows.csv' exists"):
-        check_file(path, ".csv", "rows")
+        check_writable_file(path, ".csv", "rows")
 
 
 def test_rows_files_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingError, match=r"must end in .csv, got '.*rows.txt'"):
-        check_file(tmp_path / "rows.txt", ".csv", "rows")
+        check_writable_file(tmp_path / "rows.txt", ".csv", "rows")
     with pytest.raises(DataError, match="cannot be written: No such file or directory; name"):
-        check_file(tmp_path / "no" / "rows.csv", ".csv", "rows")
+        check_writable_file(tmp_path / "no" / "rows.csv", ".csv", "rows")
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
