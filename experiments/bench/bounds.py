@@ -18,7 +18,7 @@ from boostsample.banks.bank import Bank
 from boostsample.experiments.bench.problem import BenchProblem, bench_problem_weights
 from boostsample.experiments.bench.rounds import RoundTimes, TimedRounds, warm_up_rounds
 from boostsample.experiments.bench.timing import (
-    TimingSection,
+    TimingResult,
     TimingSizes,
     timed_ratio,
     timed_seconds,
@@ -33,7 +33,7 @@ from boostsample.shard.weights import Rows
 
 __all__ = [
     "bench_bounds",
-    "bounds_table",
+    "bench_bounds_table",
     "read_bound_kernel",
     "store_bound",
     "store_bound_kernel",
@@ -178,7 +178,7 @@ def time_bounds(
     return stages, reads, run.times
 
 
-def bounds_table(
+def bench_bounds_table(
     stages: Sequence[Sequence[int]], reads: NDArray[np.float64], rounds: RoundTimes
 ) -> Table:
     """Milliseconds to read the bins of each stage, and of the searches, draws and rounds."""
@@ -203,7 +203,7 @@ def bounds_table(
     )
 
 
-def bench_bounds(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingSection:
+def bench_bounds(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingResult:
     """The bare reads of laminating beside its searches."""
     stages, reads, rounds = time_bounds(problem, sizes.gathers, progress)
     searches = rounds.parts["search"]
@@ -213,8 +213,8 @@ def bench_bounds(problem: BenchProblem, sizes: TimingSizes, progress: Progress) 
         "search_ms": 1e3 * float(np.median(searches)),
         "round_ms": 1e3 * float(np.median(rounds.seconds)),
     }
-    return TimingSection(
-        (bounds_table(stages, reads, rounds),),
+    return TimingResult(
+        (bench_bounds_table(stages, reads, rounds),),
         {"laminating": laminating},
         {"laminating, searches to reads": timed_ratio(searches, reads.sum(1)[: len(searches)])},
         problem.sizes(),

@@ -23,10 +23,10 @@ from boostsample.experiments.bench.problem import (
     relabelled_bench_problem,
 )
 from boostsample.experiments.bench.rounds import ROUND_BASELINE, TimedRounds
-from boostsample.experiments.bench.timing import TimingSection, TimingSizes, timed_seconds
+from boostsample.experiments.bench.timing import TimingResult, TimingSizes, timed_seconds
 from boostsample.experiments.common.machine import machine_cache
 from boostsample.experiments.common.progress import Progress
-from boostsample.experiments.plots.drawing import STYLE
+from boostsample.experiments.plots.drawing import styled_axes
 from boostsample.experiments.tables.tables import Table
 from boostsample.shard.searcher import Searcher
 
@@ -163,7 +163,7 @@ def _search(
     return work
 
 
-def growth_table(growth: Growth) -> Table:
+def bench_growth_table(growth: Growth) -> Table:
     """Milliseconds and nanoseconds per look at each size, and the slope from each to the next."""
     medians = np.median(growth.seconds, axis=0)
     rows = []
@@ -183,28 +183,27 @@ def growth_table(growth: Growth) -> Table:
     )
 
 
+@styled_axes
 def _growth_figure(growth: Growth) -> Figure:
     """Milliseconds per round against N, with the fitted slope."""
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(STYLE):
-        figure = Figure(layout="constrained")
-        axes = figure.subplots()
-        axes.loglog(growth.sizes, 1e3 * np.median(growth.seconds, axis=0), "o", label="median")
-        axes.loglog(growth.sizes, 1e3 * growth.seconds.min(axis=0), "v", label="least")
-        power, factor = growth.slope
-        fitted = np.array(growth.fitted_sizes, dtype=np.float64)
-        label = f"slope {power:.2f} from N = {fitted[0]:,.0f} on"
-        axes.loglog(fitted, 1e3 * factor * fitted**power, label=label)
-        axes.set(xlabel="examples N", ylabel=f"milliseconds {growth.work}")
-        title = f"{growth.work} of {ROUND_BASELINE}: 10 features, all N examples, 10 classes"
-        axes.set_title(title)
-        axes.legend()
+    figure = Figure(layout="constrained")
+    axes = figure.subplots()
+    axes.loglog(growth.sizes, 1e3 * np.median(growth.seconds, axis=0), "o", label="median")
+    axes.loglog(growth.sizes, 1e3 * growth.seconds.min(axis=0), "v", label="least")
+    power, factor = growth.slope
+    fitted = np.array(growth.fitted_sizes, dtype=np.float64)
+    label = f"slope {power:.2f} from N = {fitted[0]:,.0f} on"
+    axes.loglog(fitted, 1e3 * factor * fitted**power, label=label)
+    axes.set(xlabel="examples N", ylabel=f"milliseconds {growth.work}")
+    title = f"{growth.work} of {ROUND_BASELINE}: 10 features, all N examples, 10 classes"
+    axes.set_title(title)
+    axes.legend()
     return figure
 
 
-def bench_growth(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingSection:
+def bench_growth(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingResult:
     """Growth with N, Q, T and K; the picture shows N.
 
     N is doubled twice more if fewer than two sizes have weights larger than the last cache: rented
@@ -227,8 +226,8 @@ def bench_growth(problem: BenchProblem, sizes: TimingSizes, progress: Progress) 
     for what, these in points.items():
         growths.append(growth_of_searches(problem, what, these, sweeps, progress))
     grown = {"N": list(n_examples), "Q": features, "T": sampled, "K": list(sizes.growth_classes)}
-    return TimingSection(
-        tuple(map(growth_table, growths)),
+    return TimingResult(
+        tuple(map(bench_growth_table, growths)),
         {"growth": [one.numbers() for one in growths]},
         {f"slope of {one.what}": one.slope[0] for one in growths},
         {**problem.sizes(), **grown},

@@ -21,11 +21,11 @@ from boostsample.experiments.bench.problem import (
     relabelled_bench_problem,
 )
 from boostsample.experiments.bench.timing import (
-    TimingSection,
+    TimingResult,
     TimingSizes,
     timed_ratio,
     timed_seconds,
-    timed_table,
+    timing_table,
 )
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.tables.tables import Table
@@ -164,9 +164,9 @@ def look_vectors(n_labels: int) -> str:
     return " + ".join(part for part in (full, str(tail) if tail else "") if part)
 
 
-def looks_table(times: Sequence[LookTimes]) -> Table:
+def bench_looks_table(times: Sequence[LookTimes]) -> Table:
     """Nanoseconds per look, its two bounds, and the share of the larger one."""
-    return timed_table(
+    return timing_table(
         "a look, threshold search included: least and median nanoseconds; the bounds: storing the "
         "vectors of a row, reading a bin (medians); the share of the larger one",
         {
@@ -184,7 +184,7 @@ def looks_table(times: Sequence[LookTimes]) -> Table:
     )
 
 
-def bench_looks(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingSection:
+def bench_looks(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingResult:
     """Looks for several numbers of classes, on all examples and on a sample."""
     on_all, on_sample = (min(q, problem.bank.n_features) for q in sizes.look_features)
     cases, n = [], len(problem.rows)
@@ -194,8 +194,8 @@ def bench_looks(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -
         if sizes.look_sample < n:
             cases.append((labelled, on_sample, sizes.look_sample))
     times = time_looks(cases, sizes.searches, progress)
-    return TimingSection(
-        (looks_table(times),),
+    return TimingResult(
+        (bench_looks_table(times),),
         {"looks": [one.numbers() for one in times]},
         {one.name: one.ratio for one in times},
         {**problem.sizes(), "search": [list(sizes.look_features), sizes.look_sample]},

@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from boostsample.errors import BoostSampleError, DataError
-from boostsample.experiments.bench.timing import TimingSection
+from boostsample.errors import DataError
+from boostsample.experiments.bench.timing import TimingResult
 from boostsample.experiments.common.faults import one_line, os_fault
 from boostsample.experiments.common.files import write_file
 from boostsample.experiments.common.machine import machine, machine_cache, versions
@@ -28,7 +28,6 @@ __all__ = [
     "RatioChange",
     "Reference",
     "check_against_reference",
-    "check_reference_ratios",
     "reference_facts",
     "read_reference",
     "reference_record",
@@ -87,7 +86,7 @@ class RatioChange(NamedTuple):
 
 
 def check_against_reference(
-    sections: Mapping[str, TimingSection], reference: Reference
+    sections: Mapping[str, TimingResult], reference: Reference
 ) -> tuple[list[RatioChange], list[str]]:
     """The changes of the sections that ran under equal conditions, and notes on the others."""
     changes: list[RatioChange] = []
@@ -109,16 +108,6 @@ def check_against_reference(
         for name in dict.fromkeys([*kept, *found.ratios]):
             changes.append(RatioChange(section, name, found.ratios.get(name), kept.get(name)))
     return changes, notes
-
-
-def check_reference_ratios(changes: Sequence[RatioChange]) -> None:
-    """Raise BoostSampleError if ratios are worse by more than their tolerance."""
-    worse = [f"{one.section}: {one.name}" for one in changes if one.verdict == "worse"]
-    if worse:
-        raise BoostSampleError(
-            f"{len(worse)} of {len(changes)} ratios are worse than the reference by more than "
-            f"their tolerance: {', '.join(worse)}"
-        )
 
 
 def changes_table(changes: Sequence[RatioChange]) -> Table:
@@ -153,7 +142,7 @@ def reference_ratio(passes: Sequence[float]) -> _KeptRatio:
 
 
 def reference_record(
-    passes: Sequence[Mapping[str, TimingSection]], facts: Mapping[str, Any]
+    passes: Sequence[Mapping[str, TimingResult]], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Numbers of the first pass, and ratios of all with tolerances, as JSON takes them."""
     return {

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from boostsample.experiments.bench.problem import BenchProblem, bench_problem_weights
-from boostsample.experiments.bench.timing import TimingSection, TimingSizes, timed_table
+from boostsample.experiments.bench.timing import TimingResult, TimingSizes, timing_table
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.tables.tables import Table
 from boostsample.loop.booster import Booster
@@ -181,10 +181,10 @@ def time_rounds(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -
     return [run.times for run in runs]
 
 
-def rounds_table(times: Sequence[RoundTimes]) -> Table:
+def bench_rounds_table(times: Sequence[RoundTimes]) -> Table:
     """Milliseconds a round, ratios to the first strategy, looks, and the share of each part."""
     base = times[0]
-    return timed_table(
+    return timing_table(
         f"a round: mean looks; least, median and mean milliseconds of {len(base.seconds):,} rounds;"
         f" ratios of means and medians to {base.strategy}; the share of each part",
         {
@@ -201,12 +201,12 @@ def rounds_table(times: Sequence[RoundTimes]) -> Table:
     )
 
 
-def bench_rounds(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingSection:
+def bench_rounds(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingResult:
     """Rounds of several strategies, and of the baseline with several threads."""
     times = time_rounds(problem, sizes, progress)
     base = times[0]
-    return TimingSection(
-        (rounds_table(times),),
+    return TimingResult(
+        (bench_rounds_table(times),),
         {"rounds": [one.numbers(base) for one in times]},
         {one.strategy: one.ratio(base, np.median) for one in times[1:-1]},
         {**problem.sizes(), "rounds": sizes.rounds},

@@ -16,7 +16,7 @@ from boostsample.experiments.tables.tables import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["TimingSection", "TimingSizes", "timed_ratio", "timed_seconds", "timed_table"]
+__all__ = ["TimingResult", "TimingSizes", "timed_ratio", "timed_seconds", "timing_table"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class TimingSizes:
 
 
 @dataclass(frozen=True)
-class TimingSection:
+class TimingResult:
     """The result of one section; mappings as JSON takes them."""
 
     tables: tuple[Table, ...]
@@ -56,12 +56,12 @@ class TimingSection:
     draw: Callable[[], Figure] | None = None
 
 
-def timed_table(
+def timing_table(
     title: str, columns: Mapping[str, str], numbers: Iterable[Mapping[str, Any]]
 ) -> Table:
     """A table of numbers, each column a format of their keys.
 
-    >>> timed_table(
+    >>> timing_table(
     ...     "", {"K": "{classes}", "share": "{share:.0%}"}, [{"classes": 2, "share": 0.5}]
     ... ).rows
     (('2', '50%'),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boostsample.errors import SettingError
+from boostsample.errors import BoostSampleError, SettingError, unknown
 from boostsample.experiments.commands import shared_options as options
 from boostsample.experiments.commands.printing import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.bench.reference import RatioChange, Reference
-    from boostsample.experiments.bench.timing import TimingSection
+    from boostsample.experiments.bench.timing import TimingResult
 
-__all__ = ["bench"]
+__all__ = ["bench", "chosen_sections"]
 
 
 @click.command()
@@ -73,7 +73,7 @@ def bench(
         display("starting", 0, 0)
         from boostsample.experiments.bench import reference as kept_ratios
         from boostsample.experiments.bench.problem import loaded_bench_problem, made_bench_problem
-        from boostsample.experiments.bench.sections import SECTION_SIZES, SECTIONS, chosen_sections
+        from boostsample.experiments.bench.sections import SECTION_SIZES, SECTIONS
         from boostsample.experiments.common.files import check_writable_file
         from boostsample.experiments.plots.picture_files import check_picture, save_picture
 
@@ -108,7 +108,7 @@ def bench(
         problem = (
             made_bench_problem(*made) if data is None else loaded_bench_problem(data, data_dir)
         )
-        found: dict[str, TimingSection] = {}
+        found: dict[str, TimingResult] = {}
         stack.callback(_print_sections, facts, found)  # also if a later section fails
         stack.callback(display.close)
         for name in sections:
@@ -128,7 +128,25 @@ def bench(
         save_picture(draw(), picture)
         print_line(f"plot: {picture}")
     if fail_on_regression:
-        kept_ratios.check_reference_ratios(changes)
+        _check_changes(changes)
+
+
+def chosen_sections(only: str | None) -> tuple[str, ...]:
+    """The names in a list such as "looks,rounds", in the order of `SECTIONS`; None is all.
+
+    SettingError if a name is unknown, or if none is given.
+    """
+    from boostsample.experiments.bench.sections import SECTIONS
+
+    if only is None:
+        return tuple(SECTIONS)
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    for name in names:
+        if name not in SECTIONS:
+            raise unknown("section", name, SECTIONS)
+    if not names:
+        raise SettingError(f"--only must name a section; there are: {', '.join(SECTIONS)}")
+    return tuple(name for name in SECTIONS if name in names)
 
 
 def _strategies(given: str | None) -> tuple[str, ...]:
@@ -142,7 +160,7 @@ def _strategies(given: str | None) -> tuple[str, ...]:
     return names
 
 
-def _print_sections(facts: Mapping[str, Any], found: Mapping[str, TimingSection]) -> None:
+def _print_sections(facts: Mapping[str, Any], found: Mapping[str, TimingResult]) -> None:
     machine, versions = facts["machine"], facts["versions"]
     print_line(
         f"{machine['processor']}, {machine['cores']} cores, python {versions['python']}, numba "
@@ -154,7 +172,7 @@ def _print_sections(facts: Mapping[str, Any], found: Mapping[str, TimingSection]
 
 
 def _print_changes(
-    found: Mapping[str, TimingSection], reference: Reference, processor: str
+    found: Mapping[str, TimingResult], reference: Reference, processor: str
 ) -> list[RatioChange]:
     """Print how the ratios have changed."""
     from boostsample.experiments.bench.reference import changes_table, check_against_reference
@@ -173,3 +191,13 @@ def _print_changes(
     for note in notes:
         print_line(f"note: {note}\n")
     return changes
+
+
+def _check_changes(changes: Sequence[RatioChange]) -> None:
+    """Raise BoostSampleError if ratios are worse by more than their tolerance."""
+    worse = [f"{one.section}: {one.name}" for one in changes if one.verdict == "worse"]
+    if worse:
+        raise BoostSampleError(
+            f"{len(worse)} of {len(changes)} ratios are worse than the reference by more than "
+            f"their tolerance: {', '.join(worse)}"
+        )

@@ -12,8 +12,9 @@ from boostsample.errors import SettingError
 from boostsample.experiments.bench import sections
 from boostsample.experiments.bench.problem import BenchProblem
 from boostsample.experiments.bench.reference import read_reference, write_reference
-from boostsample.experiments.bench.sections import SECTIONS, chosen_sections
-from boostsample.experiments.bench.timing import TimingSection, TimingSizes
+from boostsample.experiments.bench.sections import SECTIONS
+from boostsample.experiments.bench.timing import TimingResult, TimingSizes
+from boostsample.experiments.commands.bench import chosen_sections
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.common.progress import Progress
 
@@ -145,10 +146,10 @@ def test_further_passes_time_all_sections_again(
 ) -> None:
     run: list[str] = []
 
-    def section(name: str) -> Callable[[BenchProblem, TimingSizes, Progress], TimingSection]:
-        def timed(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingSection:
+    def section(name: str) -> Callable[[BenchProblem, TimingSizes, Progress], TimingResult]:
+        def timed(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingResult:
             run.append(name)
-            return TimingSection((), {}, {"a": float(len(run))}, {"examples": 9})
+            return TimingResult((), {}, {"a": float(len(run))}, {"examples": 9})
 
         return timed
 

@@ -23,7 +23,7 @@ from boostsample.experiments.bench.reference import (
     shipped_reference,
     write_reference,
 )
-from boostsample.experiments.bench.timing import TimingSection
+from boostsample.experiments.bench.timing import TimingResult
 from boostsample.experiments.common.files import check_writable_file
 from boostsample.hashing import sha256_of_json
 
@@ -34,11 +34,11 @@ FACTS: dict[str, Any] = {
 }
 
 
-def section(ratios: dict[str, float], **conditions: Any) -> TimingSection:
-    return TimingSection((), {}, ratios, conditions)
+def section(ratios: dict[str, float], **conditions: Any) -> TimingResult:
+    return TimingResult((), {}, ratios, conditions)
 
 
-def kept_as(path: Path, **sections: TimingSection) -> Path:
+def kept_as(path: Path, **sections: TimingResult) -> Path:
     write_reference(reference_record([sections], FACTS), path)
     return path
 
@@ -152,7 +152,7 @@ def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
 
 
 def test_records_have_everything_with_versions_and_a_checksum(tmp_path: Path) -> None:
-    found = TimingSection((), {"looks": [1]}, {"a": 2.0}, {"examples": 10})
+    found = TimingResult((), {"looks": [1]}, {"a": 2.0}, {"examples": 10})
     path = tmp_path / "record.json"
     write_reference(reference_record([{"looks": found}], reference_facts()), path)
     record = json.loads(path.read_text())

@@ -18,7 +18,7 @@ from boostsample.experiments.bench.rounds import (
     TimedRounds,
     _Clock,
     bench_rounds,
-    rounds_table,
+    bench_rounds_table,
     time_rounds,
 )
 from boostsample.experiments.bench.timing import TimingSizes
@@ -119,7 +119,7 @@ def test_ratios_are_those_of_rounds_that_both_have_done() -> None:
 def test_the_table_has_means_medians_and_parts() -> None:
     base = made_times(ROUND_BASELINE, [0.001, 0.001, 0.004])
     other = made_times("ucb", [0.002, 0.003, 0.004])
-    first, second = rounds_table([base, other]).rows
+    first, second = bench_rounds_table([base, other]).rows
     assert first[:7] == (ROUND_BASELINE, "100", "1.00", "1.00", "2.00", "1.00", "1.00")
     assert second[:7] == ("ucb", "100", "2.00", "3.00", "3.00", "1.50", "3.00")
     assert second[7:] == ("0.0%", "0.0%", "75.0%", "0.0%", "25.0%")

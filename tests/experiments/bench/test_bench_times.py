@@ -13,7 +13,7 @@ from boostsample.banks.lazy import LazyBank
 from boostsample.experiments.bench.bounds import (
     N_BINS,
     bench_bounds,
-    bounds_table,
+    bench_bounds_table,
     read_bound_kernel,
     store_bound,
     store_bound_kernel,
@@ -23,12 +23,17 @@ from boostsample.experiments.bench.bounds import (
 from boostsample.experiments.bench.growth import (
     Growth,
     bench_growth,
+    bench_growth_table,
     growth_of_searches,
     growth_slope,
     growth_sweep,
-    growth_table,
 )
-from boostsample.experiments.bench.looks import LookTimes, bench_looks, looks_table, time_looks
+from boostsample.experiments.bench.looks import (
+    LookTimes,
+    bench_looks,
+    bench_looks_table,
+    time_looks,
+)
 from boostsample.experiments.bench.problem import (
     BenchProblem,
     bench_problem_weights,
@@ -87,7 +92,7 @@ def test_the_share_is_that_of_the_larger_bound() -> None:
     assert one.numbers()["share"] == pytest.approx(0.25)
     other = made_looks([1.0, 2.0, 4.0], stores=0.5, reads=1.0)
     assert other.numbers()["share"] == pytest.approx(0.5)
-    (row,) = looks_table([one]).rows
+    (row,) = bench_looks_table([one]).rows
     assert row == ("10", "8 + 2", "10", "100,000", "1.00", "2.00", "0.50", "0.25", "25%")
 
 
@@ -95,7 +100,7 @@ def test_reads_of_all_stages_stand_beside_the_rounds() -> None:
     parts = {part: [0.0] * 2 for part in ROUND_PARTS}
     rounds = RoundTimes("laminating", [0.004, 0.006], [], {**parts, "search": [0.002, 0.004]})
     reads = np.array([[1e-3, 2e-3], [3e-3, 4e-3]])
-    table = bounds_table([[4, 100], [2, 200]], reads, rounds)
+    table = bench_bounds_table([[4, 100], [2, 200]], reads, rounds)
     assert table.rows == (
         ("stage 1", "4", "100", "1.00", "2.00"),
         ("stage 2", "2", "200", "2.00", "3.00"),
@@ -124,7 +129,7 @@ def test_slopes_are_fitted_where_they_should_be() -> None:
     assert growth(0).slope[0] < 0.8
     # Too few sizes are left: all of them count, and the table says so.
     assert growth(10_000).slope == growth(0).slope
-    table = growth_table(growth(100))
+    table = bench_growth_table(growth(100))
     assert "slope of all 1.00 (fitted from 100 on)" in table.title
     assert [row[-1] for row in table.rows] == ["", "0.00", "1.00", "1.00"]
     assert table.rows[-1][1:4] == ("100.000", "100.000", "100.00")
