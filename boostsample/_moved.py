@@ -36,6 +36,7 @@ MOVED = {
     "experiments.significance": "experiments.results.significance",
     "experiments.table_formats": "experiments.tables.formats",
     "experiments.variants": "experiments.plan.variants",
+    "families.table_groups": "families.columns",
 }
 
 

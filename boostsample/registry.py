@@ -94,6 +94,6 @@ def default_families(example_shape: tuple[int, ...], **settings: Any) -> list[An
 
 def column_families(groups: Any, table: Any, **settings: Any) -> list[Any]:
     """Families of columns, one for each group that the user names."""
-    module = importlib.import_module("boostsample.families.table_groups")
+    module = importlib.import_module("boostsample.families.columns")
     families: list[Any] = module.column_groups(groups, table, **settings)
     return families

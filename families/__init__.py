@@ -10,7 +10,7 @@ if __name__ != "boostsample.families":
         "incompatible"
     )
 
-from boostsample.families.columns import Columns
+from boostsample.families.columns import Columns, column_groups
 from boostsample.families.default_sets import families_for
 from boostsample.families.documents import DocumentFamily, PresenceFamily
 from boostsample.families.fourier import Fourier
@@ -24,7 +24,6 @@ from boostsample.families.lbp import ILBP, LBP
 from boostsample.families.opponent import Opponent
 from boostsample.families.oriented_gradients import OrientedGradients
 from boostsample.families.patches import PatchSums
-from boostsample.families.table_groups import column_groups
 from boostsample.families.text import Text, text_family
 from boostsample.family import Family, ImageFamily
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.families._sparse import sparse_columns
+from boostsample.families.columns import sparse_columns
 from boostsample.family import Family
 from boostsample.family.family import check_name
 
@@ -28,7 +28,7 @@ __all__ = [
     "DOCUMENT_WORDS",
     "DocumentFamily",
     "PresenceFamily",
-    "check_analysis",
+    "check_document_settings",
     "check_documents",
 ]
 
@@ -70,7 +70,7 @@ class DocumentFamily(Family):
         name: str,
     ) -> None:
         self.name = check_name(name)
-        self.analysis = check_analysis(ngram_range, analyzer, lowercase, token_pattern)
+        self.analysis = check_document_settings(ngram_range, analyzer, lowercase, token_pattern)
         self.ngram_range: tuple[int, int] = self.analysis["ngram_range"]
         self.analyzer = analyzer
         self.lowercase = bool(lowercase)
@@ -134,7 +134,7 @@ class PresenceFamily(DocumentFamily):
         return np.nextafter(edge, np.float32(0)), edge
 
 
-def check_analysis(
+def check_document_settings(
     ngram_range: Any, analyzer: str, lowercase: bool, token_pattern: str
 ) -> dict[str, Any]:
     """Checked settings as scikit-learn's vectorizers take them; SettingError if out of range."""

@@ -21,7 +21,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.families.documents import (
     DOCUMENT_WORDS,
     PresenceFamily,
-    check_analysis,
+    check_document_settings,
     check_documents,
 )
 
@@ -84,24 +84,25 @@ class Text(PresenceFamily):
         )
 
     def _check_vocabulary(self) -> None:
-        rule = f"vocabulary of family {self.name!r}"
+        family = f"family {self.name!r}"
         if not self.vocabulary:
-            raise SettingError(f"{rule} must hold at least one term, got none")
+            raise SettingError(f"vocabulary of {family} must hold at least one term, got none")
         seen = set()
         terms = (
             None if self.token_pattern != DOCUMENT_WORDS else self._vectorizer().build_analyzer()
         )
         for term in self.vocabulary:
             if not isinstance(term, str):
-                raise SettingError(f"{rule} must hold texts, got {term!r}")
+                raise SettingError(f"vocabulary of {family} must hold texts, got {term!r}")
             if term in seen:
-                raise SettingError(f"{rule} must hold different terms, got {term!r} twice")
+                raise SettingError(f"vocabulary of {family}: terms must differ, got {term!r} twice")
             seen.add(term)
             # Not checked for a user's word pattern, which may depend on neighbouring characters.
             if terms is not None and term not in terms(term):
                 raise SettingError(
-                    f"{rule} holds {term!r}, which no document can contain with {self.analysis}; "
-                    "remove it, write it as these settings produce it, or change the settings"
+                    f"vocabulary of {family} holds {term!r}, which no document can contain with "
+                    f"{self.analysis}; remove it, write it as these settings produce it, or change "
+                    "the settings"
                 )
 
 
@@ -151,7 +152,7 @@ def text_family(
     from sklearn.feature_extraction.text import CountVectorizer
 
     check_integer("min_df", min_df, 1)
-    settings = check_analysis(ngram_range, analyzer, lowercase, token_pattern)
+    settings = check_document_settings(ngram_range, analyzer, lowercase, token_pattern)
     terms = CountVectorizer(**settings).build_analyzer()
     counts: Counter[str] = Counter()
     texts = check_documents(documents, "text_family")
