@@ -18,7 +18,7 @@ from boostsample.bandits.rewards import REWARDS, reward
 from boostsample.checks import check_integer, check_number
 from boostsample.errors import unknown
 from boostsample.step import Step
-from boostsample.strategies.uniform_naive import uniform_n_features
+from boostsample.strategies.uniform_naive import uniform_naive_n_features
 from boostsample.strategy import Outcome, Pool, Strategy, Stump, sample_members
 
 __all__ = ["BanditStrategy"]
@@ -67,7 +67,7 @@ class BanditStrategy(Strategy):
         if self.reward not in REWARDS:
             raise unknown("reward", self.reward, REWARDS)
         check_number("reward_scale", self.reward_scale, 0.0, above=True)
-        q = uniform_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
+        q = uniform_naive_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
         n_arms = len(pool.families) if self.arms == "family" else pool.n_features
         self.n_pulls_ = min(self._wanted_pulls(q), q, n_arms)
         self.sizes_ = [n_arms, n_rounds]
@@ -114,7 +114,7 @@ class BanditStrategy(Strategy):
         """Features to search, and the position in `arms` of each feature's arm."""
         if self.arms == "feature":
             return arms, np.arange(arms.size)
-        q = uniform_n_features(self.n_features, step.n_examples, step.n_features, step.budget)
+        q = uniform_naive_n_features(self.n_features, step.n_examples, step.n_features, step.budget)
         shares = np.full(arms.size, q // arms.size)
         shares[: q % arms.size] += 1
         families = [step.families[arm] for arm in arms.tolist()]

@@ -15,7 +15,7 @@ from boostsample.errors import SettingError
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = ["UniformNaive", "uniform_n_features"]
+__all__ = ["UniformNaive", "uniform_naive_n_features"]
 
 
 class UniformNaive(Strategy):
@@ -32,17 +32,19 @@ class UniformNaive(Strategy):
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""
-        uniform_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
+        uniform_naive_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
 
     def choose(self, step: Step) -> Stump:
         """Draw features and examples, search."""
-        n = uniform_n_features(self.n_features, step.n_examples, step.n_features, step.budget)
+        n = uniform_naive_n_features(self.n_features, step.n_examples, step.n_features, step.budget)
         features = step.rng.choice(step.n_features, size=n, replace=False, shuffle=False)
         sample = step.draw(step.remaining // n)
         return step.search(features, sample).best()
 
 
-def uniform_n_features(wanted: int | None, n_examples: int, n_features: int, budget: int) -> int:
+def uniform_naive_n_features(
+    wanted: int | None, n_examples: int, n_features: int, budget: int
+) -> int:
     """Q of the Uniform strategies; SettingError if the budget does not pay for Q looks."""
     if wanted is None:
         q = max(min(10, budget), budget // n_examples)
@@ -50,12 +52,12 @@ def uniform_n_features(wanted: int | None, n_examples: int, n_features: int, bud
         q = check_integer("n_features", wanted, 1, hint="None takes 10 or more")
     if wanted is not None and q > n_features:
         raise SettingError(
-            f"n_features must be at most the {n_features} features there are, got {q}; "
-            "None takes 10 or more"
+            f"n_features of a uniform search must be at most the {n_features} features there are, "
+            f"got {q}; None takes 10 or more"
         )
     if q > budget:
         raise SettingError(
-            f"a search of n_features = {q} features costs at least {q} looks, but the budget is "
-            f"{budget}; raise the budget or search fewer features"
+            f"a uniform search of n_features = {q} features costs at least {q} looks, but the "
+            f"budget is {budget}; raise the budget or search fewer features"
         )
     return min(q, n_features)

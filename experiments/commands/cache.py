@@ -33,10 +33,10 @@ def cache(context: click.Context) -> None:
         _list()
 
 
-@cache.command()
+@cache.command("clear")
 @click.argument("keys", nargs=-1, metavar="[KEY]...")
 @click.option("--all", "everything", is_flag=True, help="All banks, and unfinished ones.")
-def clear(keys: tuple[str, ...], everything: bool) -> None:
+def clear_cache(keys: tuple[str, ...], everything: bool) -> None:
     """Remove feature banks by the beginnings of their keys; running programs keep theirs."""
     from boostsample.banks.cache import (
         cache_entries,
@@ -67,9 +67,9 @@ def clear(keys: tuple[str, ...], everything: bool) -> None:
         print_line(f"kept, because it was written to in the last hour: {folder}")
 
 
-@cache.command()
+@cache.command("verify")
 @click.argument("keys", nargs=-1, metavar="[KEY]...")
-def verify(keys: tuple[str, ...]) -> None:
+def verify_cache(keys: tuple[str, ...]) -> None:
     """Compare every byte of the feature banks, by default all of them, with the checksums.
 
     Ends with exit code 1 if a bank is damaged. Training checks only the features that it reads.

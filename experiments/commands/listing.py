@@ -48,7 +48,8 @@ def list_names(
         _draw(picture, settings)
     for name in settings if picture is None else ():
         if options.given_options(context, name):
-            raise SettingError(f"--{name.replace('_', '-')} needs --picture FILE")
+            option = name.replace("_", "-")
+            raise SettingError(f"--{option} needs --picture FILE of list families")
     for number, name in enumerate(kinds if kind is None else [kind]):
         entries = kinds[name]()
         if kind is None:

@@ -10,7 +10,7 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.strategies import Uniform1Q, UniformNaive, UniformQ1
-from boostsample.strategies.uniform_naive import uniform_n_features
+from boostsample.strategies.uniform_naive import uniform_naive_n_features
 from boostsample.strategy import Strategy
 from tests.problems import bank_of, booster_of, noisy_labels, table
 
@@ -132,8 +132,8 @@ def test_more_features_than_there_are_is_refused(kind: type[Any]) -> None:
 
 
 def test_how_many_features_to_search() -> None:
-    assert uniform_n_features(None, 60_000, 16_000, 600_000) == 10
-    assert uniform_n_features(None, 60_000, 16_000, 1_200_000) == 20
-    assert uniform_n_features(None, 100, 5, 1000) == 5
-    assert uniform_n_features(None, 100, 50, 3) == 3
-    assert uniform_n_features(7, 100, 50, 1000) == 7
+    assert uniform_naive_n_features(None, 60_000, 16_000, 600_000) == 10
+    assert uniform_naive_n_features(None, 60_000, 16_000, 1_200_000) == 20
+    assert uniform_naive_n_features(None, 100, 5, 1000) == 5
+    assert uniform_naive_n_features(None, 100, 50, 3) == 3
+    assert uniform_naive_n_features(7, 100, 50, 1000) == 7
