@@ -14,12 +14,12 @@ __all__ = ["MOVED", "install"]
 #: Former and present path of each module, below `boostsample`.
 MOVED = {
     "bank": "banks.bank",
-    "bank_cache": "banks.cached_bank",
+    "bank_cache": "banks.disk",
     "bank_disk": "banks.disk",
     "bank_lazy": "banks.lazy",
     "binning": "banks.binning",
     "booster": "loop.booster",
-    "cache_folder": "banks.cache",
+    "cache_folder": "banks.cache_folder",
     "cli": "experiments.commands.cli",
     "expected_edge": "planning.expected_edge",
     "mixture": "planning.mixture",

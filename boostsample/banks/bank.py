@@ -15,9 +15,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.banks.binning import MAX_CUTS, bin_bank_block
-from boostsample.banks.blocks import bank_block_size, bank_blocks, block_order, run_bank_blocks
-from boostsample.banks.reference_rows import reference_rows
+from boostsample.banks.binning import (
+    MAX_CUTS,
+    bank_block_size,
+    bank_blocks,
+    bin_bank_block,
+    block_order,
+    reference_rows,
+    run_bank_blocks,
+)
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.kernels.array_layout import aligned

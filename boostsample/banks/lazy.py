@@ -23,12 +23,12 @@ from boostsample.banks.bank import Bank, View
 from boostsample.banks.binning import (
     MAX_CUTS,
     assign_bins,
+    block_order,
     compute_columns,
     declared_cuts,
     find_cuts,
+    reference_rows,
 )
-from boostsample.banks.blocks import block_order
-from boostsample.banks.reference_rows import reference_rows
 from boostsample.banks.slots import SlotCache
 from boostsample.checks import check_integer, check_rows
 from boostsample.errors import SettingError

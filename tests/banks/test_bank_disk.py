@@ -20,12 +20,16 @@ import pytest
 import scipy.sparse
 from numpy.typing import NDArray
 
-from boostsample.banks import blocks
-from boostsample.banks import cached_bank as cached_bank_module
+from boostsample.banks import binning, disk
 from boostsample.banks.bank import FeatureBank
-from boostsample.banks.cache import banks_dir, cache_entries
-from boostsample.banks.cached_bank import cached_bank, cached_bank_facts
-from boostsample.banks.disk import DiskBank, check_disk_bank, disk_bank_bytes
+from boostsample.banks.cache_folder import banks_dir, cache_entries
+from boostsample.banks.disk import (
+    DiskBank,
+    cached_bank,
+    cached_bank_facts,
+    check_disk_bank,
+    disk_bank_bytes,
+)
 from boostsample.banks.disk_header import DamagedBank
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, Haar, Identity
@@ -68,7 +72,7 @@ def test_the_files_hold_what_memory_would(
 ) -> None:
     rows = np.arange(0, N, 2)
     expected = FeatureBank.build(powers(), X, rows, reference=reference)
-    monkeypatch.setattr(blocks, "SMALL_BLOCK", block_bytes)
+    monkeypatch.setattr(binning, "SMALL_BLOCK", block_bytes)
     told: list[tuple[int, int]] = []
     settings: dict[str, Any] = {"reference": reference, "n_jobs": n_jobs}
     bank = cached_bank(
@@ -133,9 +137,9 @@ def test_the_key_is_all_that_the_bits_depend_on(
     assert is_new(cached_bank_facts([Columns([1, 0])], X, rows))
     for module, name, value in (
         (np, "__version__", "0.0"),
-        (cached_bank_module, "FORMAT", 99),
-        (cached_bank_module, "_ENGINE", ("family/family.py",)),
-        (cached_bank_module, "_code", lambda kind: [b"x"]),
+        (disk, "FORMAT", 99),
+        (disk, "_ENGINE", ("family/family.py",)),
+        (disk, "_code", lambda kind: [b"x"]),
     ):
         with monkeypatch.context() as patched:
             patched.setattr(module, name, value)
@@ -144,10 +148,10 @@ def test_the_key_is_all_that_the_bits_depend_on(
 
 
 def test_the_code_of_a_family_is_a_part_of_the_key(tmp_path: Path) -> None:
-    code = cached_bank_module._code(Identity)
+    code = disk._code(Identity)
     assert b"_rectangles.py" in b" ".join(code[::2])  # what the families of a package share
-    assert code == cached_bank_module._code(Haar)
-    mine = cached_bank_module._code(Powers)
+    assert code == disk._code(Haar)
+    mine = disk._code(Powers)
     assert [name.decode() for name in mine[::2]] == ["family/family.py", "tests/problems.py"]
 
 
@@ -250,7 +254,7 @@ def test_bad_input_is_refused_as_in_memory(X: NDArray[np.float32]) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is kept by Linux alone")
 def test_a_bank_three_times_the_memory_left_trains(cache: Path) -> None:
     """Under a limit of the data segment, in a process of its own; the same bank as in memory."""
-    from boostsample.banks.make_bank import make_bank
+    from boostsample.banks.bank_forms import make_bank
     from tests.benchmarks.memory_limits import Tilted, train
 
     command = [sys.executable, "-m", "tests.benchmarks.memory_limits", "disk", "--left", "48"]
