@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.banks.bank_forms import make_bank
+from boostsample.checks import check_example_weight
 from boostsample.family import Family
 from boostsample.labels import classes_and_labels, classify
 from boostsample.learner import Learner
@@ -25,7 +26,6 @@ from boostsample.models.estimator_inputs import (
 )
 from boostsample.models.model import Model
 from boostsample.registry import make_strategy
-from boostsample.shard.weights import check_example_weight
 from boostsample.strategy import Strategy
 
 __all__ = ["BoostSampleClassifier"]

@@ -117,7 +117,8 @@ def uniform_cuts(
     limit = float(np.finfo(np.float32).max)
     if low.ndim != 1 or low.shape != high.shape:
         raise DataError(
-            f"lows and highs must be vectors of one size, got {low.shape} and {high.shape}"
+            f"for uniform cuts, lows and highs must be vectors of one size, got {low.shape} and "
+            f"{high.shape}"
         )
     bad = ~((-limit <= low) & (low <= high) & (high <= limit))
     if bad.any():
@@ -156,8 +157,8 @@ def assign_bins(
     n_bins = np.require(n_bins, np.int16, ["C", "W"])
     if cuts.shape != (n_features, MAX_CUTS) or n_bins.shape != (n_features,):
         raise DataError(
-            f"{n_features} features need cuts of shape {(n_features, MAX_CUTS)} and n_bins of "
-            f"shape {(n_features,)}, got {cuts.shape} and {n_bins.shape}"
+            f"the bins of {n_features} features need cuts of shape {(n_features, MAX_CUTS)} and "
+            f"n_bins of shape {(n_features,)}, got {cuts.shape} and {n_bins.shape}"
         )
     if out.dtype != np.uint8 or out.shape != columns.shape or not out.flags.c_contiguous:
         raise DataError(f"out must be contiguous uint8 of shape {columns.shape}")
@@ -187,8 +188,8 @@ def compute_columns(
     values = family.compute(X, local)
     if values.dtype != np.float32 or values.shape != (X.shape[0], local.size):
         raise DataError(
-            f"family {family.name} must compute float32 of shape {(X.shape[0], local.size)}, "
-            f"got {values.dtype} of shape {values.shape}"
+            f"for binning, family {family.name} must compute float32 of shape "
+            f"{(X.shape[0], local.size)}, got {values.dtype} of shape {values.shape}"
         )
     columns = np.require(values.T, requirements=["C", "W"])  # no copy of feature-major memory
     infinite = _first_infinite(columns)
@@ -212,7 +213,9 @@ def declared_cuts(
     try:
         return uniform_cuts(*declared)
     except DataError as error:
-        raise DataError(f"family {family.name}: value_range() is wrong: {error}") from error
+        raise DataError(
+            f"binning of family {family.name}: value_range() is wrong: {error}"
+        ) from error
 
 
 def bin_bank_block(

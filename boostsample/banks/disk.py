@@ -171,7 +171,7 @@ def _open(folder: Path) -> _Files:
     """Check header and small files, map the large ones; errors as in `check_bank_files`."""
     header = read_bank_header(folder)
     if header["format"] != FORMAT:
-        raise DamagedBank(f"it has format {header['format']}, not {FORMAT}")
+        raise DamagedBank(f"the disk bank has format {header['format']}, not {FORMAT}")
     n_features, n = header["n_features"], header["n_examples"]
     small = {}
     for name, facts in header["files"].items():
@@ -179,9 +179,11 @@ def _open(folder: Path) -> _Files:
             size = (folder / name).stat().st_size
             content = (folder / name).read_bytes() if "sha256" in facts else b""
         except OSError as error:
-            raise DamagedBank(f"{name} cannot be read: {error.strerror or error}") from error
+            raise DamagedBank(
+                f"the disk bank's {name} cannot be read: {error.strerror or error}"
+            ) from error
         if size != facts["bytes"]:
-            raise DamagedBank(f"{name} has {size:,} bytes, not {facts['bytes']:,}")
+            raise DamagedBank(f"{name} has {size:,} bytes, not the disk bank's {facts['bytes']:,}")
         if "sha256" in facts:
             if sha256_of_bytes(content) != facts["sha256"]:
                 raise DamagedBank(f"{name} is damaged")
@@ -209,7 +211,7 @@ class _Mapped:
                 found = stream.read(len(header))
             self._map = np.memmap(path, dtype, "r", len(header), shape)
         except (OSError, ValueError) as error:
-            raise DamagedBank(f"{path.name} cannot be read: {error}") from error
+            raise DamagedBank(f"the disk bank's {path.name} cannot be read: {error}") from error
         if found != header:
             raise DamagedBank(f"{path.name} does not hold {np.dtype(dtype)} of shape {shape}")
         data = self._map.ctypes.data, False  # the flag means: not read-only

@@ -144,8 +144,8 @@ class LazyBank(Bank):
         most = self.most_features(None if rows is None else rows.size)
         if wanted.size > most:
             raise SettingError(
-                f"at most {most} features can be viewed at once, got {wanted.size}; view them in "
-                "parts, or raise cache_bytes"
+                f"in a lazy bank, at most {most} features can be viewed at once, "
+                f"got {wanted.size}; view them in parts, or raise cache_bytes"
             )
         if rows is None:
             at = self._whole_columns(wanted)
