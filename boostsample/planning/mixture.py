@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError
-from boostsample.kernels import mixture as kernels
+from boostsample.kernels import mixture_em as kernels
 from boostsample.kernels import single
 
 __all__ = [

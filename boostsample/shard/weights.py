@@ -17,7 +17,7 @@ from boostsample.jit.vectors import LANES
 from boostsample.kernels import draw as draw_kernels
 from boostsample.kernels.array_layout import Rows, aligned, lay_out_rows, row_layout
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.weights import WeightFactors, weight_kernels
+from boostsample.kernels.weight_update import WeightFactors, weight_kernels
 from boostsample.shard.sampling_schemes import Scheme
 from boostsample.threads.threads import Threads
 
