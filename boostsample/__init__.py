@@ -14,7 +14,7 @@ from boostsample import _moved
 
 if TYPE_CHECKING:
     from boostsample.banks.bank import FeatureBank
-    from boostsample.banks.disk import cached_bank
+    from boostsample.banks.cached_bank import cached_bank
     from boostsample.banks.lazy import LazyBank
     from boostsample.errors import (
         BoostSampleError,
@@ -61,7 +61,7 @@ __all__ = [
 
 _NAMES_IN = {
     "banks.bank": "FeatureBank",
-    "banks.disk": "cached_bank",
+    "banks.cached_bank": "cached_bank",
     "banks.lazy": "LazyBank",
     "errors": "BoostSampleError BudgetExceeded DataError SettingError StrategyError",
     "estimator": "BoostSampleClassifier",

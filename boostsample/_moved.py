@@ -14,7 +14,7 @@ __all__ = ["MOVED", "install"]
 #: Former and present path of each module, below `boostsample`.
 MOVED = {
     "bank": "banks.bank",
-    "bank_cache": "banks.disk",
+    "bank_cache": "banks.cached_bank",
     "bank_disk": "banks.disk",
     "bank_lazy": "banks.lazy",
     "binning": "banks.binning",

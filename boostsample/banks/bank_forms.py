@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, FeatureBank
-from boostsample.banks.disk import cached_bank
+from boostsample.banks.cached_bank import cached_bank
 from boostsample.banks.lazy import LAZY_CACHE_BYTES, LAZY_REFERENCE, LazyBank
 from boostsample.checks import check_integer
 from boostsample.errors import unknown

@@ -67,7 +67,7 @@ def fit_single_rows(
     """Fit one Gaussian to each row. O(n) an iteration; returns False for values not finite.
 
     rows: (S, n) read, n <= `mixture_em.MAX_MIXTURE_GROUPS`; floor, tolerance, n_iterations: as in
-    `mixture_em.fit_mixture_segments`; values: (n,) overwritten; models: (S, 3, 1), fits: (S, 2) written.
+    `fit_mixture_segments`; values: (n,) overwritten; models: (S, 3, 1), fits: (S, 2) written.
     """
     for s in range(rows.shape[0]):
         for i in range(values.size):  # sort by insertion

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from boostsample.banks import disk_header
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.cache_folder import banks_dir, cache_entries, remove_from_cache
-from boostsample.banks.disk import DiskBank, cached_bank, check_disk_bank
+from boostsample.banks.cached_bank import cached_bank
+from boostsample.banks.disk import DiskBank, check_disk_bank
 from boostsample.banks.disk_header import DamagedBank
 from boostsample.errors import DataError
 from tests.paths import ROOT
@@ -208,7 +209,7 @@ def test_a_damaged_bank_that_came_meanwhile_is_an_error(X: NDArray[np.float32]) 
 def test_processes_at_once_do_not_hurt_each_other(X: NDArray[np.float32], cache: Path) -> None:
     code = (
         "import numpy as np\n"
-        "from boostsample.banks.disk import cached_bank\n"
+        "from boostsample.banks.cached_bank import cached_bank\n"
         "from boostsample.families import Columns\n"
         "X = np.arange(300_000, dtype=np.float32).reshape(-1, 100) % 977\n"
         "print(cached_bank([Columns(range(100))], X).bins.sum())\n"

@@ -20,16 +20,12 @@ import pytest
 import scipy.sparse
 from numpy.typing import NDArray
 
-from boostsample.banks import binning, disk
+from boostsample.banks import binning
+from boostsample.banks import cached_bank as cached_bank_module
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.cache_folder import banks_dir, cache_entries
-from boostsample.banks.disk import (
-    DiskBank,
-    cached_bank,
-    cached_bank_facts,
-    check_disk_bank,
-    disk_bank_bytes,
-)
+from boostsample.banks.cached_bank import cached_bank, cached_bank_facts
+from boostsample.banks.disk import DiskBank, check_disk_bank, disk_bank_bytes
 from boostsample.banks.disk_header import DamagedBank
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, Haar, Identity
@@ -137,9 +133,9 @@ def test_the_key_is_all_that_the_bits_depend_on(
     assert is_new(cached_bank_facts([Columns([1, 0])], X, rows))
     for module, name, value in (
         (np, "__version__", "0.0"),
-        (disk, "FORMAT", 99),
-        (disk, "_ENGINE", ("family/family.py",)),
-        (disk, "_code", lambda kind: [b"x"]),
+        (cached_bank_module, "FORMAT", 99),
+        (cached_bank_module, "_ENGINE", ("family/family.py",)),
+        (cached_bank_module, "_code", lambda kind: [b"x"]),
     ):
         with monkeypatch.context() as patched:
             patched.setattr(module, name, value)
@@ -148,10 +144,10 @@ def test_the_key_is_all_that_the_bits_depend_on(
 
 
 def test_the_code_of_a_family_is_a_part_of_the_key(tmp_path: Path) -> None:
-    code = disk._code(Identity)
+    code = cached_bank_module._code(Identity)
     assert b"_rectangles.py" in b" ".join(code[::2])  # what the families of a package share
-    assert code == disk._code(Haar)
-    mine = disk._code(Powers)
+    assert code == cached_bank_module._code(Haar)
+    mine = cached_bank_module._code(Powers)
     assert [name.decode() for name in mine[::2]] == ["family/family.py", "tests/problems.py"]
 
 

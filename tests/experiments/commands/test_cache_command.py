@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from boostsample.banks.cache_folder import banks_dir, building_in_cache
-from boostsample.banks.disk import cached_bank
+from boostsample.banks.cached_bank import cached_bank
 from boostsample.experiments.commands.cli import main
 from boostsample.families import Columns
 

@@ -1,0 +1,206 @@
+"""Cached feature banks on disk: finds a bank by a hash of its content, or builds it.
+
+The hash covers everything that the bits of a bank depend on: values, dtype and shape of X; the
+reference rows; class, settings and source code of each family; the binning code; the versions of
+NumPy and of the file format. The source code of a family is the module of its class and those of
+the base classes; for the families of this package it is all of their modules and the kernels. Other
+modules that a family of yours calls are not covered: clear the cache after changing them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+import shutil
+from abc import ABC
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.banks.bank import check_bank_families
+from boostsample.banks.binning import MAX_CUTS, reference_rows
+from boostsample.banks.cache_folder import banks_dir, building_in_cache, remove_from_cache
+from boostsample.banks.disk import FORMAT, DiskBank, disk_bank_bytes, write_bank
+from boostsample.banks.disk_header import DISK_HEADER, DamagedBank
+from boostsample.errors import DataError, SettingError
+from boostsample.family import Family
+from boostsample.hashing import sha256_of_arrays, sha256_of_bytes, sha256_of_json
+
+__all__ = ["cached_bank_facts", "cached_bank"]
+
+_LOG = logging.getLogger(__name__)
+_PACKAGE = Path(__file__).parents[1]
+_ENGINE = (
+    "checks.py",
+    "family/family.py",
+    "family/image_family.py",
+    "banks/binning.py",
+    "kernels/cuts.py",
+)
+"""Files of this package that every bank depends on, besides those of its families."""
+
+
+def cached_bank(
+    families: Sequence[Family],
+    X: Any,
+    train_rows: NDArray[np.int64] | None = None,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    n_jobs: int = 1,
+    reference: int | None = None,
+    name: str = "",
+) -> DiskBank:
+    """Open the feature bank of these families and data on disk; build it first if necessary.
+
+    A damaged bank, or one of another format, is removed and rebuilt, with a logged warning. A bank
+    is built in a temporary folder and renamed when complete, so an interrupted build leaves no
+    half bank. Processes that build the same bank at the same time do not share the work; the bank
+    of the first one is kept.
+
+    Parameters
+    ----------
+    families, X, train_rows, progress, n_jobs, reference
+        As in `FeatureBank.build`.
+    name : str
+        Name of the data in the list of cached banks.
+
+    Raises
+    ------
+    DataError
+        The cache folder cannot be written or has no space left, or as in `FeatureBank.build`.
+    SettingError
+        The source code of a family cannot be read, X holds objects other than text, or as in
+        `FeatureBank.build`.
+    """
+    rows = reference_rows(X.shape[0], train_rows, reference)
+    facts = cached_bank_facts(families, X, rows)
+    key = sha256_of_json(facts)[:32]
+    folder = banks_dir() / key
+    if folder.is_dir():
+        try:
+            bank = DiskBank(folder, families, X.shape[0])
+        except DamagedBank as error:
+            _LOG.warning("cached feature bank %s cannot be used: %s", key[:12], error)
+            try:
+                remove_from_cache(folder)
+            except OSError as failure:
+                raise _unwritable(failure) from failure
+        else:
+            _LOG.info("cached feature bank %s is used", key[:12])
+            with suppress(OSError):  # the cache may be read-only
+                os.utime(folder / DISK_HEADER)
+            return bank
+    _check_space(int(check_bank_families(families)[-1]), X.shape[0])
+    _LOG.info("feature bank %s is built in %s", key[:12], banks_dir())
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    record = {"key": key, "name": name, "created": created, **facts}
+    scratch = building_in_cache(key)
+    try:
+        scratch.mkdir(parents=True)
+        write_bank(scratch, families, X, rows, record, progress=progress, n_jobs=n_jobs)
+        try:
+            scratch.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # otherwise another process finished the same bank first
+                raise
+    except OSError as error:
+        raise _unwritable(error) from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    try:
+        return DiskBank(folder, families, X.shape[0])
+    except DamagedBank as error:  # of another process, or removed by it
+        raise DataError(f"feature bank {key[:12]} cannot be used: {error}; run again") from error
+
+
+def _check_space(n_features: int, n: int) -> None:
+    """Raise DataError if the disk has no space for a bank, before anything is computed."""
+    folder = banks_dir()
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise _unwritable(error) from error
+    needed = disk_bank_bytes(n_features, n)
+    if needed > free:
+        raise DataError(
+            f"to be cached, {n_features:,} features of {n:,} examples need "
+            f"{needed / 2**30:.1f} GiB on disk, but '{banks_dir()}' has {free / 2**30:.1f} GiB "
+            "left; free some space ('boostsample cache'), set BOOSTSAMPLE_CACHE_DIR to another "
+            "folder, or use the lazy bank"
+        )
+
+
+def _unwritable(error: OSError) -> DataError:
+    return DataError(
+        f"the feature bank cannot be kept in '{banks_dir()}': {error.strerror or error}; free some "
+        "space, set BOOSTSAMPLE_CACHE_DIR to a writable folder, or use another bank"
+    )
+
+
+def cached_bank_facts(
+    families: Sequence[Family], X: Any, rows: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Everything that the bits of a bank depend on, as a JSON value."""
+    engine = [(_PACKAGE / name).read_bytes() for name in _ENGINE]
+    return {
+        "version": FORMAT,
+        "data": {"shape": list(X.shape), "sha256": _digest_of_data(X)},
+        "reference": {"rows": int(rows.size), "sha256": sha256_of_arrays(rows.astype("<i8"))},
+        "families": [
+            {
+                "name": family.name,
+                "class": f"{type(family).__module__}.{type(family).__qualname__}",
+                "n_features": family.n_features,
+                "settings": family.settings(),
+                "code": sha256_of_bytes(*_code(type(family))),
+            }
+            for family in families
+        ],
+        "binning": {"cuts": MAX_CUTS, "code": sha256_of_bytes(*engine)},
+        "numpy": np.__version__,
+    }
+
+
+def _digest_of_data(X: Any) -> str:
+    """Checksum of an array of numbers or texts, or of a sparse matrix in any format."""
+    if hasattr(X, "tocsr"):
+        rows = X.tocsr()
+        return sha256_of_arrays(rows.data, rows.indices, rows.indptr)
+    try:
+        return sha256_of_arrays(X)
+    except TypeError as error:
+        raise SettingError(
+            f"examples of a cached bank must be numbers or texts: {error}; use the bank in memory"
+        ) from None
+
+
+def _code(kind: type) -> list[bytes]:
+    """Names and content of the modules of a family's class and its base classes."""
+    sources: dict[str, bytes] = {}
+    for base in kind.__mro__:
+        if base in (object, ABC):
+            continue
+        try:
+            path = Path(inspect.getsourcefile(base) or "")
+            paths = [path]
+            if base.__module__.startswith("boostsample.families."):
+                paths = [*path.parent.glob("*.py"), *(_PACKAGE / "kernels").glob("*.py")]
+            sources.update({f"{file.parent.name}/{file.name}": file.read_bytes() for file in paths})
+        except (OSError, TypeError):
+            try:
+                sources[base.__qualname__] = inspect.getsource(base).encode()
+            except (OSError, TypeError):
+                raise SettingError(
+                    f"the source code of the family class {base.__qualname__} cannot be read, so "
+                    "a cached bank could be one of an earlier version; define the class in a "
+                    "module, or use the bank in memory"
+                ) from None
+    return [part for name in sorted(sources) for part in (name.encode(), sources[name])]
