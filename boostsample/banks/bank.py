@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from boostsample.banks.binning import (
     MAX_CUTS,
-    bank_block_size,
-    bank_blocks,
     bin_bank_block,
     block_order,
     reference_rows,
@@ -287,8 +285,7 @@ class FeatureBank(Bank):
             )
             return block.stop
 
-        size = bank_block_size(n_features, n, threads)
-        with closing(run_bank_blocks(fill, bank_blocks(families, size), threads)) as finished:
+        with closing(run_bank_blocks(fill, families, n, threads)) as finished:
             for stop in finished:
                 if progress is not None:
                     progress(stop, n_features)

@@ -10,7 +10,7 @@ the reference rows. Banks are built in blocks of features.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -27,8 +27,6 @@ __all__ = [
     "MAX_CUTS",
     "SMALL_BLOCK",
     "assign_bins",
-    "bank_block_size",
-    "bank_blocks",
     "bin_bank_block",
     "block_order",
     "compute_columns",
@@ -282,30 +280,34 @@ def block_order(X: Any, most: int, rows: NDArray[Any] | None = None) -> Any:
     return pixel_major(X, rows)
 
 
-def bank_block_size(n_features: int, n: int, threads: int, most: int | None = None) -> int:
-    """Features per block: the float32 blocks of all threads together take 1/32 of the bank.
+def _blocks(
+    families: Sequence[Family], n: int, threads: int, most: int
+) -> Iterator[tuple[int, int, int]]:
+    """Blocks of features of one family: its number, and a range inside it.
 
-    At least 8 MiB each, and at most `most` bytes each.
+    The float32 blocks of all threads together take 1/32 of the bank; each takes at least 8 MiB, and
+    at most `most` bytes.
     """
-    size = max(SMALL_BLOCK, n_features * n // (32 * threads))
-    return int(size if most is None else min(size, most)) // (4 * n) or 1
-
-
-def bank_blocks(families: Sequence[Family], size: int) -> Iterator[tuple[int, int, int]]:
-    """Blocks of at most `size` features of one family: its number, and a range inside it."""
+    n_features = sum(family.n_features for family in families)
+    size = min(max(SMALL_BLOCK, n_features * n // (32 * threads)), most) // (4 * n) or 1
     for number, family in enumerate(families):
         for start in range(0, family.n_features, size):
             yield number, start, min(start + size, family.n_features)
 
 
 def run_bank_blocks(
-    work: Callable[[int, int, int], _T], todo: Iterable[tuple[int, int, int]], threads: int
+    work: Callable[[int, int, int], _T],
+    families: Sequence[Family],
+    n: int,
+    threads: int,
+    most: int = 2**62,
 ) -> Generator[_T, None, None]:
-    """Results of `work` for each block, computed in threads, in the order of the blocks.
+    """Results of `work` for each block of `_blocks`, computed in threads, in their order.
 
     The error of the first failing block, in that order, is raised. At most 2 * threads results wait
     to be taken. Close the iterator to cancel the rest.
     """
+    todo = _blocks(families, n, threads, most)
     if threads == 1:
         for block in todo:
             yield work(*block)

@@ -33,14 +33,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from boostsample.banks.bank import FeatureBank, View, check_bank_families
-from boostsample.banks.binning import (
-    MAX_CUTS,
-    bank_block_size,
-    bank_blocks,
-    bin_bank_block,
-    block_order,
-    run_bank_blocks,
-)
+from boostsample.banks.binning import MAX_CUTS, bin_bank_block, block_order, run_bank_blocks
 from boostsample.banks.disk_header import DamagedBank, read_bank_header, write_bank_header
 from boostsample.errors import DataError
 from boostsample.family import Family
@@ -234,11 +227,10 @@ def write_bank(
         return block.stop, bins, cuts
 
     files = {}
-    size = bank_block_size(n_features, n, threads, _MOST_BLOCK)
     with (
         (folder / _BINS).open("xb") as bins_file,
         (folder / _CUTS).open("xb") as cuts_file,
-        closing(run_bank_blocks(work, bank_blocks(families, size), threads)) as finished,
+        closing(run_bank_blocks(work, families, n, threads, _MOST_BLOCK)) as finished,
     ):
         bins_file.write(_npy_header((n_features, n), np.uint8))
         cuts_file.write(_npy_header((n_features, MAX_CUTS), np.float32))

@@ -129,10 +129,7 @@ def expected_edge_families(
             f"counts must hold a number for each of {len(mixtures)} mixtures, got {numbers.shape}"
         )
     if numbers.min() < 0 or numbers.max() == 0:
-        raise SettingError(
-            "the expected edge needs counts of features that are not negative and not all 0, got "
-            f"{numbers.tolist()}"
-        )
+        raise SettingError(f"an expected edge needs counts >= 0, not all 0, got {numbers.tolist()}")
     return _edge(models, noise, numbers, _inverse(n_examples))
 
 

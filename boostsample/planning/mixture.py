@@ -79,18 +79,14 @@ class Mixture:
             )
         parameters = np.array(rows)
         if not np.isfinite(parameters).all():
-            raise SettingError(
-                "a mixture's proportions, means and variances must be finite numbers"
-            )
+            raise SettingError("a mixture's proportions, means, variances must be finite numbers")
         if parameters[0].min() < 0 or abs(parameters[0].sum() - 1.0) > 1e-6:
             raise SettingError(
                 "in a mixture, proportions must not be negative and must sum to 1, got "
                 f"{parameters[0].tolist()}"
             )
         if parameters[2].min() < 0:
-            raise SettingError(
-                f"in a mixture, variances must not be negative, got {parameters[2].tolist()}"
-            )
+            raise SettingError(f"mixture variances must not be negative, got {rows[2].tolist()}")
         if abs(parameters[0].sum() - 1.0) > 1e-12:
             parameters[0] /= parameters[0].sum()
         parameters.flags.writeable = False
