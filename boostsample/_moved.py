@@ -19,7 +19,7 @@ MOVED = {
     "bank_lazy": "banks.lazy",
     "binning": "banks.binning",
     "booster": "loop.booster",
-    "cache_folder": "banks.cache",
+    "cache_folder": "banks.cache_folder",
     "cli": "experiments.commands.cli",
     "expected_edge": "planning.expected_edge",
     "mixture": "planning.mixture",

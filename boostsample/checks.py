@@ -8,12 +8,14 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
 
 __all__ = [
     "check_choices",
+    "check_example_rows",
+    "check_example_weight",
     "check_integer",
     "check_number",
     "check_rows",
@@ -90,3 +92,44 @@ def check_rows(rows: NDArray[np.int64], n: int, name: str = "rows") -> NDArray[n
             f"{name} must lie between 0 and {n - 1}, got {given.min()} to {given.max()}"
         )
     return given.astype(np.int64)
+
+
+def check_example_rows(rows: ArrayLike | None, n_examples: int) -> NDArray[np.int64]:
+    """Examples of a bank as int64 (n,), all of them for None; DataError if they are invalid."""
+    columns = np.arange(n_examples) if rows is None else np.asarray(rows)
+    if columns.ndim != 1 or columns.dtype.kind not in "iu" or columns.size == 0:
+        raise DataError(
+            f"rows must be a non-empty vector of example indices, got shape {columns.shape} of "
+            f"{columns.dtype}; pass None for all {n_examples} examples of the bank"
+        )
+    if columns.min() < 0 or columns.max() >= n_examples:
+        raise DataError(
+            f"rows must be between 0 and {n_examples - 1}, got {columns.min()} to {columns.max()}"
+        )
+    return columns.astype(np.int64)
+
+
+def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    """User weights s_i as float64 (n,), ones if there are none; DataError if they are invalid."""
+    if weight is None:
+        return np.ones(n)
+    try:
+        given = np.asarray(weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"example weights must be numbers: {error}") from error
+    if given.shape != (n,):
+        raise DataError(
+            f"example weights must have shape ({n},), got {given.shape}; pass one for each example"
+        )
+    wrong = ~np.isfinite(given) | (given < 0)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise DataError(
+            f"example weights must be finite and not negative, got {given[at]} in row {at}; "
+            "weight 0 drops an example"
+        )
+    if not (given > 0).any():
+        raise DataError(
+            "example weights must not all be zero, got only zeros; weight at least one example"
+        )
+    return given

@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from boostsample.banks.make_bank import make_bank
+from boostsample.banks.bank_forms import make_bank
+from boostsample.checks import check_example_weight
 from boostsample.family import Family
 from boostsample.labels import classes_and_labels, classify
 from boostsample.learner import Learner
@@ -25,7 +26,6 @@ from boostsample.models.estimator_inputs import (
 )
 from boostsample.models.model import Model
 from boostsample.registry import make_strategy
-from boostsample.shard.weights import check_example_weight
 from boostsample.strategy import Strategy
 
 __all__ = ["BoostSampleClassifier"]

@@ -6,10 +6,22 @@ strategy follow these columns; see `boostsample.step.Step.note`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["HISTORY_COLUMNS", "HISTORY_NAMES", "Column", "history_row", "markdown_table"]
+import numpy as np
+
+from boostsample.errors import SettingError
+
+__all__ = [
+    "HISTORY_COLUMNS",
+    "HISTORY_NAMES",
+    "Column",
+    "history_row",
+    "markdown_table",
+    "note_columns",
+]
 
 
 class Column(NamedTuple):
@@ -49,6 +61,45 @@ def history_row(notes: dict[str, Any], **entries: Any) -> dict[str, Any]:
     """One row: an entry for each of `HISTORY_COLUMNS`, in their order, and then the notes."""
     assert tuple(entries) == _ORDER, entries
     return {**entries, **notes}
+
+
+def note_columns(notes: Mapping[str, Any], longest: int) -> dict[str, Any]:
+    """The columns of notes as plain Python scalars; SettingError if they are not allowed.
+
+    A vector, of at most `longest` numbers, has the columns name_0, name_1, ...
+    """
+    columns: dict[str, Any] = {}
+    for name, value in notes.items():
+        numbers = _flat(name, value, longest)
+        if not (HISTORY_NAMES.isdisjoint(numbers) and columns.keys().isdisjoint(numbers)):
+            key = next(key for key in numbers if key in HISTORY_NAMES or key in columns)
+            owner = "the loop" if key in HISTORY_NAMES else "another note"
+            raise SettingError(
+                f"a note must not be named {key!r}, a column of the history that {owner} writes; "
+                "choose another name"
+            )
+        columns.update(numbers)
+    return columns
+
+
+def _flat(name: str, value: Any, longest: int) -> dict[str, Any]:
+    """The columns of a note, as plain Python scalars."""
+    if value is None or type(value) is float or (type(value) is int and abs(value) < 2**63):
+        return {name: value}  # most notes: saves 1 us each
+    array = np.asarray(value)
+    if array.ndim > 1 or array.size > longest or array.dtype.kind not in "biufUS":
+        raise SettingError(
+            f"in the history, the note {name!r} must be a scalar or a vector of at most {longest} "
+            f"numbers, got shape {array.shape} of {array.dtype}; note a summary of it"
+        )
+    if array.ndim == 0:
+        return {name: array.item()}
+    return dict(zip(_vector_columns(name, array.size), array.tolist(), strict=True))
+
+
+@functools.lru_cache(maxsize=256)
+def _vector_columns(name: str, n: int) -> tuple[str, ...]:
+    return tuple(f"{name}_{i}" for i in range(n))
 
 
 def markdown_table(columns: Sequence[Column] = HISTORY_COLUMNS) -> str:

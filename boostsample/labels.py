@@ -67,7 +67,7 @@ def classes_and_labels(
     if y.ndim == 2:
         if type_of_target(y) != "multilabel-indicator":
             raise DataError(
-                "y with several columns must be a multi-label indicator of 0 and 1, got "
+                "labels y with several columns must be a multi-label indicator of 0 and 1, got "
                 f"{type_of_target(y)}; fit one classifier per column instead"
             )
         return np.arange(y.shape[1]), encode(y[kept])
@@ -94,8 +94,8 @@ def check_labels(Y: ArrayLike, n: int) -> NDArray[np.int8]:
     labels = np.asarray(Y)
     if labels.ndim != 2 or labels.shape[0] != n or labels.shape[1] < 1:
         raise DataError(
-            f"Y must have shape ({n}, K), a row for each example, got {labels.shape}; "
-            "boostsample.labels.encode makes it from class codes"
+            f"the label matrix Y must have shape ({n}, K), a row for each example, got "
+            f"{labels.shape}; boostsample.labels.encode makes it from class codes"
         )
     if labels.dtype.kind not in "biuf" or not np.all(np.abs(labels) == 1):
         raise DataError("Y must hold +1 and -1 only; boostsample.labels.encode makes it")

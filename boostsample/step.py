@@ -6,7 +6,6 @@ keeps a record of the searches, which detects stumps that were not searched and 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, StrategyError
-from boostsample.history import HISTORY_NAMES
+from boostsample.history import note_columns
 from boostsample.kernels.array_layout import N_BINS, Rows
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Sample, Stumps
@@ -191,19 +190,7 @@ class Step:
         reserved (`boostsample.history.HISTORY_NAMES`) or used twice.
         """
         self.__check_open()
-        longest = max(32, len(self.__families))
-        columns: dict[str, Any] = {}
-        for name, value in beliefs.items():
-            numbers = _flat(name, value, longest)
-            if not (HISTORY_NAMES.isdisjoint(numbers) and columns.keys().isdisjoint(numbers)):
-                key = next(key for key in numbers if key in HISTORY_NAMES or key in columns)
-                owner = "the loop" if key in HISTORY_NAMES else "another note"
-                raise SettingError(
-                    f"a note must not be named {key!r}, a column that {owner} writes; "
-                    "choose another name"
-                )
-            columns.update(numbers)
-        self.__notes.update(columns)
+        self.__notes.update(note_columns(beliefs, max(32, len(self.__families))))
 
     def __held(self, sample: Sample) -> _Held:
         self.__check_open()
@@ -229,15 +216,15 @@ class Step:
             wanted = np.empty(0)
         if wanted.ndim != 1 or wanted.size == 0 or wanted.dtype.kind not in "iu":
             raise SettingError(
-                f"features must be a non-empty vector of feature indices, got shape {wanted.shape} "
-                f"of {wanted.dtype}; pass at least one integer"
+                "in a step, features must be a non-empty vector of feature indices, got shape "
+                f"{wanted.shape} of {wanted.dtype}; pass at least one integer"
             )
         wanted = wanted.astype(np.int64, copy=False)
         largest = np.maximum.reduce(wanted.view(np.uint64))  # a negative one is huge there
         if largest >= self.n_features:
             wrong = wanted[(wanted < 0) | (wanted >= self.n_features)][0]
             raise SettingError(
-                f"features must be between 0 and {self.n_features - 1}, got {wrong}; "
+                f"in a step, features must be between 0 and {self.n_features - 1}, got {wrong}; "
                 "see step.families for the indices of each family"
             )
         return wanted
@@ -249,8 +236,8 @@ class Step:
         shape = (feature.size, self.__searcher.n_labels)
         if votes.shape != shape or votes.dtype.kind != "i" or not np.all(np.abs(votes) == 1):
             raise SettingError(
-                f"votes must be +1 or -1 of shape {shape}, got {votes.dtype} of shape "
-                f"{votes.shape}; pass stumps as search returned them"
+                f"in step.edges, votes must be +1 or -1 of shape {shape}, got {votes.dtype} of "
+                f"shape {votes.shape}; pass stumps as search returned them"
             )
         if (
             threshold.shape != feature.shape
@@ -259,8 +246,8 @@ class Step:
             or threshold.max() >= N_BINS
         ):
             raise SettingError(
-                f"thresholds must be bin indices between 1 and {N_BINS - 1}, one for each feature; "
-                "pass stumps as search returned them"
+                f"in step.edges, thresholds must be bin indices between 1 and {N_BINS - 1}, one "
+                "for each feature; pass stumps as search returned them"
             )
         return Stumps(
             feature, threshold.astype(np.int64), votes.astype(np.int8), np.zeros(feature.size)
@@ -294,23 +281,3 @@ def _frozen_copy(array: NDArray[Any]) -> NDArray[Any]:
     copied = array.copy()
     copied.setflags(write=False)
     return copied
-
-
-def _flat(name: str, value: Any, longest: int) -> dict[str, Any]:
-    """The columns of a note, as plain Python scalars."""
-    if value is None or type(value) is float or (type(value) is int and abs(value) < 2**63):
-        return {name: value}  # most notes: saves 1 us each
-    array = np.asarray(value)
-    if array.ndim > 1 or array.size > longest or array.dtype.kind not in "biufUS":
-        raise SettingError(
-            f"the note {name!r} must be a scalar or a vector of at most {longest} numbers, got "
-            f"shape {array.shape} of {array.dtype}; note a summary of it"
-        )
-    if array.ndim == 0:
-        return {name: array.item()}
-    return dict(zip(_columns(name, array.size), array.tolist(), strict=True))
-
-
-@functools.lru_cache(maxsize=256)
-def _columns(name: str, n: int) -> tuple[str, ...]:
-    return tuple(f"{name}_{i}" for i in range(n))

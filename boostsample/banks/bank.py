@@ -13,18 +13,22 @@ from contextlib import closing
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from boostsample.banks.binning import MAX_CUTS, bin_bank_block
-from boostsample.banks.blocks import bank_block_size, bank_blocks, block_order, run_bank_blocks
-from boostsample.banks.reference_rows import reference_rows
+from boostsample.banks.binning import (
+    MAX_CUTS,
+    bin_bank_block,
+    block_order,
+    reference_rows,
+    run_bank_blocks,
+)
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.kernels.array_layout import aligned
 from boostsample.records import FamilyInfo
 from boostsample.threads.threads import n_threads
 
-__all__ = ["Bank", "FeatureBank", "View", "check_bank_families", "check_example_rows"]
+__all__ = ["Bank", "FeatureBank", "View", "check_bank_families"]
 
 _EVERYTHING = 2**62
 
@@ -171,7 +175,7 @@ class Bank(abc.ABC):
     def _check(self, feature: int) -> None:
         if not 0 <= feature < self.n_features:
             raise SettingError(
-                f"a feature must be between 0 and {self.n_features - 1}, got {feature}"
+                f"in a bank, a feature must be between 0 and {self.n_features - 1}, got {feature}"
             )
 
 
@@ -281,8 +285,7 @@ class FeatureBank(Bank):
             )
             return block.stop
 
-        size = bank_block_size(n_features, n, threads)
-        with closing(run_bank_blocks(fill, bank_blocks(families, size), threads)) as finished:
+        with closing(run_bank_blocks(fill, families, n, threads)) as finished:
             for stop in finished:
                 if progress is not None:
                     progress(stop, n_features)
@@ -319,18 +322,3 @@ def check_bank_families(families: Sequence[Family]) -> NDArray[np.int64]:
                 f"{family.name!r}"
             )
     return np.cumsum([0, *(family.n_features for family in families)], dtype=np.int64)
-
-
-def check_example_rows(rows: ArrayLike | None, n_examples: int) -> NDArray[np.int64]:
-    """Examples of a bank as int64 (n,), all of them for None; DataError if they are invalid."""
-    columns = np.arange(n_examples) if rows is None else np.asarray(rows)
-    if columns.ndim != 1 or columns.dtype.kind not in "iu" or columns.size == 0:
-        raise DataError(
-            f"rows must be a non-empty vector of example indices, got shape {columns.shape} of "
-            f"{columns.dtype}; pass None for all {n_examples} examples of the bank"
-        )
-    if columns.min() < 0 or columns.max() >= n_examples:
-        raise DataError(
-            f"rows must be between 0 and {n_examples - 1}, got {columns.min()} to {columns.max()}"
-        )
-    return columns.astype(np.int64)

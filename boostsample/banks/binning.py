@@ -1,33 +1,45 @@
-"""Binning of features by quantiles or a declared range, around `boostsample.kernels.cuts`.
+"""Binning of features by quantiles or a declared range, block by block, for every form of a bank.
 
 A feature has at most 256 bins. Bin 0 holds missing values (NaN); a value x has bin 1 + the number
 of cuts t with x >= t. A cut between the neighbouring train values a < b is their midpoint, rounded
 to float32 such that a < t <= b. A feature with at most 255 distinct train values has one bin for
-each of them; others have 254 cuts at quantiles (see `kernels.cuts.place_cuts`).
+each of them; others have 254 cuts at quantiles (see `kernels.cuts.place_cuts`). The cuts come from
+the reference rows. Banks are built in blocks of features.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.checks import check_rows
+from boostsample.checks import check_integer, check_rows
 from boostsample.errors import DataError
-from boostsample.family import Family
+from boostsample.family import Family, pixel_major
 from boostsample.kernels import cuts as kernels
 from boostsample.kernels.cuts import MAX_CUTS
 
 __all__ = [
     "MAX_CUTS",
+    "SMALL_BLOCK",
     "assign_bins",
     "bin_bank_block",
+    "block_order",
     "compute_columns",
     "declared_cuts",
     "find_cuts",
+    "reference_rows",
+    "run_bank_blocks",
     "uniform_cuts",
 ]
+
+SMALL_BLOCK = 1 << 23  # bytes that a block or copy may take even for a small bank
+
+_T = TypeVar("_T")
 
 
 def find_cuts(
@@ -103,7 +115,8 @@ def uniform_cuts(
     limit = float(np.finfo(np.float32).max)
     if low.ndim != 1 or low.shape != high.shape:
         raise DataError(
-            f"lows and highs must be vectors of one size, got {low.shape} and {high.shape}"
+            f"for uniform cuts, lows and highs must be vectors of one size, got {low.shape} and "
+            f"{high.shape}"
         )
     bad = ~((-limit <= low) & (low <= high) & (high <= limit))
     if bad.any():
@@ -142,8 +155,8 @@ def assign_bins(
     n_bins = np.require(n_bins, np.int16, ["C", "W"])
     if cuts.shape != (n_features, MAX_CUTS) or n_bins.shape != (n_features,):
         raise DataError(
-            f"{n_features} features need cuts of shape {(n_features, MAX_CUTS)} and n_bins of "
-            f"shape {(n_features,)}, got {cuts.shape} and {n_bins.shape}"
+            f"the bins of {n_features} features need cuts of shape {(n_features, MAX_CUTS)} and "
+            f"n_bins of shape {(n_features,)}, got {cuts.shape} and {n_bins.shape}"
         )
     if out.dtype != np.uint8 or out.shape != columns.shape or not out.flags.c_contiguous:
         raise DataError(f"out must be contiguous uint8 of shape {columns.shape}")
@@ -173,8 +186,8 @@ def compute_columns(
     values = family.compute(X, local)
     if values.dtype != np.float32 or values.shape != (X.shape[0], local.size):
         raise DataError(
-            f"family {family.name} must compute float32 of shape {(X.shape[0], local.size)}, "
-            f"got {values.dtype} of shape {values.shape}"
+            f"for binning, family {family.name} must compute float32 of shape "
+            f"{(X.shape[0], local.size)}, got {values.dtype} of shape {values.shape}"
         )
     columns = np.require(values.T, requirements=["C", "W"])  # no copy of feature-major memory
     infinite = _first_infinite(columns)
@@ -198,7 +211,9 @@ def declared_cuts(
     try:
         return uniform_cuts(*declared)
     except DataError as error:
-        raise DataError(f"family {family.name}: value_range() is wrong: {error}") from error
+        raise DataError(
+            f"binning of family {family.name}: value_range() is wrong: {error}"
+        ) from error
 
 
 def bin_bank_block(
@@ -224,3 +239,87 @@ def _check_columns(columns: NDArray[np.float32]) -> None:
             "columns must be contiguous float32 of shape (features, rows), got "
             f"{columns.dtype} of shape {columns.shape}"
         )
+
+
+def reference_rows(
+    n: int, train_rows: NDArray[np.int64] | None, reference: int | None
+) -> NDArray[np.int64]:
+    """The rows that the cuts are computed from, in the order of the train rows.
+
+    `reference` of the train rows (None: of all n rows of X) are drawn without replacement; None, or
+    at least their number, takes all of them. The draw depends on these two numbers only, and on no
+    version of NumPy, which guarantees the raw stream of a bit generator. Raises DataError if there
+    is no row or one is out of range, SettingError if `reference` is below 1.
+    """
+    if n == 0:
+        raise DataError("X has no rows; give at least one example")
+    rows = np.arange(n) if train_rows is None else check_rows(train_rows, n, "train_rows")
+    if rows.size == 0:
+        raise DataError("train_rows is empty; bin edges need at least one example")
+    if reference is None:
+        return rows
+    size = check_integer("reference", reference, 1, hint="None takes all training rows")
+    if size >= rows.size:
+        return rows
+    keys = np.random.PCG64(np.random.SeedSequence([rows.size, size])).random_raw(rows.size)
+    chosen: NDArray[np.int64] = rows[np.sort(np.argsort(keys, kind="stable")[:size])]
+    return chosen
+
+
+def block_order(X: Any, most: int, rows: NDArray[Any] | None = None) -> Any:
+    """X, or some rows of it, in the order that families read fastest, if at most `most` bytes.
+
+    8 MiB are always allowed. Larger arrays, documents and sparse matrices keep their order. Rows
+    are selected and transposed by blocks that stay in the cache: half the time of two passes (45 ms
+    against 83 for 37,000 images of 28 x 28, measured).
+    """
+    n = X.shape[0] if rows is None else rows.size
+    turnable = isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1
+    if not turnable or n * X[:1].nbytes > max(SMALL_BLOCK, most):
+        return X if rows is None else X[rows]
+    return pixel_major(X, rows)
+
+
+def _blocks(
+    families: Sequence[Family], n: int, threads: int, most: int
+) -> Iterator[tuple[int, int, int]]:
+    """Blocks of features of one family: its number, and a range inside it.
+
+    The float32 blocks of all threads together take 1/32 of the bank; each takes at least 8 MiB, and
+    at most `most` bytes.
+    """
+    n_features = sum(family.n_features for family in families)
+    size = min(max(SMALL_BLOCK, n_features * n // (32 * threads)), most) // (4 * n) or 1
+    for number, family in enumerate(families):
+        for start in range(0, family.n_features, size):
+            yield number, start, min(start + size, family.n_features)
+
+
+def run_bank_blocks(
+    work: Callable[[int, int, int], _T],
+    families: Sequence[Family],
+    n: int,
+    threads: int,
+    most: int = 2**62,
+) -> Generator[_T, None, None]:
+    """Results of `work` for each block of `_blocks`, computed in threads, in their order.
+
+    The error of the first failing block, in that order, is raised. At most 2 * threads results wait
+    to be taken. Close the iterator to cancel the rest.
+    """
+    todo = _blocks(families, n, threads, most)
+    if threads == 1:
+        for block in todo:
+            yield work(*block)
+        return
+    ahead: deque[Future[_T]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for block in todo:
+                if len(ahead) == 2 * threads:
+                    yield ahead.popleft().result()
+                ahead.append(pool.submit(work, *block))
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)

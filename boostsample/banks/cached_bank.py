@@ -1,4 +1,4 @@
-"""Cache of feature banks on disk: finds a bank by a hash of its content, or builds it.
+"""Cached feature banks on disk: finds a bank by a hash of its content, or builds it.
 
 The hash covers everything that the bits of a bank depend on: values, dtype and shape of X; the
 reference rows; class, settings and source code of each family; the binning code; the versions of
@@ -24,11 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import check_bank_families
-from boostsample.banks.binning import MAX_CUTS
-from boostsample.banks.cache import banks_dir, building_in_cache, remove_from_cache
+from boostsample.banks.binning import MAX_CUTS, reference_rows
+from boostsample.banks.cache_folder import banks_dir, building_in_cache, remove_from_cache
 from boostsample.banks.disk import FORMAT, DiskBank, disk_bank_bytes, write_bank
 from boostsample.banks.disk_header import DISK_HEADER, DamagedBank
-from boostsample.banks.reference_rows import reference_rows
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays, sha256_of_bytes, sha256_of_json
@@ -42,7 +41,6 @@ _ENGINE = (
     "family/family.py",
     "family/image_family.py",
     "banks/binning.py",
-    "banks/blocks.py",
     "kernels/cuts.py",
 )
 """Files of this package that every bank depends on, besides those of its families."""
@@ -133,10 +131,10 @@ def _check_space(n_features: int, n: int) -> None:
     needed = disk_bank_bytes(n_features, n)
     if needed > free:
         raise DataError(
-            f"{n_features:,} features of {n:,} examples need {needed / 2**30:.1f} GiB on disk, but "
-            f"'{banks_dir()}' has {free / 2**30:.1f} GiB left; free some space "
-            "('boostsample cache'), set BOOSTSAMPLE_CACHE_DIR to another folder, or use the lazy "
-            "bank"
+            f"to be cached, {n_features:,} features of {n:,} examples need "
+            f"{needed / 2**30:.1f} GiB on disk, but '{banks_dir()}' has {free / 2**30:.1f} GiB "
+            "left; free some space ('boostsample cache'), set BOOSTSAMPLE_CACHE_DIR to another "
+            "folder, or use the lazy bank"
         )
 
 
@@ -180,7 +178,7 @@ def _digest_of_data(X: Any) -> str:
         return sha256_of_arrays(X)
     except TypeError as error:
         raise SettingError(
-            f"examples of a bank on disk must be numbers or texts: {error}; use the bank in memory"
+            f"examples of a cached bank must be numbers or texts: {error}; use the bank in memory"
         ) from None
 
 
@@ -202,7 +200,7 @@ def _code(kind: type) -> list[bytes]:
             except (OSError, TypeError):
                 raise SettingError(
                     f"the source code of the family class {base.__qualname__} cannot be read, so "
-                    "a bank on disk could be one of an earlier version; define the class in a "
+                    "a cached bank could be one of an earlier version; define the class in a "
                     "module, or use the bank in memory"
                 ) from None
     return [part for name in sorted(sources) for part in (name.encode(), sources[name])]

@@ -33,8 +33,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from boostsample.banks.bank import FeatureBank, View, check_bank_families
-from boostsample.banks.binning import MAX_CUTS, bin_bank_block
-from boostsample.banks.blocks import bank_block_size, bank_blocks, block_order, run_bank_blocks
+from boostsample.banks.binning import MAX_CUTS, bin_bank_block, block_order, run_bank_blocks
 from boostsample.banks.disk_header import DamagedBank, read_bank_header, write_bank_header
 from boostsample.errors import DataError
 from boostsample.family import Family
@@ -127,7 +126,7 @@ def _open(folder: Path) -> _Files:
     """Check header and small files, map the large ones; errors as in `check_bank_files`."""
     header = read_bank_header(folder)
     if header["format"] != FORMAT:
-        raise DamagedBank(f"it has format {header['format']}, not {FORMAT}")
+        raise DamagedBank(f"the disk bank has format {header['format']}, not {FORMAT}")
     n_features, n = header["n_features"], header["n_examples"]
     small = {}
     for name, facts in header["files"].items():
@@ -135,9 +134,11 @@ def _open(folder: Path) -> _Files:
             size = (folder / name).stat().st_size
             content = (folder / name).read_bytes() if "sha256" in facts else b""
         except OSError as error:
-            raise DamagedBank(f"{name} cannot be read: {error.strerror or error}") from error
+            raise DamagedBank(
+                f"the disk bank's {name} cannot be read: {error.strerror or error}"
+            ) from error
         if size != facts["bytes"]:
-            raise DamagedBank(f"{name} has {size:,} bytes, not {facts['bytes']:,}")
+            raise DamagedBank(f"{name} has {size:,} bytes, not the disk bank's {facts['bytes']:,}")
         if "sha256" in facts:
             if sha256_of_bytes(content) != facts["sha256"]:
                 raise DamagedBank(f"{name} is damaged")
@@ -165,7 +166,7 @@ class _Mapped:
                 found = stream.read(len(header))
             self._map = np.memmap(path, dtype, "r", len(header), shape)
         except (OSError, ValueError) as error:
-            raise DamagedBank(f"{path.name} cannot be read: {error}") from error
+            raise DamagedBank(f"the disk bank's {path.name} cannot be read: {error}") from error
         if found != header:
             raise DamagedBank(f"{path.name} does not hold {np.dtype(dtype)} of shape {shape}")
         data = self._map.ctypes.data, False  # the flag means: not read-only
@@ -226,11 +227,10 @@ def write_bank(
         return block.stop, bins, cuts
 
     files = {}
-    size = bank_block_size(n_features, n, threads, _MOST_BLOCK)
     with (
         (folder / _BINS).open("xb") as bins_file,
         (folder / _CUTS).open("xb") as cuts_file,
-        closing(run_bank_blocks(work, bank_blocks(families, size), threads)) as finished,
+        closing(run_bank_blocks(work, families, n, threads, _MOST_BLOCK)) as finished,
     ):
         bins_file.write(_npy_header((n_features, n), np.uint8))
         cuts_file.write(_npy_header((n_features, MAX_CUTS), np.float32))

@@ -17,25 +17,24 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from boostsample.banks.bank import Bank, View
 from boostsample.banks.binning import (
     MAX_CUTS,
     assign_bins,
+    block_order,
     compute_columns,
     declared_cuts,
     find_cuts,
+    reference_rows,
 )
-from boostsample.banks.blocks import block_order
-from boostsample.banks.reference_rows import reference_rows
-from boostsample.banks.slots import SlotCache
 from boostsample.checks import check_integer, check_rows
 from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.kernels.search_room import SEARCH_GROUP
 
-__all__ = ["LAZY_CACHE_BYTES", "LAZY_REFERENCE", "LazyBank"]
+__all__ = ["LAZY_CACHE_BYTES", "LAZY_REFERENCE", "LazyBank", "SlotCache"]
 
 LAZY_REFERENCE = 2048
 """Default number of reference rows."""
@@ -47,6 +46,7 @@ _BLOCK_BYTES = 2**25
 _VIEW_BYTES = 2**26
 """Largest view of a sample, in bytes."""
 _LEAST_CUTS = 1024
+_FIRST_ROWS = 64
 
 
 class LazyBank(Bank):
@@ -144,8 +144,8 @@ class LazyBank(Bank):
         most = self.most_features(None if rows is None else rows.size)
         if wanted.size > most:
             raise SettingError(
-                f"at most {most} features can be viewed at once, got {wanted.size}; view them in "
-                "parts, or raise cache_bytes"
+                f"in a lazy bank, at most {most} features can be viewed at once, "
+                f"got {wanted.size}; view them in parts, or raise cache_bytes"
             )
         if rows is None:
             at = self._whole_columns(wanted)
@@ -303,3 +303,66 @@ def _as_slice(rows: NDArray[Any]) -> slice | None:
     if rows.size and rows[-1] - rows[0] == rows.size - 1 and bool((np.diff(rows) == 1).all()):
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return None
+
+
+class SlotCache:
+    """A bounded least-recently-used cache whose values are rows of an array.
+
+    Keys are the integers 0 .. n_keys - 1. Each takes 4 bytes, cached or not, so that every
+    operation is one on arrays. `rows`, of shape (any, width), is replaced by a larger array as rows
+    are claimed, up to `n_rows` rows.
+    """
+
+    def __init__(self, n_keys: int, n_rows: int, width: int, dtype: DTypeLike) -> None:
+        self.n_rows = n_rows
+        self.rows: NDArray[Any] = np.empty((0, width), dtype)
+        self._row_of = np.full(n_keys, -1, np.int32)
+        self._key_of = np.empty(0, np.int64)
+        self._last_use = np.empty(0, np.int64)
+        self._n_used = 0
+        self._clock = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory in use."""
+        arrays = (self.rows, self._row_of, self._key_of, self._last_use)
+        return sum(array.nbytes for array in arrays)
+
+    def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The row of each key, or -1; counts as a use."""
+        found = self._row_of[keys].astype(np.int64)
+        self._use(found[found >= 0])
+        return found
+
+    def claim(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows for distinct new keys, to be filled by the caller; int64 (k,).
+
+        Replaces the least recently used rows. Rows just found stay valid if they and the claimed
+        ones are at most `n_rows`.
+        """
+        before = self._n_used
+        self._grow(min(before + keys.size, self.n_rows))
+        claimed = np.arange(before, before + keys.size)
+        n_old = before + keys.size - self._n_used
+        if n_old > 0:
+            oldest = np.argpartition(self._last_use[:before], n_old - 1)[:n_old]
+            self._row_of[self._key_of[oldest]] = -1
+            claimed[keys.size - n_old :] = oldest
+        self._key_of[claimed] = keys
+        self._row_of[keys] = claimed
+        self._use(claimed)
+        return claimed
+
+    def _use(self, rows: NDArray[np.int64]) -> None:
+        self._last_use[rows] = np.arange(self._clock, self._clock + rows.size)
+        self._clock += rows.size
+
+    def _grow(self, n_used: int) -> None:
+        if n_used > len(self.rows):
+            size = min(max(n_used, 2 * len(self.rows), _FIRST_ROWS), self.n_rows)
+            for name in ("rows", "_key_of", "_last_use"):
+                old = getattr(self, name)
+                new = np.empty((size, *old.shape[1:]), old.dtype)
+                new[: self._n_used] = old[: self._n_used]
+                setattr(self, name, new)
+        self._n_used = n_used

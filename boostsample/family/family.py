@@ -98,8 +98,9 @@ class Family(abc.ABC):
         missing = [p for p in parameters if not hasattr(self, p)]
         if missing:
             raise SettingError(
-                f"{type(self).__name__} must store each argument of its __init__ under the same "
-                f"name, but has no attribute {missing[0]!r}; store it or override settings()"
+                f"the family class {type(self).__name__} must store each argument of its __init__ "
+                f"under the same name, but has no attribute {missing[0]!r}; store it or override "
+                "settings()"
             )
         return {p: _jsonable(getattr(self, p), f"{type(self).__name__}.{p}") for p in parameters}
 
@@ -155,7 +156,7 @@ def _jsonable(value: Any, name: str) -> Any:
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {key: _jsonable(item, name) for key, item in value.items()}
     raise SettingError(
-        f"{name} cannot be stored as JSON: {type(value).__name__}; "
+        f"the family setting {name} cannot be stored as JSON: {type(value).__name__}; "
         "make it a number, text, list or dict, or override settings()"
     )
 

@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from boostsample.jit.compiling import COMPILED
+from boostsample.jit.compile_kernels import COMPILED
 
 #: Rows ahead that kernels prefetch.
 PREFETCHED_ROWS = 64

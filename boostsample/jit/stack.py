@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-from boostsample.jit.compiling import COMPILED
+from boostsample.jit.compile_kernels import COMPILED
 
 _CACHE_LINE = 64
 _MOST = 1024

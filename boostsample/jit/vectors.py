@@ -19,7 +19,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
 
 from boostsample.jit import vector_twins as twins
-from boostsample.jit.compiling import COMPILED
+from boostsample.jit.compile_kernels import COMPILED
 
 #: Labels in one full vector.
 LANES = twins.LANES

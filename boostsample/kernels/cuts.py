@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.jit.compiling import inner_kernel, kernel
+from boostsample.jit.compile_kernels import inner_kernel, kernel
 
 __all__ = ["BIN_BUCKETS", "BIN_DIGITS", "BIN_DIGIT_SIZE", "MAX_CUTS", "assign_block", "cut_block"]
 

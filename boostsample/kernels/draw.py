@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from boostsample.jit.compiling import inner_kernel, kernel
+from boostsample.jit.compile_kernels import inner_kernel, kernel
 from boostsample.jit.stack import on_stack
 from boostsample.jit.vectors import vec_count_up_to, vec_load, vec_running
 from boostsample.kernels.array_layout import Doubles, Floats, Ints

@@ -1,6 +1,6 @@
 """Expected edge e(Q,T) of the best of Q features searched on T examples, and its maxima.
 
-A model is one (3, J) float64 array as in `kernels.mixture`, the mixture of the true edges G.
+A model is one (3, J) float64 array as in `kernels.mixture_em`, the mixture of the true edges G.
 `unit_noise` (J,) holds v_j: an edge estimated on T examples has variance v_j / T about G ([DF11]
 eq. 7); if empty, v_j = 1 - mu_j^2. `inverse` is 1/T, or 0 if the sample is exact. From [DF11]
 eq. 9-13, with tau_j^2 = s_j^2 + v_j/T, z_j = (h - mu_j)/tau_j, F(h) = sum_j pi_j Phi(z_j)
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.jit.compiling import allocating_kernel, inner_kernel
+from boostsample.jit.compile_kernels import allocating_kernel, inner_kernel
 
 __all__ = ["allocate", "best_pair", "expected_edge"]
 

@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.jit.compiling import allocating_kernel, kernel
+from boostsample.jit.compile_kernels import allocating_kernel, kernel
 from boostsample.kernels.array_layout import Doubles, Floats
 
 _Integers: TypeAlias = NDArray[np.intp]

@@ -1,4 +1,4 @@
-"""EM of one Gaussian: `kernels.mixture` with one component and no noise, equal to the bit.
+"""EM of one Gaussian: `kernels.mixture_em` with one component and no noise, equal to the bit.
 
 It takes a third of the time and compiles in a fifth, and strategies that model each family by one
 Gaussian need no other kernel. Every value has responsibility 1, so an M step is a mean and a
@@ -12,14 +12,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.jit.compiling import inner_kernel, kernel
+from boostsample.jit.compile_kernels import inner_kernel, kernel
 from boostsample.jit.stack import on_stack
 
 __all__ = ["fit_single_rows"]
 
 Array = NDArray[np.float64]
 
-# As in `kernels.mixture`.
+# As in `kernels.mixture_em`.
 LANES = 8
 _N_SUMS = 2 * LANES
 FIRST_TRIAL = 6
@@ -66,8 +66,8 @@ def fit_single_rows(
 ) -> bool:
     """Fit one Gaussian to each row. O(n) an iteration; returns False for values not finite.
 
-    rows: (S, n) read, n <= `mixture.MAX_MIXTURE_GROUPS`; floor, tolerance, n_iterations: as in
-    `mixture.fit_segments`; values: (n,) overwritten; models: (S, 3, 1), fits: (S, 2) written.
+    rows: (S, n) read, n <= `mixture_em.MAX_MIXTURE_GROUPS`; floor, tolerance, n_iterations: as in
+    `fit_mixture_segments`; values: (n,) overwritten; models: (S, 3, 1), fits: (S, 2) written.
     """
     for s in range(rows.shape[0]):
         for i in range(values.size):  # sort by insertion

@@ -58,7 +58,7 @@ class Search:
             weights.release()
         if not isinstance(stump, Stump):
             raise StrategyError(
-                f"choose() of {type(strategy).__name__} must return a Stump, got "
+                f"search {index}: choose() of {type(strategy).__name__} must return a Stump, got "
                 f"{type(stump).__name__}; return step.search(...).best()"
             )
         feature, threshold = int(stump.feature), int(stump.threshold)

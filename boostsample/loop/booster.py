@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from boostsample.banks.bank import Bank, check_example_rows
-from boostsample.checks import check_integer
+from boostsample.banks.bank import Bank
+from boostsample.checks import check_example_rows, check_example_weight, check_integer
 from boostsample.errors import SettingError, StrategyError
 from boostsample.labels import check_labels
 from boostsample.learner import EDGE_GAP, Found, Learner
@@ -25,7 +25,7 @@ from boostsample.learners import make_learner
 from boostsample.learners.search import Search
 from boostsample.records import Pool, Round
 from boostsample.shard.searcher import Searcher
-from boostsample.shard.weights import SignedWeights, check_example_weight, initial_weights
+from boostsample.shard.weights import SignedWeights, initial_weights
 from boostsample.strategy import Strategy
 from boostsample.threads.threads import Threads, n_threads
 

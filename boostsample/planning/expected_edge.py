@@ -129,7 +129,7 @@ def expected_edge_families(
             f"counts must hold a number for each of {len(mixtures)} mixtures, got {numbers.shape}"
         )
     if numbers.min() < 0 or numbers.max() == 0:
-        raise SettingError(f"counts must not be negative and not all 0, got {numbers.tolist()}")
+        raise SettingError(f"an expected edge needs counts >= 0, not all 0, got {numbers.tolist()}")
     return _edge(models, noise, numbers, _inverse(n_examples))
 
 
@@ -315,11 +315,11 @@ def _edge(models: Array, noise: Array, counts: Counts, inverse: float) -> float:
 
 def _inverse(n_examples: float) -> float:
     if not n_examples >= 1:
-        raise SettingError(f"n_examples must be at least 1, got {n_examples}")
+        raise SettingError(f"for an expected edge, n_examples must be at least 1, got {n_examples}")
     return 1.0 / n_examples
 
 
 def _at_least_one(name: str, value: int) -> int:
     if value < 1:
-        raise SettingError(f"{name} must be at least 1, got {value}")
+        raise SettingError(f"for an expected edge, {name} must be at least 1, got {value}")
     return int(value)

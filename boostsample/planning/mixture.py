@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError
-from boostsample.kernels import mixture as kernels
+from boostsample.kernels import mixture_em as kernels
 from boostsample.kernels import single
 
 __all__ = [
@@ -74,18 +74,19 @@ class Mixture:
         if any(row.ndim != 1 or row.size == 0 or row.shape != rows[0].shape for row in rows):
             shapes = ", ".join(str(row.shape) for row in rows)
             raise SettingError(
-                "proportions, means and variances must be vectors of one length, "
+                "proportions, means and variances of a mixture must be vectors of one length, "
                 f"at least 1, got shapes {shapes}"
             )
         parameters = np.array(rows)
         if not np.isfinite(parameters).all():
-            raise SettingError("proportions, means and variances must be finite numbers")
+            raise SettingError("a mixture's proportions, means, variances must be finite numbers")
         if parameters[0].min() < 0 or abs(parameters[0].sum() - 1.0) > 1e-6:
             raise SettingError(
-                f"proportions must not be negative and must sum to 1, got {parameters[0].tolist()}"
+                "in a mixture, proportions must not be negative and must sum to 1, got "
+                f"{parameters[0].tolist()}"
             )
         if parameters[2].min() < 0:
-            raise SettingError(f"variances must not be negative, got {parameters[2].tolist()}")
+            raise SettingError(f"mixture variances must not be negative, got {rows[2].tolist()}")
         if abs(parameters[0].sum() - 1.0) > 1e-12:
             parameters[0] /= parameters[0].sum()
         parameters.flags.writeable = False
@@ -208,7 +209,7 @@ def sampling_variance(edges: ArrayLike, n_examples: int) -> float:
     """
     values = _finite(edges)
     if n_examples < 2:
-        raise SettingError(f"n_examples must be at least 2, got {n_examples}")
+        raise SettingError(f"in sampling_variance, n_examples must be at least 2, got {n_examples}")
     return max(float(1.0 - np.mean(values * values)), 0.0) / (n_examples - 1)
 
 
@@ -267,7 +268,7 @@ def fit_mixtures(
     are sequences with an entry for each set.
     """
     if n_components < 1:
-        raise SettingError(f"n_components must be at least 1, got {n_components}")
+        raise SettingError(f"a mixture's n_components must be at least 1, got {n_components}")
     if not 0 < variance_floor < np.inf:
         raise SettingError(f"variance_floor must be above 0 and finite, got {variance_floor}")
     if not tolerance >= 0:
@@ -278,8 +279,8 @@ def fit_mixtures(
     noises: Any = [noise_variance] * len(edges) if is_number else noise_variance
     if len(noises) != len(edges):
         raise SettingError(
-            f"noise_variance must be a number or have an entry for each of {len(edges)} sets, "
-            f"got {len(noises)}"
+            "to fit mixtures, noise_variance must be a number or have an entry for each of "
+            f"{len(edges)} sets, got {len(noises)}"
         )
     if len(edges) == 0:
         return []
@@ -289,7 +290,7 @@ def fit_mixtures(
     np.concatenate(columns, axis=1, out=data)
     least, most = data[3].min(), data[3].max()
     if not 0 <= least <= most < np.inf:
-        raise SettingError("noise_variance must be at least 0 and finite")
+        raise SettingError("to fit mixtures, noise_variance must be at least 0 and finite")
     models, fits = np.empty((len(edges), 3, n_components)), np.empty((len(edges), 2))
     how = float(variance_floor), float(tolerance), int(max_iterations)
     kernels.fit_mixture_segments(data, bool(least < most), first, *how, models, fits)

@@ -27,7 +27,7 @@ class FamilyInfo:
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw distinct members uniformly: global indices, int64 (min(n, size),); no looks."""
         if n < 0:
-            raise SettingError(f"n must be 0 or more, got {n}; use 0 to draw nothing")
+            raise SettingError(f"in a pool, n must be 0 or more, got {n}; use 0 to draw nothing")
         if n >= self.size:
             return np.arange(self.first, self.first + self.size, dtype=np.int64)
         chosen = rng.choice(self.size, size=n, replace=False, shuffle=False)

@@ -10,18 +10,18 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from boostsample.errors import DataError, unknown
 from boostsample.jit.vectors import LANES
 from boostsample.kernels import draw as draw_kernels
 from boostsample.kernels.array_layout import Rows, aligned, lay_out_rows, row_layout
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.weights import WeightFactors, weight_kernels
+from boostsample.kernels.weight_update import WeightFactors, weight_kernels
 from boostsample.shard.sampling_schemes import Scheme
 from boostsample.threads.threads import Threads
 
-__all__ = ["Rows", "SignedWeights", "WEIGHT_INITS", "check_example_weight", "initial_weights"]
+__all__ = ["Rows", "SignedWeights", "WEIGHT_INITS", "initial_weights"]
 
 #: Least size of a normalised label weight: far from denormal numbers, too small to matter.
 WEIGHT_FLOOR = 1e-30
@@ -190,29 +190,3 @@ class SignedWeights:
         self._sums[:] = state["sums"]
         self._mass = float(state["mass"])
         self._ends_are_current = False
-
-
-def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """User weights s_i as float64 (n,), ones if there are none; DataError if they are invalid."""
-    if weight is None:
-        return np.ones(n)
-    try:
-        given = np.asarray(weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"example weights must be numbers: {error}") from error
-    if given.shape != (n,):
-        raise DataError(
-            f"example weights must have shape ({n},), got {given.shape}; pass one for each example"
-        )
-    wrong = ~np.isfinite(given) | (given < 0)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise DataError(
-            f"example weights must be finite and not negative, got {given[at]} in row {at}; "
-            "weight 0 drops an example"
-        )
-    if not (given > 0).any():
-        raise DataError(
-            "example weights must not all be zero, got only zeros; weight at least one example"
-        )
-    return given

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family, pixel_major
-from boostsample.testing.assertions import (
+from boostsample.testing.family_assertions import (
     fail_family,
     require_of_family,
     require_refusal,

@@ -16,12 +16,12 @@ from sklearn.base import clone
 from boostsample.errors import SettingError
 from boostsample.step import Step
 from boostsample.strategy import Sample
-from boostsample.testing.assertions import require_of_strategy, require_plain_state
 from boostsample.testing.strategy_runs import (
     STRATEGY_ROUNDS,
     Make,
     noisy_strategy_problem,
     refused_at_the_start,
+    require_of_strategy,
     resumed_run,
     run_strategy,
     verify_run,
@@ -163,7 +163,7 @@ def check_strategy_state(make: Make) -> None:
     strategy = run_strategy(make, noisy_strategy_problem()).booster.strategy
     for attribute, value in vars(strategy).items():
         if attribute.endswith("_"):
-            require_plain_state(value, make, attribute)
+            _require_plain_state(value, make, attribute)
         else:
             require_of_strategy(
                 attribute in before, make, f"learned {attribute!r}, which must end in '_'"
@@ -340,3 +340,25 @@ def _live_objects(*kinds: type) -> list[Any]:
     """All live objects of the given types."""
     gc.collect()
     return [thing for thing in gc.get_objects() if type(thing) in kinds]
+
+
+def _require_plain_state(value: Any, make: Make, where: str) -> None:
+    """Raise unless a value is an array, a scalar, a string, or a list or dict of these."""
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            _require_plain_state(item, make, f"{where}[{i}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            require_of_strategy(
+                isinstance(key, str), make, f"{where} has the key {key!r}, not a string"
+            )
+            _require_plain_state(item, make, f"{where}[{key!r}]")
+    else:
+        kinds = (bool, int, float, str, np.generic)
+        array = isinstance(value, np.ndarray) and not value.dtype.hasobject
+        require_of_strategy(
+            array or isinstance(value, kinds),
+            make,
+            f"{where} holds a {type(value).__name__}; state holds arrays, scalars, strings, "
+            "lists and dicts of these only",
+        )

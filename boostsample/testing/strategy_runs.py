@@ -20,7 +20,6 @@ from boostsample.loop.booster import Booster
 from boostsample.records import Round
 from boostsample.shard.weights import initial_weights
 from boostsample.strategy import Strategy
-from boostsample.testing.assertions import require_of_strategy
 
 Make: TypeAlias = Callable[[], Strategy]
 """A function that makes the strategy to check, with the same settings in each call."""
@@ -187,3 +186,9 @@ def resumed_run(make: Make, problem: _Problem, at: int, pickled: bool) -> list[t
     while not second.finished:
         rounds.append(second.next_round())
     return _Run(second, bank, rounds).stumps()
+
+
+def require_of_strategy(condition: bool, make: Callable[[], object], message: str) -> None:
+    """Raise an AssertionError that names the strategy made unless the condition holds."""
+    if not condition:
+        raise AssertionError(f"strategy {type(make()).__name__}: {message}")

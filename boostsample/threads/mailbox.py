@@ -18,7 +18,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from boostsample.jit.compiling import COMPILED, kernel
+from boostsample.jit.compile_kernels import COMPILED, kernel
 
 Mailbox: TypeAlias = NDArray[np.int64]
 
@@ -161,7 +161,7 @@ _run: Any = _make_call
 
 @kernel
 def put_in_mailbox(box: Mailbox, address: int, arguments: tuple[Any, ...]) -> None:
-    """Run the kernel at `address` (`jit.compiling.compiled_address`) with these arguments.
+    """Run the kernel at `address` (`jit.compile_kernels.compiled_address`) with these arguments.
 
     Earlier work must be done. The caller keeps the arrays alive until the kernel returns.
     """

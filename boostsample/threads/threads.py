@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from boostsample.errors import SettingError
-from boostsample.jit.compiling import COMPILED, compiled_address
+from boostsample.jit.compile_kernels import COMPILED, compiled_address
 from boostsample.threads.mailbox import (
     MAILBOX_SIZE,
     call_back_from_mailbox,

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.make_bank import make_bank
+from boostsample.banks.bank_forms import make_bank
 from boostsample.checks import check_integer
 from boostsample.errors import BoostSampleError, SettingError, StrategyError
 from boostsample.experiments.calibration.points import (

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from boostsample.banks.make_bank import bank_settings
+from boostsample.banks.bank_forms import bank_settings
 from boostsample.experiments.cells.cell_file import cell_key
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
-from boostsample.banks.make_bank import make_bank
+from boostsample.banks.bank_forms import make_bank
 from boostsample.errors import BoostSampleError, StrategyError
 from boostsample.experiments.cells.cell_file import Cell, cell_arrays
 from boostsample.experiments.cells.evaluation import evaluate_cell
@@ -75,7 +75,7 @@ class TrainingSplit:
     """The split of a repetition with its feature bank; immutable, so that threads can share it.
 
     While the bank is built by `n_jobs` threads, `progress` is called with features done and in all.
-    `form` replaces the plan's form of the bank, see `boostsample.banks.make_bank`.
+    `form` replaces the plan's form of the bank, see `boostsample.banks.bank_forms`.
     """
 
     def __init__(

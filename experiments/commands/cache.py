@@ -14,7 +14,7 @@ from boostsample.experiments.commands.group import CommandGroup
 from boostsample.experiments.commands.printing import print_line
 
 if TYPE_CHECKING:
-    from boostsample.banks.cache import CacheEntry
+    from boostsample.banks.cache_folder import CacheEntry
 
 __all__ = ["cache"]
 
@@ -38,7 +38,7 @@ def cache(context: click.Context) -> None:
 @click.option("--all", "everything", is_flag=True, help="All banks, and unfinished ones.")
 def clear_cache(keys: tuple[str, ...], everything: bool) -> None:
     """Remove feature banks by the beginnings of their keys; running programs keep theirs."""
-    from boostsample.banks.cache import (
+    from boostsample.banks.cache_folder import (
         cache_entries,
         cache_entry_size,
         find_cache_entries,
@@ -74,7 +74,7 @@ def verify_cache(keys: tuple[str, ...]) -> None:
 
     Ends with exit code 1 if a bank is damaged. Training checks only the features that it reads.
     """
-    from boostsample.banks.cache import cache_entries, find_cache_entries
+    from boostsample.banks.cache_folder import cache_entries, find_cache_entries
     from boostsample.banks.disk import check_disk_bank
     from boostsample.banks.disk_header import DamagedBank
 
@@ -96,7 +96,7 @@ def verify_cache(keys: tuple[str, ...]) -> None:
 
 
 def _list() -> None:
-    from boostsample.banks.cache import (
+    from boostsample.banks.cache_folder import (
         banks_dir,
         cache_entries,
         cache_entry_size,

@@ -2,7 +2,7 @@
 
 A file is accepted only if its *uncompressed* content has the published hash, so copies may be plain
 or gzipped. Files are searched in the user's ``data_dir``, then in the folder ``datasets``
-of the cache folder (`boostsample.banks.cache`). Missing ones are downloaded there by pooch
+of the cache folder (`boostsample.banks.cache_folder`). Missing ones are downloaded there by pooch
 (extra ``data``). The hashes are the published ones; copies of the USPS text spell the same numbers
 differently, its hash is of the numbers. The train rows come first, in the original order; of the
 one file of letter, the first 16000 rows train.
@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from boostsample.banks.cache import cache_dir
+from boostsample.banks.cache_folder import cache_dir
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.common.files import atomic_file

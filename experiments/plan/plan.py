@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
-from boostsample.banks.make_bank import bank_settings
+from boostsample.banks.bank_forms import bank_settings
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.plan.budget import looks_of_budget, parse_budget
@@ -50,7 +50,7 @@ class Plan:
     tune : bool
         Whether to tune the strategies that have a `Strategy.tuning_grid` or alternatives.
     bank : Variant
-        Form of the feature bank and its settings, see `boostsample.banks.make_bank.make_bank`.
+        Form of the feature bank and its settings, see `boostsample.banks.bank_forms.make_bank`.
 
     Raises
     ------

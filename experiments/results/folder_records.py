@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from boostsample.banks.make_bank import bank_settings
+from boostsample.banks.bank_forms import bank_settings
 from boostsample.experiments.cells.tasks import TaskGroup, task_groups
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.plan import Plan

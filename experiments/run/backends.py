@@ -20,7 +20,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future,
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
-from boostsample.banks.cache import cache_dir
+from boostsample.banks.cache_folder import cache_dir
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.training import (

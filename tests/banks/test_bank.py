@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.banks import blocks
+from boostsample.banks import binning
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import DataError, SettingError
 from tests.problems import Powers, powers, same_bits
@@ -119,7 +119,7 @@ def test_bits_depend_on_neither_threads_nor_blocks(
     block_bytes: int,
 ) -> None:
     expected = FeatureBank.build(families, X)
-    monkeypatch.setattr(blocks, "SMALL_BLOCK", block_bytes)
+    monkeypatch.setattr(binning, "SMALL_BLOCK", block_bytes)
     assert same_bits(FeatureBank.build(families, X, np.arange(300), n_jobs=n_jobs), expected)
 
 
@@ -130,7 +130,7 @@ def test_progress_is_told_in_this_thread(
     monkeypatch: pytest.MonkeyPatch,
     n_jobs: int,
 ) -> None:
-    monkeypatch.setattr(blocks, "SMALL_BLOCK", 4 * 300 * 3)  # three features
+    monkeypatch.setattr(binning, "SMALL_BLOCK", 4 * 300 * 3)  # three features
     told: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> None:
@@ -144,7 +144,7 @@ def test_progress_is_told_in_this_thread(
 def test_an_interrupt_stops_the_work(
     X: NDArray[np.float32], families: list[Powers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocks, "SMALL_BLOCK", 1)
+    monkeypatch.setattr(binning, "SMALL_BLOCK", 1)
     slow = Slow(3, 500)
 
     def stop(done: int, total: int) -> None:
@@ -164,7 +164,7 @@ def test_an_infinite_value_is_named(
     n_jobs: int,
     block_bytes: int,
 ) -> None:
-    monkeypatch.setattr(blocks, "SMALL_BLOCK", block_bytes)
+    monkeypatch.setattr(binning, "SMALL_BLOCK", block_bytes)
     X[200, 0] = -np.inf
     X[17, 1] = X[250, 1] = np.inf
     message = (

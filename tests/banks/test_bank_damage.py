@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks import disk_header
 from boostsample.banks.bank import FeatureBank
-from boostsample.banks.cache import banks_dir, cache_entries, remove_from_cache
+from boostsample.banks.cache_folder import banks_dir, cache_entries, remove_from_cache
 from boostsample.banks.cached_bank import cached_bank
 from boostsample.banks.disk import DiskBank, check_disk_bank
 from boostsample.banks.disk_header import DamagedBank

@@ -20,10 +20,10 @@ import pytest
 import scipy.sparse
 from numpy.typing import NDArray
 
-from boostsample.banks import blocks
+from boostsample.banks import binning
 from boostsample.banks import cached_bank as cached_bank_module
 from boostsample.banks.bank import FeatureBank
-from boostsample.banks.cache import banks_dir, cache_entries
+from boostsample.banks.cache_folder import banks_dir, cache_entries
 from boostsample.banks.cached_bank import cached_bank, cached_bank_facts
 from boostsample.banks.disk import DiskBank, check_disk_bank, disk_bank_bytes
 from boostsample.banks.disk_header import DamagedBank
@@ -68,7 +68,7 @@ def test_the_files_hold_what_memory_would(
 ) -> None:
     rows = np.arange(0, N, 2)
     expected = FeatureBank.build(powers(), X, rows, reference=reference)
-    monkeypatch.setattr(blocks, "SMALL_BLOCK", block_bytes)
+    monkeypatch.setattr(binning, "SMALL_BLOCK", block_bytes)
     told: list[tuple[int, int]] = []
     settings: dict[str, Any] = {"reference": reference, "n_jobs": n_jobs}
     bank = cached_bank(
@@ -250,7 +250,7 @@ def test_bad_input_is_refused_as_in_memory(X: NDArray[np.float32]) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is kept by Linux alone")
 def test_a_bank_three_times_the_memory_left_trains(cache: Path) -> None:
     """Under a limit of the data segment, in a process of its own; the same bank as in memory."""
-    from boostsample.banks.make_bank import make_bank
+    from boostsample.banks.bank_forms import make_bank
     from tests.benchmarks.memory_limits import Tilted, train
 
     command = [sys.executable, "-m", "tests.benchmarks.memory_limits", "disk", "--left", "48"]

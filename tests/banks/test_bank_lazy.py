@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks import lazy as bank_lazy
 from boostsample.banks.bank import FeatureBank
-from boostsample.banks.lazy import LazyBank
-from boostsample.banks.slots import SlotCache
+from boostsample.banks.lazy import LazyBank, SlotCache
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, HashedText
 from boostsample.kernels.search_room import SEARCH_GROUP

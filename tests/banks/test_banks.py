@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.banks import lazy as bank_lazy
 from boostsample.banks.bank import Bank, FeatureBank
-from boostsample.banks.binning import find_cuts
+from boostsample.banks.bank_forms import BANKS, bank_settings, make_bank
+from boostsample.banks.binning import find_cuts, reference_rows
 from boostsample.banks.disk import DiskBank
 from boostsample.banks.lazy import LazyBank
-from boostsample.banks.make_bank import BANKS, bank_settings, make_bank
-from boostsample.banks.reference_rows import reference_rows
 from boostsample.errors import DataError, SettingError
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.data.datasets import load_dataset

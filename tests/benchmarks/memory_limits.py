@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.banks.bank import Bank, FeatureBank
+from boostsample.banks.bank_forms import make_bank
 from boostsample.banks.lazy import LazyBank
-from boostsample.banks.make_bank import make_bank
 from boostsample.families import HaarLike, PatchSums
 from boostsample.family import Family
 from boostsample.loop.booster import Booster

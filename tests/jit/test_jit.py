@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.jit import compiling as _jit
+from boostsample.jit import compile_kernels as _jit
 from boostsample.kernels import draw
 from tests.compiled import called
 

@@ -14,7 +14,7 @@ from numba.core.errors import TypingError
 from numpy.typing import NDArray
 
 import boostsample.kernels
-from boostsample.jit.compiling import allocating_kernel, inner_kernel, kernel
+from boostsample.jit.compile_kernels import allocating_kernel, inner_kernel, kernel
 from boostsample.jit.stack import on_stack
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")

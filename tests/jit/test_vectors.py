@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.jit import vectors
-from boostsample.jit.compiling import kernel, kernel_for
+from boostsample.jit.compile_kernels import kernel, kernel_for
 from boostsample.jit.vectors import (
     vec_add,
     vec_add_into,

@@ -10,7 +10,7 @@ import pytest
 
 from boostsample.errors import DataError
 from boostsample.kernels import single
-from boostsample.kernels.mixture import (
+from boostsample.kernels.mixture_em import (
     CHECK_EVERY,
     FIRST_TRIAL,
     LANES,

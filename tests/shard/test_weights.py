@@ -16,7 +16,7 @@ from boostsample.kernels.array_layout import aligned, row_layout
 from boostsample.shard.sampling_schemes import SCHEMES
 from boostsample.shard.weights import WEIGHT_FLOOR, SignedWeights, initial_weights
 from tests import naive
-from tests.kernels.test_weights import from_planes
+from tests.kernels.test_weight_update import from_planes
 from tests.problems import noisy_labels
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from boostsample.jit.compiling import compiled_address, kernel
+from boostsample.jit.compile_kernels import compiled_address, kernel
 from boostsample.threads.mailbox import (
     MAILBOX_SIZE,
     call_back_from_mailbox,

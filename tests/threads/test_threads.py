@@ -15,7 +15,7 @@ import pytest
 
 import boostsample.threads.threads as threads_module
 from boostsample.errors import SettingError
-from boostsample.jit.compiling import kernel
+from boostsample.jit.compile_kernels import kernel
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from boostsample.threads.threads import Threads, n_threads

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boostsample.banks.cache import banks_dir, building_in_cache
+from boostsample.banks.cache_folder import banks_dir, building_in_cache
 from boostsample.banks.cached_bank import cached_bank
 from boostsample.experiments.commands.cli import main
 from boostsample.families import Columns

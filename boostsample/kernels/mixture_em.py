@@ -22,7 +22,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.jit.compiling import allocating_inner_kernel, allocating_kernel, inner_kernel
+from boostsample.jit.compile_kernels import allocating_inner_kernel, allocating_kernel, inner_kernel
 from boostsample.jit.stack import on_stack
 
 __all__ = ["fit_mixture_segments"]

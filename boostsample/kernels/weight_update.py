@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from boostsample.jit.compiling import inner_kernel, inner_kernel_for, kernel_for
+from boostsample.jit.compile_kernels import inner_kernel, inner_kernel_for, kernel_for
 from boostsample.jit.prefetch import PREFETCHED_ROWS, prefetch_first, prefetch_to_write
 from boostsample.jit.stack import on_stack
 from boostsample.jit.vectors import (

@@ -1,4 +1,4 @@
-"""Assertions of the checks; their messages name the family or the strategy."""
+"""Assertions of the checks of families; their messages name the family."""
 
 from __future__ import annotations
 
@@ -79,31 +79,3 @@ def require_refusal(
         )
     else:
         fail_family(family, f"{what} must be a {error.__name__}, but nothing was raised")
-
-
-def require_of_strategy(condition: bool, make: Callable[[], object], message: str) -> None:
-    """Raise an AssertionError that names the strategy made unless the condition holds."""
-    if not condition:
-        raise AssertionError(f"strategy {type(make()).__name__}: {message}")
-
-
-def require_plain_state(value: Any, make: Callable[[], object], where: str) -> None:
-    """Raise unless a value is an array, a scalar, a string, or a list or dict of these."""
-    if isinstance(value, list):
-        for i, item in enumerate(value):
-            require_plain_state(item, make, f"{where}[{i}]")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            require_of_strategy(
-                isinstance(key, str), make, f"{where} has the key {key!r}, not a string"
-            )
-            require_plain_state(item, make, f"{where}[{key!r}]")
-    else:
-        kinds = (bool, int, float, str, np.generic)
-        array = isinstance(value, np.ndarray) and not value.dtype.hasobject
-        require_of_strategy(
-            array or isinstance(value, kinds),
-            make,
-            f"{where} holds a {type(value).__name__}; state holds arrays, scalars, strings, "
-            "lists and dicts of these only",
-        )

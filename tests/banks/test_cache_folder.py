@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from boostsample.banks import cache
+from boostsample.banks import cache_folder
 
 
 def test_the_cache_folder_of_each_platform(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,10 +19,10 @@ def test_the_cache_folder_of_each_platform(monkeypatch: pytest.MonkeyPatch) -> N
         ("darwin", home / "Library" / "Caches" / "boostsample"),
         ("win32", home / "AppData" / "Local" / "boostsample" / "Cache"),
     ):
-        monkeypatch.setattr(cache, "sys", SimpleNamespace(platform=platform))
-        assert cache.cache_dir() == expected
-    monkeypatch.setattr(cache, "sys", SimpleNamespace(platform="linux"))
+        monkeypatch.setattr(cache_folder, "sys", SimpleNamespace(platform=platform))
+        assert cache_folder.cache_dir() == expected
+    monkeypatch.setattr(cache_folder, "sys", SimpleNamespace(platform="linux"))
     monkeypatch.setenv("XDG_CACHE_HOME", "/x")
-    assert cache.cache_dir() == Path("/x/boostsample")
+    assert cache_folder.cache_dir() == Path("/x/boostsample")
     monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", "~/y")
-    assert cache.cache_dir() == home / "y"
+    assert cache_folder.cache_dir() == home / "y"

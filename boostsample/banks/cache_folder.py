@@ -106,7 +106,7 @@ def find_cache_entries(keys: list[str] | tuple[str, ...]) -> list[CacheEntry]:
         if len(fitting) != 1:
             short = ", ".join(bank.key[:12] for bank in fitting or known) or "none"
             rule = "is the beginning of several" if fitting else "is no cached feature bank"
-            raise SettingError(f"{key!r} {rule}; there are: {short}")
+            raise SettingError(f"in the cache folder, {key!r} {rule}; there are: {short}")
         found[fitting[0].key] = fitting[0]
     return list(found.values())
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import Rows, lay_out_rows, row_layout
-from boostsample.kernels.weights import WeightFactors, weight_kernels
+from boostsample.kernels.weight_update import WeightFactors, weight_kernels
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 #: Examples whose sums are formed at a time: small, so that there are several parts.
