@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.cells.store import STORE_FOLDER, FolderStore
+from boostsample.experiments.cells.cell_store import STORE_FOLDER, FolderStore
 from boostsample.experiments.common.faults import os_fault
 from boostsample.experiments.common.files import TEMPORARY, atomic_file
 from boostsample.experiments.plan.variants import Variant

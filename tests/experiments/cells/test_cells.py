@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.experiments.cells.cell_file import (
+from boostsample.experiments.cells.cell_store import (
     FORMAT,
     LOOKS,
     Cell,
     DamagedCell,
     cell_arrays,
     cell_integers,
-    cell_key,
 )
-from boostsample.experiments.cells.tasks import task_groups
+from boostsample.experiments.cells.tasks import cell_key, task_groups
 from boostsample.experiments.cells.training import (
     TrainingOrder,
     TrainingSplit,
@@ -229,7 +228,7 @@ def test_pickles_are_never_loaded() -> None:
 
 def test_another_format_is_refused(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     content = cell.to_bytes()
-    monkeypatch.setattr("boostsample.experiments.cells.cell_file.FORMAT", FORMAT + 1)
+    monkeypatch.setattr("boostsample.experiments.cells.cell_store.FORMAT", FORMAT + 1)
     with pytest.raises(DamagedCell, match=f"format {FORMAT}, not {FORMAT + 1}"):
         Cell.from_bytes(content)
 
