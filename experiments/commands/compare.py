@@ -121,8 +121,8 @@ def compare(
         display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)  # before the slow imports
         from boostsample.experiments import plots
-        from boostsample.experiments.results.folder_records import grid_record
         from boostsample.experiments.results.grid_toml import grid_toml
+        from boostsample.experiments.results.write_folder import grid_record
         from boostsample.experiments.run.backends import check_backend, open_backend
         from boostsample.experiments.run.shard import RunShard
 
@@ -208,7 +208,7 @@ def _write(
     context: click.Context, grid: Grid, folder: ResultsFolder, comparisons: Sequence[Comparison]
 ) -> None:
     """Write the rows and print the tables."""
-    from boostsample.experiments.results.folder_records import settings_record
+    from boostsample.experiments.results.write_folder import settings_record
 
     command = ["boostsample", *context.obj]
     settings = {"command": command, "title": grid.title, **settings_record(comparisons)}
