@@ -169,9 +169,8 @@ def compare(
 
 def _grid(context: click.Context, jobs: int | None) -> Grid:
     """Combine the grid file, if one is given, and the options that the user gave."""
-    from boostsample.experiments.plan.grid import combined_grid
-    from boostsample.experiments.plan.grid_file import GridFileData, read_grid_file
-    from boostsample.experiments.plan.rounds import parse_marks
+    from boostsample.experiments.plan.grid import GridFileData, combined_grid, read_grid_file
+    from boostsample.experiments.plan.plan import parse_marks
     from boostsample.experiments.plan.variants import Variant, parse_names
 
     parsers: dict[str, Any] = {

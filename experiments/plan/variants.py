@@ -227,7 +227,9 @@ def parse_names(texts: str | Sequence[str]) -> tuple[Variant, ...]:
     given = [texts] if isinstance(texts, str) else list(texts)
     parts = [part.strip() for text in given for part in text.split(",")]
     if not all(parts):
-        raise SettingError(f"names must be separated by single commas, got {', '.join(given)!r}")
+        raise SettingError(
+            f"names with settings must be separated by single commas, got {', '.join(given)!r}"
+        )
     variants = tuple(Variant.parse(part) for part in parts)
     labels = [variant.label for variant in variants]
     for label in labels:
