@@ -245,7 +245,7 @@ def check_variants(variants: Sequence[Variant]) -> None:
         if labels.count(variant.label) > 1:
             raise SettingError(
                 f"each of the strategies must be given once, got {variant.label!r} twice; "
-                "alternatives of one setting make one tuning grid"
+                "alternatives of one setting make one variant to tune"
             )
         for one in variant.trained:
             one.strategy()
