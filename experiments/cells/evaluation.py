@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
-from boostsample.experiments.cells.cell_store import cell_integers
+from boostsample.experiments.cells.cell_file import cell_integers
 from boostsample.labels import encode, error_percent
 from boostsample.records import Term
 

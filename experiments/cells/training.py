@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank
 from boostsample.banks.make_bank import make_bank
 from boostsample.errors import BoostSampleError, StrategyError
-from boostsample.experiments.cells.cell_store import Cell, cell_arrays
+from boostsample.experiments.cells.cell_file import Cell, cell_arrays
 from boostsample.experiments.cells.evaluation import evaluate_cell
 from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.common.faults import one_line
@@ -65,7 +65,7 @@ class TrainingOrder:
     """A request to train and score a cell."""
 
     task: Task
-    points: tuple[int, ...]  # numbers of stumps to score, as in `cell_store`
+    points: tuple[int, ...]  # numbers of stumps to score, as in `cell_file`
     marks: tuple[int, ...]
     history: bool = False  # whether to keep the history rows
     known: bytes | None = None  # the file of a trained cell, which is then scored again

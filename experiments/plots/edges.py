@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.cells.cell_store import PREDICTED
+from boostsample.experiments.cells.cell_file import PREDICTED
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.windows import round_windows, window_means, window_middles
 from boostsample.experiments.results.runs import Run, runs_by_strategy

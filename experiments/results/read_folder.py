@@ -1,6 +1,6 @@
 """Reads results folders: rows, curves, settings and runs.
 
-- ``cells`` has one file per trained run (`boostsample.experiments.cells.cell_store`). ``grid.json``
+- ``cells`` has one file per trained run (`boostsample.experiments.cells.cell_file`). ``grid.json``
   lists the cells that belong to the grid; ``grid.toml`` is the grid for `boostsample compare
   --grid`. The file ``incomplete`` exists while cells are missing.
 - ``results.csv`` has one row per run and mark, ``curves.csv`` about forty per run
@@ -23,12 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.cell_store import (
-    STORE_FOLDER,
-    Cell,
-    DamagedCell,
-    read_stored_cell,
-)
+from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
+from boostsample.experiments.cells.store import STORE_FOLDER
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.rows import (
@@ -235,7 +231,7 @@ def _from_cells(folder: Path) -> Results:
 
 def _cell(folder: Path, name: str, key: str) -> Cell | None:
     try:
-        return read_stored_cell(folder / STORE_FOLDER / name, key)
+        return read_cell_file(folder / STORE_FOLDER / name, key)
     except (FileNotFoundError, DamagedCell):
         return None
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.cell_store import LOOKS, Cell
+from boostsample.experiments.cells.cell_file import LOOKS, Cell
 from boostsample.experiments.cells.tasks import task_points
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.labels import label_of

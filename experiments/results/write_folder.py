@@ -18,7 +18,7 @@ from typing import Any
 
 from boostsample.banks.make_bank import bank_settings
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.cells.cell_store import STORE_FOLDER, FolderStore
+from boostsample.experiments.cells.store import STORE_FOLDER, FolderStore
 from boostsample.experiments.cells.tasks import TaskGroup, task_groups
 from boostsample.experiments.common.faults import os_fault
 from boostsample.experiments.common.files import TEMPORARY, atomic_file

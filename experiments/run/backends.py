@@ -22,7 +22,7 @@ from typing import Any
 
 from boostsample.banks.cache import cache_dir
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.cells.cell_store import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.training import (
     TrainingOrder,
     TrainingSplit,

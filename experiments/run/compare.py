@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.cell_store import Store
+from boostsample.experiments.cells.store import Store
 from boostsample.experiments.cells.tasks import TaskGroup, task_groups
 from boostsample.experiments.cells.training import TrainingOrder
 from boostsample.experiments.common.progress import Progress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from boostsample.experiments.cells.cell_store import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.cells.training import TrainingWatch
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from boostsample.errors import StrategyError
-from boostsample.experiments.cells.cell_store import Cell, Store
+from boostsample.experiments.cells.cell_file import Cell
+from boostsample.experiments.cells.store import Store
 from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.cells.training import (
     TrainingOrder,

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from boostsample.experiments.cells.cell_store import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.results.read_folder import read_results
 from tests.paths import ROOT
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.experiments.cells.cell_store import (
+from boostsample.experiments.cells.cell_file import (
     FORMAT,
     LOOKS,
     Cell,
@@ -228,7 +228,7 @@ def test_pickles_are_never_loaded() -> None:
 
 def test_another_format_is_refused(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     content = cell.to_bytes()
-    monkeypatch.setattr("boostsample.experiments.cells.cell_store.FORMAT", FORMAT + 1)
+    monkeypatch.setattr("boostsample.experiments.cells.cell_file.FORMAT", FORMAT + 1)
     with pytest.raises(DamagedCell, match=f"format {FORMAT}, not {FORMAT + 1}"):
         Cell.from_bytes(content)
 

@@ -15,8 +15,9 @@ import pytest
 
 from boostsample.errors import DataError
 from boostsample.experiments.cells import claims as claims_module
-from boostsample.experiments.cells.cell_store import Cell, FolderStore, Store
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.claims import Claims
+from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.cells.tasks import Task, task_groups
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.cell_store import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.results.read_folder import read_results
 from tests.experiments.kills import Runs, content, killed
 from tests.experiments.recompute import recompute

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.cell_store import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.plots.family_shares import family_shares, shares_figure
 from boostsample.experiments.plots.picture_files import describe

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from boostsample.experiments.cells.cell_store import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.plots.margins import margin_marks, margin_shares, margins_figure
 from boostsample.experiments.plots.picture_files import describe

@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError, StrategyError
-from boostsample.experiments.cells.cell_store import Cell, FolderStore, Store
+from boostsample.experiments.cells.cell_file import Cell
+from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.cells.training import (
     TrainingOrder,
     TrainingSplit,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from boostsample.experiments.cells.cell_store import Cell
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.tasks import Task, task_groups
 from boostsample.experiments.cells.training import TrainingWatch
 from boostsample.experiments.common.progress import ProgressDisplay

@@ -1,9 +1,4 @@
-"""Stores of trained cells: one file per cell in a folder, or memory.
-
-A cell's file has the stumps of one trained run, its measurements, and the facts that identify it.
-It is complete and verified, even if the process or the machine that wrote it crashed. A file that
-cannot be used (damaged, of another format or of other numerics) is moved to the folder ``aside``,
-never removed.
+"""The file of one trained run: its stumps, its measurements, and the facts that identify it.
 
 The file is an .npz archive that `numpy.load` reads without pickles. ``searches`` is the number of
 searches of each round, 1 for stumps. Arrays with one element per search:
@@ -31,12 +26,8 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import math
-import os
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -46,10 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.claims import Claims
-from boostsample.experiments.cells.tasks import Task, cell_key
+from boostsample.experiments.cells.tasks import cell_key
 from boostsample.experiments.common.faults import one_line, os_fault
-from boostsample.experiments.common.files import TEMPORARY, atomic_file
 from boostsample.hashing import sha256_of_bytes
 from boostsample.learner import EDGE_GAP, alpha_of
 from boostsample.loop.numerics import NUMERICS
@@ -58,14 +47,11 @@ from boostsample.records import Term
 __all__ = [
     "FORMAT",
     "LOOKS",
-    "STORE_FOLDER",
     "Cell",
     "DamagedCell",
-    "FolderStore",
-    "Store",
     "cell_arrays",
     "cell_integers",
-    "read_stored_cell",
+    "read_cell_file",
 ]
 
 FORMAT = 1
@@ -74,10 +60,6 @@ LOOKS = ("search", "modelling", "finish")
 """Purposes of looks; the finish is outside the budget."""
 PREDICTED = "expected_edge"
 """The note in which a strategy predicts its edge."""
-STORE_FOLDER = "cells"
-_ASIDE = "aside"
-_STALE = 3600.0  # seconds after which a temporary file is taken for that of a killed process
-_LOG = logging.getLogger(__name__)
 
 _WHOLE = ("feature", "n_features", "n_examples", *(f"looks_{one}" for one in LOOKS))
 
@@ -311,7 +293,7 @@ def _digest(entries: Mapping[str, NDArray[Any]]) -> bytes:
     return bytes.fromhex(sha256_of_bytes(content))
 
 
-def read_stored_cell(path: Path, key: str) -> Cell:
+def read_cell_file(path: Path, key: str) -> Cell:
     """Read a cell's file and verify its checksum, key and numerics.
 
     FileNotFoundError if there is none, DamagedCell if it cannot be used.
@@ -329,116 +311,3 @@ def read_stored_cell(path: Path, key: str) -> Cell:
     if number != NUMERICS:
         raise DamagedCell(f"the cell was computed with numerics {number}, now they are {NUMERICS}")
     return cell
-
-
-class Store:
-    """Cells by their tasks, in memory; subclasses keep them elsewhere and share them."""
-
-    def __init__(self) -> None:
-        self._cells: dict[str, Cell] = {}
-
-    def load(self, task: Task) -> Cell | None:
-        """The cell of a task; None if there is no usable one."""
-        return self._cells.get(task.key)
-
-    def save(self, task: Task, cell: Cell) -> None:
-        """Store a cell and release its claim."""
-        self._cells[task.key] = cell
-
-    def take(self, task: Task) -> bool:
-        """Claim a cell before training it; False if another process is training it."""
-        return True
-
-    def release(self, task: Task) -> None:
-        """Release the claim on a cell."""
-
-    def beat(self) -> None:
-        """Renew the claims; to be called at least every few seconds."""
-
-    def close(self) -> None:
-        """Release all claims."""
-
-
-class FolderStore(Store):
-    """Cells in files below ``cells`` of a results folder, which several processes may share.
-
-    The constructor, `load`, `save` and `take` raise DataError if the folder cannot be written.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / STORE_FOLDER
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._sweep()
-        except OSError as error:
-            raise DataError(
-                f"cells cannot be kept in '{self._folder}': {os_fault(error)}; name another folder"
-            ) from error
-        self._claims = Claims(self._folder)
-
-    def _sweep(self) -> None:
-        """Remove old temporary files of killed processes."""
-        for path in self._folder.glob(f".*{TEMPORARY}"):
-            with suppress(OSError):
-                if time.time() - path.stat().st_mtime > _STALE:
-                    path.unlink()
-
-    def load(self, task: Task) -> Cell | None:
-        """The cell of a task; an unusable file is moved aside, with a warning."""
-        path = self._folder / task.file_name
-        try:
-            return read_stored_cell(path, task.key)
-        except FileNotFoundError:
-            return None
-        except DamagedCell as error:
-            self._set_aside(path, str(error))
-            return None
-
-    def _set_aside(self, path: Path, why: str) -> None:
-        aside = self._folder / _ASIDE
-        target = aside / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{path.name}"
-        _LOG.warning(
-            "%s cannot be used: %s; it is set aside as %s and computed again",
-            path.name,
-            why,
-            target.relative_to(self._folder.parent),
-        )
-        with self._writing(path.name):
-            aside.mkdir(exist_ok=True)
-            with suppress(FileNotFoundError):  # another process has moved it
-                os.replace(path, target)
-
-    def save(self, task: Task, cell: Cell) -> None:
-        """Write a cell's file atomically and release its claim."""
-        with self._writing(task.file_name), atomic_file(self._folder / task.file_name) as stream:
-            stream.write(cell.to_bytes())
-        self.release(task)
-
-    @contextmanager
-    def _writing(self, name: str) -> Iterator[None]:
-        """Turn the OSError of a block into a DataError that names the cell."""
-        try:
-            yield
-        except OSError as error:
-            raise DataError(
-                f"the cell {name} could not be written to '{self._folder}': {os_fault(error)}; "
-                "the existing cells are complete: make room and run the same command with the same "
-                "--results again, and only what is missing is computed"
-            ) from error
-
-    def take(self, task: Task) -> bool:
-        """Claim a cell."""
-        with self._writing(task.file_name):
-            return self._claims.take(task.file_name)
-
-    def release(self, task: Task) -> None:
-        """Release the claim on a cell."""
-        self._claims.release(task.file_name)
-
-    def beat(self) -> None:
-        """Touch the claims."""
-        self._claims.beat()
-
-    def close(self) -> None:
-        """Release all claims."""
-        self._claims.release_all()
