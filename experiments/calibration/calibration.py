@@ -249,8 +249,8 @@ class _Run:
             raise
         except Exception as error:
             raise StrategyError(
-                f"strategy {self.variant.label!r} failed in round {booster.round + 1}: "
-                f"{type(error).__name__}: {one_line(error)}"
+                f"calibration stopped: strategy {self.variant.label!r} failed in round "
+                f"{booster.round + 1}: {type(error).__name__}: {one_line(error)}"
             ) from error
         if booster is self.booster:
             self.stopped = row["stopped"]

@@ -1,4 +1,4 @@
-"""The file of one trained run: its stumps, its measurements, and the key that identifies it.
+"""The file of one trained run: its stumps, its measurements, and the facts that identify it.
 
 The file is an .npz archive that `numpy.load` reads without pickles. ``searches`` is the number of
 searches of each round, 1 for stumps. Arrays with one element per search:
@@ -30,15 +30,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
-from boostsample.experiments.common.faults import one_line
-from boostsample.hashing import sha256_of_bytes, sha256_of_json
+from boostsample.experiments.cells.tasks import cell_key
+from boostsample.experiments.common.faults import one_line, os_fault
+from boostsample.hashing import sha256_of_bytes
 from boostsample.learner import EDGE_GAP, alpha_of
+from boostsample.loop.numerics import NUMERICS
 from boostsample.records import Term
 
 __all__ = [
@@ -46,9 +49,9 @@ __all__ = [
     "LOOKS",
     "Cell",
     "DamagedCell",
-    "cell_integers",
-    "cell_key",
     "cell_arrays",
+    "cell_integers",
+    "read_cell_file",
 ]
 
 FORMAT = 1
@@ -63,11 +66,6 @@ _WHOLE = ("feature", "n_features", "n_examples", *(f"looks_{one}" for one in LOO
 
 class DamagedCell(DataError):
     """A cell's file cannot be used; the message is a phrase with the reason."""
-
-
-def cell_key(facts: Mapping[str, Any]) -> str:
-    """Hash facts that JSON takes into a key of 32 hexadecimal digits."""
-    return sha256_of_json(facts)[:32]
 
 
 def cell_integers(values: Any) -> NDArray[Any]:
@@ -254,10 +252,10 @@ class Cell:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:
                 entries = {name: archive[name] for name in archive.files}
             if entries.pop("sha256").tobytes() != _digest(entries):
-                raise DamagedCell("its checksum does not fit its content")
+                raise DamagedCell("the cell's checksum does not fit its content")
             meta = json.loads(entries.pop("meta").tobytes())
             if meta["format"] != FORMAT:
-                raise DamagedCell(f"it is in format {meta['format']}, not {FORMAT}")
+                raise DamagedCell(f"the cell is in format {meta['format']}, not {FORMAT}")
             columns = entries.pop("history", None)
             history = None if columns is None else _rows(json.loads(columns.tobytes()))
             return cls(meta["facts"], meta["about"], entries, history)
@@ -293,3 +291,23 @@ def _digest(entries: Mapping[str, NDArray[Any]]) -> bytes:
     heads = {name: f"{name}:{one.dtype.str}:{one.shape};" for name, one in entries.items()}
     content = b"".join(heads[name].encode() + entries[name].tobytes() for name in sorted(entries))
     return bytes.fromhex(sha256_of_bytes(content))
+
+
+def read_cell_file(path: Path, key: str) -> Cell:
+    """Read a cell's file and verify its checksum, key and numerics.
+
+    FileNotFoundError if there is none, DamagedCell if it cannot be used.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise DamagedCell(f"the cell cannot be read ({os_fault(error)})") from error
+    cell = Cell.from_bytes(content)
+    if cell.key != key:
+        raise DamagedCell("it is another cell under this name")
+    number = cell.about.get("numerics")
+    if number != NUMERICS:
+        raise DamagedCell(f"the cell was computed with numerics {number}, now they are {NUMERICS}")
+    return cell

@@ -15,39 +15,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.cell_file import Cell, DamagedCell
+from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.claims import Claims
 from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.common.faults import os_fault
 from boostsample.experiments.common.files import TEMPORARY, atomic_file
-from boostsample.loop.numerics import NUMERICS
 
-__all__ = ["STORE_FOLDER", "FolderStore", "Store", "read_stored_cell"]
+__all__ = ["STORE_FOLDER", "FolderStore", "Store"]
 
 STORE_FOLDER = "cells"
 _ASIDE = "aside"
 _STALE = 3600.0  # seconds after which a temporary file is taken for that of a killed process
 _LOG = logging.getLogger(__name__)
-
-
-def read_stored_cell(path: Path, key: str) -> Cell:
-    """Read a cell's file and verify its checksum, key and numerics.
-
-    FileNotFoundError if there is none, DamagedCell if it cannot be used.
-    """
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise DamagedCell(f"it cannot be read ({os_fault(error)})") from error
-    cell = Cell.from_bytes(content)
-    if cell.key != key:
-        raise DamagedCell("it is another cell under this name")
-    number = cell.about.get("numerics")
-    if number != NUMERICS:
-        raise DamagedCell(f"it was computed with numerics {number}, now they are {NUMERICS}")
-    return cell
 
 
 class Store:
@@ -106,7 +85,7 @@ class FolderStore(Store):
         """The cell of a task; an unusable file is moved aside, with a warning."""
         path = self._folder / task.file_name
         try:
-            return read_stored_cell(path, task.key)
+            return read_cell_file(path, task.key)
         except FileNotFoundError:
             return None
         except DamagedCell as error:

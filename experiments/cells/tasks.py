@@ -20,14 +20,18 @@ from typing import Any
 import numpy as np
 
 from boostsample.banks.bank_forms import bank_settings
-from boostsample.experiments.cells.cell_file import cell_key
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
-from boostsample.hashing import sha256_of_bytes
+from boostsample.hashing import sha256_of_bytes, sha256_of_json
 
-__all__ = ["Task", "TaskGroup", "task_groups", "task_points"]
+__all__ = ["Task", "TaskGroup", "cell_key", "task_groups", "task_points"]
 
 _CURVE_POINTS = 40
+
+
+def cell_key(facts: Mapping[str, Any]) -> str:
+    """Hash facts that JSON takes into a key of 32 hexadecimal digits."""
+    return sha256_of_json(facts)[:32]
 
 
 @dataclass(frozen=True)

@@ -121,8 +121,8 @@ def compare(
         display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)  # before the slow imports
         from boostsample.experiments import plots
-        from boostsample.experiments.results.folder_records import grid_record
         from boostsample.experiments.results.grid_toml import grid_toml
+        from boostsample.experiments.results.write_folder import grid_record
         from boostsample.experiments.run.backends import check_backend, open_backend
         from boostsample.experiments.run.shard import RunShard
 
@@ -169,9 +169,8 @@ def compare(
 
 def _grid(context: click.Context, jobs: int | None) -> Grid:
     """Combine the grid file, if one is given, and the options that the user gave."""
-    from boostsample.experiments.plan.grid import combined_grid
-    from boostsample.experiments.plan.grid_file import GridFileData, read_grid_file
-    from boostsample.experiments.plan.rounds import parse_marks
+    from boostsample.experiments.plan.grid import GridFileData, combined_grid, read_grid_file
+    from boostsample.experiments.plan.plan import parse_marks
     from boostsample.experiments.plan.variants import Variant, parse_names
 
     parsers: dict[str, Any] = {
@@ -208,7 +207,7 @@ def _write(
     context: click.Context, grid: Grid, folder: ResultsFolder, comparisons: Sequence[Comparison]
 ) -> None:
     """Write the rows and print the tables."""
-    from boostsample.experiments.results.folder_records import settings_record
+    from boostsample.experiments.results.write_folder import settings_record
 
     command = ["boostsample", *context.obj]
     settings = {"command": command, "title": grid.title, **settings_record(comparisons)}

@@ -9,9 +9,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from boostsample.experiments.plan.plan import DEFAULT_STRATEGIES, Plan
+    from boostsample.experiments.plan.plan import DEFAULT_STRATEGIES, Plan, parse_marks
     from boostsample.experiments.plan.prepared import Prepared, prepare
-    from boostsample.experiments.plan.rounds import parse_marks
     from boostsample.experiments.plan.variants import Variant, parse_names
 
 __all__ = [
@@ -26,9 +25,8 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a type checker reads the imports above
     _MODULES = {
-        "plan": ("DEFAULT_STRATEGIES", "Plan"),
+        "plan": ("DEFAULT_STRATEGIES", "Plan", "parse_marks"),
         "prepared": ("Prepared", "prepare"),
-        "rounds": ("parse_marks",),
         "variants": ("Variant", "parse_names"),
     }
 

@@ -1,19 +1,64 @@
-"""Grids: data sets, strategies and repetitions to compare, from a file, options, or both."""
+"""Grids: data sets, strategies and repetitions to compare, from a TOML file, options, or both.
+
+A file has entries such as
+
+    data = ["digits", { name = "usps", families = ["identity", "haar"] }]
+    strategies = ["laminating", { name = "ucb", exploration = [0.02, 2], reward_scale = 30 }]
+    rounds = [10, 100, 1000]
+    budget = "10N"
+
+with the names, meanings and defaults of the options of `boostsample compare`. A strategy is a text,
+as in an option, or a table of its name and settings, in which an array gives alternatives to tune
+over and ``tune = true`` adds the strategy's own tuning grid. All errors of a file are reported at
+once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from boostsample.errors import SettingError
-from boostsample.experiments.common.faults import Faults
+from boostsample.errors import DataError, SettingError, unknown
+from boostsample.experiments.common.faults import Faults, os_fault
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.grid_file import GRID_ENTRIES, GridFile, GridFileData
-from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.plan import Plan, parse_marks
 from boostsample.experiments.plan.prepared import Prepared, prepare
+from boostsample.experiments.plan.variants import Alternatives, Variant, read_variant_setting
 
-__all__ = ["Grid", "combined_grid"]
+__all__ = [
+    "GRID_ENTRIES",
+    "Grid",
+    "GridFile",
+    "GridFileData",
+    "combined_grid",
+    "read_grid_file",
+    "shipped_grids",
+]
+
+GRID_ENTRIES = {
+    {"marks": "rounds"}.get(one.name, one.name): one.name
+    for one in fields(Plan)
+    if one.name != "n_jobs"
+}
+"""Fields of `Plan` by the names of the entries that fill them."""
+
+
+class GridFileData(NamedTuple):
+    """A data set of a grid, by name or path; without `families`, it has those of the plan."""
+
+    name: str
+    families: tuple[Variant, ...] | None = None
+
+
+class GridFile(NamedTuple):
+    """A grid file as read; `entries` holds its parsed entries by name."""
+
+    path: Path
+    entries: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -21,7 +66,7 @@ class Grid:
     """What to compare on which data sets."""
 
     data: tuple[GridFileData, ...] = (GridFileData("digits"),)
-    plan: Plan = field(default_factory=Plan)  # families of a `DataEntry` replace those of the plan
+    plan: Plan = field(default_factory=Plan)  # families of a `GridFileData` replace these
     title: str = ""
 
     def prepare(self, data_dir: str | None = None) -> list[Prepared]:
@@ -44,6 +89,43 @@ class Grid:
         return found
 
 
+def shipped_grids() -> dict[str, Path]:
+    """Return the files of the grids that come with the package, by name."""
+    folder = Path(__file__).parent / "grids"
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
+    """Read a grid that comes with the package, or a file.
+
+    SettingError if there is no such grid, or with all its errors and their places; DataError if the
+    file cannot be read.
+    """
+    shipped = shipped_grids()
+    path = shipped.get(os.fspath(name_or_path), Path(name_or_path))
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        hint = "or the path of a .toml file"
+        raise SettingError(f"{unknown('grid', name_or_path, shipped)}, {hint}") from None
+    except OSError as error:
+        raise DataError(f"the grid '{path}' cannot be read: {os_fault(error)}") from error
+    try:
+        found = tomllib.loads(content.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingError(f"the grid '{path}' must be TOML in UTF-8: {error}") from error
+    faults = Faults()
+    entries = {}
+    for name, value in found.items():
+        with faults.at(name):
+            entries[name] = _entry(name, value, faults)
+    if entries.get("tune") and "strategies" in entries and not faults:
+        with faults.at("strategies"):
+            Plan(strategies=entries["strategies"], tune=True)
+    faults.raise_all(f"the grid '{path}'")
+    return GridFile(path, entries)
+
+
 def combined_grid(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
     """Combine a grid file with parsed options, `given` by the names of a file's entries.
 
@@ -63,3 +145,116 @@ def combined_grid(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
     plan = Plan(**{GRID_ENTRIES[name]: entries[name] for name in GRID_ENTRIES.keys() & entries})
     grid = {name: entries[name] for name in ("data", "title") if name in entries}
     return Grid(plan=plan, **grid)
+
+
+def _wrong(name: str, rule: str, value: Any) -> SettingError:
+    return SettingError(f"{name} must be {rule}, got {value!r}")
+
+
+def _entry(name: str, value: Any, faults: Faults) -> Any:
+    """Parse an entry of a grid file."""
+    if name in _ITEMS:
+        return _items(name, value, faults)
+    if name not in _VALUES:
+        raise unknown("entry", name, [*_ITEMS, *_VALUES])
+    kinds, rule = _VALUES[name]
+    if type(value) not in kinds:
+        raise _wrong(name, rule, value)
+    if name == "rounds":
+        value = parse_marks(value) if isinstance(value, str) else tuple(value)
+    elif name == "bank":
+        value = Variant.parse(value)
+    if name in GRID_ENTRIES:  # the plan checks the range
+        Plan(**{GRID_ENTRIES[name]: value})
+    return value
+
+
+def _items(name: str, value: Any, faults: Faults) -> tuple[Any, ...]:
+    """Parse an array item by item and collect the errors of each."""
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list) or not items:
+        raise _wrong(name, "an array with at least one entry", value)
+    found: list[Any] = []
+    for number, item in enumerate(items, start=1):
+        place = f"{name}[{number}]"
+        with faults.at(place):
+            found.append(_ITEMS[name.rpartition(".")[2]](item, found, place, faults))
+    return tuple(found)
+
+
+def _strategy(item: Any, before: list[Variant], place: str, faults: Faults) -> Variant:
+    tune = False
+    if isinstance(item, dict) and "tune" in item:
+        tune = _entry("tune", item["tune"], faults)
+        item = {key: value for key, value in item.items() if key != "tune"}
+    variant = _variant("strategies", item)
+    if tune or any(isinstance(value, Alternatives) for value in variant.settings.values()):
+        variant = variant.tuned()
+    Plan(strategies=(*before, variant))
+    return variant
+
+
+def _family(item: Any, before: list[Variant], place: str, faults: Faults) -> Variant:
+    variant = _variant(place.rpartition("[")[0], item)
+    if any(one.label == variant.label for one in before):
+        raise SettingError(f"each family must be given once, got {variant.label!r} twice")
+    return variant
+
+
+def _data(item: Any, before: list[GridFileData], place: str, faults: Faults) -> GridFileData:
+    if isinstance(item, str):
+        item = {"name": item}
+    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+        raise _wrong(
+            "a data set", 'text, or a table as in { name = "usps", families = [...] }', item
+        )
+    for key in item.keys() - {"name", "families"}:
+        raise unknown("entry of a data set", key, ("name", "families"))
+    if any(one.name == item["name"] for one in before):
+        raise SettingError(f"each data set must be given once, got {item['name']!r} twice")
+    given = item.get("families")
+    families = None if given is None else _items(f"{place}.families", given, faults)
+    return GridFileData(item["name"], families)
+
+
+def _variant(kind: str, item: Any) -> Variant:
+    """Parse a strategy or family: a text, or a table of name and settings."""
+    if isinstance(item, str):
+        return Variant.parse(item)
+    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+        raise _wrong(
+            f"an entry of {kind}",
+            'text as in "laminating:n_features=64", or a table with a name as in '
+            '{ name = "laminating", n_features = 64 }',
+            item,
+        )
+    settings = {key: _setting(key, value) for key, value in item.items() if key != "name"}
+    return Variant(item["name"], settings)
+
+
+def _setting(key: str, value: Any) -> Any:
+    if isinstance(value, list):
+        if len(value) < 2:
+            raise _wrong(key, "one value, or an array of two or more alternatives", value)
+        return Alternatives(tuple(_setting(key, one) for one in value))
+    if isinstance(value, str):
+        return read_variant_setting(value)
+    if isinstance(value, bool | int | float):
+        return value
+    raise _wrong(key, "a number, text, true or false, or an array of these", value)
+
+
+_ITEMS: dict[str, Callable[..., Any]] = {
+    "data": _data,
+    "strategies": _strategy,
+    "families": _family,
+}
+"""Parsers of the items of arrays: item, items before it, its place in the file, errors."""
+_NUMBERS = ("repeats", "budget", "weights", "learner", "seed")
+_VALUES: dict[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(("title", "bank"), ((str,), "text in quotes")),
+    **dict.fromkeys(("tune", "history"), ((bool,), "true or false")),
+    **dict.fromkeys(_NUMBERS, ((int, str), "a number or text")),
+    "rounds": ((list, str), "an array of whole numbers as in [10, 100]"),
+}
+"""Types of the other entries, and how messages describe them."""

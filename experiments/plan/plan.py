@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 
 from boostsample.banks.bank_forms import bank_settings
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.plan.budget import looks_of_budget, parse_budget
-from boostsample.experiments.plan.rounds import check_rounds
 from boostsample.experiments.plan.variants import Variant, check_variants
 from boostsample.learners import LEARNERS
 from boostsample.shard.weights import WEIGHT_INITS
 
-__all__ = ["DEFAULT_STRATEGIES", "Plan"]
+__all__ = ["DEFAULT_STRATEGIES", "Plan", "parse_marks"]
 
 DEFAULT_STRATEGIES = ("full", "uniform-naive", "uniform-1q", "uniform-q1", "laminating")
 
@@ -72,7 +74,7 @@ class Plan:
     bank: Variant = field(default_factory=partial(Variant, "memory"))
 
     def __post_init__(self) -> None:
-        check_rounds(self.marks)
+        _check_rounds(self.marks)
         check_integer("repeats", self.repeats, 1)
         check_integer("seed", self.seed, 0)
         if self.n_jobs is not None and self.n_jobs != -1 and self.n_jobs < 1:
@@ -82,7 +84,7 @@ class Plan:
         if self.learner not in LEARNERS:
             raise unknown("learner", self.learner, LEARNERS)
         if self.budget is not None:
-            parse_budget(self.budget)
+            _parse_budget(self.budget)
         bank_settings(self.bank.name, self.bank.settings)
         check_variants(self.variants)
 
@@ -98,5 +100,52 @@ class Plan:
         return self.marks[-1]
 
     def looks(self, n_examples: int) -> int | None:
-        """Return the looks per search on N training examples; None if no budget is given."""
-        return None if self.budget is None else looks_of_budget(self.budget, n_examples)
+        """Return the looks per search on N training examples; None if no budget is given.
+
+        SettingError if it is less than one.
+        """
+        if self.budget is None:
+            return None
+        number, times_n = _parse_budget(self.budget)
+        looks = int(number * n_examples) if times_n else int(number)
+        if looks < 1:
+            raise SettingError(
+                f"budget must be at least 1 look, got {self.budget}, which is less for "
+                f"N = {n_examples:,} training examples; give more"
+            )
+        return looks
+
+
+def parse_marks(text: str) -> tuple[int, ...]:
+    """Parse numbers of stumps and sort them.
+
+    >>> parse_marks("100,10")
+    (10, 100)
+    """
+    try:
+        return tuple(sorted(int(part) for part in text.split(",")))
+    except ValueError:
+        raise SettingError(
+            f"rounds must be whole numbers separated by commas, as in 10,100,300, got {text!r}"
+        ) from None
+
+
+def _check_rounds(marks: Sequence[int]) -> None:
+    """Raise SettingError unless these are increasing numbers of stumps, one or more."""
+    if not marks:
+        raise SettingError("the rounds of a plan must name at least one number of stumps, got none")
+    for mark in marks:
+        check_integer("each of the rounds", mark, 1)
+    if any(a >= b for a, b in itertools.pairwise(marks)):
+        raise SettingError(f"rounds must rise and differ, got {', '.join(map(str, marks))}")
+
+
+def _parse_budget(given: str | int) -> tuple[Fraction, bool]:
+    """Return a number, and whether it multiplies the number of training examples."""
+    match = re.fullmatch(r"([0-9]{1,18}(\.[0-9]{1,18})?)(N?)", str(given).replace("_", ""))
+    if not match or (match[2] and not match[3]) or not Fraction(match[1]):
+        raise SettingError(
+            "budget must be a whole number of at least 1 look, or a multiple of the number of "
+            f"training examples N as in 10N, got {str(given)!r}"
+        )
+    return Fraction(match[1]), bool(match[3])

@@ -95,7 +95,7 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
                 one.check_start(pool, everything.budget(one, at), plan.n_rounds, stream)
     faults.raise_all()
     if not kept:
-        raise SettingError(f"no strategy is left to compare: {notes[0]}")
+        raise SettingError(f"{data.name}: no strategy is left to compare: {notes[0]}")
     if plan.tune and not any(variant.grid for variant in kept):
         notes.append(
             "nothing was tuned: none of these strategies has a tuning grid; give one "

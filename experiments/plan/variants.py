@@ -227,7 +227,9 @@ def parse_names(texts: str | Sequence[str]) -> tuple[Variant, ...]:
     given = [texts] if isinstance(texts, str) else list(texts)
     parts = [part.strip() for text in given for part in text.split(",")]
     if not all(parts):
-        raise SettingError(f"names must be separated by single commas, got {', '.join(given)!r}")
+        raise SettingError(
+            f"names with settings must be separated by single commas, got {', '.join(given)!r}"
+        )
     variants = tuple(Variant.parse(part) for part in parts)
     labels = [variant.label for variant in variants]
     for label in labels:
@@ -243,7 +245,7 @@ def check_variants(variants: Sequence[Variant]) -> None:
         if labels.count(variant.label) > 1:
             raise SettingError(
                 f"each of the strategies must be given once, got {variant.label!r} twice; "
-                "alternatives of one setting make one tuning grid"
+                "alternatives of one setting make one variant to tune"
             )
         for one in variant.trained:
             one.strategy()

@@ -11,10 +11,10 @@ from boostsample.errors import unknown
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.results.curves import AXES, curves_of_data, shared_curve
-from boostsample.experiments.results.folder_records import settings_record
 from boostsample.experiments.results.labels import METRICS as COLUMNS
 from boostsample.experiments.results.labels import is_charged
 from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.write_folder import settings_record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

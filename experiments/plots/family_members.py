@@ -85,8 +85,8 @@ def member_changes(
     white = image.max() if high is None else image.dtype.type(high)
     if not black < white:
         raise DataError(
-            f"the image must have a darkest and a brightest value, got {black} and {white}; "
-            "choose another example"
+            "a picture of members needs an image with a darkest and a brightest value, got "
+            f"{black} and {white}; choose another example"
         )
     wanted = np.asarray(features)
     height, width = image.shape[:2]
@@ -177,7 +177,7 @@ def members_figure(
 
     picture = np.asarray(image)
     if not families:
-        raise SettingError("a picture needs at least one family, got none")
+        raise SettingError("a picture of members needs at least one family, got none")
     columns = _PER_ROW + 1
     height = 1.42 * min(max(picture.shape[0] / picture.shape[1], 0.2), 3) + 0.55
     size = (1.42 * columns, height * len(families) + 0.9)
@@ -243,8 +243,8 @@ def parse_member_shape(text: str) -> tuple[int, ...]:
     parts = text.lower().split("x")
     if len(parts) not in (2, 3) or not all(part.strip().isdecimal() for part in parts):
         raise SettingError(
-            f"image-shape must be height and width, and channels if any, as in 28x28 or 32x32x3, "
-            f"got {text!r}"
+            "image-shape of a picture of members must be height and width, and channels if any, "
+            f"as in 28x28 or 32x32x3, got {text!r}"
         )
     return check_image_shape([int(part) for part in parts])
 
@@ -259,8 +259,8 @@ def image_for_members(
     """
     if not data.is_image:
         raise SettingError(
-            f"the picture needs images, but {data.name} is a table of {data.X.shape[1]} columns; "
-            "name other data"
+            f"a picture of members needs images, but {data.name} is a table of "
+            f"{data.X.shape[1]} columns; name other data"
         )
     check_integer("example", example, 0, data.n_examples - 1)
     image: NDArray[Any] = data.X[example]

@@ -13,9 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.experiments.plots.drawing import METRICS, new_figure, styled_axes
-from boostsample.experiments.results.ranking import Ranking, ranking
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.significance import LEVEL, critical_difference, friedman
+from boostsample.experiments.results.significance import (
+    LEVEL,
+    Ranking,
+    critical_difference,
+    friedman,
+    ranking,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +58,7 @@ def ranks_figure(
     """Draw a critical-difference diagram; bars join strategies that do not differ significantly.
 
     `level` is that of Nemenyi's test. Other arguments and errors are those of
-    `boostsample.experiments.results.ranking.ranking`.
+    `boostsample.experiments.results.significance.ranking`.
     """
     found = ranking(results, metric, stumps)
     n = len(found.labels)

@@ -1,4 +1,4 @@
-"""Elements of a report: chapters with parts, and in them texts, tables, pictures and code."""
+"""Items of a report: texts, tables, pictures, code and notes."""
 
 from __future__ import annotations
 
@@ -84,22 +84,6 @@ class NotesItem:
 
 
 Item = TextItem | ListingItem | ScoresItem | PictureItem | CodeItem | NotesItem
-
-
-@dataclass(frozen=True)
-class Part:
-    """A titled part of a chapter."""
-
-    id: str
-    title: str
-    items: tuple[Item, ...]
-
-
-@dataclass(frozen=True)
-class Chapter(Part):
-    """A titled chapter: items, then parts."""
-
-    parts: tuple[Part, ...] = ()
 
 
 def picture_item(figure: Figure, caption: str) -> PictureItem:

@@ -10,7 +10,7 @@ import logging
 import os
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,11 +25,9 @@ from boostsample.experiments.plots.sampling import mean_sampling_figure
 from boostsample.experiments.report import facts
 from boostsample.experiments.report.facts import FactSource
 from boostsample.experiments.report.items import (
-    Chapter,
     Item,
     ListingItem,
     NotesItem,
-    Part,
     ScoresItem,
     TextItem,
     picture_item,
@@ -143,6 +141,22 @@ def _names(sources: Sequence[FactSource]) -> str:
     return " and ".join(filter(None, [", ".join(names), last]))
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A titled part of a chapter."""
+
+    id: str
+    title: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class _Chapter(_Part):
+    """A titled chapter: items, then parts."""
+
+    parts: tuple[_Part, ...] = ()
+
+
 class _Report:
     """The chapters of a report."""
 
@@ -155,13 +169,13 @@ class _Report:
         losses = result_table(self._results, "loss")  # raises if two have the same data set
         self._ids = {table.data: f"data-{at}" for at, table in enumerate(losses, start=1)}
 
-    def chapters(self) -> list[Chapter]:
+    def chapters(self) -> list[_Chapter]:
         """All chapters, in order."""
         self._progress("tables")
         listings = (*facts.facts_of_comparison(self._sources), _text("reading"))
         chapters = [
-            Chapter("summary", "Summary", self._summary()),
-            Chapter("compared", "What was compared", listings),
+            _Chapter("summary", "Summary", self._summary()),
+            _Chapter("compared", "What was compared", listings),
         ]
         for source in self._sources:
             for name in source.names:
@@ -171,7 +185,7 @@ class _Report:
         items = [
             item for source in self._sources for item in facts.facts_to_repeat(source, several)
         ]
-        chapters.append(Chapter("repeat", "To repeat it", tuple(items)))
+        chapters.append(_Chapter("repeat", "To repeat it", tuple(items)))
         self._notes.numbers(
             f"{name}: {note}" if several or len(source.names) > 1 else note
             for source in self._sources
@@ -180,7 +194,7 @@ class _Report:
             if note not in self._notes.notes
         )
         if self._notes.notes:
-            chapters.append(Chapter("notes", "Notes", (self._notes,)))
+            chapters.append(_Chapter("notes", "Notes", (self._notes,)))
         return chapters
 
     def _table(
@@ -219,7 +233,7 @@ class _Report:
             found.append(picture_item(figure, f"Mean ranks across data sets, by {title}."))
         return found
 
-    def _data_chapter(self, source: FactSource, name: str) -> Chapter:
+    def _data_chapter(self, source: FactSource, name: str) -> _Chapter:
         """Tables and pictures of a data set."""
         kept = facts.facts_of_tuning(source, name)
         runs = source.runs.get(name, ())
@@ -241,7 +255,7 @@ class _Report:
         shown = ["families"] if len(source.data_sets[name]["families"]) > 1 else []
         for key in [*shown, "edges", "margins"] if runs else ():
             parts.append(_part(prefix, key, [_shown(key, RUN_FIGURES[key](name, runs))]))
-        return Chapter(prefix, name, () if source.runs else (_text("no_cells"),), tuple(parts))
+        return _Chapter(prefix, name, () if source.runs else (_text("no_cells"),), tuple(parts))
 
     def _at(self, source: FactSource, name: str, axis: str) -> list[Item]:
         """Loss and test error at equal stumps, looks or seconds."""
@@ -274,11 +288,11 @@ def _text(key: str) -> TextItem:
     return TextItem(" ".join(_WORDS[key].split()))
 
 
-def _part(prefix: str, key: str, items: Sequence[Item], *, charged: bool = False) -> Part:
+def _part(prefix: str, key: str, items: Sequence[Item], *, charged: bool = False) -> _Part:
     """A part with its title and text; `charged` adds a remark on tuned strategies."""
     words = _WORDS[key]
     text = " ".join(f"{words['text']} {words['charged'] if charged else ''}".split())
-    return Part(f"{prefix}-{key}", words["title"], (*([TextItem(text)] if text else []), *items))
+    return _Part(f"{prefix}-{key}", words["title"], (*([TextItem(text)] if text else []), *items))
 
 
 def _shown(key: str, figure: Figure) -> Item:

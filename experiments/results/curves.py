@@ -103,8 +103,8 @@ class Curves:
             raise SettingError(f"all strategies have the same {metric} at equal {axis}")
         if metric == "auc" and axis != "stumps":
             raise SettingError(
-                f"auc is known at the marks only, not at equal {axis}; take it at stumps, or the "
-                "test error at equal looks or seconds"
+                f"auc is known at the marks only, so that curves have none at equal {axis}; take "
+                "it at stumps, or the test error at equal looks or seconds"
             )
         if not self.complete and (axis != "stumps" or metric in ("auc", "features", "examples")):
             what = metric if axis == "stumps" else f"{metric} at equal {axis}"

@@ -4,7 +4,7 @@
   lists the cells that belong to the grid; ``grid.toml`` is the grid for `boostsample compare
   --grid`. The file ``incomplete`` exists while cells are missing.
 - ``results.csv`` has one row per run and mark, ``curves.csv`` about forty per run
-  (`boostsample.experiments.results.columns`), and ``history.csv``, optional, one per search.
+  (`boostsample.experiments.results.rows`), and ``history.csv``, optional, one per search.
 - ``settings.json`` describes data, settings, versions and machine, and has the checksums of the
   tables as they were written. It is written last.
 
@@ -23,14 +23,19 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells.cell_file import Cell, DamagedCell
-from boostsample.experiments.cells.store import STORE_FOLDER, read_stored_cell
+from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
+from boostsample.experiments.cells.store import STORE_FOLDER
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.variants import Variant
-from boostsample.experiments.results.columns import CURVE_SCHEMA, RESULT_SCHEMA, Column
-from boostsample.experiments.results.rows import curve_rows, history_rows, result_rows
-from boostsample.experiments.results.runs import Run
-from boostsample.experiments.results.tuning import keep_tuned_run
+from boostsample.experiments.results.rows import (
+    CURVE_SCHEMA,
+    RESULT_SCHEMA,
+    curve_rows,
+    history_rows,
+    result_rows,
+)
+from boostsample.experiments.results.runs import Run, keep_tuned_run
+from boostsample.history import Column
 
 __all__ = ["Results", "read_folder_grid", "read_folder_toml", "read_results", "read_runs"]
 
@@ -155,8 +160,8 @@ def read_folder_grid(folder: Path) -> dict[str, Any] | None:
         raise
     except _MALFORMED as error:
         raise DataError(
-            f"{GRID} in '{folder}' cannot be read: {one_line(error)}; remove that file, the "
-            "existing cells will be found again"
+            f"results in '{folder}' cannot be read: {GRID}: {one_line(error)}; remove that file, "
+            "the existing cells will be found again"
         ) from error
 
 
@@ -226,7 +231,7 @@ def _from_cells(folder: Path) -> Results:
 
 def _cell(folder: Path, name: str, key: str) -> Cell | None:
     try:
-        return read_stored_cell(folder / STORE_FOLDER / name, key)
+        return read_cell_file(folder / STORE_FOLDER / name, key)
     except (FileNotFoundError, DamagedCell):
         return None
 

@@ -18,10 +18,9 @@ from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.results.columns import RESULT_COLUMNS
 from boostsample.experiments.results.comparison import Comparison
-from boostsample.experiments.results.runs import LOOKS, Run
-from boostsample.experiments.results.tuning import keep_tuned_run
+from boostsample.experiments.results.rows import RESULT_COLUMNS
+from boostsample.experiments.results.runs import LOOKS, Run, keep_tuned_run
 from boostsample.experiments.run.backends import Backend, open_backend
 from boostsample.experiments.run.schedule import Schedule
 from boostsample.experiments.run.shard import RunShard

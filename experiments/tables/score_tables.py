@@ -97,7 +97,7 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
     Parameters
     ----------
     rows : iterable of mapping
-        Result rows, with `boostsample.experiments.results.columns.RESULT_COLUMNS`.
+        Result rows, with `boostsample.experiments.results.rows.RESULT_COLUMNS`.
     metric : {"loss", "error"}
 
     Examples

@@ -16,9 +16,8 @@ from boostsample.experiments.cells.cell_file import (
     DamagedCell,
     cell_arrays,
     cell_integers,
-    cell_key,
 )
-from boostsample.experiments.cells.tasks import task_groups
+from boostsample.experiments.cells.tasks import cell_key, task_groups
 from boostsample.experiments.cells.training import (
     TrainingOrder,
     TrainingSplit,

@@ -19,7 +19,6 @@ from boostsample import DataError, families
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data import datasets
 from boostsample.experiments.plan import grid as grid_module
-from boostsample.experiments.plan import grid_file
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import compare as compare_module
 from boostsample.experiments.run import schedule as schedule_module
@@ -77,7 +76,7 @@ def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
         ("strategies", strategy_names()),
         ("families", FAMILIES),
         ("data", datasets.dataset_names()),
-        ("grids", grid_file.shipped_grids()),
+        ("grids", grid_module.shipped_grids()),
     ]:
         assert main(["list", kind]) == 0
         lines = capsys.readouterr().out.splitlines()

@@ -6,13 +6,13 @@ import subprocess
 import sys
 
 from boostsample.experiments import plan
-from boostsample.experiments.plan import Plan, parse_names, prepare, prepared, rounds, variants
+from boostsample.experiments.plan import Plan, parse_names, prepare, prepared, variants
 from boostsample.experiments.plan import plan as plan_module
 from tests.paths import ROOT
 
 
 def test_public_names_are_those_of_the_modules() -> None:
-    modules = (plan_module, prepared, rounds, variants)
+    modules = (plan_module, prepared, variants)
     assert set(plan.__all__) <= {name for module in modules for name in module.__all__}
     for module in modules:
         names = set(plan.__all__) & set(module.__all__)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from boostsample.errors import SettingError
-from boostsample.experiments.plan.plan import DEFAULT_STRATEGIES, Plan
-from boostsample.experiments.plan.rounds import parse_marks
+from boostsample.experiments.plan.plan import DEFAULT_STRATEGIES, Plan, parse_marks
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.registry import strategy_names
 

@@ -10,9 +10,8 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.experiments.plots.picture_files import describe
 from boostsample.experiments.plots.ranks import rank_bars, ranks_figure
-from boostsample.experiments.results.ranking import ranking
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.significance import critical_difference
+from boostsample.experiments.results.significance import critical_difference, ranking
 from tests.experiments import fake_results
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from boostsample.experiments.results.columns import (
+from boostsample.experiments.results.rows import (
     CURVE_COLUMNS,
     CURVE_SCHEMA,
     RESULT_COLUMNS,

@@ -10,11 +10,16 @@ import pytest
 
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.grid import Grid, combined_grid
-from boostsample.experiments.plan.grid_file import GridFileData, read_grid_file, shipped_grids
+from boostsample.experiments.plan.grid import (
+    Grid,
+    GridFileData,
+    combined_grid,
+    read_grid_file,
+    shipped_grids,
+)
 from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.results.folder_records import grid_record
 from boostsample.experiments.results.grid_toml import grid_toml, to_toml
+from boostsample.experiments.results.write_folder import grid_record
 
 GRIDS = {
     "defaults": 'data = ["chess(d=3,n=60)"]',

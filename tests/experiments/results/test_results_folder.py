@@ -19,9 +19,8 @@ from boostsample.experiments.common.files import atomic_file
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.folder_records import settings_record
 from boostsample.experiments.results.read_folder import FORMAT, read_results
-from boostsample.experiments.results.write_folder import ResultsFolder
+from boostsample.experiments.results.write_folder import ResultsFolder, settings_record
 from boostsample.experiments.run.compare import RESULT_COLUMNS, Comparison, compare
 from tests.paths import ROOT
 

@@ -11,8 +11,13 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.plan.grid import Grid, combined_grid
-from boostsample.experiments.plan.grid_file import GridFileData, read_grid_file, shipped_grids
+from boostsample.experiments.plan.grid import (
+    Grid,
+    GridFileData,
+    combined_grid,
+    read_grid_file,
+    shipped_grids,
+)
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Alternatives, Variant, parse_names
 from boostsample.experiments.results.read_folder import read_results
