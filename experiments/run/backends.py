@@ -14,6 +14,7 @@ import os
 import re
 import signal
 import threading
+from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
@@ -86,11 +87,11 @@ class Backend(AbstractContextManager["Backend"]):
     def begin(self, prepared: Prepared) -> None:
         """Set the data of the cells that are submitted next."""
 
+    @abstractmethod
     def submit(
         self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
     ) -> Future[Cell]:
         """Train a cell."""
-        raise NotImplementedError
 
     def restart(self) -> None:
         """Replace lost workers."""
