@@ -66,8 +66,8 @@ def main(args: Sequence[str] | None = None) -> int:
         with redirect_stdout(out), redirect_stderr(err):
             code = _guarded(list(sys.argv[1:] if args is None else args))
             out.flush()
-    except OutputFailed as failed:
-        code = _output_failed(failed.reason)
+    except OutputFailed as error:
+        code = _output_failed(error)
     return code
 
 
@@ -98,11 +98,11 @@ def _guarded(args: list[str]) -> int:
         return _fail(f"{text}, BOOSTSAMPLE_DEBUG=1 shows where", _DATA)
 
 
-def _output_failed(error: OSError) -> int:
+def _output_failed(error: OutputFailed) -> int:
     """Report that standard output failed, except a closed pipe as in ``boostsample ... | head``."""
     code = _BROKEN_PIPE
-    if not isinstance(error, BrokenPipeError):
-        code = _fail(f"standard output cannot be used: {error.strerror or error}", _DATA)
+    if not isinstance(error.__cause__, BrokenPipeError):
+        code = _fail(f"standard output cannot be used: {error.strerror}", _DATA)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -114,7 +114,7 @@ def _output_failed(error: OSError) -> int:
 
 def _fail(message: str, code: int) -> int:
     """Print an error in one line, after the traceback if BOOSTSAMPLE_DEBUG is set."""
-    with suppress(OSError, OutputFailed):
+    with suppress(OSError):
         if os.environ.get("BOOSTSAMPLE_DEBUG", "") not in ("", "0"):
             traceback.print_exc()
         sys.stderr.write(f"boostsample: error: {' '.join(message.split())}\n")

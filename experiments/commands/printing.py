@@ -11,36 +11,32 @@ if TYPE_CHECKING:
 __all__ = ["GuardedStream", "OutputFailed", "print_line", "print_note", "print_table"]
 
 
-class OutputFailed(Exception):
-    """Standard output or standard error could not be written; `reason` is the OSError."""
-
-    def __init__(self, reason: OSError) -> None:
-        super().__init__(str(reason))
-        self.reason = reason
+class OutputFailed(OSError):
+    """Standard output or standard error could not be written."""
 
 
 class GuardedStream:
-    """A text stream that raises OutputFailed instead of OSError."""
+    """A text stream that raises OutputFailed instead of other OSErrors."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
         """Write a text."""
         try:
             return self._stream.write(text)
         except OSError as error:
-            raise OutputFailed(error) from error
+            raise OutputFailed(error.errno, error.strerror or str(error)) from error
 
     def flush(self) -> None:
         """Write what is buffered."""
         try:
             self._stream.flush()
         except OSError as error:
-            raise OutputFailed(error) from error
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+            raise OutputFailed(error.errno, error.strerror or str(error)) from error
 
 
 def print_line(text: str) -> None:

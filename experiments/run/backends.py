@@ -11,14 +11,12 @@ import importlib.util
 import os
 import re
 import signal
-import subprocess
 import threading
 import time
 import traceback
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
-from pathlib import Path
 from typing import Any
 
 from boostsample.errors import SettingError, StrategyError
@@ -26,16 +24,20 @@ from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.training import (
     TrainingOrder,
     TrainingSplit,
-    TrainingStopped,
     TrainingWatch,
     train_cell,
 )
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.experiments.run.backend import Backend, WorkerLost, n_cores, without_ctrl_c
-from boostsample.experiments.run.workplace import Workplace
+from boostsample.experiments.run.backend import (
+    Backend,
+    WorkerLost,
+    Workplace,
+    n_cores,
+    without_ctrl_c,
+)
 
-__all__ = ["BACKENDS", "Backend", "check_backend", "n_cores", "open_backend"]
+__all__ = ["BACKENDS", "Backend", "check_backend", "open_backend"]
 
 BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
 """Names that `open_backend` accepts."""
@@ -43,7 +45,6 @@ BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
 _STOPPED = 5.0
 """Seconds after which a stopped worker process is replaced."""
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
-_LOOK = 1.0  # seconds between two checks for stopped processes
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
 )
@@ -133,10 +134,10 @@ def _serve(pipe: Connection) -> None:
             pipe.send_bytes(reduction.dumps(answer))
 
 
-class _Worker:
+class _Process:
     """A worker process with a pipe of its own, so that it leaves no lock behind when it dies."""
 
-    def __init__(self) -> None:
+    def __init__(self, prepared: Prepared) -> None:
         from joblib.externals.loky.backend.process import LokyProcess
 
         self._pipe, theirs = Pipe()
@@ -146,26 +147,33 @@ class _Worker:
         with without_ctrl_c():
             self._process.start()
         theirs.close()
-        self._has_data = False
+        self._unsent: Prepared | None = prepared
+        self._silent = False
         self._stopped_since: float | None = None
+        self.cell: Future[Cell] = Future()
 
     @property
     def pid(self) -> int:
         """Number of the process."""
         return int(self._process.pid)
 
-    def train(self, prepared: Prepared, order: TrainingOrder) -> Cell:
-        """Train a cell; WorkerLost if the process ends before it has answered."""
+    @property
+    def is_lost(self) -> bool:
+        """Whether the process has ended."""
+        return self._silent or not self._process.is_alive()
+
+    def train(self, order: TrainingOrder) -> Cell:
+        """Train a cell, in any thread; WorkerLost if the process ends before it has answered."""
         from joblib.externals.loky.backend import reduction
 
         try:
-            if not self._has_data:
-                self._pipe.send_bytes(reduction.dumps(prepared))
-                self._has_data = True
+            if self._unsent is not None:
+                self._pipe.send_bytes(reduction.dumps(self._unsent))
+                self._unsent = None
             self._pipe.send_bytes(reduction.dumps(order))
             answer = self._pipe.recv()
         except (EOFError, OSError) as error:
-            self.kill()
+            self._silent = True
             raise WorkerLost(f"process {self.pid} has ended") from error
         if isinstance(answer, Exception):
             raise answer
@@ -173,36 +181,30 @@ class _Worker:
 
     def check_stopped(self) -> None:
         """Kill the process if it has been stopped for `_STOPPED` seconds."""
-        now = time.monotonic()
         if not _is_stopped(self.pid):
             self._stopped_since = None
         elif self._stopped_since is None:
-            self._stopped_since = now
-        elif now - self._stopped_since >= _STOPPED:
+            self._stopped_since = time.monotonic()
+        elif time.monotonic() - self._stopped_since >= _STOPPED:
             self.kill()
 
     def kill(self) -> None:
         """End the process; `train` in another thread then raises WorkerLost."""
-        with suppress(OSError):
-            if self._process.exitcode is None:
-                os.kill(self.pid, _KILL)
+        if self._process.is_alive():
+            os.kill(self.pid, _KILL)
 
     def close(self) -> None:
-        """Wait for the end of a killed process and close its pipe."""
+        """Wait for the end of a lost or killed process and close its pipe."""
         self._process.join(_STOPPED)
         self._pipe.close()
 
 
 def _is_stopped(pid: int) -> bool:
-    """Whether a process is stopped, as by SIGSTOP; False where the system cannot tell."""
+    """Whether a child is stopped, as by SIGSTOP; False where the system cannot tell."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].strip()
-    except OSError:  # not Linux, or the process has ended
-        if os.name != "posix" or Path("/proc/self/stat").exists():
-            return False
-        command = ["ps", "-o", "stat=", "-p", str(pid)]
-        state = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    return state.startswith("T")
+        return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+    except (AttributeError, ChildProcessError):  # Windows or an older macOS; it has ended
+        return False
 
 
 class _Processes(Backend):
@@ -213,62 +215,40 @@ class _Processes(Backend):
 
     def __init__(self, n_workers: int) -> None:
         super().__init__(n_workers)
+        self._pool = ThreadPoolExecutor(n_workers)
         self._prepared: Prepared | None = None
-        self._pool: ThreadPoolExecutor | None = None
-        self._lock = threading.Lock()
-        self._workers: list[_Worker] = []
-        self._idle: list[_Worker] = []
-        self._looked = 0.0
+        self._workers: list[_Process] = []
 
     def begin(self, prepared: Prepared) -> None:
-        self.end()
+        self._end_workers()
         self._prepared = prepared
 
     def submit(
         self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
     ) -> Future[Cell]:
         assert self._prepared is not None
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._n_workers)
-        with self._lock:
-            worker = self._idle.pop() if self._idle else None
+        for lost in [worker for worker in self._workers if worker.is_lost]:
+            self._workers.remove(lost)
+            lost.close()
+        worker = next((one for one in self._workers if one.cell.done()), None)
         if worker is None:
-            worker = _Worker()
-            with self._lock:
-                self._workers.append(worker)
-        return self._pool.submit(self._train, worker, self._prepared, order)
-
-    def _train(self, worker: _Worker, prepared: Prepared, order: TrainingOrder) -> Cell:
-        """Train a cell; runs in a thread of the pool."""
-        try:
-            return worker.train(prepared, order)
-        except WorkerLost:
-            with self._lock:
-                if worker not in self._workers:  # `end` has killed it
-                    raise TrainingStopped from None
-                self._workers.remove(worker)
-            worker.close()
-            raise
-        finally:
-            with self._lock:
-                if worker in self._workers:
-                    self._idle.append(worker)
+            worker = _Process(self._prepared)
+            self._workers.append(worker)
+        worker.cell = self._pool.submit(worker.train, order)
+        return worker.cell
 
     def look(self) -> None:
-        if time.monotonic() - self._looked >= _LOOK:
-            self._looked = time.monotonic()
-            with self._lock:
-                busy = [worker for worker in self._workers if worker not in self._idle]
-            for worker in busy:
-                worker.check_stopped()
+        for worker in self._workers:
+            worker.check_stopped()
+
+    def _end_workers(self) -> None:
+        for worker in self._workers:
+            worker.kill()
+        wait([worker.cell for worker in self._workers], _STOPPED)
+        for worker in self._workers:
+            worker.close()
+        self._workers.clear()
 
     def end(self) -> None:
-        with self._lock:
-            workers, self._workers, self._idle = self._workers, [], []
-        for worker in workers:
-            worker.kill()
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(cancel_futures=True)
-        for worker in workers:
-            worker.close()
+        self._end_workers()
+        self._pool.shutdown(cancel_futures=True)

@@ -197,7 +197,7 @@ class Schedule:
         """Store finished cells; queue jobs again whose workers were lost."""
         for future in done:
             job = self._in_flight.pop(future)
-            error = future.exception()
+            error = WorkerLost("it gave up") if future.cancelled() else future.exception()
             if error is None:
                 cell = future.result()
                 self._store.save(job.task, cell)

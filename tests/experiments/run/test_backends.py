@@ -123,7 +123,6 @@ def test_a_process_that_is_killed_or_stopped_costs_no_cell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
 ) -> None:
     monkeypatch.setattr(backends_module, "_STOPPED", 0.5)
-    monkeypatch.setattr(backends_module, "_LOOK", 0.1)
     prepared = prepared_for(200, 2)
     killed: list[int] = []
     with open_backend("loky", 2) as backend:

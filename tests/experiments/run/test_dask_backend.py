@@ -21,7 +21,7 @@ from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.run.backends import open_backend
+from boostsample.experiments.run.backends import Backend, open_backend
 from boostsample.experiments.run.compare import Comparison, compare_all
 from boostsample.experiments.run.schedule import Schedule
 from tests.experiments.cluster import PATIENCE, Cluster
@@ -54,12 +54,20 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def cluster(started: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """A scheduler with two workers, and a client that asks it four times a second."""
     monkeypatch.setattr(dask_backend, "_LOOK", 0.25)
+    monkeypatch.setattr(dask_backend, "_SILENT", 4.0)
     started.complete()
     return started
 
 
 def address_of(cluster: Cluster) -> str:
     return cluster.address.replace("tcp://", "dask://")
+
+
+def wait_for_workers(backend: Backend, n_workers: int) -> None:
+    until = time.monotonic() + PATIENCE
+    while backend.n_workers != n_workers:
+        assert time.monotonic() < until
+        time.sleep(0.1)
 
 
 def timeless(comparisons: list[Comparison]) -> list[dict[str, Any]]:
@@ -98,7 +106,7 @@ def test_a_killed_worker_costs_no_cell(
 
     monkeypatch.setattr(Schedule, "_split", counted)
     with open_backend(address_of(cluster), None) as backend:
-        assert backend.n_workers == 2
+        wait_for_workers(backend, 2)
         kill = Once(lambda: cluster.lose(cluster.workers[0]))
         found = compare_all([prepared], FolderStore(tmp_path), backend, kill)
         assert kill.called
@@ -116,15 +124,10 @@ def test_a_stopped_worker_costs_no_cell_and_is_used_again(
     with open_backend(address_of(cluster), None) as backend:
         found = compare_all([prepared], Store(), backend, stop)
         assert stop.called
-        until = time.monotonic() + PATIENCE
-        while backend.n_workers != 1:  # its cells may have been done before
-            assert time.monotonic() < until
-            time.sleep(0.1)
+        wait_for_workers(backend, 1)  # its cells may have been done before
         assert "has sent no heartbeat for 4 s" in caplog.text
         cluster.workers[0].send_signal(signal.SIGCONT)
-        while backend.n_workers != 2:
-            assert time.monotonic() < until
-            time.sleep(0.1)
+        wait_for_workers(backend, 2)
         again = compare_all([prepared], Store(), backend)
     assert timeless(found) == timeless(again) == rows_of_threads(prepared)
 
@@ -135,12 +138,13 @@ def test_without_workers_the_run_waits_and_then_ends(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(dask_backend, "_NO_WORKER", 8)
+    monkeypatch.setattr(dask_backend, "_NO_WORKER", 2.0)
     prepared = prepared_for(300, 2)
     kill = Once(lambda: list(map(cluster.lose, cluster.workers)))
     message = (
-        f"the Dask cluster at {address_of(cluster)[7:]} has no workers left: none came within 2 s; "
-        "finished cells are kept: start the cluster again, and run the same command"
+        f"the Dask cluster at {address_of(cluster)[7:]} is lost: it has no workers left, and none "
+        "came within 2 s; finished cells are kept: start the cluster again, and run the same "
+        "command"
     )
     with (
         open_backend(address_of(cluster), None) as backend,
@@ -164,7 +168,7 @@ def test_without_a_scheduler_the_run_ends(
     monkeypatch.setattr(dask_backend, "_ANSWER", 1.0)
     stop = Once(lambda: cluster.scheduler.send_signal(sent))
     where = address_of(cluster)[7:]
-    message = f"the Dask scheduler at {where} does not answer: .*; finished cells are kept: "
+    message = f"the Dask cluster at {where} is lost: the scheduler does not answer: .*; finished "
     with (
         open_backend(address_of(cluster), None) as backend,
         pytest.raises(DataError, match=message),
@@ -193,7 +197,7 @@ def test_a_cluster_on_this_machine_loses_a_worker(monkeypatch: pytest.MonkeyPatc
 
 def test_an_interrupt_frees_the_workers(cluster: Cluster) -> None:
     def progress(stage: str, done: int, total: int) -> None:
-        if stage == "boosting" and any(worker.n_busy for worker in backend._workers.values()):
+        if stage == "boosting" and any(worker.cells for worker in backend._workers.values()):
             time.sleep(1.0)
             raise KeyboardInterrupt
 
