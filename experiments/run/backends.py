@@ -147,15 +147,11 @@ class _Process:
         with without_ctrl_c():
             self._process.start()
         theirs.close()
+        self.pid: int = self._process.pid
         self._unsent: Prepared | None = prepared
         self._silent = False
         self._stopped_since: float | None = None
         self.cell: Future[Cell] = Future()
-
-    @property
-    def pid(self) -> int:
-        """Number of the process."""
-        return int(self._process.pid)
 
     @property
     def is_lost(self) -> bool:

@@ -20,14 +20,12 @@ import asyncio
 import importlib
 import logging
 import os
-import threading
 import time
 import uuid
-from collections import OrderedDict
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from boostsample.banks.cache import cache_dir
 from boostsample.errors import DataError
@@ -66,14 +64,12 @@ _MOST_DATA = 2
 _LOG = logging.getLogger(__name__)
 _distributed: Any = importlib.import_module("distributed")
 _cloudpickle: Any = importlib.import_module("cloudpickle")  # required by distributed
-_T = TypeVar("_T")
 
 
 # ------------------------------------------------------------------------------- on the workers
 
 _workplace = Workplace()
-_data: OrderedDict[str, Prepared] = OrderedDict()
-_data_lock = threading.Lock()
+_data: dict[str, Prepared] = {}
 
 
 class _Unwanted(TrainingWatch):
@@ -95,11 +91,10 @@ def _has_data(name: str) -> bool:
 
 
 def _receive(name: str, prepared: Prepared) -> None:
-    """Keep the data `name` of this worker."""
-    with _data_lock:
-        _data[name] = prepared
-        while len(_data) > _MOST_DATA:
-            _data.popitem(last=False)
+    """Keep the data `name` on this worker; runs in its event loop."""
+    _data[name] = prepared
+    while len(_data) > _MOST_DATA:
+        del _data[next(iter(_data))]
 
 
 def _work_there(name: str, order: bytes, folder: str) -> bytes | None:
@@ -179,32 +174,28 @@ class DaskBackend(Backend):
         for logger in ("distributed", "distributed.client"):  # we report losses ourselves
             logging.getLogger(logger).setLevel(logging.CRITICAL)
         try:
-            self._connect(name, n_jobs)
-        except BaseException:
-            self.end()
-            raise
-
-    def _connect(self, name: str, n_jobs: int | None) -> None:
-        if name == "dask":
-            with without_ctrl_c():
-                self._cluster = _distributed.LocalCluster(
-                    n_workers=n_cores(n_jobs, -1),
-                    threads_per_worker=1,
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.CRITICAL,
-                )
-        address = self._cluster if self._cluster else name.replace("dask://", "tcp://")
-        try:
+            if name == "dask":
+                with without_ctrl_c():
+                    self._cluster = _distributed.LocalCluster(
+                        n_workers=n_cores(n_jobs, -1),
+                        threads_per_worker=1,
+                        dashboard_address="127.0.0.1:0",
+                        silence_logs=logging.CRITICAL,
+                    )
+            address = self._cluster or name.replace("dask://", "tcp://")
             self._client = _distributed.Client(address, timeout=_CONNECT, set_as_default=False)
             self._client.wait_for_workers(1, timeout=_WORKERS)
-        except (OSError, TimeoutError) as error:
+        except BaseException as error:
+            self.end()
+            if not isinstance(error, OSError):
+                raise
             raise DataError(
                 f"no Dask cluster with workers was found at {self._where}: {one_line(error)}; "
                 "start 'dask scheduler' and 'dask worker', or take --backend loky"
             ) from error
         self._start(self._watch())
 
-    def _start(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+    def _start(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
         """Start a coroutine, which `end` cancels."""
         future = asyncio.run_coroutine_threadsafe(work, self._client.loop.asyncio_loop)
         self._running.add(future)

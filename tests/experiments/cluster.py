@@ -16,6 +16,26 @@ from tests.paths import ROOT
 
 __all__ = ["PATIENCE", "Cluster"]
 
+# Imports once, and forks a worker for each line with the address of a scheduler that it reads.
+_WORKERS = """
+import asyncio, os, signal, sys
+import distributed
+import boostsample.experiments.run.dask_backend
+
+async def work(address):
+    async with distributed.Worker(address, nthreads=1, host="127.0.0.1", dashboard=False) as worker:
+        await worker.finished()
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        asyncio.run(work(line.strip()))
+        os._exit(0)
+    print(child, flush=True)
+"""
+
 PATIENCE = 300.0
 """Seconds to wait for processes that start; far above what they take, for a busy machine."""
 
@@ -30,16 +50,17 @@ class Cluster:
         self._folder = folder
         self._n_workers = n_workers
         self._file = folder / "scheduler.json"
-        self._started: list[subprocess.Popen[bytes]] = []
-        self.workers: list[subprocess.Popen[bytes]] = []
-        self.scheduler: subprocess.Popen[bytes]
+        self._parent: subprocess.Popen[bytes] | None = None  # of the workers
+        self.workers: list[Any] = []
+        self.scheduler: Any = None
         self.address = ""
 
     def start(self) -> None:
         """Start a scheduler and all workers, after the end of others."""
         self.end()
         self._file.unlink(missing_ok=True)
-        self.scheduler = self._run("scheduler", "--port", "0")
+        command = "-m dask scheduler --host 127.0.0.1 --port 0 --no-dashboard --scheduler-file"
+        self.scheduler = self._run(*command.split(), str(self._file))
         until = time.monotonic() + PATIENCE
         while not self.address:
             assert time.monotonic() < until, "the scheduler did not start"
@@ -49,60 +70,61 @@ class Cluster:
         self.complete()
 
     def add(self) -> None:
-        """Start a worker, and do not wait for it."""
-        self.workers.append(self._run("worker", "--no-nanny", "--nthreads", "1"))
-
-    def complete(self, n_ready: int | None = None) -> None:
-        """Replace workers that are lost or stopped, and wait until all can work, or `n_ready`."""
-        distributed: Any = importlib.import_module("distributed")
+        """Start a worker, and do not wait for it to join."""
         psutil: Any = importlib.import_module("psutil")  # comes with distributed
-        if not self._started or self.scheduler.poll() is not None:
+        if self._parent is None:
+            self._parent = self._run("-c", _WORKERS)
+        assert self._parent.stdin is not None
+        assert self._parent.stdout is not None
+        self._parent.stdin.write(f"{self.address}\n".encode())
+        self._parent.stdin.flush()
+        self.workers.append(psutil.Process(int(self._parent.stdout.readline())))
+
+    def complete(self) -> None:
+        """Replace workers that are lost or stopped, and wait until all can work."""
+        distributed: Any = importlib.import_module("distributed")
+        if self.scheduler is None or self.scheduler.poll() is not None:
             self.start()
         for worker in self.workers:
-            if worker.poll() is None and psutil.Process(worker.pid).status() == "stopped":
+            if worker.is_running() and worker.status() == "stopped":
                 self.lose(worker)
-        self.workers = [worker for worker in self.workers if worker.poll() is None]
+        self.workers = [worker for worker in self.workers if worker.is_running()]
         while len(self.workers) < self._n_workers:
             self.add()
         with distributed.Client(self.address, set_as_default=False) as client:
             until = time.monotonic() + PATIENCE
-            while len(client.nthreads()) < (n_ready or self._n_workers):
+            while len(client.nthreads()) < self._n_workers:
                 assert time.monotonic() < until, "the workers did not start"
                 time.sleep(0.05)
-            if n_ready is None:
-                client.run(_import_all)
 
-    def lose(self, worker: subprocess.Popen[bytes]) -> None:
-        """Kill a worker."""
-        worker.kill()
-        worker.wait()
+    def lose(self, process: Any) -> None:
+        """Kill a process."""
+        process.kill()
+        process.wait()
 
     def end(self) -> None:
         """End all processes."""
-        for process in self._started:
-            process.kill()
-            process.wait()
-        self._started, self.workers, self.address = [], [], ""
+        for worker in self.workers:
+            if worker.is_running():
+                self.lose(worker)
+        for process in (self.scheduler, self._parent):
+            if process is not None:
+                process.kill()
+                process.communicate()
+        self.workers, self.scheduler, self._parent, self.address = [], None, None, ""
 
     def _run(self, *args: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "dask", *args, "--host", "127.0.0.1", "--no-dashboard"]
-        process = subprocess.Popen(
-            [*command, "--scheduler-file", str(self._file)],
+        return subprocess.Popen(
+            [sys.executable, *args],
             cwd=self._folder,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self._started.append(process)
-        return process
 
     def __enter__(self) -> Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.end()
-
-
-def _import_all() -> None:
-    """Import in a worker what it needs for cells."""
-    importlib.import_module("boostsample.experiments.run.dask_backend")

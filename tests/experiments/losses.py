@@ -151,20 +151,13 @@ class Trial:
     """Disturbs runs of a command and judges how they end."""
 
     def __init__(
-        self,
-        folder: Path,
-        commands: Commands,
-        cluster: Cluster,
-        command: list[str],
-        seed: int,
-        n_ready: int | None = None,
+        self, folder: Path, commands: Commands, cluster: Cluster, command: list[str], seed: int
     ) -> None:
         self._folder = folder
         self._commands = commands
         self._cluster = cluster
         self._command = command
         self._rng = np.random.default_rng(seed)
-        self._n_ready = n_ready  # workers that must have started when a run begins; None: all
         self._usual: dict[bool, float] = {}
         self.whole: dict[str, Any] = {}
         self._n_runs = 0
@@ -214,7 +207,7 @@ class Trial:
 
     def kill(self) -> str:
         """One worker of Dask is killed."""
-        self._cluster.complete(self._n_ready)
+        self._cluster.complete()
         folder, moment = self._begin(False)
         worker = self._cluster.workers[self._rng.integers(len(self._cluster.workers))]
 
@@ -226,7 +219,7 @@ class Trial:
 
     def stop(self, seconds: float | None = None) -> str:
         """One worker of Dask is stopped, for some seconds if given."""
-        self._cluster.complete(self._n_ready)
+        self._cluster.complete()
         folder, moment = self._begin(False)
         worker = self._cluster.workers[self._rng.integers(len(self._cluster.workers))]
 
@@ -245,7 +238,7 @@ class Trial:
 
     def lose_all(self) -> str:
         """All workers of Dask are killed, and one is started."""
-        self._cluster.complete(self._n_ready)
+        self._cluster.complete()
         folder, moment = self._begin(False)
 
         def disturb(_: int) -> None:
@@ -260,7 +253,7 @@ class Trial:
 
     def lose_scheduler(self) -> str:
         """The scheduler is killed; another cluster finishes."""
-        self._cluster.complete(self._n_ready)
+        self._cluster.complete()
         folder, moment = self._begin(False)
 
         def disturb(_: int) -> None:
@@ -277,7 +270,7 @@ class Trial:
 
     def interrupt(self) -> str:
         """The command is interrupted by Ctrl-C, and then finishes."""
-        self._cluster.complete(self._n_ready)
+        self._cluster.complete()
         folder, moment = self._begin(False)
 
         def disturb(pid: int) -> None:
