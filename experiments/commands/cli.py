@@ -14,7 +14,8 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from typing import Any
 
 import click
 
@@ -27,7 +28,7 @@ from boostsample.experiments.commands.compare import compare
 from boostsample.experiments.commands.group import CommandGroup
 from boostsample.experiments.commands.listing import list_names
 from boostsample.experiments.commands.plot import plot
-from boostsample.experiments.commands.printing import print_line
+from boostsample.experiments.commands.printing import GuardedStream, OutputFailed, print_line
 from boostsample.experiments.commands.race import race
 from boostsample.experiments.commands.report import report
 from boostsample.experiments.commands.table import table
@@ -59,10 +60,13 @@ def main(args: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # escape what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
-    code = _guarded(list(sys.argv[1:] if args is None else args))
+    out: Any = GuardedStream(sys.stdout)
+    err: Any = GuardedStream(sys.stderr)
     try:
-        sys.stdout.flush()
-    except OSError as error:
+        with redirect_stdout(out), redirect_stderr(err):
+            code = _guarded(list(sys.argv[1:] if args is None else args))
+            out.flush()
+    except OutputFailed as error:
         code = _output_failed(error)
     return code
 
@@ -81,8 +85,11 @@ def _guarded(args: list[str]) -> int:
         return _fail("stopped by Ctrl-C", _CTRL_C)
     except BoostSampleError as error:
         return _fail(str(error), _USAGE if isinstance(error, SettingError) else _DATA)
+    except OutputFailed:
+        raise
     except OSError as error:
-        return _output_failed(error)
+        place = f"'{error.filename}'" if error.filename else "a file or a connection"
+        return _fail(f"{place} cannot be used: {error.strerror or error}", _DATA)
     except MemoryError as error:
         text = f"out of memory ({error}); choose fewer --families or less data"
         return _fail(text.replace(" ()", ""), _DATA)
@@ -91,12 +98,11 @@ def _guarded(args: list[str]) -> int:
         return _fail(f"{text}, BOOSTSAMPLE_DEBUG=1 shows where", _DATA)
 
 
-def _output_failed(error: OSError) -> int:
-    """Report a failed output, except a closed pipe as in ``boostsample ... | head``."""
+def _output_failed(error: OutputFailed) -> int:
+    """Report that standard output failed, except a closed pipe as in ``boostsample ... | head``."""
     code = _BROKEN_PIPE
-    if not isinstance(error, BrokenPipeError):
-        place = f"'{error.filename}'" if error.filename else "standard output"
-        code = _fail(f"{place} cannot be used: {error.strerror or error}", _DATA)
+    if not isinstance(error.__cause__, BrokenPipeError):
+        code = _fail(f"standard output cannot be used: {error.strerror}", _DATA)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

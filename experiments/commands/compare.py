@@ -79,7 +79,7 @@ __all__ = ["compare"]
     default="threading",
     metavar="NAME",
     help="Where to train: threading, serial, loky (processes), dask (a cluster on this machine) or "
-    "dask://HOST:PORT; the rows do not depend on it.",
+    "dask://HOST:PORT; the rows do not depend on it. Lost workers cost seconds.",
 )
 @click.option(
     "--jobs",

@@ -1,14 +1,42 @@
-"""Prints results and tables to standard output."""
+"""Prints results and tables to standard output, and tells its failures from other errors."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from boostsample.experiments.tables.tables import Table
 
-__all__ = ["print_note", "print_table", "print_line"]
+__all__ = ["GuardedStream", "OutputFailed", "print_line", "print_note", "print_table"]
+
+
+class OutputFailed(OSError):
+    """Standard output or standard error could not be written."""
+
+
+class GuardedStream:
+    """A text stream that raises OutputFailed instead of other OSErrors."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        try:
+            return self._stream.write(text)
+        except OSError as error:
+            raise OutputFailed(error.errno, error.strerror or str(error)) from error
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        try:
+            self._stream.flush()
+        except OSError as error:
+            raise OutputFailed(error.errno, error.strerror or str(error)) from error
 
 
 def print_line(text: str) -> None:

@@ -2,12 +2,13 @@
 
 Existing cells are not trained again. Cells that another process of the same folder is training are
 skipped; at the end, this process waits for them, or takes them over if the other one dies. A cell
-whose worker is lost is tried again without other cells beside it, so that a cell that kills its
-workers can be identified.
+whose worker is lost is tried again; after a second loss without other cells beside it, so that a
+cell that kills its workers can be identified.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -28,9 +29,8 @@ from boostsample.experiments.cells.training import (
 )
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.experiments.run.backends import Backend
+from boostsample.experiments.run.backend import Backend, WorkerLost, n_cores
 from boostsample.experiments.run.pace import Pace
-from boostsample.threads.threads import n_threads
 
 __all__ = ["Schedule"]
 
@@ -140,9 +140,8 @@ class Schedule:
     def _run_split(
         self, split: TrainingSplit, waiting: deque[_Job], foreign: list[TrainingOrder]
     ) -> None:
-        """Train the cells of a split, of which the first one is claimed already."""
+        """Train the cells of a split, of which the first one may be claimed already."""
         failed: dict[int, BaseException] = {}
-        self._submit(waiting.popleft(), split)
         while waiting or self._in_flight:
             while waiting and self._has_room(waiting[0]):
                 job = waiting.popleft()
@@ -152,6 +151,8 @@ class Schedule:
             if self._in_flight:
                 done, _ = wait(self._in_flight, _POLL, FIRST_COMPLETED)
                 self._collect(done, waiting, failed)
+            elif waiting:  # for a worker
+                time.sleep(_POLL)
             if failed:
                 self._backend.end()
                 done, _ = wait(self._in_flight, 1.0)
@@ -159,11 +160,9 @@ class Schedule:
                 raise failed[min(failed)]
 
     def _has_room(self, job: _Job) -> bool:
-        """Whether a job can be submitted now; one that has lost workers runs alone."""
-        if job.tries:
-            return not self._in_flight
-        alone = any(other.tries for other in self._in_flight.values())
-        return not alone and len(self._in_flight) < self._backend.n_workers
+        """Whether a job can be submitted now; one that has lost two workers runs alone."""
+        alone = any(other.tries > 1 for other in (job, *self._in_flight.values()))
+        return len(self._in_flight) < min(self._backend.n_workers, 1 if alone else math.inf)
 
     def _split(self, prepared: Prepared, jobs: Sequence[_Job]) -> TrainingSplit:
         """The split of the jobs with its bank, which other processes read from disk."""
@@ -171,12 +170,11 @@ class Schedule:
         # Other processes warm up themselves, with kernels from the cache that is filled here.
         cold = {job.task.variant.label: job.task for job in jobs if job.order.known is None}
         cold = {label: task for label, task in cold.items() if label not in self._warm}
-        n_jobs = prepared.plan.n_jobs
         split = TrainingSplit(
             prepared,
             jobs[0].task.repetition,
             progress=partial(self._report, "features"),
-            n_jobs=n_threads(-1 if n_jobs is None else n_jobs),
+            n_jobs=n_cores(prepared.plan.n_jobs, -1),
             form=form,
         )
         for n_done, task in enumerate(cold.values()):
@@ -197,10 +195,9 @@ class Schedule:
         self, done: set[Future[Cell]], waiting: deque[_Job], failed: dict[int, BaseException]
     ) -> None:
         """Store finished cells; queue jobs again whose workers were lost."""
-        lost = False
         for future in done:
             job = self._in_flight.pop(future)
-            error = future.exception()
+            error = WorkerLost("it gave up") if future.cancelled() else future.exception()
             if error is None:
                 cell = future.result()
                 self._store.save(job.task, cell)
@@ -208,24 +205,22 @@ class Schedule:
                 continue
             self._pace.failed(job.task)
             self._store.release(job.task)
-            if isinstance(error, self._backend.lost):
-                lost = True
+            if isinstance(error, WorkerLost):
                 job.tries += 1
                 if job.tries < _TRIES:
                     waiting.appendleft(job)
                     continue
                 error = StrategyError(
-                    f"{job.task.name}: {_TRIES} workers were lost over this cell, the last one "
-                    f"with {type(error).__name__}; it may need more memory than there is: take "
-                    "fewer --jobs, or leave it out"
+                    f"{job.task.name}: {_TRIES} workers were lost over this cell, the last time: "
+                    f"{error}; it may need more memory than there is: take fewer --jobs, or leave "
+                    "it out"
                 )
             if not isinstance(error, TrainingStopped):
                 failed[job.place] = error
-        if lost and not failed:
-            self._backend.restart()
 
     def _tick(self) -> None:
-        """Renew the claims and report progress."""
+        """Renew the claims, notice lost workers and report progress."""
         self._store.beat()
+        self._backend.look()
         self._report("boosting", *self._pace.rounds())
-        self._left(self._pace.seconds_left(self._backend.n_workers))
+        self._left(self._pace.seconds_left(max(self._backend.n_workers, 1)))

@@ -159,6 +159,11 @@ def test_a_rename_that_fails_at_the_end_keeps_the_tables(
         (StrategyError("it broke"), "it broke"),
         (MemoryError(), "out of memory; choose fewer --families"),
         (OSError(5, "Input/output error", "f"), "'f' cannot be used: Input/output error"),
+        (
+            OSError("in <TCP (closed)>"),
+            r"a file or a connection cannot be used: in <TCP \(closed\)>",
+        ),
+        (BrokenPipeError(32, "Broken pipe"), "a file or a connection cannot be used: Broken pipe"),
     ],
 )
 def test_faults_are_one_line(

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
-import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +29,9 @@ from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import backends as backends_module
-from boostsample.experiments.run.backends import Backend, check_backend, open_backend
+from boostsample.experiments.run.backend import Backend, WorkerLost
+from boostsample.experiments.run.backends import check_backend, open_backend
 from boostsample.experiments.run.compare import Comparison, compare_all
-from boostsample.experiments.run.schedule import Schedule
-from tests.paths import ROOT
-
-#: Seconds to wait for processes; far above what they take, for a busy machine.
-PATIENCE = 300
 
 LIST = "laminating,uniform-naive:n_features=2,mas-naive"
 
@@ -127,26 +118,31 @@ def test_processes_give_the_rows_of_threads() -> None:
     assert rows_by("loky", 2, prepared) == rows_by("threading", 1, prepared)
 
 
-def test_a_process_that_is_killed_costs_no_cell(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_process_that_is_killed_or_stopped_costs_no_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
+) -> None:
+    monkeypatch.setattr(backends_module, "_STOPPED", 0.5)
     prepared = prepared_for(200, 2)
     killed: list[int] = []
     with open_backend("loky", 2) as backend:
 
         def progress(stage: str, done: int, total: int) -> None:
-            processes: Any = getattr(getattr(backend, "_pool", None), "_processes", None)
-            if not killed and done > 0 and stage == "boosting" and processes:
-                killed.append(next(iter(processes)))
-                os.kill(killed[0], signal.SIGKILL)
+            workers: Any = getattr(backend, "_workers", None)
+            if not killed and done > 0 and stage == "boosting" and workers:
+                killed.append(workers[0].pid)
+                os.kill(killed[0], sent)
 
         found = compare_all([prepared], FolderStore(tmp_path), backend, progress)
     assert killed
     assert timeless(found) == rows_by("threading", 2, prepared)
+    with pytest.raises(ProcessLookupError):
+        os.kill(killed[0], 0)
 
 
 class Fragile(Backend):
     """Trains at once, but loses its workers over one strategy, and over what is beside it then."""
 
-    lost = (BrokenExecutor,)
     in_process = True
 
     def __init__(self, label: str, times: int) -> None:
@@ -154,7 +150,6 @@ class Fragile(Backend):
         self.times = times
         self.held: Future[Cell] | None = None
         self.submitted: list[str] = []
-        self.restarts = 0
 
     @property
     def n_workers(self) -> int:
@@ -174,7 +169,7 @@ class Fragile(Backend):
             self.times -= 1
             for one in (future, self.held):
                 if one is not None:
-                    one.set_exception(BrokenExecutor("gone"))
+                    one.set_exception(WorkerLost("it is gone"))
             self.held = None
         elif len(self.submitted) == 1:
             self.held = future
@@ -182,19 +177,15 @@ class Fragile(Backend):
             future.set_result(train_cell(split, order, watch))
         return future
 
-    def restart(self) -> None:
-        self.restarts += 1
-
     def end(self) -> None:
         pass
 
 
-def test_cells_whose_workers_were_lost_are_tried_again_alone() -> None:
+def test_cells_whose_workers_were_lost_are_tried_again() -> None:
     prepared = prepared_for(5, 1)
     backend = Fragile("uniform-naive:n_features=2", 2)
     found = compare_all([prepared], Store(), backend)
     assert timeless(found) == rows_by("threading", 1, prepared)
-    assert backend.restarts == 2
     first = ["laminating", "uniform-naive:n_features=2"]
     assert backend.submitted[:2] == first
     assert sorted(backend.submitted[2:]) == sorted([*first, first[1], "mas-naive"])
@@ -202,7 +193,10 @@ def test_cells_whose_workers_were_lost_are_tried_again_alone() -> None:
 
 def test_a_cell_that_kills_its_workers_is_named(tmp_path: Path) -> None:
     backend = Fragile("uniform-naive:n_features=2", 99)
-    message = "n_features=2 of thirds, repetition 0: 3 workers were lost over this cell"
+    message = (
+        "n_features=2 of thirds, repetition 0: 3 workers were lost over this cell, the last time: "
+        "it is gone; it may need more memory than there is: take fewer --jobs, or leave it out"
+    )
     with pytest.raises(StrategyError, match=message):
         compare_all([prepared_for(5, 1)], FolderStore(tmp_path), backend)
     assert not list((tmp_path / "cells").glob("*.claim"))
@@ -222,85 +216,63 @@ def test_a_fault_in_another_process_is_told_as_it_is() -> None:
         compare_all([wrong], Store(), backend)
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[str, list[Any]]]:
-    """A scheduler and two worker processes of Dask: the address and the workers."""
-    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "DASK_DISTRIBUTED__ADMIN__TICK__LIMIT": "1h",
-    }
-    file = tmp_path / "scheduler.json"
-    started = []
+class Stubborn(Fragile):
+    """Counts the cells that are trained beside each other."""
 
-    def start(*args: str) -> Any:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "dask", *args, "--scheduler-file", str(file)],
-            cwd=tmp_path,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        started.append(process)
-        return process
+    def __init__(self) -> None:
+        super().__init__("uniform-naive:n_features=2", 2)
+        self.open: dict[str, tuple[Future[Cell], Cell]] = {}
+        self.beside: list[set[str]] = []
 
-    worker = ("worker", "--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
-    distributed: Any = importlib.import_module("distributed")
-    try:
-        start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        address = address_in(file)
-        workers = [start(*worker) for _ in range(2)]
-        with distributed.Client(address, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=PATIENCE)
-        yield address.replace("tcp://", "dask://"), workers
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
+    def submit(
+        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+    ) -> Future[Cell]:
+        assert split is not None
+        label = order.task.variant.label
+        future: Future[Cell] = Future()
+        if label == self.label and self.times:
+            self.times -= 1
+            future.set_exception(WorkerLost("it is gone"))
+        else:
+            self.beside.append({label, *self.open})
+            self.open[label] = future, train_cell(split, order, watch)
+        return future
+
+    def look(self) -> None:
+        for future, cell in self.open.values():
+            future.set_result(cell)
+        self.open.clear()
 
 
-def address_in(file: Path) -> str:
-    """The address in a scheduler's file, which is there, and empty, before it is written."""
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return str(json.loads(file.read_text())["address"])
-        except (FileNotFoundError, json.JSONDecodeError):
-            assert time.monotonic() < until, "the scheduler did not start"
-            time.sleep(0.05)
+def test_a_cell_that_has_lost_two_workers_is_tried_alone() -> None:
+    backend = Stubborn()
+    compare_all([prepared_for(5, 2)], Store(), backend)
+    assert {backend.label} in backend.beside
+    assert any(len(labels) > 1 for labels in backend.beside)
 
 
-def test_a_cluster_that_loses_a_worker_gives_the_rows_of_threads(
-    cluster: tuple[str, list[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    address, workers = cluster
-    prepared = prepared_for(300, 4)
-    splits: list[int] = []
-    make = Schedule._split
+class Absent(Fragile):
+    """Has no worker for a while, and then gives up waiting."""
 
-    def counted(self: Schedule, *arguments: Any) -> TrainingSplit:
-        splits.append(1)
-        return make(self, *arguments)
+    def __init__(self, patience: int) -> None:
+        super().__init__("", 0)
+        self.patience = patience
+        self.looks = 0
 
-    monkeypatch.setattr(Schedule, "_split", counted)
+    @property
+    def n_workers(self) -> int:
+        return int(self.looks > 3)
 
-    def progress(stage: str, done: int, total: int) -> None:
-        if stage == "boosting" and done >= total / 4 and workers[0].poll() is None:
-            workers[0].send_signal(signal.SIGKILL)
-            workers[0].wait()
-
-    with open_backend(address, None) as backend:
-        assert backend.n_workers == 2
-        found = compare_all([prepared], FolderStore(tmp_path / "results"), backend, progress)
-        assert backend.n_workers == 1
-    assert workers[0].returncode == -signal.SIGKILL
-    assert len(splits) == 4
-    assert timeless(found) == rows_by("threading", 2, prepared)
+    def look(self) -> None:
+        self.looks += 1
+        if self.looks > self.patience:
+            raise DataError("no worker has come")
 
 
-def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    monkeypatch.setattr(backends_module, "_CONNECT", 0.5)
-    with pytest.raises(DataError, match=r"no Dask cluster with workers was found at 127.0.0.1:9"):
-        open_backend("dask://127.0.0.1:9", None)
+def test_cells_wait_for_a_worker_but_not_forever() -> None:
+    prepared = prepared_for(5, 1)
+    backend = Absent(99)
+    backend.submitted.append("")  # nothing is held
+    assert len(compare_all([prepared], Store(), backend)) == 1
+    with pytest.raises(DataError, match="no worker has come"):
+        compare_all([prepared], Store(), Absent(2))

@@ -1,0 +1,130 @@
+"""A Dask cluster of real processes on this machine, whose processes tests kill and stop."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tests.paths import ROOT
+
+__all__ = ["PATIENCE", "Cluster"]
+
+# Imports once, and forks a worker for each line with the address of a scheduler that it reads.
+_WORKERS = """
+import asyncio, os, signal, sys
+import distributed
+import boostsample.experiments.run.dask_backend
+
+async def work(address):
+    async with distributed.Worker(address, nthreads=1, host="127.0.0.1", dashboard=False) as worker:
+        await worker.finished()
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        asyncio.run(work(line.strip()))
+        os._exit(0)
+    print(child, flush=True)
+"""
+
+PATIENCE = 300.0
+"""Seconds to wait for processes that start; far above what they take, for a busy machine."""
+
+
+class Cluster:
+    """A Dask scheduler and worker processes on this machine; a context manager that ends them.
+
+    `complete` starts them.
+    """
+
+    def __init__(self, folder: Path, n_workers: int = 3) -> None:
+        self._folder = folder
+        self._n_workers = n_workers
+        self._file = folder / "scheduler.json"
+        self._parent: subprocess.Popen[bytes] | None = None  # of the workers
+        self.workers: list[Any] = []
+        self.scheduler: Any = None
+        self.address = ""
+
+    def start(self) -> None:
+        """Start a scheduler and all workers, after the end of others."""
+        self.end()
+        self._file.unlink(missing_ok=True)
+        command = "-m dask scheduler --host 127.0.0.1 --port 0 --no-dashboard --scheduler-file"
+        self.scheduler = self._run(*command.split(), str(self._file))
+        until = time.monotonic() + PATIENCE
+        while not self.address:
+            assert time.monotonic() < until, "the scheduler did not start"
+            with suppress(FileNotFoundError, json.JSONDecodeError):  # it is empty at first
+                self.address = str(json.loads(self._file.read_text())["address"])
+            time.sleep(0.05)
+        self.complete()
+
+    def add(self) -> None:
+        """Start a worker, and do not wait for it to join."""
+        psutil: Any = importlib.import_module("psutil")  # comes with distributed
+        if self._parent is None:
+            self._parent = self._run("-c", _WORKERS)
+        assert self._parent.stdin is not None
+        assert self._parent.stdout is not None
+        self._parent.stdin.write(f"{self.address}\n".encode())
+        self._parent.stdin.flush()
+        self.workers.append(psutil.Process(int(self._parent.stdout.readline())))
+
+    def complete(self) -> None:
+        """Replace workers that are lost or stopped, and wait until all can work."""
+        distributed: Any = importlib.import_module("distributed")
+        if self.scheduler is None or self.scheduler.poll() is not None:
+            self.start()
+        for worker in self.workers:
+            if worker.is_running() and worker.status() == "stopped":
+                self.lose(worker)
+        self.workers = [worker for worker in self.workers if worker.is_running()]
+        while len(self.workers) < self._n_workers:
+            self.add()
+        with distributed.Client(self.address, set_as_default=False) as client:
+            until = time.monotonic() + PATIENCE
+            while len(client.nthreads()) < self._n_workers:
+                assert time.monotonic() < until, "the workers did not start"
+                time.sleep(0.05)
+
+    def lose(self, process: Any) -> None:
+        """Kill a process."""
+        process.kill()
+        process.wait()
+
+    def end(self) -> None:
+        """End all processes."""
+        for worker in self.workers:
+            if worker.is_running():
+                self.lose(worker)
+        for process in (self.scheduler, self._parent):
+            if process is not None:
+                process.kill()
+                process.communicate()
+        self.workers, self.scheduler, self._parent, self.address = [], None, None, ""
+
+    def _run(self, *args: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, *args],
+            cwd=self._folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()

@@ -1,0 +1,387 @@
+"""Runs `boostsample compare` while its workers, or its scheduler, are killed and stopped.
+
+    python -m tests.experiments.losses --times 100 kill
+    python -m tests.experiments.losses --times 20 stop all scheduler interrupt loky-kill loky-stop
+
+starts a Dask scheduler and three workers on this machine, runs the command undisturbed, and then
+`--times` times for each of the given disturbances, which come at random moments between the start
+and the end of the run. Without names, all disturbances are tried.
+
+- kill, stop: one worker, by SIGKILL or SIGSTOP
+- pause: one worker is stopped for 25 s, and then goes on
+- all: all workers are killed, and one is started 2 s later
+- scheduler: the scheduler is killed; the same command then finishes on a new cluster
+- interrupt: Ctrl-C; the same command then finishes
+- loky-kill, loky-stop, loky-all: one process of the backend loky, or all of them at once
+
+Each run must end with the rows of the undisturbed run, to the bit and seconds apart, at most 30 s
+later than that run; one that loses its scheduler or is interrupted, within 30 s by one line. Exit
+code 1 means that some did not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.experiments.cluster import PATIENCE, Cluster
+from tests.experiments.kills import content
+from tests.paths import ROOT
+
+__all__ = ["COMMAND", "DISTURBANCES", "Commands", "Ending", "Trial"]
+
+COMMAND = ["compare", "--data", "digits", "--strategies", "uniform-naive,laminating,mas-q1"]
+COMMAND += ["--rounds", "10,800", "--repeats", "2"]
+
+LATEST = 30.0
+"""Seconds that a run may take longer than the undisturbed one."""
+HANGS = 180.0
+"""Seconds after which a run is taken to hang, and ended."""
+
+
+# Imports once, compiles once, and forks a process for each line of arguments that it reads.
+_PARENT = """
+import json, os, sys
+from boostsample.experiments.commands.cli import main
+from boostsample.experiments.run import dask_backend
+assert main(json.loads(sys.stdin.readline())) == 0
+for line in sys.stdin:
+    args, log = json.loads(line)
+    child = os.fork()
+    if not child:
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        sys.exit(main(args))
+    print("child", child, flush=True)
+    print("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Ending:
+    """How a run ended: exit code (None: it hung), what it printed, and its seconds."""
+
+    def __init__(self, code: int | None, text: str, seconds: float) -> None:
+        self.code = code
+        self.text = text
+        self.seconds = seconds
+
+    def is_error(self, code: int, message: str) -> bool:
+        """Whether the run ended with an exit code and one line of error, which has a message."""
+        lines = [line for line in self.text.splitlines() if " error" in line or "Trace" in line]
+        return self.code == code and len(lines) == 1 and message in lines[0]
+
+
+class Commands:
+    """A process that runs commands in forks of itself; a context manager."""
+
+    def __init__(self, folder: Path, warm_up: list[str]) -> None:
+        self._log = folder / "log"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PARENT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            bufsize=0,
+        )
+        self._unread = b""
+        self._say(warm_up)
+
+    def _say(self, what: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(what).encode() + b"\n")
+
+    def _hear(self, until: float) -> int | None:
+        """The next number of the parent; None if there is none in time."""
+        assert self._process.stdout is not None
+        while True:
+            line, end, rest = self._unread.partition(b"\n")
+            if end:
+                self._unread = rest
+                if line.startswith(b"child "):
+                    return int(line.split()[1])
+                continue
+            left = max(until - time.monotonic(), 0.0)
+            if not select.select([self._process.stdout], [], [], left)[0]:
+                return None
+            part = self._process.stdout.read(65536)
+            assert part, "the parent of the runs has ended"
+            self._unread += part
+
+    def run(self, args: list[str], disturb: Callable[[int], None] | None = None) -> Ending:
+        """Run a command, and call `disturb` with the number of its process."""
+        self._say([args, str(self._log)])
+        child = self._hear(time.monotonic() + PATIENCE)
+        assert child is not None, "no run has started"
+        began = time.monotonic()
+        if disturb is not None:
+            disturb(child)
+        code = self._hear(began + HANGS)
+        if code is None:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGABRT)
+            self._hear(time.monotonic() + PATIENCE)
+        seconds = time.monotonic() - began
+        return Ending(code, self._log.read_text("utf-8", "replace"), seconds)
+
+    def __enter__(self) -> Commands:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+class Trial:
+    """Disturbs runs of a command and judges how they end."""
+
+    def __init__(
+        self, folder: Path, commands: Commands, cluster: Cluster, command: list[str], seed: int
+    ) -> None:
+        self._folder = folder
+        self._commands = commands
+        self._cluster = cluster
+        self._command = command
+        self._rng = np.random.default_rng(seed)
+        self._usual: dict[bool, float] = {}
+        self.whole: dict[str, Any] = {}
+        self._n_runs = 0
+        self.longest = 0.0
+        """Seconds that the last run took longer than the undisturbed one."""
+
+    def _args(self, folder: Path, loky: bool) -> list[str]:
+        backend = "loky" if loky else self._cluster.address.replace("tcp://", "dask://")
+        return [*self._command, "--backend", backend, "--jobs", "3", "--results", str(folder)]
+
+    def _begin(self, loky: bool) -> tuple[Path, float]:
+        """A new folder of results, and a random moment of a run."""
+        if loky not in self._usual:
+            self._usual[loky] = min(self._undisturbed(loky), self._undisturbed(loky))
+        self._n_runs += 1
+        return self._folder / str(self._n_runs), float(self._rng.uniform(0, self._usual[loky]))
+
+    def _undisturbed(self, loky: bool) -> float:
+        """Seconds of a run that nothing disturbs."""
+        self._n_runs += 1
+        folder = self._folder / str(self._n_runs)
+        ending = self._commands.run(self._args(folder, loky))
+        assert ending.code == 0, ending.text
+        self.whole = self.whole or content(folder)
+        assert content(folder) == self.whole
+        return ending.seconds
+
+    def _judge(self, ending: Ending, folder: Path, loky: bool, late: float = 0.0) -> str:
+        """Why a run that should finish did not end well; empty if it did."""
+        self.longest = ending.seconds - late - self._usual[loky]
+        if ending.code is None:
+            return f"it hung: {ending.text}"
+        if ending.code != 0:
+            return f"exit code {ending.code}: {ending.text}"
+        if content(folder) != self.whole:
+            return "its cells differ"
+        if self.longest > LATEST:  # is the machine slower by now?
+            self.longest = ending.seconds - late - self._undisturbed(loky)
+        if self.longest > LATEST:
+            return f"it took {self.longest:.0f} s longer"
+        return ""
+
+    def run(self, kind: str) -> str:
+        """Disturb a run once; why it did not end well, empty if it did."""
+        wrong: str = DISTURBANCES[kind](self)
+        return wrong
+
+    def kill(self) -> str:
+        """One worker of Dask is killed."""
+        self._cluster.complete()
+        folder, moment = self._begin(False)
+        worker = self._cluster.workers[self._rng.integers(len(self._cluster.workers))]
+
+        def disturb(_: int) -> None:
+            time.sleep(moment)
+            self._cluster.lose(worker)
+
+        return self._judge(self._commands.run(self._args(folder, False), disturb), folder, False)
+
+    def stop(self, seconds: float | None = None) -> str:
+        """One worker of Dask is stopped, for some seconds if given."""
+        self._cluster.complete()
+        folder, moment = self._begin(False)
+        worker = self._cluster.workers[self._rng.integers(len(self._cluster.workers))]
+
+        def disturb(_: int) -> None:
+            time.sleep(moment)
+            worker.send_signal(signal.SIGSTOP)
+            if seconds is not None:
+                time.sleep(seconds)
+                worker.send_signal(signal.SIGCONT)
+
+        return self._judge(self._commands.run(self._args(folder, False), disturb), folder, False)
+
+    def pause(self) -> str:
+        """One worker of Dask is stopped for longer than the client waits for heartbeats."""
+        return self.stop(25.0)
+
+    def lose_all(self) -> str:
+        """All workers of Dask are killed, and one is started."""
+        self._cluster.complete()
+        folder, moment = self._begin(False)
+
+        def disturb(_: int) -> None:
+            time.sleep(moment)
+            for worker in self._cluster.workers:
+                self._cluster.lose(worker)
+            time.sleep(2.0)
+            self._cluster.add()
+
+        ending = self._commands.run(self._args(folder, False), disturb)
+        return self._judge(ending, folder, False, late=2.0)
+
+    def lose_scheduler(self) -> str:
+        """The scheduler is killed; another cluster finishes."""
+        self._cluster.complete()
+        folder, moment = self._begin(False)
+
+        def disturb(_: int) -> None:
+            time.sleep(moment)
+            self._cluster.lose(self._cluster.scheduler)
+
+        message = "run the same command" if moment > self._usual[False] / 2 else ""
+        ending = self._commands.run(self._args(folder, False), disturb)
+        delay = ending.seconds - moment
+        self._cluster.start()
+        if ending.code and not ending.is_error(1, message):
+            return f"exit code {ending.code}: {ending.text}"
+        return self._finish(ending, folder, delay)
+
+    def interrupt(self) -> str:
+        """The command is interrupted by Ctrl-C, and then finishes."""
+        self._cluster.complete()
+        folder, moment = self._begin(False)
+
+        def disturb(pid: int) -> None:
+            time.sleep(moment)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGINT)
+
+        ending = self._commands.run(self._args(folder, False), disturb)
+        done = "\nresults: " in ending.text  # Python ends by the signal then
+        if ending.code and not done and not ending.is_error(130, "stopped by Ctrl-C"):
+            return f"exit code {ending.code}: {ending.text}"
+        return self._finish(ending, folder, ending.seconds - moment)
+
+    def _finish(self, ending: Ending, folder: Path, delay: float) -> str:
+        """Why a run that has ended `delay` seconds after its end began cannot be completed."""
+        if ending.code is None or delay > LATEST:
+            return f"it ended {delay:.0f} s later: {ending.text}"
+        kept = {path: path.stat().st_mtime_ns for path in folder.glob("cells/*.npz")}
+        wrong = self._judge(self._commands.run(self._args(folder, False)), folder, False)
+        self.longest = delay
+        if not wrong and any(path.stat().st_mtime_ns != kept[path] for path in kept):
+            return "finished cells were computed again"
+        return wrong
+
+    def loky(self, number: int, most: int | None) -> str:
+        """At most `most` processes of loky receive a signal."""
+        folder, moment = self._begin(True)
+
+        def disturb(pid: int) -> None:
+            time.sleep(moment)
+            for worker in self._processes_of(pid)[:most]:
+                with suppress(ProcessLookupError):
+                    os.kill(worker, number)
+
+        return self._judge(self._commands.run(self._args(folder, True), disturb), folder, True)
+
+    def _processes_of(self, pid: int) -> list[int]:
+        """The worker processes of a run, in random order, as soon as there are any."""
+        psutil: Any = importlib.import_module("psutil")  # comes with distributed
+        while True:
+            try:
+                process = psutil.Process(pid)
+                found = [
+                    child.pid
+                    for child in process.children(recursive=True)
+                    if any("popen_loky" in part for part in child.cmdline())
+                ]
+                if process.status() == psutil.STATUS_ZOMBIE:
+                    return []
+            except psutil.NoSuchProcess:
+                if not psutil.pid_exists(pid):
+                    return []
+                continue
+            if found:
+                return list(self._rng.permutation(found).tolist())
+            time.sleep(0.02)
+
+
+DISTURBANCES: dict[str, Callable[[Trial], str]] = {
+    "kill": Trial.kill,
+    "stop": Trial.stop,
+    "pause": Trial.pause,
+    "all": Trial.lose_all,
+    "scheduler": Trial.lose_scheduler,
+    "interrupt": Trial.interrupt,
+    "loky-kill": lambda trial: trial.loky(signal.SIGKILL, 1),
+    "loky-stop": lambda trial: trial.loky(signal.SIGSTOP, 1),
+    "loky-all": lambda trial: trial.loky(signal.SIGKILL, None),
+}
+"""What can happen to a run, by name."""
+
+
+def main() -> int:
+    """Disturb runs, print how they end; 1 if one did not end well."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(DISTURBANCES))
+    parser.add_argument("--times", type=int, default=10)
+    parser.add_argument("--command", default=" ".join(COMMAND), help="[default: %(default)s]")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    unknown = set(given.kinds) - set(DISTURBANCES)
+    if unknown:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(DISTURBANCES)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the processes, too
+    n_wrong = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.environ["BOOSTSAMPLE_CACHE_DIR"] = str(folder / "cache")
+        command = given.command.split()
+        warm_up = [*command, "--results", str(folder / "warm-up"), "--quiet"]
+        with Commands(folder, warm_up) as commands, Cluster(folder) as cluster:
+            trial = Trial(folder, commands, cluster, command, given.seed)
+            for kind in given.kinds or DISTURBANCES:
+                delays, wrong = [], 0
+                for time_no in range(given.times):
+                    why = trial.run(kind)
+                    delays.append(trial.longest)
+                    wrong += bool(why)
+                    if why:
+                        sys.stdout.write(f"{kind} {time_no}: {why}\n")
+                        sys.stdout.flush()
+                n_wrong += wrong
+                sys.stdout.write(
+                    f"{kind}: {given.times - wrong} of {given.times} runs ended well; "
+                    f"longest delay {max(delays):.1f} s, median {np.median(delays):.1f} s\n"
+                )
+                sys.stdout.flush()
+    return int(n_wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,228 @@
+"""The backend Dask: rows, lost and silent workers, and each of its messages."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+import time
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.errors import DataError
+from boostsample.experiments.cells.store import FolderStore, Store
+from boostsample.experiments.cells.training import TrainingSplit
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import Prepared, prepare
+from boostsample.experiments.plan.variants import parse_names
+from boostsample.experiments.run.backends import Backend, open_backend
+from boostsample.experiments.run.compare import Comparison, compare_all
+from boostsample.experiments.run.schedule import Schedule
+from tests.experiments.cluster import PATIENCE, Cluster
+
+pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")
+
+dask_backend: Any = importlib.import_module("boostsample.experiments.run.dask_backend")
+
+
+def prepared_for(n_rounds: int, repeats: int) -> Prepared:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(160, 6)).astype(np.float32)
+    y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]).astype(np.int64)
+    names = parse_names("laminating,uniform-naive:n_features=2,mas-naive")
+    plan = Plan(strategies=names, marks=(3, n_rounds), repeats=repeats)
+    return prepare(Dataset("thirds", X, y, ("a", "b", "c")), plan)
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("cluster")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BOOSTSAMPLE_CACHE_DIR", str(folder / "cache"))
+        with Cluster(folder, 2) as cluster:
+            yield cluster
+
+
+@pytest.fixture
+def cluster(started: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """A scheduler with two workers, and a client that asks it four times a second."""
+    monkeypatch.setattr(dask_backend, "_LOOK", 0.25)
+    monkeypatch.setattr(dask_backend, "_SILENT", 4.0)
+    started.complete()
+    return started
+
+
+def address_of(cluster: Cluster) -> str:
+    return cluster.address.replace("tcp://", "dask://")
+
+
+def wait_for_workers(backend: Backend, n_workers: int) -> None:
+    until = time.monotonic() + PATIENCE
+    while backend.n_workers != n_workers:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def timeless(comparisons: list[Comparison]) -> list[dict[str, Any]]:
+    rows = [row for one in comparisons for row in one.rows]
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+def rows_of_threads(prepared: Prepared) -> list[dict[str, Any]]:
+    with open_backend("threading", 2) as backend:
+        return timeless(compare_all([prepared], Store(), backend))
+
+
+class Once:
+    """Progress that calls something when a quarter of the rounds are done."""
+
+    def __init__(self, what: Callable[[], object]) -> None:
+        self._what = what
+        self.called = False
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if stage == "boosting" and done >= total / 4 and not self.called:
+            self.called = True
+            self._what()
+
+
+def test_a_killed_worker_costs_no_cell(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared = prepared_for(300, 4)
+    splits: list[int] = []
+    make = Schedule._split
+
+    def counted(self: Schedule, *arguments: Any) -> TrainingSplit:
+        splits.append(1)
+        return make(self, *arguments)
+
+    monkeypatch.setattr(Schedule, "_split", counted)
+    with open_backend(address_of(cluster), None) as backend:
+        wait_for_workers(backend, 2)
+        kill = Once(lambda: cluster.lose(cluster.workers[0]))
+        found = compare_all([prepared], FolderStore(tmp_path), backend, kill)
+        assert kill.called
+        assert backend.n_workers == 1
+    assert len(splits) == 4
+    assert timeless(found) == rows_of_threads(prepared)
+
+
+def test_a_stopped_worker_costs_no_cell_and_is_used_again(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "boostsample")
+    prepared = prepared_for(300, 2)
+    stop = Once(lambda: cluster.workers[0].send_signal(signal.SIGSTOP))
+    with open_backend(address_of(cluster), None) as backend:
+        found = compare_all([prepared], Store(), backend, stop)
+        assert stop.called
+        wait_for_workers(backend, 1)  # its cells may have been done before
+        assert "has sent no heartbeat for 4 s" in caplog.text
+        cluster.workers[0].send_signal(signal.SIGCONT)
+        wait_for_workers(backend, 2)
+        again = compare_all([prepared], Store(), backend)
+    assert timeless(found) == timeless(again) == rows_of_threads(prepared)
+
+
+def test_without_workers_the_run_waits_and_then_ends(
+    cluster: Cluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(dask_backend, "_NO_WORKER", 2.0)
+    prepared = prepared_for(300, 2)
+    kill = Once(lambda: list(map(cluster.lose, cluster.workers)))
+    message = (
+        f"the Dask cluster at {address_of(cluster)[7:]} is lost: it has no workers left, and none "
+        "came within 2 s; finished cells are kept: start the cluster again, and run the same "
+        "command"
+    )
+    with (
+        open_backend(address_of(cluster), None) as backend,
+        pytest.raises(DataError, match=message),
+    ):
+        compare_all([prepared], FolderStore(tmp_path), backend, kill)
+    assert "has no workers left; waiting 2 s for one" in caplog.text
+    kept = len(list(tmp_path.glob("cells/*.npz")))
+    assert kept
+    assert not list(tmp_path.glob("cells/*.claim"))
+    cluster.complete()
+    with open_backend(address_of(cluster), None) as backend:
+        found = compare_all([prepared], FolderStore(tmp_path), backend)
+    assert timeless(found) == rows_of_threads(prepared)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGSTOP, signal.SIGKILL])
+def test_without_a_scheduler_the_run_ends(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
+) -> None:
+    monkeypatch.setattr(dask_backend, "_ANSWER", 1.0)
+    stop = Once(lambda: cluster.scheduler.send_signal(sent))
+    where = address_of(cluster)[7:]
+    message = f"the Dask cluster at {where} is lost: the scheduler does not answer: .*; finished "
+    with (
+        open_backend(address_of(cluster), None) as backend,
+        pytest.raises(DataError, match=message),
+    ):
+        compare_all([prepared_for(300, 2)], FolderStore(tmp_path), backend, stop)
+    cluster.end()
+
+
+def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_backend, "_CONNECT", 0.5)
+    with pytest.raises(DataError, match=r"no Dask cluster with workers was found at 127.0.0.1:9"):
+        open_backend("dask://127.0.0.1:9", None)
+
+
+def test_a_cluster_on_this_machine_loses_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_backend, "_LOOK", 0.25)
+    prepared = prepared_for(300, 2)
+    backend: Any
+    with open_backend("dask", 2) as backend:
+        nannies = list(backend._cluster.workers.values())
+        kill = Once(lambda: nannies[0].process.process.kill())
+        found = compare_all([prepared], Store(), backend, kill)
+        assert kill.called
+    assert timeless(found) == rows_of_threads(prepared)
+
+
+def test_an_interrupt_frees_the_workers(cluster: Cluster) -> None:
+    def progress(stage: str, done: int, total: int) -> None:
+        if stage == "boosting" and any(worker.cells for worker in backend._workers.values()):
+            time.sleep(1.0)
+            raise KeyboardInterrupt
+
+    forever, short = prepared_for(10_000_000, 1), prepared_for(5, 1)
+    backend: Any
+    with open_backend(address_of(cluster), None) as backend, pytest.raises(KeyboardInterrupt):
+        compare_all([forever], Store(), backend, progress)
+    until = time.monotonic() + PATIENCE
+
+    def in_time(stage: str, done: int, total: int) -> None:
+        assert time.monotonic() < until, "the workers still train the interrupted cells"
+
+    with open_backend(address_of(cluster), None) as backend:
+        found = compare_all([short], Store(), backend, in_time)
+    assert timeless(found) == rows_of_threads(short)
+
+
+def test_a_cluster_with_other_packages(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("there_is_none")
+    exec("def work(*args): pass", module.__dict__)
+    monkeypatch.setitem(sys.modules, "there_is_none", module)
+    monkeypatch.setattr(dask_backend, "_work_there", module.work)
+    message = "cannot read a cell: .*; scheduler and workers need the same versions of Python"
+    with (
+        open_backend(address_of(cluster), None) as backend,
+        pytest.raises(DataError, match=message),
+    ):
+        compare_all([prepared_for(5, 1)], Store(), backend)
