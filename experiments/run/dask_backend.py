@@ -6,6 +6,7 @@ from another one. About once a second the scheduler is asked for its workers:
 
 - a worker that the scheduler no longer lists, or that has sent no heartbeat for 15 s, is lost, and
   its cells are trained elsewhere; how long a cell takes does not matter;
+- a worker that Dask has paused for a minute, usually since its memory is full, loses its cells;
 - a worker that has joined, or sends heartbeats again, receives cells;
 - without workers, the backend waits a minute for one;
 - a scheduler that fails to answer five times in a row, after 5 to 20 s, is lost.
@@ -52,8 +53,8 @@ _CONNECT, _WORKERS = 20.0, 60.0
 """Seconds to wait for the scheduler, and for its first worker."""
 _LOOK = 1.0
 """Seconds between two questions to the scheduler."""
-_SILENT, _NO_WORKER = 15.0, 60.0
-"""Seconds during which a worker may send no heartbeat, and there may be no worker."""
+_SILENT, _PAUSED, _NO_WORKER = 15.0, 60.0, 60.0
+"""Seconds for which a worker may send no heartbeat, or be paused, and there may be no worker."""
 _ANSWER, _UNANSWERED = 3.0, 5
 """Seconds to wait for the scheduler's answer, and unanswered questions after which it is lost."""
 _CLOSE = 5.0
@@ -124,6 +125,7 @@ class _Worker:
         self.address = address
         self.facts = facts
         self.silent = 0.0  # seconds since the last heartbeat
+        self.paused = 0.0  # seconds since it was last ready for cells
         self.lost = ""  # how, if it is lost
         self.cells: set[asyncio.Task[Any]] = set()
         self.sending = asyncio.Lock()
@@ -141,8 +143,11 @@ class _Worker:
         else:
             self.silent, self.lost = 0.0, ""
         self.facts = facts
+        self.paused = 0.0 if facts["status"] == "running" else self.paused + seconds
         if self.silent >= _SILENT and not self.lost:
             self.lose(f"has sent no heartbeat for {_SILENT:.0f} s")
+        elif self.paused >= _PAUSED and self.cells:
+            self.lose(f"has been {facts['status']} for {_PAUSED:.0f} s")
 
     def lose(self, how: str) -> None:
         """Give up the cells of this worker, which must not get others."""
