@@ -223,10 +223,12 @@ class _Processes(Backend):
         self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
     ) -> Future[Cell]:
         assert self._prepared is not None
-        for lost in [worker for worker in self._workers if worker.is_lost]:
+        idle = [worker for worker in self._workers if worker.cell.done()]
+        for lost in [worker for worker in idle if worker.is_lost]:
             self._workers.remove(lost)
-            lost.close()
-        worker = next((one for one in self._workers if one.cell.done()), None)
+            idle.remove(lost)
+            lost.close()  # no thread reads its pipe any more
+        worker = next(iter(idle), None)
         if worker is None:
             worker = _Process(self._prepared)
             self._workers.append(worker)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -138,6 +139,26 @@ def test_a_process_that_is_killed_or_stopped_costs_no_cell(
     assert timeless(found) == rows_by("threading", 2, prepared)
     with pytest.raises(ProcessLookupError):
         os.kill(killed[0], 0)
+
+
+def test_the_pipe_of_a_lost_process_is_closed_after_its_last_reader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A read from a closed pipe is a TypeError, or takes the bytes of another file."""
+    monkeypatch.setattr(backends_module, "_Process", lambda prepared: Mock())
+    order: Any = None
+    with open_backend("loky", 2) as backend:
+        backend.begin(prepared_for())
+        workers: list[Any] = getattr(backend, "_workers")  # noqa: B009
+        reading = Mock(is_lost=True, cell=Future())
+        workers.append(reading)
+        backend.submit(order, None, TrainingWatch())
+        reading.close.assert_not_called()
+        assert len(workers) == 2
+        reading.cell.set_exception(WorkerLost("it is gone"))
+        backend.submit(order, None, TrainingWatch())
+        reading.close.assert_called_once_with()
+        assert reading not in workers
 
 
 class Fragile(Backend):
