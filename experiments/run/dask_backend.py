@@ -176,7 +176,8 @@ class DaskBackend(Backend):
         self._running: set[Future[Any]] = set()
         self._prepared: Prepared | None = None
         self._name = ""
-        for logger in ("distributed", "distributed.client"):  # we report losses ourselves
+        # We report losses ourselves; tornado reports how an interrupt ends a call of the client.
+        for logger in ("distributed", "distributed.client", "tornado.application"):
             logging.getLogger(logger).setLevel(logging.CRITICAL)
         try:
             if name == "dask":
