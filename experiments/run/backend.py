@@ -27,7 +27,14 @@ _MOST_SPLITS = 2  # splits that a worker process keeps in memory
 
 
 class WorkerLost(Exception):
-    """The worker of a cell has died, left or stopped; the message is a phrase that says how."""
+    """The worker of a cell has died, left or stopped; the message is a phrase that says how.
+
+    `begun` is False if the worker was lost before it began the cell.
+    """
+
+    def __init__(self, how: str, *, begun: bool = True) -> None:
+        super().__init__(how)
+        self.begun = begun
 
 
 class Backend(AbstractContextManager["Backend"]):

@@ -44,6 +44,8 @@ BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
 
 _STOPPED = 5.0
 """Seconds after which a stopped worker process is replaced."""
+_BEGUN = "begun"
+"""What a worker process answers when it begins a cell."""
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
@@ -113,7 +115,10 @@ class _Orphan(TrainingWatch):
 
 
 def _serve(pipe: Connection) -> None:
-    """Train cells in a worker process: reads the data, then orders, and answers each of them."""
+    """Train cells in a worker process: reads the data, then orders, and answers each of them.
+
+    An order is answered twice: by `_BEGUN`, and by the content of the cell or an error.
+    """
     from joblib.externals.loky.backend import reduction
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends us
@@ -122,6 +127,7 @@ def _serve(pipe: Connection) -> None:
         prepared = pipe.recv()
         while True:
             order = pipe.recv()
+            pipe.send(_BEGUN)
             try:
                 answer: bytes | Exception = workplace.work(prepared, order, _Orphan())
             except Exception as error:
@@ -159,18 +165,23 @@ class _Process:
         return self._silent or not self._process.is_alive()
 
     def train(self, order: TrainingOrder) -> Cell:
-        """Train a cell, in any thread; WorkerLost if the process ends before it has answered."""
+        """Train a cell, in any thread; WorkerLost if the process ends before it has answered.
+
+        A process that ends before its first cell has begun it: the data may be what ends it.
+        """
         from joblib.externals.loky.backend import reduction
 
+        begun = self._unsent is not None
         try:
             if self._unsent is not None:
                 self._pipe.send_bytes(reduction.dumps(self._unsent))
                 self._unsent = None
             self._pipe.send_bytes(reduction.dumps(order))
+            begun = self._pipe.recv() == _BEGUN
             answer = self._pipe.recv()
         except (EOFError, OSError) as error:
             self._silent = True
-            raise WorkerLost(f"process {self.pid} has ended") from error
+            raise WorkerLost(f"process {self.pid} has ended", begun=begun) from error
         if isinstance(answer, Exception):
             raise answer
         return Cell.from_bytes(answer)

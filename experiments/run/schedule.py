@@ -3,7 +3,8 @@
 Existing cells are not trained again. Cells that another process of the same folder is training are
 skipped; at the end, this process waits for them, or takes them over if the other one dies. A cell
 whose worker is lost is tried again; after a second loss without other cells beside it, so that a
-cell that kills its workers can be identified.
+cell that kills its workers can be identified. Workers that are lost before they begin it do not
+count.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ __all__ = ["Schedule"]
 
 _POLL = 0.1
 _CHECK_AGAIN = 1.0  # seconds between two checks for cells that other processes train
-_TRIES = 3  # workers that may be lost over a cell before it fails
+_TRIES = 3  # workers that may be lost while they train a cell before it fails
 
 
 @dataclass(eq=False)
@@ -206,7 +207,7 @@ class Schedule:
             self._pace.failed(job.task)
             self._store.release(job.task)
             if isinstance(error, WorkerLost):
-                job.tries += 1
+                job.tries += error.begun
                 if job.tries < _TRIES:
                     waiting.appendleft(job)
                     continue
