@@ -34,8 +34,8 @@ def npz(tmp_path: Path, **arrays: Any) -> Dataset:
     return load_dataset(tmp_path / "mine.npz")
 
 
-def refused(kind: type[Exception], says: str, call: Any, *args: Any, **options: Any) -> None:
-    with pytest.raises(kind) as raised:
+def refused(error: type[Exception], says: str, call: Any, *args: Any, **options: Any) -> None:
+    with pytest.raises(error) as raised:
         call(*args, **options)
     assert says in str(raised.value)
     assert "\n" not in str(raised.value)
