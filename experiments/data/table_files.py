@@ -22,8 +22,9 @@ __all__ = ["read_csv", "read_parquet"]
 
 
 class _Columns(NamedTuple):
-    """Positions of the label and of the features, and whether the first line names the columns."""
+    """Number of columns, positions of label and features, and whether there is a header."""
 
+    width: int
     label: int
     features: list[int]
     header: bool
@@ -48,7 +49,7 @@ def read_csv(
     names: list[str] | None = None
     labels: list[str] = []
     values, lines = array("d"), array("q")
-    width = 0
+    columns: _Columns | None = None
     with readable_file(path), _open_text(path) as stream:
         first = stream.readline()
         if delimiter is None and path.name.lower().endswith((".tsv", ".tsv.gz")):
@@ -59,16 +60,15 @@ def read_csv(
             fields = [field.strip() for field in row]
             if fields in ([], [""]):
                 continue
-            if not width:
-                width = len(fields)
+            if columns is None:
                 columns = _columns(fields, label, drop, header, path)
                 if columns.header:
                     names = [field or f"column {i}" for i, field in enumerate(fields)]
                     continue
-            if len(fields) != width:
+            if len(fields) != columns.width:
                 raise DataError(
-                    f"{path}, line {reader.line_num}: every line must have {width} fields like the "
-                    f"first, got {len(fields)}"
+                    f"{path}, line {reader.line_num}: every line must have {columns.width} fields "
+                    f"like the first, got {len(fields)}"
                 )
             labels.append(fields[columns.label])
             lines.append(reader.line_num)
@@ -80,7 +80,7 @@ def read_csv(
                     f"{path}, line {lines[-1]}, {_column_name(at, names)} must be a number or "
                     f"missing, got {fields[at]!r}; {_text_hint(at)}"
                 ) from None
-    if not labels:
+    if columns is None or not labels:
         raise DataError(f"{path} must have at least one line of data, got none")
     exact = np.frombuffer(values, dtype=np.float64).reshape(len(labels), -1)
     with np.errstate(over="ignore"):
@@ -193,7 +193,7 @@ def _columns(
         raise SettingError(f"drop must leave at least one feature of {path}, but names all of them")
     if header is None:
         header = any(not _is_number(fields[one]) for one in features)
-    return _Columns(at, features, header)
+    return _Columns(len(fields), at, features, header)
 
 
 def _is_position(column: str | int) -> bool:
