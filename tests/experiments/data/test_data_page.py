@@ -54,7 +54,11 @@ def test_the_missing_values_are_those_of_the_code() -> None:
 
 def test_the_arrays_are_those_of_the_code(tmp_path: Path) -> None:
     (X, y, columns, fixed) = [names for names, _ in table("NumPy archives")]
-    data = {"X": np.eye(4), "y": np.array([0, 1, 0, 1]), "columns": np.array(list("abcd"))}
+    data: dict[str, Any] = {
+        "X": np.eye(4),
+        "y": np.array([0, 1, 0, 1]),
+        "columns": np.array(list("abcd")),
+    }
     np.savez(tmp_path / "x.npz", **{name: data[name] for [name] in (X, y, columns)})
     assert load_dataset(tmp_path / "x.npz").columns == tuple("abcd")
     np.savez(tmp_path / "x.npz", **{name: data[name[0]] for name in fixed})
