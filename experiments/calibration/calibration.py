@@ -211,7 +211,7 @@ class _Run:
         self.data_name = data.name
         self.pool = prepared.pool(0)
         self.variant = prepared.variants[0]
-        self.seeds = self.variant.stream(data.name, plan.seed, 0)
+        self.seeds = self.variant.stream(data.seeded_by, plan.seed, 0)
         self.measurer = PointMeasurer(bank, train_rows, labels, plan.weights)
         self.stopped = ""
         self.booster, self.twin = (

@@ -115,7 +115,7 @@ def task_groups(prepared: Prepared) -> list[TaskGroup]:
 
     def task(variant: Variant, repetition: int) -> Task:
         budget = prepared.budget(variant, repetition)
-        stream = variant.stream(data.name, plan.seed, repetition).entropy
+        stream = variant.stream(data.seeded_by, plan.seed, repetition).entropy
         facts = {
             **common,
             "split": splits[repetition],

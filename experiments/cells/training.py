@@ -143,7 +143,7 @@ def train_cell(split: TrainingSplit, order: TrainingOrder, watch: TrainingWatch)
     families = split.prepared.families
     if order.known is not None:
         return _scored_again(split, order, Cell.from_bytes(order.known), watch)
-    booster = split.booster(task, task.variant.stream(data.name, plan.seed, task.repetition))
+    booster = split.booster(task, task.variant.stream(data.seeded_by, plan.seed, task.repetition))
     rounds: list[list[Term]] = []
     rows: list[dict[str, Any]] = []
     losses: list[float] = []

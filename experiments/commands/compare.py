@@ -31,9 +31,9 @@ __all__ = ["compare"]
 @click.option(
     "--data",
     multiple=True,
-    metavar="NAME|PATH",
-    help="A named data set (boostsample list data) or an .npz, .csv or .svmlight file; may be "
-    "repeated.  [default: digits]",
+    metavar="NAME|FILE:OPTION=VALUE",
+    help="A named data set (boostsample list data), or a CSV, TSV, Parquet, .npz or svmlight file "
+    "with options as in x.csv:label=target:drop=ID; may be repeated.  [default: digits]",
 )
 @options.data_dir_option
 @click.option(
@@ -174,7 +174,7 @@ def _grid(context: click.Context, jobs: int | None) -> Grid:
     from boostsample.experiments.plan.variants import Variant, parse_names
 
     parsers: dict[str, Any] = {
-        "data": lambda names: tuple(map(GridFileData, names)),
+        "data": lambda names: tuple(map(GridFileData.parse, names)),
         "strategies": parse_names,
         "families": parse_names,
         "rounds": parse_marks,
@@ -199,7 +199,9 @@ def _folder(results: str | None, grid: Grid) -> ResultsFolder:
 
     if results is not None:
         return ResultsFolder(results)
-    names = [Path(entry.name).name.partition(".")[0] for entry in grid.data]
+    names = [
+        entry.options.get("name", Path(entry.name).name.partition(".")[0]) for entry in grid.data
+    ]
     return ResultsFolder.new("results", "-".join(names))
 
 

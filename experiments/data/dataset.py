@@ -32,7 +32,7 @@ class Dataset:
     Parameters
     ----------
     name : str
-        Shown in tables; part of the seed of the splits.
+        Shown in tables.
     X : float32 array (n, d), or uint8 or float32 array (n, h, w) or (n, h, w, c)
         A table, in which NaN is a missing value, or images.
     y : int64 array (n,) or int8 array (n, K)
@@ -43,6 +43,9 @@ class Dataset:
         Names of the columns of a table.
     n_train : int or None
         The standard split: the first `n_train` rows train, the others test. None: there is none.
+    seed_name : str or None
+        Part of the seeds of the splits and of the strategies' random streams. None: `name`. It is
+        the same for all files, so that these do not depend on the name of a file.
 
     Raises
     ------
@@ -57,6 +60,7 @@ class Dataset:
     classes: tuple[str, ...]
     columns: tuple[str, ...] | None = None
     n_train: int | None = None
+    seed_name: str | None = None
 
     def __post_init__(self) -> None:
         self._check_features()
@@ -139,6 +143,11 @@ class Dataset:
             raise self._error(f"y must hold codes from 0 to {top}, got {wrong}")
 
     @property
+    def seeded_by(self) -> str:
+        """The name in the seeds of splits and random streams: `seed_name`, or else `name`."""
+        return self.name if self.seed_name is None else self.seed_name
+
+    @property
     def n_examples(self) -> int:
         """Number of rows, train and test together."""
         return len(self.X)
@@ -169,7 +178,7 @@ class Dataset:
         With a standard split, that one in every repetition. Otherwise a quarter of the rows is
         drawn for testing, stratified by class (by set of labels if a row has several): a quarter of
         every class, rounded up or down; a class with a single row keeps it for training. The draw
-        depends on the name of the data set, `seed` and `repetition` only. SettingError if one of
+        depends on the labels, `seeded_by`, `seed` and `repetition` only. SettingError if one of
         these is below 0.
         """
         seed = check_integer("seed", seed, 0)
@@ -177,7 +186,7 @@ class Dataset:
         rows = np.arange(self.n_examples, dtype=np.int64)
         if self.n_train is not None:
             return rows[: self.n_train], rows[self.n_train :]
-        key = (self.name, seed, repetition)
+        key = (self.seeded_by, seed, repetition)
         rng = np.random.default_rng(hashed_seed(repr(key).encode()))
         order = rng.permutation(self.n_examples)
         if self.is_multilabel:

@@ -1,4 +1,4 @@
-"""Reads the user's own data from ``.npz``, CSV and svmlight files.
+"""Reads the user's own data from files: ``.npz``, CSV, TSV, Parquet and svmlight (docs/data.md).
 
 Text among the features, a missing label, a row of another length, an infinite value or a damaged
 file raises a DataError that names the place. Missing values are kept as NaN.
@@ -6,15 +6,10 @@ file raises a DataError that names the place. Missing values are kept as NaN.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import inspect
-import itertools
-import math
-from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,63 +17,67 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.common.files import readable_file
 from boostsample.experiments.common.machine import machine_memory
+from boostsample.experiments.data.class_labels import parse_labels
 from boostsample.experiments.data.dataset import DataContent
+from boostsample.experiments.data.file_options import check_file_option
+from boostsample.experiments.data.table_files import read_csv, read_parquet
 
-__all__ = [
-    "is_dataset_file",
-    "parse_labels",
-    "read_csv",
-    "read_dataset_file",
-    "read_npz",
-    "read_svmlight",
-]
+__all__ = ["is_dataset_file", "read_dataset_file", "read_npz", "read_svmlight"]
 
 _SUFFIXES = {
-    ".npz": "npz",
     ".csv": "csv",
     ".tsv": "csv",
+    ".csv.gz": "csv",
+    ".tsv.gz": "csv",
+    ".parquet": "parquet",
+    ".npz": "npz",
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
     ".svm": "svmlight",
+    ".svmlight.gz": "svmlight",
+    ".libsvm.gz": "svmlight",
+    ".svm.gz": "svmlight",
 }
-
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"})
-"""Texts of a missing value, compared without case."""
 
 
 def is_dataset_file(path: Path) -> bool:
-    """Return whether `read_dataset_file` recognises the suffix (before any ``.gz``)."""
+    """Return whether `read_dataset_file` recognises the suffix."""
     return _suffix(path) in _SUFFIXES
 
 
 def _suffix(path: Path) -> str:
-    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
+    """The last suffix in lower case, with the one before it if it is ``.gz``."""
+    return "".join(path.suffixes[-2 if path.suffix.lower() == ".gz" else -1 :]).lower()
 
 
-def read_dataset_file(path: Path, *, file_format: str | None = None, **options: Any) -> DataContent:
-    """Read a file in the format of its suffix, or in `file_format`: npz, csv or svmlight.
+def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) -> DataContent:
+    """Read a file in the format of its suffix, or of `kind`: csv, parquet, npz or svmlight.
 
-    Suffixes are ``.npz``; ``.csv``, ``.tsv``; ``.svmlight``, ``.libsvm``, ``.svm``; text also with
-    ``.gz``. `options` are those of `read_npz`, `read_csv` or `read_svmlight`; an unknown one raises
-    SettingError.
+    Suffixes are ``.csv``, ``.tsv``; ``.parquet``; ``.npz``; ``.svmlight``, ``.libsvm``, ``.svm``;
+    text also with ``.gz``. `options` are those of `read_csv`, `read_parquet`, `read_npz` or
+    `read_svmlight`, also as the text of `boostsample.experiments.data.file_options`; None is the
+    default. An unknown one raises SettingError.
     """
-    if file_format is None:
+    if kind is None:
         if not is_dataset_file(path):
             raise SettingError(
                 f"cannot tell the format of {path} from its suffix, known: {', '.join(_SUFFIXES)}; "
-                f"give file_format=, one of {', '.join(_READERS)}"
+                f"give kind=, one of {', '.join(_READERS)}"
             )
-        file_format = _SUFFIXES[_suffix(path)]
-    if file_format not in _READERS:
-        raise unknown("data format", file_format, _READERS)
-    reader = _READERS[file_format]
+        kind = _SUFFIXES[_suffix(path)]
+    if kind not in _READERS:
+        raise unknown("kind of data file", kind, _READERS)
+    reader = _READERS[kind]
     known = [name for name in inspect.signature(reader).parameters if name != "path"]
     for option in options:
         if option not in known:
-            raise unknown(f"option of {file_format} files", option, ["file_format", *known])
+            raise unknown(f"option of {kind} files", option, ["kind", "name", *known])
+    checked = {
+        name: check_file_option(name, value) for name, value in options.items() if value is not None
+    }
     if not path.is_file():
         raise DataError(f"data file {str(path)!r} must be an existing file; there is none")
-    return reader(path, **options)
+    return reader(path, **checked)
 
 
 def read_npz(path: Path) -> DataContent:
@@ -154,120 +153,6 @@ def _npz_labels(
     return y.astype(np.int8), tuple(str(label) for label in range(y.shape[1]))
 
 
-def read_csv(
-    path: Path, *, label: str | int = -1, header: bool | None = None, delimiter: str | None = None
-) -> DataContent:
-    """Read a table of numbers, as float32, with one column of labels; UTF-8, plain or gzipped.
-
-    Empty fields, NA, N/A, NaN, null and ? are missing values. `label` is the name of the label
-    column or, if it is a whole number, its position. `header` states whether the first line names
-    the columns; None: it does if `label` is one of its fields, or if any field outside of the label
-    column is neither a number nor missing. `delimiter` None is the tab for ``.tsv``, else the first
-    of comma, semicolon and tab found in the first line.
-    """
-    if delimiter is not None and len(delimiter) != 1:
-        raise SettingError(f"delimiter must be one character, got {delimiter!r}")
-    names: list[str] | None = None
-    labels: list[str] = []
-    values, lines = array("d"), array("q")
-    width = column = 0
-    with readable_file(path), _open_text(path) as stream:
-        first = stream.readline()
-        if delimiter is None and path.name.lower().endswith((".tsv", ".tsv.gz")):
-            delimiter = "\t"
-        mark = delimiter or next((mark for mark in ",;\t" if mark in first), ",")
-        reader = csv.reader(itertools.chain([first], stream), delimiter=mark)
-        for row in reader:
-            fields = [field.strip() for field in row]
-            if fields in ([], [""]):
-                continue
-            if not width:
-                width = len(fields)
-                column, is_header = _first_line(fields, label, header, path)
-                if is_header:
-                    names = [field or f"column {i}" for i, field in enumerate(fields)]
-                    continue
-            if len(fields) != width:
-                raise DataError(
-                    f"{path}, line {reader.line_num}: every line must have {width} fields like the "
-                    f"first, got {len(fields)}"
-                )
-            labels.append(fields.pop(column))
-            lines.append(reader.line_num)
-            try:
-                values.extend([_parse_number(field) for field in fields])
-            except ValueError:
-                at = next(i for i, field in enumerate(fields) if not _is_number(field))
-                raise DataError(
-                    f"{path}, line {lines[-1]}, {_column_name(at, column, names)} must be a number "
-                    f"or missing, got {fields[at]!r}; encode text as numbers, or name the label "
-                    "column by label="
-                ) from None
-    if not labels:
-        raise DataError(f"{path} must have at least one line of data, got none")
-    exact = np.frombuffer(values, dtype=np.float64).reshape(-1, width - 1)
-    with np.errstate(over="ignore"):
-        X = exact.astype(np.float32)
-    for line, at in np.argwhere(np.isinf(X))[:1]:
-        raise DataError(
-            f"{path}, line {lines[line]}, {_column_name(int(at), column, names)} must lie within "
-            f"+-3.4e38 (float32), got {exact[line, at]}; rescale it, or leave it empty if missing"
-        )
-    y, classes = parse_labels(labels, f"{path}: the label column")
-    columns = None if names is None else tuple(n for i, n in enumerate(names) if i != column)
-    return DataContent(X, y, classes, columns, None)
-
-
-def _open_text(path: Path) -> TextIO:
-    with path.open("rb") as stream:
-        zipped = stream.read(2) == b"\x1f\x8b"
-    return (gzip.open if zipped else open)(path, "rt", encoding="utf-8-sig", newline="")
-
-
-def _is_number(field: str) -> bool:
-    try:
-        _parse_number(field)
-    except ValueError:
-        return False
-    return True
-
-
-def _column_name(at: int, label_column: int, names: list[str] | None) -> str:
-    """Return the name of feature `at`, counted without the label column, for messages."""
-    position = at + (at >= label_column)
-    return f"column {position}" if names is None else f"column {names[position]!r}"
-
-
-def _first_line(
-    fields: list[str], label: str | int, header: bool | None, path: Path
-) -> tuple[int, bool]:
-    """Return the position of the label column, and whether this line is a header."""
-    width = len(fields)
-    if width < 2:
-        raise DataError(
-            f"{path} must have at least two columns, a feature and the label, got {width}; "
-            "give delimiter= if it is none of comma, semicolon and tab"
-        )
-    try:
-        column = int(label)
-    except ValueError:
-        if header is False or label not in fields:
-            raise SettingError(
-                f"label must be a column of {path} or a position, got {label!r}; "
-                + ("the file has no header" if header is False else f"columns: {', '.join(fields)}")
-            ) from None
-        column, header = fields.index(str(label)), True
-    if not -width <= column < width:
-        raise SettingError(
-            f"label must be a column name or a position from {-width} to {width - 1} for {path}, "
-            f"got {label!r}"
-        )
-    column %= width
-    if header is None:
-        header = any(not _is_number(field) for i, field in enumerate(fields) if i != column)
-    return column, header
-
-
 def read_svmlight(path: Path, *, multilabel: bool = False) -> DataContent:
     """Read a svmlight/libsvm text (plain, ``.gz`` or ``.bz2``) into a dense table.
 
@@ -294,62 +179,9 @@ def read_svmlight(path: Path, *, multilabel: bool = False) -> DataContent:
     return DataContent(X, y, classes, None, None)
 
 
-def _parse_number(text: str) -> float:
-    """Return the number that a text spells, NaN if it is missing; ValueError for other text."""
-    try:
-        if "_" not in text:  # float() would read 1_000 as 1000
-            return float(text)
-    except ValueError:
-        pass
-    if text.casefold() in _MISSING:
-        return math.nan
-    raise ValueError(text)
-
-
-def parse_labels(values: Sequence[object], where: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Number the classes 0 to K-1, ordered as numbers or, if any label is text, by name.
-
-    Labels are whole numbers (also written as floats), booleans or text, which is stripped. Returns
-    the code of each label, int64 (n,), and the name of each code. DataError, beginning with
-    `where`, if a label is missing or is a number that is not whole.
-    """
-    labels = [str(value).strip() for value in values]
-    keys: dict[str, Any] = {label: _label_number(label) for label in set(labels)}
-    for row, label in enumerate(labels, start=1):
-        if label.casefold() in _MISSING:
-            raise DataError(
-                f"{where} must have a label in every row, got {label!r} in data row {row}; "
-                "leave out the rows without one"
-            )
-    if None in keys.values():
-        keys = {label: label for label in keys}
-    ordered = sorted(set(keys.values()))
-    for key in ordered:
-        if isinstance(key, float):
-            raise DataError(
-                f"{where} must hold whole numbers or text, got {key}; cut a measured quantity "
-                "into classes first"
-            )
-    code_of = {key: code for code, key in enumerate(ordered)}
-    codes = np.array([code_of[keys[label]] for label in labels], dtype=np.int64)
-    return codes, tuple(map(str, ordered))
-
-
-def _label_number(label: str) -> int | float | None:
-    """Return the number of a label, as int if it is whole; None for text."""
-    try:
-        return int(label) if "_" not in label else None
-    except ValueError:
-        pass
-    try:
-        number = _parse_number(label)
-    except ValueError:
-        return None
-    return int(number) if number.is_integer() else number
-
-
 _READERS: dict[str, Callable[..., DataContent]] = {
-    "npz": read_npz,
     "csv": read_csv,
+    "parquet": read_parquet,
+    "npz": read_npz,
     "svmlight": read_svmlight,
 }

@@ -26,11 +26,15 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.data.dataset import DataContent, Dataset
 from boostsample.experiments.data.dataset_files import is_dataset_file, read_dataset_file
+from boostsample.experiments.data.file_options import check_file_option, split_data_text
 from boostsample.experiments.data.originals import ORIGINAL_READERS, ORIGINALS, locate_original
 from boostsample.experiments.data.synthetic import SYNTHETIC
 from boostsample.hashing import hashed_seed
 
 __all__ = ["DATASETS", "Dataset", "NamedDataset", "dataset_names", "load_dataset"]
+
+_FILE_SEED_NAME = "file"
+"""`Dataset.seed_name` of every file: the same rows have the same splits under any name."""
 
 
 class NamedDataset(NamedTuple):
@@ -106,8 +110,8 @@ def load_dataset(
     ----------
     name_or_path : str or path
         One of `dataset_names`, for a synthetic set with optional settings as in
-        ``diagonal(d=20,q=0)``; or the path of a file, see
-        `boostsample.experiments.data.dataset_files`.
+        ``diagonal(d=20,q=0)``; or the path of a file, see docs/data.md. A text may end in options
+        as in ``x.csv:label=target:drop=ID``; a `pathlib.Path` is a path as a whole.
     data_dir : path or None
         Folder of original files, each in ``data_dir`` or ``data_dir/<name of the set>``.
     download : bool
@@ -115,8 +119,9 @@ def load_dataset(
     seed : int
         Seed of the synthetic sets; no other set depends on it.
     **options
-        Settings of a synthetic set; for a file ``file_format``, and ``label``, ``header`` and
-        ``delimiter`` (CSV) or ``multilabel`` (svmlight).
+        Settings of a synthetic set; for a file ``kind`` (csv, parquet, npz or svmlight, where the
+        suffix does not tell), ``name`` (shown instead of the file's name), and ``label``, ``drop``
+        (CSV, Parquet), ``header``, ``delimiter`` (CSV) or ``multilabel`` (svmlight).
 
     Raises
     ------
@@ -126,20 +131,27 @@ def load_dataset(
         The data are missing, damaged, or cannot be learned from.
     """
     seed = check_integer("seed", seed, 0)
-    text = os.fspath(name_or_path)
+    text, given = os.fspath(name_or_path), dict(options)
+    if isinstance(name_or_path, str):
+        text, written = split_data_text(text)
+        for twice in written.keys() & given.keys():
+            raise SettingError(f"{text}: {twice} must be given once, got it twice")
+        given |= written
     match = re.fullmatch(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", text)
     if match and match[1] in DATASETS and isinstance(name_or_path, str):
         base = match[1]
-        settings = _settings(base, match[2] or "", options)
+        settings = _settings(base, match[2] or "", given)
         shown = ",".join(f"{key}={value}" for key, value in settings.items())
         content = DATASETS[base].load(data_dir=data_dir, download=download, seed=seed, **settings)
         return Dataset(f"{base}({shown})" if shown else base, *content)
     path = Path(text).expanduser()
-    if "file_format" not in options and not is_dataset_file(path) and not path.is_file():
-        hint = "or the path of an .npz, .csv or .svmlight file"
+    if "kind" not in given and not is_dataset_file(path) and not path.is_file():
+        hint = "or a file (.csv, .tsv, .parquet, .npz, .svmlight), as in x.csv:label=target"
         raise SettingError(f"{unknown('data set', text, DATASETS)}, {hint}")
-    name = path.name.removesuffix(".gz")
-    return Dataset(Path(name).stem, *read_dataset_file(path, **options))
+    name = given.pop("name", None)
+    name = Path(path.name.removesuffix(".gz")).stem if name is None else name
+    name = check_file_option("name", name)
+    return Dataset(name, *read_dataset_file(path, **given), seed_name=_FILE_SEED_NAME)
 
 
 def _settings(base: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,9 @@ A file has entries such as
 
 with the names, meanings and defaults of the options of `boostsample compare`. A strategy is a text,
 as in an option, or a table of its name and settings, in which an array gives alternatives to tune
-over and ``tune = true`` adds the strategy's own tuning grid. All errors of a file are reported at
-once.
+over and ``tune = true`` adds the strategy's own tuning grid. A data set is a text, as in an option,
+or a table such as ``{ path = "x.csv", label = "target", drop = ["ID"], families = ["columns"] }``.
+All errors of a file are reported at once.
 """
 
 from __future__ import annotations
@@ -20,11 +21,17 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.common.faults import Faults, os_fault
 from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.data.file_options import (
+    FILE_OPTIONS,
+    check_file_option,
+    split_data_text,
+)
 from boostsample.experiments.plan.plan import Plan, parse_marks
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Alternatives, Variant, read_variant_setting
@@ -48,10 +55,26 @@ GRID_ENTRIES = {
 
 
 class GridFileData(NamedTuple):
-    """A data set of a grid, by name or path; without `families`, it has those of the plan."""
+    """A data set of a grid, by name or path; without `families`, it has those of the plan.
+
+    `options` are those of `load_dataset`.
+    """
 
     name: str
     families: tuple[Variant, ...] | None = None
+    options: Mapping[str, Any] = MappingProxyType({})
+
+    @classmethod
+    def parse(cls, text: str) -> GridFileData:
+        """Parse a name or path with options; SettingError for a wrong value.
+
+        >>> GridFileData.parse("x.csv:label=target").options
+        {'label': 'target'}
+        """
+        name, options = split_data_text(text)
+        for option in options.keys() & set(FILE_OPTIONS):
+            options[option] = check_file_option(option, options[option])
+        return cls(name, None, options)
 
 
 class GridFile(NamedTuple):
@@ -78,10 +101,13 @@ class Grid:
         found: list[Prepared] = []
         for entry in self.data:
             with faults.at(entry.name if len(self.data) > 1 else ""):
-                data = load_dataset(entry.name, data_dir=data_dir, seed=self.plan.seed)
+                data = load_dataset(
+                    entry.name, data_dir=data_dir, seed=self.plan.seed, **entry.options
+                )
                 if any(one.data.name == data.name for one in found):
                     raise SettingError(
-                        f"data sets need different names, got {data.name!r} twice; rename a file"
+                        f"data sets need different names, got {data.name!r} twice; give each once, "
+                        "and files different names as in x.csv:name=other"
                     )
                 families = self.plan.families if entry.families is None else entry.families
                 found.append(prepare(data, replace(self.plan, families=families)))
@@ -202,19 +228,30 @@ def _family(item: Any, before: list[Variant], place: str, faults: Faults) -> Var
 
 
 def _data(item: Any, before: list[GridFileData], place: str, faults: Faults) -> GridFileData:
-    if isinstance(item, str):
-        item = {"name": item}
-    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+    table = {"name": item} if isinstance(item, str) else item
+    source = "path" if isinstance(table, dict) and "path" in table else "name"
+    if not isinstance(table, dict) or not isinstance(table.get(source), str):
         raise _wrong(
-            "a data set", 'text, or a table as in { name = "usps", families = [...] }', item
+            "a data set",
+            'text, or a table as in { name = "usps", families = [...] } or { path = "x.csv", '
+            'label = "target" }',
+            item,
         )
-    for key in item.keys() - {"name", "families"}:
-        raise unknown("entry of a data set", key, ("name", "families"))
-    if any(one.name == item["name"] for one in before):
-        raise SettingError(f"each data set must be given once, got {item['name']!r} twice")
-    given = item.get("families")
-    families = None if given is None else _items(f"{place}.families", given, faults)
-    return GridFileData(item["name"], families)
+    given = {key: value for key, value in table.items() if key not in (source, "families")}
+    for key, value in given.items():
+        if key not in FILE_OPTIONS:
+            raise unknown("entry of a data set", key, ("path", "families", *FILE_OPTIONS))
+        given[key] = check_file_option(key, value)
+    name, _, written = GridFileData.parse(table[source])
+    for key in given.keys() & written.keys():
+        raise SettingError(f"{key} must be given once, got it twice in {item!r}")
+    options = {**written, **given}
+    if any((one.name, one.options) == (name, options) for one in before):
+        raise SettingError(f"each data set must be given once, got {table[source]!r} twice")
+    families = table.get("families")
+    if families is not None:
+        families = _items(f"{place}.families", families, faults)
+    return GridFileData(name, families, options)
 
 
 def _variant(kind: str, item: Any) -> Variant:

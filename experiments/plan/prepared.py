@@ -91,7 +91,7 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
         kept.append(variant)
         for one in variant.trained:
             with faults.at(""):
-                stream = np.random.default_rng(one.stream(data.name, plan.seed, at))
+                stream = np.random.default_rng(one.stream(data.seeded_by, plan.seed, at))
                 one.check_start(pool, everything.budget(one, at), plan.n_rounds, stream)
     faults.raise_all()
     if not kept:

@@ -189,7 +189,10 @@ class Variant:
         return Variant(self.name, fixed, grid) if len(grid) > 1 else plain
 
     def stream(self, data: str, seed: int, repetition: int) -> np.random.SeedSequence:
-        """Return the seed of the strategy's random stream, the same on any machine."""
+        """Return the seed of the strategy's random stream, the same on any machine.
+
+        `data` is the data set's `Dataset.seeded_by`.
+        """
         key = json.dumps([data, self.name, dict(self.settings), seed, repetition], sort_keys=True)
         return hashed_seed(key.encode())
 

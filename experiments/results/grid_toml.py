@@ -29,8 +29,11 @@ def grid_toml(grid: Grid, prepared: Sequence[Prepared]) -> str:
     data: list[Any] = []
     for given, one, names in zip(grid.data, prepared, families, strict=True):
         is_named = given.name.partition("(")[0] in dataset_names()
-        name = one.data.name if is_named else given.name
-        data.append(name if shared else {"name": name, "families": names})
+        own = {} if is_named else dict(given.options)
+        entry = {"path" if own else "name": one.data.name if is_named else given.name, **own}
+        if not shared:
+            entry["families"] = names
+        data.append(entry if len(entry) > 1 else entry["name"])
     entries = {
         "title": grid.title or None,
         "data": data,

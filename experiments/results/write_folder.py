@@ -387,7 +387,7 @@ def _strategy_record(variant: Variant, comparison: Comparison) -> dict[str, Any]
         },
         "budget": [one.budget for one in runs],
         "stream": [
-            str(one.trained.stream(prepared.data.name, seed, one.repetition).entropy)
+            str(one.trained.stream(prepared.data.seeded_by, seed, one.repetition).entropy)
             for one in runs
         ],
         **(tuning_record(variant, runs) if variant.grid else {}),

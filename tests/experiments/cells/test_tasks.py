@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,18 @@ def test_data_change_the_key(data: Dataset) -> None:
     assert len(set(found)) == len(found)
     same = Dataset(data.name, data.X.copy(), data.y.copy(), data.classes, data.columns)
     assert keys(same) == keys(data)
+
+
+def test_the_name_of_a_file_changes_no_split_and_no_stream(data: Dataset, tmp_path: Path) -> None:
+    plan = Plan(strategies=parse_names("laminating,uniform-naive"), marks=(3,), repeats=2)
+    found = []
+    for name in ("one.csv", "two.csv"):
+        np.savetxt(tmp_path / name, np.column_stack([data.X, data.y]), delimiter=",")
+        groups = task_groups(prepare(load_dataset(tmp_path / name), plan))
+        facts = [task.facts for group in groups for task in group.tasks]
+        found.append([(one["split"], one["stream"]) for one in facts])
+    assert found[0] == found[1]
+    assert len(set(found[0])) == len(found[0]) == 4
 
 
 class Foreign(UniformNaive):

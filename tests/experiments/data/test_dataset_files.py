@@ -1,4 +1,4 @@
-"""A user's own .npz, CSV and svmlight files, good and bad."""
+"""A user's own files and their options, good and bad."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data import dataset_files
-from boostsample.experiments.data.dataset_files import parse_labels
+from boostsample.experiments.data.class_labels import parse_labels
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 
 NAN = np.nan
@@ -34,8 +34,8 @@ def npz(tmp_path: Path, **arrays: Any) -> Dataset:
     return load_dataset(tmp_path / "mine.npz")
 
 
-def refused(kind: type[Exception], says: str, call: Any, *args: Any, **options: Any) -> None:
-    with pytest.raises(kind) as raised:
+def refused(error: type[Exception], says: str, call: Any, *args: Any, **options: Any) -> None:
+    with pytest.raises(error) as raised:
         call(*args, **options)
     assert says in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -135,7 +135,7 @@ def test_csv_as_people_write_it(
 def test_tsv_and_files_with_another_suffix(tmp_path: Path) -> None:
     data = csv(tmp_path, "u, v\ty\n1\ta\n2\tb\n", "mine.tsv")
     assert data.columns == ("u, v",)
-    assert csv(tmp_path, "1,a\n2,b\n", "mine.data", file_format="csv").classes == ("a", "b")
+    assert csv(tmp_path, "1,a\n2,b\n", "mine.data", kind="csv").classes == ("a", "b")
 
 
 @pytest.mark.parametrize(
@@ -173,14 +173,14 @@ def test_bad_csv_is_one_clear_line(
         ({"label": "y", "header": False}, "got 'y'; the file has no header"),
         ({"label": 3}, "a position from -3 to 2 for"),
         ({"label": -4}, "got -4"),
-        ({"delimiter": ""}, "delimiter must be one character, got ''"),
-        ({"delimiter": "||"}, "delimiter must be one character, got '||'"),
+        ({"delimiter": ""}, "delimiter must be text, got ''"),
+        ({"delimiter": "||"}, "delimiter must be one character, or tab or space, got '||'"),
         (
             {"labels": 1},
-            "unknown option of csv files 'labels' (did you mean 'label'?); known: file",
+            "unknown option of csv files 'labels' (did you mean 'label'?); known: kind",
         ),
         ({"multilabel": True}, "unknown option of csv files 'multilabel'"),
-        ({"file_format": "excel"}, "unknown data format 'excel'; known: npz, csv, svmlight"),
+        ({"kind": "excel"}, "unknown kind of data file 'excel'; known: csv, parquet, npz, svm"),
     ],
 )
 def test_bad_options_are_one_clear_line(tmp_path: Path, options: dict[str, Any], says: str) -> None:
@@ -209,14 +209,14 @@ def test_a_file_must_exist_and_have_a_known_format(tmp_path: Path) -> None:
     other = tmp_path / "mine.xls"
     other.write_text("1,2,a\n")
     refused(SettingError, "cannot tell the format of", load_dataset, other)
-    refused(SettingError, "give file_format=, one of npz, csv, svmlight", load_dataset, other)
+    refused(SettingError, "give kind=, one of csv, parquet, npz, svmlight", load_dataset, other)
 
 
 def test_a_path_is_never_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("chess").write_text("1,a\n2,b\n")
-    assert load_dataset("./chess", file_format="csv").X.shape == (2, 1)
-    assert load_dataset(Path("chess"), file_format="csv").X.shape == (2, 1)
+    assert load_dataset("./chess", kind="csv").X.shape == (2, 1)
+    assert load_dataset(Path("chess"), kind="csv").X.shape == (2, 1)
     assert load_dataset("chess").X.shape == (1000, 10)
 
 
@@ -333,7 +333,7 @@ def test_svmlight(tmp_path: Path) -> None:
     cases: list[tuple[str, bytes, dict[str, Any]]] = [
         ("mine.svm", raw, {}),
         ("mine.libsvm.gz", gzip.compress(raw), {}),
-        ("mine.bz2", bz2.compress(raw), {"file_format": "svmlight"}),
+        ("mine.bz2", bz2.compress(raw), {"kind": "svmlight"}),
     ]
     for name, content, options in cases:
         (tmp_path / name).write_bytes(content)

@@ -235,7 +235,7 @@ def test_synthetic_sets_have_the_papers_defaults_and_depend_on_the_seed() -> Non
         ("chess(5)", {}, "unknown setting '5' of data set chess; known: d, J, L, n"),
         ("digits", {"label": "y"}, "unknown setting 'label' of data set digits; it has none"),
         ("digit", {}, "unknown data set 'digit' (did you mean 'digits'?); known: digits, mnist"),
-        ("isolet", {}, "or the path of an .npz, .csv or .svmlight file"),
+        ("isolet", {}, "or a file (.csv, .tsv, .parquet, .npz, .svmlight), as in x.csv:label=t"),
         ("", {}, "unknown data set ''"),
     ],
 )

@@ -141,6 +141,22 @@ WRONG = {
     "data": ("data = [3]", r"data\[1\]: a data set must be text, or a table as in"),
     "data twice": ('data = ["digits", "digits"]', r"data\[2\]: each data set must be given once"),
     "data entry": ('data = [{ name = "a", x = 1 }]', r"data\[1\]: unknown entry of a data set 'x'"),
+    "data option": (
+        'data = [{ path = "x.csv", lable = "y" }]',
+        r"data\[1\]: unknown entry of a data set 'lable' \(did you mean 'label'\?\); known: path",
+    ),
+    "value of a data option": (
+        'data = [{ path = "x.csv", drop = 0.5 }]',
+        r"data\[1\]: drop must be columns by name or position, as in ID,date, got 0.5",
+    ),
+    "data option twice": (
+        'data = [{ path = "x.csv:label=y", label = "y" }]',
+        r"data\[1\]: label must be given once, got it twice",
+    ),
+    "file twice": (
+        'data = ["x.csv:label=y", { path = "x.csv", label = "y" }]',
+        r"data\[2\]: each data set must be given once, got 'x.csv' twice",
+    ),
     "families": ('families = ["haar", "haar"]', r"families\[2\]: each family must be given once"),
     "families of data": (
         'data = [{ name = "digits", families = [4] }]',
@@ -256,6 +272,26 @@ def test_a_file_says_what_options_say(capsys: pytest.CaptureFixture[str]) -> Non
     options = ["--data", "chess(d=3,n=60)", "--strategies", "laminating,uniform-naive"]
     more = ["--rounds", "2,4", "--repeats", "2", "--budget", "5N"]
     assert rows("--grid", "grid.toml") == rows(*options, *more)
+
+
+def test_tables_and_texts_of_files_say_the_same() -> None:
+    Path("x.csv").write_text("ID,y,u\nr0,a,1\nr1,b,2\nr2,a,3\nr3,b,4\n", "utf-8")
+    text = GridFileData("x.csv", None, {"label": "y", "drop": ["ID"]})
+    assert GridFileData.parse("x.csv:label=y:drop=ID") == text
+    tables = [
+        '{ path = "x.csv", label = "y", drop = ["ID"] }',
+        '{ name = "x.csv", label = "y", drop = "ID" }',
+        '"x.csv:label=y:drop=ID"',
+        '{ path = "x.csv:label=y", name = "other", drop = 0 }',
+    ]
+    for table in tables[:3]:
+        assert read(f"data = [{table}]").data == (text,)
+    both = f'data = [{tables[0]}, {tables[3]}]\nstrategies = ["uniform-naive"]'
+    one, other = [prepared.data for prepared in read(both).prepare()]
+    assert (one.name, other.name) == ("x", "other")
+    assert one.columns == other.columns == ("u",)
+    with pytest.raises(SettingError, match=r"got 'x' twice; .* as in x\.csv:name=other"):
+        read(both.replace('name = "other", ', "")).prepare()
 
 
 def test_errors_of_several_data_sets_are_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:

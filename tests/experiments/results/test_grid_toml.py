@@ -102,6 +102,12 @@ def test_the_path_of_own_data_is_written_as_it_was_given(tmp_path: Path) -> None
     own = replace(grid, data=(GridFileData("../some where/mine.csv.gz"),))
     mine = replace(prepared[0], data=replace(prepared[0].data, name="mine"))
     assert tomllib.loads(grid_toml(own, [mine]))["data"] == ["../some where/mine.csv.gz"]
+    options = {"label": "y", "drop": ["ID", 2], "header": True, "name": "mine"}
+    own = replace(grid, data=(GridFileData("mine.csv", None, options),))
+    text = grid_toml(own, [mine])
+    assert tomllib.loads(text)["data"] == [{"path": "mine.csv", **options}]
+    (tmp_path / "own.toml").write_text(text, "utf-8")
+    assert combined_grid(read_grid_file(tmp_path / "own.toml"), {}).data == own.data
 
 
 def test_values_come_back_from_toml() -> None:

@@ -1,0 +1,77 @@
+"""Options of the user's own files, as in ``x.csv:label=target:drop=ID``: parsed and checked.
+
+The command line, grid files and Python take the same options with the same rules.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from boostsample.errors import SettingError
+
+__all__ = ["FILE_OPTIONS", "check_file_option", "split_data_text"]
+
+FILE_OPTIONS = ("name", "kind", "label", "drop", "header", "delimiter", "multilabel")
+"""All options of files; which of them a format takes is known to its reader."""
+
+_FLAGS = {"true": True, "false": False}
+_DELIMITERS = {"tab": "\t", "space": " "}
+
+
+def split_data_text(text: str) -> tuple[str, dict[str, str]]:
+    """Split a name or path from the options that follow it.
+
+    >>> split_data_text("x.csv:label=target:drop=ID,date")
+    ('x.csv', {'label': 'target', 'drop': 'ID,date'})
+    """
+    name, *parts = re.split(r":(?=\w+=)", text)
+    options: dict[str, str] = {}
+    for part in parts:
+        key, _, value = part.partition("=")
+        if key in options:
+            raise SettingError(f"{name}: {key} must be given once, got it twice in {text!r}")
+        options[key] = value
+    return name, options
+
+
+def check_file_option(name: str, value: Any) -> Any:
+    """Return the value of an option, with its text parsed; SettingError if it is none.
+
+    >>> check_file_option("drop", "ID,date"), check_file_option("header", "true")
+    (['ID', 'date'], True)
+    """
+    if name in ("header", "multilabel"):
+        found = _FLAGS.get(value.lower(), value) if isinstance(value, str) else value
+        if not isinstance(found, bool):
+            raise _wrong(name, "true or false", value)
+        return found
+    if name == "drop":
+        columns = value.split(",") if isinstance(value, str) else value
+        columns = [columns] if isinstance(columns, int) else columns
+        if not isinstance(columns, list | tuple) or not all(map(_is_column, columns)):
+            raise _wrong(name, "columns by name or position, as in ID,date", value)
+        return [one.strip() if isinstance(one, str) else one for one in columns]
+    if name == "label":
+        if not _is_column(value):
+            raise _wrong(name, "the name or the position of a column", value)
+        return value.strip() if isinstance(value, str) else value
+    if not isinstance(value, str) or not value:
+        raise _wrong(name, "text", value)
+    if name == "delimiter":
+        value = _DELIMITERS.get(value, value)
+        if len(value) != 1:
+            raise _wrong(name, "one character, or tab or space", value)
+    return value
+
+
+def _is_column(value: Any) -> bool:
+    return (
+        bool(value.strip())
+        if isinstance(value, str)
+        else isinstance(value, int) and not isinstance(value, bool)
+    )
+
+
+def _wrong(name: str, rule: str, value: Any) -> SettingError:
+    return SettingError(f"{name} must be {rule}, got {value!r}")

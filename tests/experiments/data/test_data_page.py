@@ -1,0 +1,84 @@
+"""The page on file formats, docs/data.md, says what the code does."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.experiments.data import dataset_files
+from boostsample.experiments.data.class_labels import MISSING_MARKS
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.data.file_options import FILE_OPTIONS
+from boostsample.experiments.plan.grid import combined_grid, read_grid_file
+from tests.paths import ROOT
+
+PAGE = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+
+
+def block(language: str) -> str:
+    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
+    return str(found)
+
+
+def table(section: str) -> list[list[list[str]]]:
+    """The code words in the cells of each row of the table of a section."""
+    lines = PAGE.split(f"## {section}\n")[1].split("\n## ")[0].splitlines()
+    rows = [line.strip("|").split("|") for line in lines if line.startswith("| `")]
+    return [[re.findall(r"`([^`]+)`", cell) for cell in row] for row in rows]
+
+
+def test_the_formats_are_those_of_the_code() -> None:
+    listed = {kind: (suffixes, options) for [kind], suffixes, options in table("Formats")}
+    assert list(listed) == list(dataset_files._READERS)
+    known = {suffix: kind for kind, (suffixes, _) in listed.items() for suffix in suffixes}
+    assert known == dataset_files._SUFFIXES
+    for kind, (_, options) in listed.items():
+        parameters = inspect.signature(dataset_files._READERS[kind]).parameters
+        assert ["path", *options] == list(parameters)
+
+
+def test_the_options_are_those_of_the_code() -> None:
+    assert [name for [name], _ in table("Options")] == list(FILE_OPTIONS)
+
+
+def test_the_missing_values_are_those_of_the_code() -> None:
+    listed = PAGE.split("in upper or lower case:")[1].split(". Stumps")[0]
+    assert {mark.lower() for mark in re.findall(r"`([^`]+)`", listed)} | {""} == MISSING_MARKS
+
+
+def test_the_arrays_are_those_of_the_code(tmp_path: Path) -> None:
+    (X, y, columns, fixed) = [names for names, _ in table("NumPy archives")]
+    data: dict[str, Any] = {
+        "X": np.eye(4),
+        "y": np.array([0, 1, 0, 1]),
+        "columns": np.array(list("abcd")),
+    }
+    np.savez(tmp_path / "x.npz", **{name: data[name] for [name] in (X, y, columns)})
+    assert load_dataset(tmp_path / "x.npz").columns == tuple("abcd")
+    np.savez(tmp_path / "x.npz", **{name: data[name[0]] for name in fixed})
+    assert load_dataset(tmp_path / "x.npz").n_train == 4
+
+
+def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    csv = pytest.importorskip("pyarrow.csv")
+    monkeypatch.chdir(tmp_path)
+    Path("x.csv").write_text(block("text"), "utf-8")
+    parquet.write_table(csv.read_csv("x.csv"), "y.parquet")
+    found: dict[str, Any] = {}
+    exec(compile(block("python"), "data.md", "exec"), found)
+    Path("grid.toml").write_text(f'{block("toml")}strategies = ["uniform-naive"]\n', "utf-8")
+    assert set(tomllib.loads(block("toml"))) == {"data"}
+    grid = [one.data for one in combined_grid(read_grid_file("grid.toml"), {}).prepare()]
+    (text,) = re.findall(r"compare --data (\S+)", PAGE)
+    for data in (found["data"], found["same"], *grid, load_dataset(text)):
+        assert data.columns == ("width", "height")
+        assert data.classes == ("cat", "dog")
+        X = np.array([[0.5, 2], [np.nan, 3], [1.5, np.nan], [0.1, 7]], dtype=np.float32)
+        np.testing.assert_array_equal(data.X, X)
