@@ -123,6 +123,14 @@ class LazyBank(Bank):
         other._start(every if rows is None else np.unique(check_rows(rows, self.n_examples)))
         return other
 
+    def compile(self) -> None:
+        """Compile what families and bins need, by a feature of each family; counts no value."""
+        rows = self._source.reference_rows[:2]
+        X = self._source.reference[: rows.size]
+        for family in self.families:
+            columns = compute_columns(family, X, np.zeros(1, np.int64), rows)
+            assign_bins(columns, *find_cuts(columns))
+
     @property
     def nbytes(self) -> int:
         """Current bytes of this reader: bins, cuts and work space."""

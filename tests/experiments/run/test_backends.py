@@ -169,14 +169,14 @@ def test_only_a_process_that_has_begun_a_cell_is_lost_over_it() -> None:
         os.kill(idle.pid, signal.SIGSTOP)
         idle.kill()
         with pytest.raises(WorkerLost) as lost:
-            idle.train(order)
+            idle.train(order, TrainingWatch())
         assert not lost.value.begun
         vars(backend)["_workers"].clear()
         compare_all([prepared], Store(), backend)
     new = vars(backends_module)["_Process"](prepared)
     new.kill()
     with pytest.raises(WorkerLost) as lost:
-        new.train(order)
+        new.train(order, TrainingWatch())
     assert lost.value.begun
     new.close()
 
