@@ -125,11 +125,10 @@ class LazyBank(Bank):
 
     def compile(self) -> None:
         """Compile what families and bins need, by a feature of each family; counts no value."""
-        rows = self._source.reference_rows[:2]
-        X = self._source.reference[: rows.size]
         for family in self.families:
-            columns = compute_columns(family, X, np.zeros(1, np.int64), rows)
-            assign_bins(columns, *find_cuts(columns))
+            family.compute(self._source.reference[:2], np.zeros(1, np.int64))
+        columns = np.zeros((1, 2), np.float32)
+        assign_bins(columns, *find_cuts(columns))
 
     @property
     def nbytes(self) -> int:

@@ -26,6 +26,7 @@ from boostsample.experiments.cells.training import (
     TrainingSplit,
     TrainingWatch,
     train_cell,
+    warm_up_key,
 )
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.prepared import Prepared
@@ -163,6 +164,7 @@ class _Process:
         self._silent = False
         self._stopped_since: float | None = None
         self.cell: Future[Cell] = Future()
+        self.warm: set[tuple[str, ...]] = set()  # each a `warm_up_key`
 
     @property
     def is_lost(self) -> bool:
@@ -182,7 +184,6 @@ class _Process:
                 self._pipe.send_bytes(reduction.dumps(self._unsent))
                 self._unsent = None
             self._pipe.send_bytes(reduction.dumps(order))
-            watch.compiling = True
             begun = self._pipe.recv() == _BEGUN
             answer = self._pipe.recv()
             if answer == _COMPILED:
@@ -252,6 +253,9 @@ class _Processes(Backend):
         if worker is None:
             worker = _Process(self._prepared)
             self._workers.append(worker)
+        key = warm_up_key(self._prepared, order.task)
+        watch.compiling = key not in worker.warm
+        worker.warm.add(key)
         worker.cell = self._pool.submit(worker.train, order, watch)
         return worker.cell
 

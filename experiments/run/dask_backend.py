@@ -235,7 +235,10 @@ class DaskBackend(Backend):
         self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
     ) -> Future[Cell]:
         """Train a cell on a worker that has a free thread."""
-        return self._start(self._train(order, watch))
+        assert self._prepared is not None
+        key = warm_up_key(self._prepared, order.task)
+        watch.compiling = not any(key in worker.warm for worker in list(self._workers.values()))
+        return self._start(self._train(order, watch, key))
 
     def look(self) -> None:
         """Raise DataError if the scheduler is lost, or no worker has come in time."""
@@ -296,14 +299,14 @@ class DaskBackend(Backend):
 
     # ------------------------------------------------------------------------------------ cells
 
-    async def _train(self, order: TrainingOrder, watch: TrainingWatch) -> Cell:
+    async def _train(
+        self, order: TrainingOrder, watch: TrainingWatch, key: tuple[str, ...]
+    ) -> Cell:
         """Train a cell on a free worker; WorkerLost as soon as that is lost."""
         worker, task = await self._free_worker(), asyncio.current_task()
         assert task is not None
         worker.cells.add(task)
         try:
-            assert self._prepared is not None
-            key = warm_up_key(self._prepared, order.task)
             if key not in worker.warm:
                 watch.compiling = True
                 await self._work_on(worker, order, only_compile=True)

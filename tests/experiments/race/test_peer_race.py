@@ -202,7 +202,7 @@ def test_methods_take_turns_with_other_seeds(job: RaceJob, time: Time) -> None:
     told: list[tuple[str, int, int]] = []
     methods = [method("stepper", time), method("fitter", time)]
     rules = RaceRules(error=20.0, repeats=2, seed=4)
-    runs = race(job, methods, rules, lambda *progress: told.append(progress))
+    runs = race(job, methods, rules, lambda stage, done, total: told.append((stage, done, total)))
     assert [(run.method, run.seed) for run in runs] == [
         ("stepper 1", 4),
         ("fitter 1", 4),

@@ -40,7 +40,7 @@ def prepared_for(strategies: str = "laminating", name: str = "thirds", **plan: A
     rng = np.random.default_rng(3)
     X = rng.normal(size=(160, 6)).astype(np.float32)
     y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]).astype(np.int64)
-    settings = {"marks": (5,), "repeats": 2, **plan}
+    settings: dict[str, Any] = {"marks": (5,), "repeats": 2, **plan}
     made = Plan(strategies=parse_names(strategies), **settings)
     return prepare(Dataset(name, X, y, ("a", "b", "c")), made)
 
