@@ -116,6 +116,7 @@ def mas_first_models(
     if size == 0:
         return None
     edges = np.zeros(sum(counts))
+    edges.setflags(write=False)  # as the edges of a search: kernels are compiled for this, too
     models = _fit_families(edges, counts, n_components, noise, size, size == pool.n_examples)
     return models, budget - edges.size * size
 
