@@ -61,7 +61,10 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
     def start(  # an optional hook that does nothing by default
         self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator
     ) -> None:
-        """Check the settings and reset the learned state; called once before the first round."""
+        """Check the settings and reset the learned state; called once before the first round.
+
+        Work to be done once, such as compiling, belongs here: no round is charged with it.
+        """
 
     @abc.abstractmethod
     def choose(self, step: Step) -> Stump:

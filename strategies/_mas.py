@@ -20,11 +20,12 @@ from boostsample.planning.mixture import (
 )
 from boostsample.shard.sampling_schemes import known_scheme
 from boostsample.step import Step
-from boostsample.strategy import Pool, Strategy, Stumps, sample_members
+from boostsample.strategy import FamilyInfo, Pool, Strategy, Stumps, sample_members
 
 __all__ = [
     "MASStrategy",
     "mas_family_models",
+    "mas_first_models",
     "mas_noise",
     "note_beliefs",
     "mas_probe",
@@ -95,19 +96,54 @@ def mas_family_models(step: Step, n_components: int, noise: str) -> Sequence[Mix
     Costs at most 10 % of the budget, charged as modelling. None in the first round, and if that
     share does not pay for one feature of each family on two examples.
     """
-    sizes = [family.size for family in step.families]
-    looks = int(_MODELLING_SHARE * step.budget) // len(sizes)
-    q = min(_FEATURES_PER_FAMILY, max(sizes), looks // 2)
-    if step.round == 1 or q == 0:
+    counts, size = _modelled(step.families, step.budget, step.n_examples)
+    if step.round == 1 or size == 0:
         return None
-    counts = [min(q, size) for size in sizes]
     features = sample_members(step.families, counts, step.rng)
-    sample = step.draw(min(looks // q, step.n_examples))
+    sample = step.draw(size)
     edges = step.search(features, sample, purpose="modelling").edge
-    if n_components == 1 and noise == "paper" and min(counts) == q:
-        return fit_gaussians(edges.reshape(-1, q))
+    return _fit_families(edges, counts, n_components, noise, sample.size, sample.exact)
+
+
+def mas_first_models(
+    pool: Pool, budget: int, n_components: int, noise: str
+) -> tuple[Sequence[Mixture], int] | None:
+    """Models of edges that are all 0, and the looks that they leave: for `start`.
+
+    A plan from these compiles and caches what later rounds need. None if no round has models.
+    """
+    counts, size = _modelled(pool.families, budget, pool.n_examples)
+    if size == 0:
+        return None
+    edges = np.zeros(sum(counts))
+    edges.setflags(write=False)  # as the edges of a search: kernels are compiled for this, too
+    models = _fit_families(edges, counts, n_components, noise, size, size == pool.n_examples)
+    return models, budget - edges.size * size
+
+
+def _modelled(
+    families: Sequence[FamilyInfo], budget: int, n_examples: int
+) -> tuple[list[int], int]:
+    """Features of each family to search for its model, and T; T = 0 if the budget is too small."""
+    sizes = [family.size for family in families]
+    looks = int(_MODELLING_SHARE * budget) // len(sizes)
+    q = min(_FEATURES_PER_FAMILY, max(sizes), looks // 2)
+    return [min(q, size) for size in sizes], min(looks // q, n_examples) if q else 0
+
+
+def _fit_families(
+    edges: NDArray[np.float64],
+    counts: list[int],
+    n_components: int,
+    noise: str,
+    n_examples: int,
+    exact: bool,
+) -> Sequence[Mixture]:
+    """A mixture for each family from the edges of its searched features."""
+    if n_components == 1 and noise == "paper" and min(counts) == max(counts):
+        return fit_gaussians(edges.reshape(-1, counts[0]))
     parts = np.split(edges, np.cumsum(counts)[:-1])
-    noises = 0.0 if noise == "paper" else [mas_noise(e, sample.size, sample.exact) for e in parts]
+    noises = 0.0 if noise == "paper" else [mas_noise(e, n_examples, exact) for e in parts]
     return fit_mixtures(parts, n_components, noise_variance=noises)
 
 

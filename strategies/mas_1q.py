@@ -11,10 +11,18 @@ models is probed in every round.
 
 from __future__ import annotations
 
+import numpy as np
+
 from boostsample.planning.expected_edge import best_expected_edge_family
 from boostsample.step import Step
-from boostsample.strategies._mas import MASStrategy, mas_family_models, mas_probe, note_beliefs
-from boostsample.strategy import Stump
+from boostsample.strategies._mas import (
+    MASStrategy,
+    mas_family_models,
+    mas_first_models,
+    mas_probe,
+    note_beliefs,
+)
+from boostsample.strategy import Pool, Stump
 
 __all__ = ["MAS1Q"]
 
@@ -27,6 +35,15 @@ class MAS1Q(MASStrategy):
     n_components, noise, scheme
         See `MASStrategy`.
     """
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        """Check the settings; compile what plans need."""
+        super().start(pool, budget, n_rounds, rng)
+        first = mas_first_models(pool, budget, self.n_components, self.noise)
+        if first is not None:
+            models, looks = first
+            sizes = [family.size for family in pool.families]
+            best_expected_edge_family(models, sizes, pool.n_examples, looks)
 
     def choose(self, step: Step) -> Stump:
         """Model all families, search one."""

@@ -43,8 +43,10 @@ class MASNaive(MASStrategy):
     n_components: int = 3
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Check the settings and remove all edges."""
+        """Check the settings and remove all edges; compile what plans need."""
         super().start(pool, budget, n_rounds, rng)
+        nothing = fit_mixture([0.0], 1)
+        best_expected_edge(nothing, pool.n_features, pool.n_examples, budget)
         self.edges_ = np.empty(0)
         self.noises_ = np.empty(0)
 

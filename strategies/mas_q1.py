@@ -10,15 +10,18 @@ allows), the number of components (1), and the first round, here a probe of all 
 
 from __future__ import annotations
 
+import numpy as np
+
 from boostsample.planning.expected_edge import allocate
 from boostsample.step import Step
 from boostsample.strategies._mas import (
     MASStrategy,
     mas_family_models,
+    mas_first_models,
     mas_probing_search,
     note_beliefs,
 )
-from boostsample.strategy import Stump, sample_members
+from boostsample.strategy import Pool, Stump, sample_members
 
 __all__ = ["MASQ1"]
 
@@ -31,6 +34,14 @@ class MASQ1(MASStrategy):
     n_components, noise, scheme
         See `MASStrategy`.
     """
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        """Check the settings; compile what plans need."""
+        super().start(pool, budget, n_rounds, rng)
+        first = mas_first_models(pool, budget, self.n_components, self.noise)
+        if first is not None:
+            models, looks = first
+            allocate(models, [family.size for family in pool.families], pool.n_examples, looks)
 
     def choose(self, step: Step) -> Stump:
         """Model all families, allocate features to them, search."""

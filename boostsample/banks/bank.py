@@ -119,6 +119,9 @@ class Bank(abc.ABC):
         """The bank for one user in one thread; `rows` are the examples of whole columns."""
         return self
 
+    def compile(self) -> None:  # noqa: B027 - nothing to do by default
+        """Compile all that `view` can need; a lazy bank computes features."""
+
     def most_features(self, n_rows: int | None) -> int:
         """Maximum number of features per `view`, at least a group of the search kernel.
 

@@ -123,6 +123,13 @@ class LazyBank(Bank):
         other._start(every if rows is None else np.unique(check_rows(rows, self.n_examples)))
         return other
 
+    def compile(self) -> None:
+        """Compile what families and bins need, by a feature of each family; counts no value."""
+        for family in self.families:
+            family.compute(self._source.reference[:2], np.zeros(1, np.int64))
+        columns = np.zeros((1, 2), np.float32)
+        assign_bins(columns, *find_cuts(columns))
+
     @property
     def nbytes(self) -> int:
         """Current bytes of this reader: bins, cuts and work space."""

@@ -70,7 +70,8 @@ class Booster:
 
     Notes
     -----
-    A round costs the strategy's looks, at most `budget`, and 2 passes over N * K weights.
+    A round costs the strategy's looks, at most `budget`, and 2 passes over N * K weights. The
+    constructor compiles all kernels: the seconds of a round are those of its work.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Booster:
         threads = Threads(n_threads(n_jobs))
         self._weights = SignedWeights(labels[kept], label_weights[kept], columns[kept], threads)
         self._searcher = Searcher(self._bank, self._weights)
+        self._searcher.compile()
         self._learner = make_learner(learner)
         self._rng = np.random.default_rng(rng)
         self._families = bank.family_infos()

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.bank import Bank
+from boostsample.banks.bank import Bank, View
+from boostsample.jit.compile_kernels import COMPILED
 from boostsample.kernels.array_layout import Found, Rows, row_layout
 from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.search import search_kernel
 from boostsample.kernels.search_room import SEARCH_GROUP, search_room
 from boostsample.records import Stumps
-from boostsample.shard.sampling_schemes import known_scheme
+from boostsample.shard.sampling_schemes import SCHEMES, known_scheme
 from boostsample.shard.weights import SignedWeights
+from boostsample.threads.threads import CompilingThreads
 
 __all__ = ["Searcher"]
 
@@ -42,6 +45,15 @@ class Searcher:
         self._search = search_kernel(*sizes)
         self._signed_edges = edge_kernels(*sizes).signed_edges
         self._rooms = [search_room(self.n_labels) for _ in range(weights.threads.n)]
+
+    def compile(self) -> None:
+        """Compile all kernels of draws, searches and updates, once for each number of labels.
+
+        Reads no example of the run, and changes nothing of it.
+        """
+        if COMPILED:
+            _compile(self.n_labels, self.weights.threads.n > 1, tuple(SCHEMES))
+            self.bank.compile()
 
     def draw(self, size: int, scheme: str, rng: np.random.Generator) -> Rows:
         """Weighted rows of a draw of `size` examples; all with exact weights if `size` is N."""
@@ -167,3 +179,25 @@ def _cuts(n_features: int) -> tuple[int, ...]:
     cuts = list(range(0, n_features + 1, SEARCH_GROUP))
     cuts += range(cuts[-1] + 2, n_features + 1, 2)
     return tuple(cuts) if cuts[-1] == n_features else (*cuts, n_features)
+
+
+@cache
+def _compile(n_labels: int, several_threads: bool, schemes: tuple[str, ...]) -> None:
+    """Do on three examples of one feature what a run can do, with arrays of the same types."""
+    Y, columns, feature = np.ones((3, n_labels), np.int8), np.arange(3), np.zeros(1, np.int64)
+    threads = CompilingThreads() if several_threads else None
+    weights = SignedWeights(Y, np.ones(Y.shape), columns, threads)
+    bins = np.ones((1, 3), np.uint8)
+    bank: Any = SimpleNamespace(
+        n_features=1,
+        n_bins=np.full(1, 2, np.int16),
+        most_features=lambda n_rows: SEARCH_GROUP,
+        view=lambda features, rows: View(bins, features, False),
+    )
+    searcher, rng = Searcher(bank, weights), np.random.default_rng(0)
+    for scheme in schemes:
+        searcher.search(feature, searcher.draw(2, scheme, rng), False)
+    stumps = searcher.search(feature, weights.exact(), True)
+    searcher.signed_edges(stumps, weights.exact())
+    weights.label_sums(bins[0], 1)
+    weights.update(bins[0], 1, stumps.votes[0], 0.5)

@@ -31,7 +31,7 @@ from boostsample.threads.mailbox import (
     serve_mailbox,
 )
 
-__all__ = ["Threads", "n_threads"]
+__all__ = ["CompilingThreads", "Threads", "n_threads"]
 
 _Arguments: TypeAlias = Callable[[int, int], tuple[Any, ...]]
 #: Polls of a mailbox before a thread goes to sleep: usually (0.5 to 1 ms, longer than most pauses
@@ -123,6 +123,22 @@ class Threads:
             self._alone, self._pause = self._pause, min(2 * self._pause, _MOST)
         else:
             self._pause = max(self._pause // 2, _FEWEST)
+
+
+class CompilingThreads(Threads):
+    """One thread that compiles all that several would need for the same work."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        _Other(_POLLS)
+
+    def share(self, work: Callable[..., None], arguments: _Arguments, cuts: Sequence[int]) -> None:
+        """Do the work alone; compile what hands it to another thread."""
+        given = arguments(cuts[0], cuts[-1])
+        address = compiled_address(work, given)
+        if address:
+            put_in_mailbox(np.zeros(MAILBOX_SIZE, np.int64), address, given)
+        work(*given)
 
 
 @functools.lru_cache(maxsize=256)

@@ -212,8 +212,8 @@ class _Run:
         self.pool = prepared.pool(0)
         self.variant = prepared.variants[0]
         self.seeds = self.variant.stream(data.seeded_by, plan.seed, 0)
-        self.measurer = PointMeasurer(bank, train_rows, labels, plan.weights)
         self.stopped = ""
+        report("compiling", 0, 1)
         self.booster, self.twin = (
             Booster(
                 bank,
@@ -227,6 +227,8 @@ class _Run:
             )
             for _ in range(2)
         )
+        report("compiling", 1, 1)
+        self.measurer = PointMeasurer(bank, train_rows, labels, plan.weights)
 
     def advance_to(self, n_rounds: int, report: Progress) -> None:
         """Boost until that many rounds are done."""

@@ -26,6 +26,7 @@ from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.labels import encode
+from boostsample.learners import make_learner
 from boostsample.loop.booster import Booster
 from boostsample.loop.numerics import NUMERICS
 from boostsample.records import Round, Term
@@ -36,10 +37,11 @@ __all__ = [
     "TrainingStopped",
     "TrainingWatch",
     "train_cell",
+    "warm_up_key",
     "warm_up_training",
 ]
 
-_WARM_UP = 2  # rounds that compile everything a strategy uses; models of edges start in the second
+_WARM_UP = 2  # discarded rounds of strategies and learners of other distributions
 
 
 class TrainingStopped(Exception):
@@ -47,12 +49,20 @@ class TrainingStopped(Exception):
 
 
 class TrainingWatch:
-    """Progress of a cell, shared with the thread that waits for it, and a request to stop."""
+    """Progress of a cell, shared with the thread that waits for it, and a request to stop.
+
+    While `compiling`, the worker of the cell prepares: no round has begun.
+    """
 
     def __init__(self) -> None:
+        self.compiling = False
         self.rounds = 0
         self.seconds = 0.0
         self.stop: threading.Event | None = None
+
+    def begin(self) -> None:
+        """Called when everything is compiled."""
+        self.compiling = False
 
     def check(self) -> None:
         """Raise `TrainingStopped` if a stop is requested."""
@@ -127,10 +137,23 @@ class TrainingSplit:
 
 
 def warm_up_training(split: TrainingSplit, task: Task) -> None:
-    """Train a few rounds and discard them, so that compilation is not timed."""
+    """Compile all that the cells of a `warm_up_key` can need, so that it is not timed.
+
+    A new booster compiles what strategies and learners of this distribution need; others train two
+    rounds, which are discarded.
+    """
     booster = split.booster(task, 0)
+    parts = booster.strategy, make_learner(split.prepared.plan.learner)
+    if all(type(part).__module__.startswith("boostsample.") for part in parts):
+        return
     while booster.round < _WARM_UP and not booster.finished:
         _next_round(booster, task)
+
+
+def warm_up_key(prepared: Prepared, task: Task) -> tuple[str, ...]:
+    """Plan, data, families and strategy of a cell: one warm-up serves all cells with the same."""
+    facts = task.facts
+    return str(prepared.plan), str(facts["data"]), str(facts["families"]), task.variant.label
 
 
 def train_cell(split: TrainingSplit, order: TrainingOrder, watch: TrainingWatch) -> Cell:

@@ -1,4 +1,7 @@
-"""Shows progress and messages on standard error: a bar on a terminal, lines elsewhere."""
+"""Shows progress and messages on standard error: a bar on a terminal, lines elsewhere.
+
+Lines show the begin and the end of each stage, and what is done every ten seconds.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +53,7 @@ class ProgressDisplay:
         self._task: Any = None
         self._stage = ""
         self._shown = 0.0
+        self._complete = False  # whether a line has shown the end of the stage
         self._seconds_left: float | None = None
         self._log = logging.getLogger("boostsample")
         self._log_level = self._log.level
@@ -100,8 +104,8 @@ class ProgressDisplay:
         begins, self._stage = stage != self._stage, stage
         if begins:
             self._seconds_left = None
-        seconds = self._seconds_left
-        left = "" if seconds is None else f"about {duration_text(seconds)} left"
+        seconds, ends = self._seconds_left, bool(total) and done == total
+        left = "" if seconds is None or ends else f"about {duration_text(seconds)} left"
         if self._bar is not None:
             if begins and self._task is not None:
                 self._bar.remove_task(self._task)
@@ -110,8 +114,8 @@ class ProgressDisplay:
             self._bar.update(self._task, completed=done, total=total or None, left=left)
             return
         now = time.monotonic()
-        if begins or now - self._shown >= _PAUSE:
-            self._shown = now
+        if begins or now - self._shown >= _PAUSE or ends > self._complete:
+            self._shown, self._complete = now, ends
             share = f": {done:,} of {total:,} ({100 * done // total} %)" if total else ""
             _line(f"{stage}{share}{f', {left}' if left and total else ''}")
 

@@ -245,12 +245,14 @@ def race(
             raise SettingError(
                 f"{method.name} does not run: {type(error).__name__}: {one_line(error)}"
             ) from error
+    progress("warming up", len(methods), len(methods))
     runs: list[RaceRun] = []
-    for repeat in range(rules.repeats):
-        for method in methods:
-            if all(run.ended == "reached" for run in runs if run.method == method.name):
-                progress(method.name, repeat, rules.repeats)
-                runs.append(time_race_run(job, method, rules, rules.seed + repeat))
+    turns = list(itertools.product(range(rules.repeats), methods))
+    for number, (repeat, method) in enumerate(turns):
+        if all(run.ended == "reached" for run in runs if run.method == method.name):
+            progress(method.name, number, len(turns))
+            runs.append(time_race_run(job, method, rules, rules.seed + repeat))
+    progress(runs[-1].method, len(turns), len(turns))
     return runs
 
 

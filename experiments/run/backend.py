@@ -16,6 +16,7 @@ from boostsample.experiments.cells.training import (
     TrainingSplit,
     TrainingWatch,
     train_cell,
+    warm_up_key,
     warm_up_training,
 )
 from boostsample.experiments.plan.prepared import Prepared
@@ -86,9 +87,14 @@ class Workplace:
 
     def work(self, prepared: Prepared, order: TrainingOrder, watch: TrainingWatch) -> bytes:
         """Train a cell and return the content of its file."""
-        facts = order.task.facts
-        data = (str(prepared.plan), str(facts["data"]), str(facts["families"]))
-        place = (*data, str(facts["split"]))
+        split = self.warm_up(prepared, order)
+        watch.begin()
+        return train_cell(split, order, watch).to_bytes()
+
+    def warm_up(self, prepared: Prepared, order: TrainingOrder) -> TrainingSplit:
+        """Compile all that a cell needs, and return its split."""
+        warm = warm_up_key(prepared, order.task)
+        place = (*warm[:-1], str(order.task.facts["split"]))
         with self._lock:
             split = self._splits.get(place)
             if split is None:
@@ -97,11 +103,10 @@ class Workplace:
                 self._splits[place] = split
                 while len(self._splits) > _MOST_SPLITS:
                     self._splits.popitem(last=False)
-            warm = (*data, order.task.variant.label)
             if order.known is None and warm not in self._warm:
                 warm_up_training(split, order.task)
                 self._warm.add(warm)
-        return train_cell(split, order, watch).to_bytes()
+        return split
 
 
 def n_cores(n_jobs: int | None, default: int) -> int:

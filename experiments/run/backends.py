@@ -26,6 +26,7 @@ from boostsample.experiments.cells.training import (
     TrainingSplit,
     TrainingWatch,
     train_cell,
+    warm_up_key,
 )
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.prepared import Prepared
@@ -44,8 +45,8 @@ BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
 
 _STOPPED = 5.0
 """Seconds after which a stopped worker process is replaced."""
-_BEGUN = "begun"
-"""What a worker process answers when it begins a cell."""
+_BEGUN, _COMPILED = "begun", "compiled"
+"""What a worker process answers when it begins a cell, and when it begins to boost."""
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
@@ -103,11 +104,15 @@ class _Threads(Backend):
 
 
 class _Orphan(TrainingWatch):
-    """Ends a worker process whose parent has died."""
+    """Tells the parent process when boosting begins; ends a process whose parent has died."""
 
-    def __init__(self) -> None:
+    def __init__(self, pipe: Connection) -> None:
         super().__init__()
+        self._pipe = pipe
         self._parent = os.getppid()
+
+    def begin(self) -> None:
+        self._pipe.send(_COMPILED)
 
     def check(self) -> None:
         if os.getppid() != self._parent:
@@ -117,7 +122,8 @@ class _Orphan(TrainingWatch):
 def _serve(pipe: Connection) -> None:
     """Train cells in a worker process: reads the data, then orders, and answers each of them.
 
-    An order is answered twice: by `_BEGUN`, and by the content of the cell or an error.
+    An order is answered by `_BEGUN`, `_COMPILED`, and the content of the cell; or by an error after
+    one or both of the first two.
     """
     from joblib.externals.loky.backend import reduction
 
@@ -129,7 +135,7 @@ def _serve(pipe: Connection) -> None:
             order = pipe.recv()
             pipe.send(_BEGUN)
             try:
-                answer: bytes | Exception = workplace.work(prepared, order, _Orphan())
+                answer: bytes | Exception = workplace.work(prepared, order, _Orphan(pipe))
             except Exception as error:
                 answer = error
                 answer.add_note(traceback.format_exc())
@@ -158,13 +164,14 @@ class _Process:
         self._silent = False
         self._stopped_since: float | None = None
         self.cell: Future[Cell] = Future()
+        self.warm: set[tuple[str, ...]] = set()  # each a `warm_up_key`
 
     @property
     def is_lost(self) -> bool:
         """Whether the process has ended."""
         return self._silent or not self._process.is_alive()
 
-    def train(self, order: TrainingOrder) -> Cell:
+    def train(self, order: TrainingOrder, watch: TrainingWatch) -> Cell:
         """Train a cell, in any thread; WorkerLost if the process ends before it has answered.
 
         A process that ends before its first cell has begun it: the data may be what ends it.
@@ -179,6 +186,9 @@ class _Process:
             self._pipe.send_bytes(reduction.dumps(order))
             begun = self._pipe.recv() == _BEGUN
             answer = self._pipe.recv()
+            if answer == _COMPILED:
+                watch.begin()
+                answer = self._pipe.recv()
         except (EOFError, OSError) as error:
             self._silent = True
             raise WorkerLost(f"process {self.pid} has ended", begun=begun) from error
@@ -243,7 +253,10 @@ class _Processes(Backend):
         if worker is None:
             worker = _Process(self._prepared)
             self._workers.append(worker)
-        worker.cell = self._pool.submit(worker.train, order)
+        key = warm_up_key(self._prepared, order.task)
+        watch.compiling = key not in worker.warm
+        worker.warm.add(key)
+        worker.cell = self._pool.submit(worker.train, order, watch)
         return worker.cell
 
     def look(self) -> None:

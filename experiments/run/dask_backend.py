@@ -36,6 +36,7 @@ from boostsample.experiments.cells.training import (
     TrainingSplit,
     TrainingStopped,
     TrainingWatch,
+    warm_up_key,
 )
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.prepared import Prepared
@@ -98,8 +99,8 @@ def _receive(name: str, prepared: Prepared) -> None:
         del _data[next(iter(_data))]
 
 
-def _work_there(name: str, order: bytes, folder: str) -> bytes | None:
-    """Train a cell; None if the worker has no data `name`.
+def _work_there(name: str, order: bytes, folder: str, only_compile: bool) -> bytes | None:
+    """Train a cell, or compile all that it needs; None if the worker has no data `name`.
 
     The bank is read from the cache folder, or built there.
     """
@@ -108,8 +109,12 @@ def _work_there(name: str, order: bytes, folder: str) -> bytes | None:
     prepared = _data.get(name)
     if prepared is None:
         return None
+    wanted = _cloudpickle.loads(order)
     try:
-        return _workplace.work(prepared, _cloudpickle.loads(order), _Unwanted())
+        if only_compile:
+            _workplace.warm_up(prepared, wanted)
+            return b""
+        return _workplace.work(prepared, wanted, _Unwanted())
     except OSError as error:  # in the client, an OSError is one of the network
         address = _distributed.get_worker().address
         raise DataError(f"a cell failed on the worker {address}: {one_line(error)}") from error
@@ -128,6 +133,7 @@ class _Worker:
         self.paused = 0.0  # seconds since it was last ready for cells
         self.lost = ""  # how, if it is lost
         self.cells: set[asyncio.Task[Any]] = set()
+        self.warm: set[tuple[str, ...]] = set()  # each a `warm_up_key`
         self.sending = asyncio.Lock()
 
     @property
@@ -229,7 +235,10 @@ class DaskBackend(Backend):
         self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
     ) -> Future[Cell]:
         """Train a cell on a worker that has a free thread."""
-        return self._start(self._train(order))
+        assert self._prepared is not None
+        key = warm_up_key(self._prepared, order.task)
+        watch.compiling = not any(key in worker.warm for worker in list(self._workers.values()))
+        return self._start(self._train(order, watch, key))
 
     def look(self) -> None:
         """Raise DataError if the scheduler is lost, or no worker has come in time."""
@@ -290,13 +299,20 @@ class DaskBackend(Backend):
 
     # ------------------------------------------------------------------------------------ cells
 
-    async def _train(self, order: TrainingOrder) -> Cell:
+    async def _train(
+        self, order: TrainingOrder, watch: TrainingWatch, key: tuple[str, ...]
+    ) -> Cell:
         """Train a cell on a free worker; WorkerLost as soon as that is lost."""
         worker, task = await self._free_worker(), asyncio.current_task()
         assert task is not None
         worker.cells.add(task)
         try:
-            return Cell.from_bytes(await self._train_on(worker, order))
+            if key not in worker.warm:
+                watch.compiling = True
+                await self._work_on(worker, order, only_compile=True)
+                worker.warm.add(key)
+            watch.begin()
+            return Cell.from_bytes(await self._work_on(worker, order, only_compile=False))
         except asyncio.CancelledError:
             if worker.lost:
                 raise WorkerLost(worker.lost) from None
@@ -322,11 +338,11 @@ class DaskBackend(Backend):
                 return min(free, key=lambda worker: len(worker.cells))
             await asyncio.sleep(0.1)  # one has just been lost; `_watch` ends this
 
-    async def _train_on(self, worker: _Worker, order: TrainingOrder) -> bytes:
-        name, wanted, folder = self._name, _cloudpickle.dumps(order), str(cache_dir().absolute())
-        client, here = self._client, [worker.address]
+    async def _work_on(self, worker: _Worker, order: TrainingOrder, *, only_compile: bool) -> bytes:
+        client, here, name = self._client, [worker.address], self._name
+        wanted = name, _cloudpickle.dumps(order), str(cache_dir().absolute()), only_compile
         while True:
-            cell = client.submit(_work_there, name, wanted, folder, workers=here, pure=False)
+            cell = client.submit(_work_there, *wanted, workers=here, pure=False)
             try:
                 content: bytes | None = await cell.result()
             finally:

@@ -26,6 +26,7 @@ from boostsample.experiments.cells.training import (
     TrainingSplit,
     TrainingStopped,
     TrainingWatch,
+    warm_up_key,
     warm_up_training,
 )
 from boostsample.experiments.common.progress import Progress
@@ -69,7 +70,7 @@ class Schedule:
         self._left = left
         self._pace = Pace()
         self._in_flight: dict[Future[Cell], _Job] = {}
-        self._warm: set[str] = set()
+        self._warm: set[tuple[str, ...]] = set()
 
     def missing(self, orders: Sequence[TrainingOrder]) -> list[TrainingOrder]:
         """The orders whose cells are not complete; existing cells that lack scores are attached."""
@@ -169,8 +170,9 @@ class Schedule:
         """The split of the jobs with its bank, which other processes read from disk."""
         form = None if self._backend.in_process or prepared.plan.bank.name == "lazy" else "disk"
         # Other processes warm up themselves, with kernels from the cache that is filled here.
-        cold = {job.task.variant.label: job.task for job in jobs if job.order.known is None}
-        cold = {label: task for label, task in cold.items() if label not in self._warm}
+        new = [job.task for job in jobs if job.order.known is None]
+        cold = {warm_up_key(prepared, task): task for task in new}
+        cold = {key: task for key, task in cold.items() if key not in self._warm}
         split = TrainingSplit(
             prepared,
             jobs[0].task.repetition,
@@ -223,5 +225,8 @@ class Schedule:
         """Renew the claims, notice lost workers and report progress."""
         self._store.beat()
         self._backend.look()
+        if self._in_flight and all(job.watch.compiling for job in self._in_flight.values()):
+            self._report("compiling", 0, 0)
+            return
         self._report("boosting", *self._pace.rounds())
         self._left(self._pace.seconds_left(max(self._backend.n_workers, 1)))

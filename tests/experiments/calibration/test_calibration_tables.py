@@ -308,7 +308,7 @@ def test_bad_usage_is_one_line_and_exit_code_2(
     (line,) = [
         line
         for line in captured.err.splitlines()
-        if not re.match(r"boostsample: (starting|features|boosting)", line)
+        if not re.match(r"boostsample: (starting|features|compiling|boosting)", line)
     ]
     assert line.startswith("boostsample: error: ")
     assert message in line

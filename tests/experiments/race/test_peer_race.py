@@ -199,17 +199,26 @@ def test_whole_fits_grow_until_one_is_just_enough(job: RaceJob, time: Time) -> N
 
 
 def test_methods_take_turns_with_other_seeds(job: RaceJob, time: Time) -> None:
-    stages: list[str] = []
+    told: list[tuple[str, int, int]] = []
     methods = [method("stepper", time), method("fitter", time)]
     rules = RaceRules(error=20.0, repeats=2, seed=4)
-    runs = race(job, methods, rules, lambda stage, done, total: stages.append(stage))
+    runs = race(job, methods, rules, lambda stage, done, total: told.append((stage, done, total)))
     assert [(run.method, run.seed) for run in runs] == [
         ("stepper 1", 4),
         ("fitter 1", 4),
         ("stepper 1", 5),
         ("fitter 1", 5),
     ]
-    assert {"warming up", "stepper 1", "fitter 1"} == set(stages)
+    assert told == [
+        ("warming up", 0, 2),
+        ("warming up", 1, 2),
+        ("warming up", 2, 2),
+        ("stepper 1", 0, 4),
+        ("fitter 1", 1, 4),
+        ("stepper 1", 2, 4),
+        ("fitter 1", 3, 4),
+        ("fitter 1", 4, 4),
+    ]
 
 
 def test_who_misses_the_error_runs_once(job: RaceJob, time: Time) -> None:

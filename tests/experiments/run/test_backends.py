@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, cast
-from unittest.mock import Mock
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -145,12 +145,12 @@ def test_the_pipe_of_a_lost_process_is_closed_after_its_last_reader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A read from a closed pipe is a TypeError, or takes the bytes of another file."""
-    monkeypatch.setattr(backends_module, "_Process", lambda prepared: Mock())
-    order: Any = None
+    monkeypatch.setattr(backends_module, "_Process", lambda prepared: MagicMock())
+    order: Any = MagicMock()
     with open_backend("loky", 2) as backend:
         backend.begin(prepared_for())
         workers: list[Any] = vars(backend)["_workers"]
-        reading = Mock(is_lost=True, cell=Future())
+        reading = MagicMock(is_lost=True, cell=Future())
         workers.append(reading)
         backend.submit(order, None, TrainingWatch())
         reading.close.assert_not_called()
@@ -169,14 +169,14 @@ def test_only_a_process_that_has_begun_a_cell_is_lost_over_it() -> None:
         os.kill(idle.pid, signal.SIGSTOP)
         idle.kill()
         with pytest.raises(WorkerLost) as lost:
-            idle.train(order)
+            idle.train(order, TrainingWatch())
         assert not lost.value.begun
         vars(backend)["_workers"].clear()
         compare_all([prepared], Store(), backend)
     new = vars(backends_module)["_Process"](prepared)
     new.kill()
     with pytest.raises(WorkerLost) as lost:
-        new.train(order)
+        new.train(order, TrainingWatch())
     assert lost.value.begun
     new.close()
 

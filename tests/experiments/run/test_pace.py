@@ -63,9 +63,15 @@ def test_the_remaining_time_is_shown_with_its_stage(capsys: pytest.CaptureFixtur
         display.left(100.0)
         display._shown = -1e9
         display("boosting", 5, 10)
+        display("boosting", 6, 10)
+        display("boosting", 10, 10)
+        display("boosting", 10, 10)
         display("features", 0, 3)
+        display("features", 3, 3)
     assert capsys.readouterr().err.splitlines() == [
         "boostsample: boosting: 1 of 10 (10 %)",
         "boostsample: boosting: 5 of 10 (50 %), about 1 min 40 s left",
+        "boostsample: boosting: 10 of 10 (100 %)",
         "boostsample: features: 0 of 3 (0 %)",
+        "boostsample: features: 3 of 3 (100 %)",
     ]

@@ -1,0 +1,75 @@
+"""What rounds compile, and their seconds, in a process whose caches of kernels are empty.
+
+`NUMBA_CACHE_DIR=EMPTY_FOLDER python -m tests.cold_rounds` prints a line of JSON for each run: its
+name, the kernels that its rounds compiled, and the seconds of each round.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numba.core import event
+
+from boostsample.banks.bank_forms import make_bank
+from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.loop.booster import Booster
+from boostsample.registry import STRATEGIES, default_families
+
+N_ROUNDS = 6
+_N_EXAMPLES, _SIDE, _N_LABELS = 150, 8, 3
+#: Those first that share a kernel with one further down, which would compile it for them.
+_FIRST = (
+    "mas-1q,mas-q1,mas-1q:noise=deconvolved:scheme=distinct,mas-naive,"
+    "mas-naive:noise=deconvolved:scheme=stratified,laminating:scheme=distinct"
+)
+
+
+class _Compiled(event.Listener):  # type: ignore[misc]  # numba ships no annotations
+    """The names of the kernels compiled so far."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def on_start(self, event: Any) -> None:
+        self.names.append(event.data["dispatcher"].py_func.__qualname__)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+def variants() -> tuple[Variant, ...]:
+    """All strategies of this distribution, some of them with settings that need other kernels."""
+    first = parse_names(_FIRST)
+    labels = [variant.label for variant in first]
+    return (*first, *(Variant(name) for name in STRATEGIES if name not in labels))
+
+
+def cold_runs() -> Iterator[tuple[str, list[str], list[float]]]:
+    """Train all strategies on a bank in memory and a lazy one, with one thread and with two."""
+    compiled = _Compiled()
+    event.register("numba:compile", compiled)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 17, (_N_EXAMPLES, _SIDE, _SIDE)).astype(np.uint8)
+    codes = (X.reshape(_N_EXAMPLES, -1)[:, :_N_LABELS]).argmax(axis=1)
+    labels = np.where(codes[:, None] == np.arange(_N_LABELS), 1, -1).astype(np.int8)
+    families = default_families(X.shape[1:])
+    for form, n_jobs in (("lazy", 1), ("memory", 1), ("memory", 2)):
+        bank = make_bank(form, families, X)
+        for variant in variants():
+            booster = Booster(
+                bank, None, labels, variant.strategy(), n_rounds=N_ROUNDS, rng=0, n_jobs=n_jobs
+            )
+            before, seconds = len(compiled.names), list[float]()
+            for _ in range(N_ROUNDS):
+                seconds.append(sum(row["seconds"] for row in booster.next_round().rows))
+            yield f"{variant.label} {form} {n_jobs}", compiled.names[before:], seconds
+
+
+if __name__ == "__main__":
+    for run in cold_runs():
+        sys.stdout.write(json.dumps(run) + "\n")
+        sys.stdout.flush()

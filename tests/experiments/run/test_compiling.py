@@ -1,0 +1,180 @@
+"""What a run needs is compiled before its clock starts, and progress says so."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.experiments.cells.cell_file import Cell
+from boostsample.experiments.cells.store import Store
+from boostsample.experiments.cells.tasks import Task, task_groups
+from boostsample.experiments.cells.training import (
+    TrainingOrder,
+    TrainingSplit,
+    TrainingWatch,
+    train_cell,
+    warm_up_training,
+)
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.plan import variants as variants_module
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import Prepared, prepare
+from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.experiments.run import schedule
+from boostsample.experiments.run.backend import Backend
+from boostsample.experiments.run.backends import open_backend
+from boostsample.experiments.run.compare import compare_all
+from boostsample.learners import LEARNERS, Found, Learner
+from boostsample.registry import make_strategy
+from boostsample.step import Step
+from boostsample.strategy import Strategy, Stump
+
+
+def prepared_for(strategies: str = "laminating", name: str = "thirds", **plan: Any) -> Prepared:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(160, 6)).astype(np.float32)
+    y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]).astype(np.int64)
+    settings: dict[str, Any] = {"marks": (5,), "repeats": 2, **plan}
+    made = Plan(strategies=parse_names(strategies), **settings)
+    return prepare(Dataset(name, X, y, ("a", "b", "c")), made)
+
+
+def first_task(prepared: Prepared) -> Task:
+    return task_groups(prepared)[0].tasks[0]
+
+
+class Foreign(Strategy):
+    """Searches one feature; counts its rounds."""
+
+    rounds = 0
+
+    def choose(self, step: Step) -> Stump:
+        type(self).rounds += 1
+        return step.search([0], step.draw(5)).best()
+
+
+class ForeignLearner(Learner):
+    """A stump; counts its rounds."""
+
+    name = "foreign"
+    rounds = 0
+
+    def learn(self, weights: Any, search: Callable[[int], Found]) -> list[Found]:
+        type(self).rounds += 1
+        return [search(0)]
+
+
+@pytest.fixture
+def foreign(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(wanted: str, **settings: Any) -> Strategy:
+        made: Strategy = Foreign() if wanted == "foreign" else make_strategy(wanted, **settings)
+        return made
+
+    monkeypatch.setattr(variants_module, "make_strategy", make)
+    monkeypatch.setitem(LEARNERS, "foreign", ForeignLearner)
+    monkeypatch.setattr(Foreign, "rounds", 0)
+    monkeypatch.setattr(ForeignLearner, "rounds", 0)
+
+
+@pytest.mark.usefixtures("foreign")
+def test_foreign_strategies_and_learners_train_two_rounds_before_the_clock() -> None:
+    prepared = prepared_for(strategies="full", learner="foreign")
+    warm_up_training(TrainingSplit(prepared, 0), first_task(prepared))
+    assert ForeignLearner.rounds == 2
+    plan = Plan(strategies=(Variant("foreign"),), marks=(5,), repeats=1)
+    prepared = prepare(prepared.data, plan)
+    warm_up_training(TrainingSplit(prepared, 0), first_task(prepared))
+    assert Foreign.rounds == 2
+
+
+@pytest.mark.usefixtures("foreign")
+def test_strategies_of_this_distribution_discard_no_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared = prepared_for()
+
+    def never(self: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("boostsample.loop.booster.Booster.next_round", never)
+    warm_up_training(TrainingSplit(prepared, 0), first_task(prepared))
+
+
+@pytest.mark.usefixtures("foreign")
+def test_each_data_set_and_plan_is_warmed_up_once() -> None:
+    plan = Plan(strategies=(Variant("foreign"),), marks=(5,), repeats=3)
+    several = [prepare(prepared_for(name=name).data, plan) for name in ("one", "two")]
+    several.append(prepare(several[0].data, Plan(plan.strategies, marks=(5,), budget=50)))
+    with open_backend("threading", 1) as backend:
+        compare_all(several, Store(), backend)
+    assert Foreign.rounds == sum(2 + 5 * one.plan.repeats for one in several)
+
+
+class Cold(Backend):
+    """Compiles for its first cell until it is told that this is done."""
+
+    in_process = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.watch: TrainingWatch | None = None
+        self._train: Callable[[], None] | None = None
+
+    def submit(
+        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+    ) -> Future[Cell]:
+        assert split is not None
+        future: Future[Cell] = Future()
+        watch.compiling = self.watch is None
+        self.watch = watch
+        self._train = lambda: future.set_result(train_cell(split, order, watch))
+        return future
+
+    def look(self) -> None:
+        if self._train is not None and self.watch is not None and not self.watch.compiling:
+            self._train()
+            self._train = None
+
+
+def test_progress_knows_compiling_from_boosting() -> None:
+    backend, told = Cold(), list[tuple[str, int, int]]()
+    left: list[float | None] = []
+
+    def progress(stage: str, done: int, total: int) -> None:
+        told.append((stage, done, total))
+        if told[-3:] == 3 * [("compiling", 0, 0)]:
+            assert backend.watch is not None
+            assert left == []
+            backend.watch.begin()
+
+    compare_all([prepared_for()], Store(), backend, progress, left.append)
+    at = told.index(("compiling", 0, 0))
+    assert told[at : at + 3] == 3 * [("compiling", 0, 0)]
+    assert {stage for stage, _, _ in told[at + 3 :]} == {"features", "boosting"}
+    assert told[-1] == ("boosting", 10, 10)
+    assert left
+
+
+@pytest.mark.parametrize("name", ["loky", "dask"])
+def test_workers_tell_when_they_begin_to_boost(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if name == "dask" and importlib.util.find_spec("distributed") is None:
+        pytest.skip("distributed is not installed")
+    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path))
+    told: list[bool] = []
+
+    class Watch(TrainingWatch):
+        def __setattr__(self, attribute: str, value: Any) -> None:
+            super().__setattr__(attribute, value)
+            if attribute == "compiling":
+                told.append(value)
+
+    monkeypatch.setattr(schedule, "TrainingWatch", Watch)
+    with open_backend(name, 1) as backend:
+        compare_all([prepared_for(repeats=1)], Store(), backend)
+    assert told[-2:] == [True, False]
