@@ -69,6 +69,17 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--strategies" in capsys.readouterr().out
 
 
+def test_summaries_are_whole_and_errors_name_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "..." not in out.partition("Commands:")[2]
+    assert "Make a report of results folders that compare has written: one self-contained" in out
+    assert main(["plot", "--wat", "x"]) == 2
+    assert error_of(capsys).endswith("See boostsample plot --help.")
+    assert main(["--wat"]) == 2
+    assert error_of(capsys).endswith("See boostsample --help.")
+
+
 def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     everything = capsys.readouterr().out
@@ -121,7 +132,9 @@ def test_the_main_job_without_any_option(capsys: pytest.CaptureFixture[str]) -> 
         lines = rf"{title}, mean \(std\) of 3 repetitions\n{header}[- ]+"
         assert re.fullmatch(rf"{lines}\n( +(10|100|300)({cell}){{5}}\n?){{3}}", table), table
     assert re.search(r"\nlaminating +13,4\d\d +13,\d\d\d +0 +1,34\d +\d+\.\d\d$", tables[3], re.M)
-    folder = tables[4].strip().removeprefix("results: ")
+    assert tables[4].splitlines()[:2] == ["settings in use", "full"]
+    assert tables[4].endswith("\nuniform-q1:n_features=10\nlaminating:n_features=64:scheme=iid")
+    folder = tables[5].strip().removeprefix("results: ")
     assert len(read_results(folder).rows) == 5 * 3 * 3
     assert "boostsample: boosting" in err
 
