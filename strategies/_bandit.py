@@ -69,7 +69,7 @@ class BanditStrategy(Strategy):
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
         """With the number of features."""
         q = uniform_naive_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
-        return {**super().settings_in_use(pool, budget, n_rounds), "n_features": q}
+        return {**self.get_params(deep=False), "n_features": q}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings and reset the policy."""

@@ -47,7 +47,7 @@ class Setting:
     """A setting of a strategy or family."""
 
     name: str
-    default: str  # as it is written in Python, or a remark if there is none
+    default: str  # as the command line reads it, or a remark if there is none
     type: str  # as its docstring gives it
     text: str
     tried: tuple[Any, ...] = ()  # by --tune
@@ -106,6 +106,7 @@ def _usual_settings(kind: type[Family]) -> dict[str, str]:
                 return {
                     key: "from the data" if isinstance(value, list) else f"{value} for {size}"
                     for key, value in family.settings().items()
+                    if isinstance(value, int | list)
                 }
     return {}
 
@@ -117,9 +118,11 @@ def _description(
     entries = class_entries(kind, "Parameters")
     settings = []
     for key, parameter in inspect.signature(kind).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            continue
         default = usual.get(key, "none, must be given")
         if parameter.default is not parameter.empty:
-            default = repr(parameter.default)
+            default = str(parameter.default)
         entry = entries.get(key, DocEntry(key, "", ""))
         about = entry.type.partition(", default")[0], entry.text
         settings.append(Setting(key, default, *about, tuple(tried.get(key, ()))))
