@@ -75,10 +75,10 @@ def print_settings(kind: str | None) -> None:
                 for found in described[plural]()
                 for setting in found.settings
             ]
-            header = (one, "setting", "default", "--tune tries")
-            if plural == "families":
-                header, rows = header[:3], [row[:3] for row in rows]
-            print_table(Table(f"settings of {plural}", header, tuple(rows)))
+            columns = 4 if plural == "strategies" else 3  # families are not tuned
+            header = (one, "setting", "default", "--tune tries")[:columns]
+            shown = tuple(row[:columns] for row in rows)
+            print_table(Table(f"settings of {plural}", header, shown))
             print_line(f"boostsample list {one} NAME describes each setting.\n")
 
 
