@@ -65,27 +65,28 @@ def list_names(
     kinds = {"strategies": _strategies, "families": _families, "data": _data, "grids": _grids}
     if kind is not None and kind not in (*kinds, *DESCRIBED):
         raise unknown("kind of list", kind, (*kinds, *DESCRIBED))
-    if picture is not None:
-        if kind != "families":
-            raise SettingError(f"--picture needs list families, got list {kind or ''}".rstrip())
-        _draw(picture, overwrite, settings)
-    for option in settings if picture is None else ():
+    if picture is not None and kind != "families":
+        raise SettingError(f"--picture needs list families, got list {kind or ''}".rstrip())
+    for option in (*settings, "overwrite") if picture is None else ():
         if options.given_options(context, option):
-            option = option.replace("_", "-")
-            raise SettingError(f"--{option} needs --picture FILE of list families")
+            raise SettingError(
+                f"--{option.replace('_', '-')} needs --picture FILE of list families"
+            )
     if kind in DESCRIBED or name is not None:
         print_description(kind, name)
         return
+    if picture is not None:
+        _draw(picture, overwrite, settings)
     if with_settings:
         print_settings(kind)
-        return
-    for number, listed in enumerate(kinds if kind is None else [kind]):
-        entries = kinds[listed]()
-        if kind is None:
-            print_line(f"{chr(10) if number else ''}{listed}:")
-        width = max(len(entry) for entry, _ in entries)
-        for entry, description in entries:
-            print_line(f"{'' if kind else '  '}{entry.ljust(width)}  {description}".rstrip())
+    else:
+        for number, listed in enumerate(kinds if kind is None else [kind]):
+            entries = kinds[listed]()
+            if kind is None:
+                print_line(f"{chr(10) if number else ''}{listed}:")
+            width = max(len(entry) for entry, _ in entries)
+            for entry, description in entries:
+                print_line(f"{'' if kind else '  '}{entry.ljust(width)}  {description}".rstrip())
     if picture is not None:
         print_line(f"\npicture: {picture}")
 

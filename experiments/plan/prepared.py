@@ -5,7 +5,7 @@ Everything is checked before anything is computed; nothing here trains.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -55,7 +55,7 @@ class Prepared:
 
     def pool(self, repetition: int) -> Pool:
         """Return the features and examples that strategies draw from in a repetition."""
-        sizes = {family.name: family.n_features for family in self.families}
+        sizes = [(family.name, family.n_features) for family in self.families]
         return pool_of_families(sizes, len(self.splits[repetition][0]))
 
     def budget(self, variant: Variant, repetition: int) -> int:
@@ -69,10 +69,10 @@ class Prepared:
         return settings_in_use(variant, self.pool(0), self.budget(variant, 0), self.plan.n_rounds)
 
 
-def pool_of_families(sizes: Mapping[str, int], n_examples: int) -> Pool:
+def pool_of_families(sizes: Sequence[tuple[str, int]], n_examples: int) -> Pool:
     """Return a pool of families with these numbers of features."""
     infos, first = [], 0
-    for name, size in sizes.items():
+    for name, size in sizes:
         infos.append(FamilyInfo(name, size, first))
         first += size
     return Pool(tuple(infos), first, n_examples)

@@ -182,7 +182,7 @@ def _settings_in_use(
     name = str(strategy["strategy"]).partition(TUNED_VARIANT)[0]
     variant = Variant.parse(":".join(filter(None, (name, strategy["settings"]))))
     grid = tuple(Variant.parse(f"{name}:{text}") for text in strategy.get("grid", ()))
-    sizes = {one["name"]: one["n_features"] for one in data["families"]}
+    sizes = [(one["name"], one["n_features"]) for one in data["families"]]
     pool = pool_of_families(sizes, data["n_train"][0])
     try:
         budget = strategy["budget"][0]

@@ -7,7 +7,7 @@ import pytest
 from boostsample.experiments.plan.prepared import pool_of_families
 from boostsample.registry import STRATEGIES, make_strategy
 
-POOL = pool_of_families({"a": 600, "b": 300, "c": 100}, 5000)
+POOL = pool_of_families([("a", 600), ("b", 300), ("c", 100)], 5000)
 BUDGET = 50_000
 
 

@@ -170,6 +170,7 @@ def test_a_picture_of_families(capsys: pytest.CaptureFixture[str]) -> None:
     assert "9 features" in text
     assert "gradient" not in text
     before = Path("x.svg").read_bytes()
+    args.append("--overwrite")
     assert main([*args, "--example", "1", "--image-shape", "9x10"]) == 0
     assert "example 1" in Path("x.svg").read_text(encoding="utf-8")
     assert main([*args, "--seed", "0"]) == 0
