@@ -58,6 +58,14 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
         """
         return {}
 
+    def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
+        """The settings with the values that a run uses, for reports.
+
+        Override it if a setting such as None stands for a value that depends on the data.
+        """
+        params: dict[str, Any] = self.get_params(deep=False)
+        return params
+
     def start(  # an optional hook that does nothing by default
         self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator
     ) -> None:

@@ -27,7 +27,7 @@ class OrientedGradients(GradientHistograms):
     Parameters
     ----------
     image_shape, n_members, seed, normalise, min_side, max_side
-        As in `GradientHistograms`.
+        See `GradientHistograms`.
     n_orientations : int, default 12
         Bins over 360 degrees, 4 to 360.
     name : str, default "hog"

@@ -8,7 +8,9 @@ chosen stump, the edge on the sample for the others (equal if T >= N).
 from __future__ import annotations
 
 import abc
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +62,15 @@ class BanditStrategy(Strategy):
     def make_policy(self, n_arms: int, n_rounds: int) -> Policy:
         """A new policy that chooses the arms to pull."""
 
+    def _n_arms(self, pool: Pool) -> int:
+        """Number of arms: families or features."""
+        return len(pool.families) if self.arms == "family" else pool.n_features
+
+    def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
+        """With the number of features."""
+        q = uniform_naive_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
+        return {**self.get_params(deep=False), "n_features": q}
+
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings and reset the policy."""
         if self.arms not in _ARMS:
@@ -68,7 +79,7 @@ class BanditStrategy(Strategy):
             raise unknown("reward", self.reward, REWARDS)
         check_number("reward_scale", self.reward_scale, 0.0, above=True)
         q = uniform_naive_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
-        n_arms = len(pool.families) if self.arms == "family" else pool.n_features
+        n_arms = self._n_arms(pool)
         self.n_pulls_ = min(self._wanted_pulls(q), q, n_arms)
         self.sizes_ = [n_arms, n_rounds]
         self.policy_ = self.make_policy(n_arms, n_rounds).state()

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from boostsample.bandits import Exp3P as Exp3PPolicy
 from boostsample.strategies._bandit import BANDIT_SCALES, BanditStrategy
+from boostsample.strategy import Pool
 
 __all__ = ["Exp3P"]
 
@@ -39,6 +41,12 @@ class Exp3P(BanditStrategy):
     def tuning_grid(self) -> Mapping[str, Sequence[float]]:
         """24 settings; the mixing is also the rate of learning."""
         return {"mixing": (0.05, 0.15, 0.4, 0.9), "reward_scale": BANDIT_SCALES}
+
+    def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
+        """With the numbers that "theory" stands for."""
+        policy = self.make_policy(self._n_arms(pool), n_rounds)
+        in_use = super().settings_in_use(pool, budget, n_rounds)
+        return {**in_use, "mixing": policy.mixing, "bonus": policy.bonus}
 
     def make_policy(self, n_arms: int, n_rounds: int) -> Exp3PPolicy:
         """Exp3.P with the planned rounds as its horizon."""

@@ -10,6 +10,9 @@ the sweep in docs/laminating.md, with that T at most N and T0 at least 50.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from boostsample.checks import check_integer
@@ -40,6 +43,12 @@ class Laminating(Strategy):
     def __init__(self, n_features: int | None = None, scheme: str = "iid") -> None:
         self.n_features = n_features
         self.scheme = scheme
+
+    def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
+        """With the number of features of the first stage."""
+        size = pool.n_examples, pool.n_features
+        stages = laminating_stages(self.n_features, *size, budget)
+        return {"n_features": stages[0][0], "scheme": self.scheme}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings, compute the stages."""

@@ -8,6 +8,8 @@ decreases T.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from boostsample.checks import check_integer
@@ -29,6 +31,11 @@ class UniformNaive(Strategy):
 
     def __init__(self, n_features: int | None = None) -> None:
         self.n_features = n_features
+
+    def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, int]:
+        """With the number of features."""
+        size = pool.n_examples, pool.n_features
+        return {"n_features": uniform_naive_n_features(self.n_features, *size, budget)}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""

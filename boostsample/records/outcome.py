@@ -16,10 +16,14 @@ class Outcome:
 
     Attributes
     ----------
-    round, search : int
-        Round, from 1, and search in the round, from 0.
-    feature, family : int
-        The chosen feature and the index of its family in `step.families`.
+    round : int
+        Round, from 1.
+    search : int
+        Search in the round, from 0.
+    feature : int
+        Global index of the chosen feature.
+    family : int
+        Index of its family in `step.families`.
     edge_estimated : float
         Edge on the sample, H.
     edge : float

@@ -18,7 +18,17 @@ _FLOYD = 10_000
 
 @dataclass(frozen=True, slots=True)
 class FamilyInfo:
-    """A family as a strategy sees it: features `first` to `first + size - 1`."""
+    """A family as a strategy sees it: features `first` to `first + size - 1`.
+
+    Attributes
+    ----------
+    name : str
+        Its name in tables and histories.
+    size : int
+        Number of its features.
+    first : int
+        Global index of its first feature.
+    """
 
     name: str
     size: int
@@ -36,7 +46,17 @@ class FamilyInfo:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Size of the problem: families, number of features F and of examples N."""
+    """Size of the problem, for `Strategy.start` and `Strategy.settings_in_use`.
+
+    Attributes
+    ----------
+    families : sequence of FamilyInfo
+        The families in the order of their features.
+    n_features : int
+        Features of all families, F.
+    n_examples : int
+        Training examples with weight, N.
+    """
 
     families: Sequence[FamilyInfo]
     n_features: int

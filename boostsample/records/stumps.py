@@ -40,9 +40,12 @@ class Stumps:
 
     Attributes
     ----------
-    feature, threshold : ndarray of int64, shape (Q,)
-        Global feature indices, and bin indices.
+    feature : ndarray of int64, shape (Q,)
+        Global feature indices.
+    threshold : ndarray of int64, shape (Q,)
+        Bin indices, 1 or more; 1 is the threshold -inf.
     votes : ndarray of int8, shape (Q, K)
+        Vote vectors estimated on the sample: +1 or -1 for each label.
     edge : ndarray of float64, shape (Q,)
         Estimated edges H, between 0 and 1.
     """

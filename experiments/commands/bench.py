@@ -31,7 +31,7 @@ __all__ = ["bench", "chosen_sections"]
 @click.option("--rounds", type=int, metavar="N", help="Rounds of each strategy.  [default: 200]")
 @click.option("--jobs", type=int, metavar="N", help="Threads beside one.  [default: all cores]")
 @click.option("--plot", metavar="FILE", help="Plot growth to an .svg, .png or .pdf file.")
-@click.option("--json", metavar="FILE", help="Write all numbers into a new .json file.")
+@click.option("--json", metavar="FILE", help="Write all numbers into a .json file.")
 @click.option(
     "--reference", metavar="FILE", help="Ratios to compare with.  [default: shipped ones]"
 )
@@ -39,6 +39,7 @@ __all__ = ["bench", "chosen_sections"]
     "--keep", metavar="FILE", help="Time three times; write a reference into a .json file."
 )
 @click.option("--fail-on-regression", is_flag=True, help="Exit with code 1 if a ratio is worse.")
+@options.overwrite_option
 @options.quiet_option
 @click.pass_context
 def bench(
@@ -48,6 +49,7 @@ def bench(
     json: str | None,
     keep: str | None,
     fail_on_regression: bool,
+    overwrite: bool,
     quiet: bool,
     **settings: Any,
 ) -> None:
@@ -89,9 +91,11 @@ def bench(
             rounds=rounds or SECTION_SIZES.rounds,
             threads=jobs or SECTION_SIZES.threads,
         )
-        picture = None if plot is None else check_picture(plot)
-        target = None if json is None else check_writable_file(json, ".json", "results")
-        kept = None if keep is None else check_writable_file(keep, ".json", "results", new=False)
+        picture = None if plot is None else check_picture(plot, overwrite=overwrite)
+        target, kept = (
+            None if file is None else check_writable_file(file, ".json", what, overwrite=overwrite)
+            for file, what in ((json, "numbers"), (keep, "the reference"))
+        )
         facts = kept_ratios.reference_facts()
         processor = facts["machine"]["processor"]
         if settings["reference"] is None:

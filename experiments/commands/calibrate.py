@@ -56,16 +56,23 @@ __all__ = ["calibrate"]
 @options.weights_option
 @options.seed_option
 @options.plot_option
-@click.option("--csv", metavar="FILE", help="Write a row for each point into a new .csv file.")
+@click.option("--csv", metavar="FILE", help="Write a row for each point into a .csv file.")
 @click.option(
     "--figure2",
     metavar="FILE",
     help="Draw Figure 2 of [DF11], the closed form for Gaussian edges, without a run.",
 )
+@options.overwrite_option
 @options.quiet_option
 @click.pass_context
 def calibrate(
-    context: click.Context, /, plot: str | None, csv: str | None, quiet: bool, **settings: Any
+    context: click.Context,
+    /,
+    plot: str | None,
+    csv: str | None,
+    overwrite: bool,
+    quiet: bool,
+    **settings: Any,
 ) -> None:
     """Compare the edges that searches find with predictions.
 
@@ -73,7 +80,7 @@ def calibrate(
     their mean true edges with the strategy's prediction, choice and result.
     """
     if settings["figure2"] is not None:
-        _draw_figure_2(context, settings["figure2"])
+        _draw_figure_2(context, settings["figure2"], overwrite)
         return
     from boostsample.experiments.common.progress import ProgressDisplay
 
@@ -100,8 +107,10 @@ def calibrate(
         )
         measuring = {name: settings[name] for name in ("repeats", "scheme")}
         calibration.check_request(plan, **measuring)
-        picture = None if plot is None else check_picture(plot)
-        rows = None if csv is None else check_writable_file(csv, ".csv", "rows")
+        picture = None if plot is None else check_picture(plot, overwrite=overwrite)
+        rows = None
+        if csv is not None:
+            rows = check_writable_file(csv, ".csv", "rows", overwrite=overwrite)
         data = load_dataset(settings["data"], data_dir=settings["data_dir"], seed=plan.seed)
         found = calibration.calibrate(data, plan, **measuring, progress=display)
         display.close()
@@ -137,9 +146,9 @@ def _print_calibration(found: Calibration) -> None:
         print_line(f"note: {note}\n")
 
 
-def _draw_figure_2(context: click.Context, path: str) -> None:
+def _draw_figure_2(context: click.Context, path: str, overwrite: bool) -> None:
     """Draw the closed form; SettingError if options of a run are given."""
-    names = [name for name in context.params if name not in ("figure2", "quiet")]
+    names = [name for name in context.params if name not in ("figure2", "overwrite", "quiet")]
     given = [
         f"--{name.replace('_', '-')}" for name in names if options.given_options(context, name)
     ]
@@ -151,7 +160,7 @@ def _draw_figure_2(context: click.Context, path: str) -> None:
     from boostsample.experiments.calibration.figure_2 import figure_2, figure_2_table
     from boostsample.experiments.plots.picture_files import check_picture, save_picture
 
-    picture = check_picture(path)
+    picture = check_picture(path, overwrite=overwrite)
     print_table(figure_2_table())
     save_picture(figure_2(), picture)
     print_line(f"plot: {picture}")

@@ -94,6 +94,7 @@ __all__ = ["compare"]
     help="Train only the I-th of N shares of the runs, for job arrays that share a folder.",
 )
 @options.plot_option
+@options.overwrite_option
 @click.option("--history", is_flag=True, help="Also write a row for each search.")
 @options.quiet_option
 @click.pass_context
@@ -106,6 +107,7 @@ def compare(
     backend: str,
     shard: str | None,
     plot: str | None,
+    overwrite: bool,
     quiet: bool,
     **_: Any,
 ) -> None:
@@ -129,7 +131,7 @@ def compare(
         grid = _grid(context, jobs)
         share = None if shard is None else RunShard.parse(shard)
         check_backend(backend, jobs)
-        picture = None if plot is None else plots.check_picture(plot)
+        picture = None if plot is None else plots.check_picture(plot, overwrite=overwrite)
         if picture is not None and len(grid.data) > 1:
             raise SettingError(
                 f"--plot draws one data set, but the grid has {len(grid.data)}; leave it out"
@@ -226,7 +228,11 @@ def _write(
 
 def _print_comparison(comparison: Comparison) -> None:
     from boostsample.experiments.tables.score_tables import score_table
-    from boostsample.experiments.tables.tables import looks_table, tuning_table
+    from boostsample.experiments.tables.tables import (
+        looks_table,
+        settings_in_use_text,
+        tuning_table,
+    )
 
     prepared, rows = comparison.prepared, comparison.rows
     sizes = sorted({(len(train), len(test)) for train, test in prepared.splits})
@@ -240,5 +246,6 @@ def _print_comparison(comparison: Comparison) -> None:
     print_table(score_table(rows, "error"))
     print_table(looks_table(comparison))
     print_table(tuning_table(comparison))
+    print_line(f"{settings_in_use_text(comparison)}\n")
     for note in comparison.notes:
         print_line(f"note: {note}\n")

@@ -1,4 +1,4 @@
-"""A command group whose error for an unknown command lists the known ones."""
+"""A command group that lists its commands with whole summaries, also if one is unknown."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import click
 from boostsample.errors import unknown
 
 __all__ = ["CommandGroup"]
+
+
+_WHOLE = 1000  # characters of a summary
 
 
 class CommandGroup(click.Group):
@@ -19,3 +22,9 @@ class CommandGroup(click.Group):
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             raise unknown("command", args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first sentence of each command; click would cut it to one line."""
+        rows = [(name, one.get_short_help_str(_WHOLE)) for name, one in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(rows))

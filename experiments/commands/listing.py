@@ -11,6 +11,11 @@ import click
 
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.describing import (
+    DESCRIBED,
+    print_description,
+    print_settings,
+)
 from boostsample.experiments.commands.printing import print_line
 
 __all__ = ["list_names"]
@@ -18,11 +23,20 @@ __all__ = ["list_names"]
 
 @click.command("list", context_settings={"show_default": True})
 @click.argument("kind", required=False, metavar="[strategies|families|data|grids]")
+@click.argument("name", required=False, metavar="[strategy NAME|family NAME]")
+@click.option(
+    "--settings",
+    "with_settings",
+    is_flag=True,
+    help="With strategies or families: list their settings, defaults, and the values that compare "
+    "--tune tries.",
+)
 @click.option(
     "--picture",
     metavar="FILE",
     help="With families: draw members of image families over an image, to an .svg, .png or .pdf.",
 )
+@options.overwrite_option
 @options.families_option
 @options.data_option
 @options.data_dir_option
@@ -33,35 +47,51 @@ __all__ = ["list_names"]
 @options.seed_option
 @click.pass_context
 def list_names(
-    context: click.Context, /, kind: str | None, picture: str | None, **settings: Any
+    context: click.Context,
+    /,
+    kind: str | None,
+    name: str | None,
+    with_settings: bool,
+    picture: str | None,
+    overwrite: bool,
+    **settings: Any,
 ) -> None:
-    """List strategies, families, data sets or grids.
+    """List strategies, families, data sets or grids, or describe one strategy or family.
 
+    "list strategy ucb" prints the description of ucb, its settings with their defaults and the
+    values that compare --tune tries, and the paper; "list family haar-like" does so for a family.
     With families, --picture FILE also draws members of the image families over an image.
     """
     kinds = {"strategies": _strategies, "families": _families, "data": _data, "grids": _grids}
-    if kind is not None and kind not in kinds:
-        raise unknown("kind of list", kind, kinds)
+    if kind is not None and kind not in (*kinds, *DESCRIBED):
+        raise unknown("kind of list", kind, (*kinds, *DESCRIBED))
+    if picture is not None and kind != "families":
+        raise SettingError(f"--picture needs list families, got list {kind or ''}".rstrip())
+    for option in (*settings, "overwrite") if picture is None else ():
+        if options.given_options(context, option):
+            raise SettingError(
+                f"--{option.replace('_', '-')} needs --picture FILE of list families"
+            )
+    if kind in DESCRIBED or name is not None:
+        print_description(kind, name)
+        return
     if picture is not None:
-        if kind != "families":
-            raise SettingError(f"--picture needs list families, got list {kind or ''}".rstrip())
-        _draw(picture, settings)
-    for name in settings if picture is None else ():
-        if options.given_options(context, name):
-            option = name.replace("_", "-")
-            raise SettingError(f"--{option} needs --picture FILE of list families")
-    for number, name in enumerate(kinds if kind is None else [kind]):
-        entries = kinds[name]()
-        if kind is None:
-            print_line(f"{chr(10) if number else ''}{name}:")
-        width = max(len(entry) for entry, _ in entries)
-        for entry, description in entries:
-            print_line(f"{'' if kind else '  '}{entry.ljust(width)}  {description}".rstrip())
+        _draw(picture, overwrite, settings)
+    if with_settings:
+        print_settings(kind)
+    else:
+        for number, listed in enumerate(kinds if kind is None else [kind]):
+            entries = kinds[listed]()
+            if kind is None:
+                print_line(f"{chr(10) if number else ''}{listed}:")
+            width = max(len(entry) for entry, _ in entries)
+            for entry, description in entries:
+                print_line(f"{'' if kind else '  '}{entry.ljust(width)}  {description}".rstrip())
     if picture is not None:
         print_line(f"\npicture: {picture}")
 
 
-def _draw(picture: str, settings: Mapping[str, Any]) -> None:
+def _draw(picture: str, overwrite: bool, settings: Mapping[str, Any]) -> None:
     """Draw members of image families over an image."""
     from boostsample.experiments.data.datasets import load_dataset
     from boostsample.experiments.plan.variants import parse_names
@@ -69,7 +99,7 @@ def _draw(picture: str, settings: Mapping[str, Any]) -> None:
     from boostsample.experiments.plots.picture_files import check_picture, save_picture
 
     seed, example, image_shape = (settings[name] for name in ("seed", "example", "image_shape"))
-    path = check_picture(picture)
+    path = check_picture(picture, overwrite=overwrite)
     families = parse_names(settings["families"]) if settings["families"] else ()
     wanted = {one.name: one.settings for one in families} or None
     shape = None if image_shape is None else family_members.parse_member_shape(image_shape)

@@ -56,6 +56,7 @@ _PICTURES = {
 @click.option(
     "-o", "--output", required=True, metavar="FILE", help="The .svg, .png or .pdf file to write."
 )
+@options.overwrite_option
 @click.pass_context
 def plot(
     context: click.Context,
@@ -68,6 +69,7 @@ def plot(
     stumps: int | None,
     data: str | None,
     output: str,
+    overwrite: bool,
 ) -> None:
     """Draw a picture of results folders that compare has written.
 
@@ -82,7 +84,7 @@ def plot(
     for option, pictures in _PICTURES.items():
         if options.given_options(context, option) and what not in pictures:
             raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {what}")
-    path = check_picture(output)
+    path = check_picture(output, overwrite=overwrite)
     if what == "curves":
         from boostsample.experiments.plots.curves import curves_figure
 

@@ -30,10 +30,20 @@ _STRATEGIES = "uniform-naive,uniform-q1,laminating"
     "--weights", default="balanced", metavar="uniform|balanced", help="Initial label weights."
 )
 @options.seed_option
-@click.option("--json", metavar="FILE", help="Write all runs, with their curves, into a new file.")
+@click.option(
+    "--json", metavar="FILE", help="Write all runs, with their curves, into a .json file."
+)
+@options.overwrite_option
 @options.quiet_option
 def race(
-    peers: str | None, jobs: int, rounds: int, seed: int, json: str | None, quiet: bool, **rest: Any
+    peers: str | None,
+    jobs: int,
+    rounds: int,
+    seed: int,
+    json: str | None,
+    overwrite: bool,
+    quiet: bool,
+    **rest: Any,
 ) -> None:
     """Time strategies and other libraries to a given test error.
 
@@ -65,7 +75,9 @@ def race(
             wanted = tuple(Variant(name) for name in others.PEERS if name not in missing)
         methods = [timing.strategy_race_method(variant, plan) for variant in plan.variants]
         methods += map(others.peer_method, wanted)
-        target = None if json is None else check_writable_file(json, ".json", "runs")
+        target = None
+        if json is not None:
+            target = check_writable_file(json, ".json", "runs", overwrite=overwrite)
         threads = n_threads(jobs)
         display("computing columns", 0, 0)
         data = load_dataset(rest["data"], data_dir=rest["data_dir"], seed=seed)

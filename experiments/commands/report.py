@@ -16,8 +16,11 @@ __all__ = ["report"]
 @click.option(
     "--title", metavar="TEXT", help="Its title.  [default: that of the grid, else the data sets]"
 )
+@options.overwrite_option
 @options.quiet_option
-def report(results: tuple[str, ...], output: str, title: str | None, quiet: bool) -> None:
+def report(
+    results: tuple[str, ...], output: str, title: str | None, overwrite: bool, quiet: bool
+) -> None:
     """Make a report of results folders that compare has written: one self-contained HTML file.
 
     Several folders with different data sets make one report. Folders may be incomplete.
@@ -25,7 +28,7 @@ def report(results: tuple[str, ...], output: str, title: str | None, quiet: bool
     from boostsample.experiments.common.progress import ProgressDisplay
     from boostsample.experiments.report.report import check_report, make_report, write_report
 
-    path = check_report(output)
+    path = check_report(output, overwrite=overwrite)
     with ProgressDisplay(quiet) as display:
         html = make_report(results, title, lambda stage: display(stage, 0, 0))
         write_report(html, path)

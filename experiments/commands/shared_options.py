@@ -11,6 +11,7 @@ __all__ = [
     "data_dir_option",
     "families_option",
     "given_options",
+    "overwrite_option",
     "plot_option",
     "quiet_option",
     "seed_option",
@@ -45,6 +46,9 @@ weights_option = click.option(
 seed_option = click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
 plot_option = click.option(
     "--plot", metavar="FILE", help="Plot the curves to an .svg, .png or .pdf file."
+)
+overwrite_option = click.option(
+    "--overwrite", is_flag=True, help="Replace files of these names that exist."
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
 

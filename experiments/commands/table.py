@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from boostsample.errors import unknown
+from boostsample.experiments.commands import shared_options as options
 from boostsample.experiments.commands.printing import print_line, print_note
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ __all__ = ["table"]
     "--charged", is_flag=True, help="Show tuned strategies also with the cost of their tuning."
 )
 @click.option("--transpose", is_flag=True, help="Make a row for each strategy; no effect on csv.")
-@click.option("-o", "--output", metavar="FILE", help="Write to a new .txt, .md, .tex or .csv file.")
+@click.option("-o", "--output", metavar="FILE", help="Write to a .txt, .md, .tex or .csv file.")
+@options.overwrite_option
 def table(
     results: tuple[str, ...],
     metric: str,
@@ -54,6 +56,7 @@ def table(
     charged: bool,
     transpose: bool,
     output: str | None,
+    overwrite: bool,
 ) -> None:
     """Print tables of results folders that compare has written, one for each data set.
 
@@ -70,7 +73,10 @@ def table(
         raise unknown("metric", metric, MEASURES)
     axis, levels = parse_levels(at)
     name = chosen_format(form, output)
-    target = None if output is None else check_writable_file(output, FORMATS[name].ending, "tables")
+    ending = FORMATS[name].ending
+    target = None
+    if output is not None:
+        target = check_writable_file(output, ending, "tables", overwrite=overwrite)
     found = [read_results(folder) for folder in results]
     tables: Sequence[ScoreTable] = result_table(found, metric, axis, levels, charged)
     if transpose:

@@ -79,20 +79,20 @@ def _unwritable_file(path: Path, what: str, error: OSError) -> DataError:
 
 
 def check_writable_file(
-    path: str | os.PathLike[str], ending: str, what: str, *, new: bool = True
+    path: str | os.PathLike[str], ending: str, what: str, *, overwrite: bool = False
 ) -> Path:
     """Check that a file of `what` can be written, before any work is done; return its path.
 
-    SettingError if the name does not end in `ending`, or if the file exists although it must be
-    `new`; DataError if it cannot be written.
+    SettingError if the name does not end in `ending`, or if the file exists and is not to
+    `overwrite`; DataError if it cannot be written.
     """
     target = Path(path)
     if target.suffix.lower() != ending:
         raise SettingError(f"the file of {what} must end in {ending}, got '{target}'")
-    if new and target.exists():
+    if target.is_file() and not overwrite:
         raise SettingError(
-            f"the file of {what} must be new, but '{target}' exists; results are never "
-            "overwritten, name another file"
+            f"the file of {what} must be new, but '{target}' exists; name another file, or "
+            "replace it with --overwrite (in Python overwrite=True)"
         )
     probe = temporary_file(target)
     try:

@@ -5,8 +5,10 @@ Everything is checked before anything is computed; nothing here trains.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +18,13 @@ from boostsample.experiments.common.faults import Faults
 from boostsample.experiments.common.machine import machine_memory
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
 from boostsample.registry import default_families
 from boostsample.strategy import FamilyInfo, Pool
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Prepared", "pool_of_families", "prepare", "settings_in_use"]
 
 _YARDSTICK = "full"
 """The strategy that is left out, with a note, where it does not fit the budget."""
@@ -53,17 +55,34 @@ class Prepared:
 
     def pool(self, repetition: int) -> Pool:
         """Return the features and examples that strategies draw from in a repetition."""
-        infos, first = [], 0
-        for family in self.families:
-            infos.append(FamilyInfo(family.name, family.n_features, first))
-            first += family.n_features
-        return Pool(tuple(infos), first, len(self.splits[repetition][0]))
+        sizes = [(family.name, family.n_features) for family in self.families]
+        return pool_of_families(sizes, len(self.splits[repetition][0]))
 
     def budget(self, variant: Variant, repetition: int) -> int:
         """Return the looks that a strategy may spend on one search of a repetition."""
         pool = self.pool(repetition)
         given = self.plan.looks(pool.n_examples)
         return variant.strategy().default_budget(pool) if given is None else given
+
+    def settings_in_use(self, variant: Variant) -> dict[str, Any]:
+        """Return the settings of a strategy in repetition 0, see `settings_in_use`."""
+        return settings_in_use(variant, self.pool(0), self.budget(variant, 0), self.plan.n_rounds)
+
+
+def pool_of_families(sizes: Sequence[tuple[str, int]], n_examples: int) -> Pool:
+    """Return a pool of families with these numbers of features."""
+    infos, first = [], 0
+    for name, size in sizes:
+        infos.append(FamilyInfo(name, size, first))
+        first += size
+    return Pool(tuple(infos), first, n_examples)
+
+
+def settings_in_use(variant: Variant, pool: Pool, budget: int, n_rounds: int) -> dict[str, Any]:
+    """Return the settings with the values that a run uses, without those that tuning chooses."""
+    tuned = {key for one in variant.grid for key in one.settings} - set(variant.settings)
+    used = variant.strategy().settings_in_use(pool, budget, n_rounds)
+    return {key: plain_setting(value) for key, value in used.items() if key not in tuned}
 
 
 def prepare(data: Dataset, plan: Plan) -> Prepared:
@@ -93,6 +112,7 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
             with faults.at(""):
                 stream = np.random.default_rng(one.stream(data.seeded_by, plan.seed, at))
                 one.check_start(pool, everything.budget(one, at), plan.n_rounds, stream)
+                everything.settings_in_use(one)
     faults.raise_all()
     if not kept:
         raise SettingError(f"{data.name}: no strategy is left to compare: {notes[0]}")

@@ -26,11 +26,11 @@ _PATH = re.compile(rb' d="[^"]*"')
 _DIGITS = re.compile(rb"(\.\d\d)\d+")
 
 
-def check_picture(path: str | os.PathLike[str]) -> Path:
+def check_picture(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Check that a picture can be drawn and written, before any work is done; return its path.
 
-    Raises SettingError if the file name has another ending or matplotlib is not installed, and
-    DataError if the file cannot be written.
+    Raises SettingError if the file name has another ending, if the file exists and is not to
+    `overwrite`, or if matplotlib is not installed, and DataError if the file cannot be written.
     """
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
@@ -38,7 +38,7 @@ def check_picture(path: str | os.PathLike[str]) -> Path:
             f"a picture's file name must end in one of {', '.join(FORMATS)}, got '{Path(path)}'"
         )
     check_drawing("pictures", "matplotlib")
-    return check_writable_file(path, ending, "the picture", new=False)
+    return check_writable_file(path, ending, "the picture", overwrite=overwrite)
 
 
 def describe(figure: Figure) -> str:

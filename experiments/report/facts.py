@@ -11,7 +11,7 @@ import shlex
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from urllib.parse import quote
 from boostsample.errors import BoostSampleError, DataError
 from boostsample.experiments.common.files import slug
 from boostsample.experiments.common.progress import duration_text
+from boostsample.experiments.plan.prepared import pool_of_families, settings_in_use
 from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
 from boostsample.experiments.report.items import CodeItem, Item, ListingItem, TextItem
 from boostsample.experiments.results.labels import label_of
@@ -117,9 +118,13 @@ def facts_of_comparison(sources: Sequence[FactSource]) -> list[Item]:
     """List the data sets, the strategies, and the settings that they share."""
     data_sets = [pair for source in sources for pair in source.data_sets.items()]
     strategies: dict[str, Mapping[str, Any]] = {}
-    for _, data in data_sets:
-        for one in data["strategies"]:
-            strategies.setdefault(label_of(one), one)
+    in_use: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for source in sources:
+        for name, data in source.data_sets.items():
+            for one in data["strategies"]:
+                strategies.setdefault(label_of(one), one)
+                used = _settings_in_use(one, data, source.settings["rounds"][-1])
+                in_use.setdefault(label_of(one), {})[name] = used
     plans = [(source.title, *_plan_row(source.settings)) for source in sources]
     header = ("learner", "rounds", "repetitions", "budget of a search", "first weights", "seed")
     return [
@@ -131,7 +136,7 @@ def facts_of_comparison(sources: Sequence[FactSource]) -> list[Item]:
         ListingItem(
             "Strategies",
             ("strategy", "what it does", "settings", "tuned over"),
-            tuple((label, *_strategy_row(one)) for label, one in strategies.items()),
+            tuple((label, *_strategy_row(one, in_use[label])) for label, one in strategies.items()),
         ),
         ListingItem("How they were compared", ("data sets", *header), tuple(plans)),
     ]
@@ -167,11 +172,41 @@ def _different(numbers: Sequence[int]) -> str:
     return " or ".join(f"{n:,}" for n in sorted(set(numbers)))
 
 
-def _strategy_row(strategy: Mapping[str, Any]) -> tuple[str, ...]:
+def _settings_in_use(
+    strategy: Mapping[str, Any], data: Mapping[str, Any], n_rounds: int
+) -> Mapping[str, Any]:
+    """The settings with the values in use; recorded, else computed, else as they were given."""
+    if "settings_in_use" in strategy:
+        recorded: Mapping[str, Any] = strategy["settings_in_use"]
+        return recorded
     name = str(strategy["strategy"]).partition(TUNED_VARIANT)[0]
-    parameters: Mapping[str, Any] = strategy.get("parameters", {})
-    settings = [f"{key} = {_word(value)}" for key, value in parameters.items()]
-    given = "" if parameters else _lines(strategy["settings"])
+    variant = Variant.parse(":".join(filter(None, (name, strategy["settings"]))))
+    grid = tuple(Variant.parse(f"{name}:{text}") for text in strategy.get("grid", ()))
+    sizes = [(one["name"], one["n_features"]) for one in data["families"]]
+    pool = pool_of_families(sizes, data["n_train"][0])
+    try:
+        budget = strategy["budget"][0]
+        return settings_in_use(replace(variant, grid=grid), pool, budget, n_rounds)
+    except BoostSampleError:  # its distribution is not installed here
+        given: Mapping[str, Any] = strategy.get("parameters", variant.settings)
+        return given
+
+
+def _strategy_row(
+    strategy: Mapping[str, Any], in_use: Mapping[str, Mapping[str, Any]]
+) -> tuple[str, ...]:
+    """The row of a strategy; `in_use` has its settings by data set."""
+    name = str(strategy["strategy"]).partition(TUNED_VARIANT)[0]
+    settings = []
+    for key in next(iter(in_use.values())):
+        values: dict[str, list[str]] = {}
+        for data, used in in_use.items():
+            values.setdefault(_word(used.get(key)), []).append(data)
+        texts = [
+            value if len(values) == 1 else f"{value} ({', '.join(where)})"
+            for value, where in values.items()
+        ]
+        settings.append(f"{key} = {', '.join(texts)}")
     grid = [Variant.parse(f"{name}:{text}").settings for text in strategy.get("grid", ())]
     axes = {
         key: ", ".join(dict.fromkeys(_word(one[key]) for one in grid))
@@ -179,7 +214,7 @@ def _strategy_row(strategy: Mapping[str, Any]) -> tuple[str, ...]:
     }
     tuned = [f"{len(grid)} settings:"] if grid else []
     tuned += [f"{key} = {values}" for key, values in axes.items()]
-    return (_description(name), "\n".join(settings) or given or "-", "\n".join(tuned) or "-")
+    return (_description(name), "\n".join(settings) or "-", "\n".join(tuned) or "-")
 
 
 def _lines(settings: str) -> str:

@@ -54,13 +54,14 @@ _MOST_COLUMNS = 6
 _LOG = logging.getLogger(__name__)
 
 
-def check_report(path: str | os.PathLike[str]) -> Path:
+def check_report(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Check that a report can be made and written, before any work is done; return its path.
 
-    Raises SettingError if the file name has another ending or the extra ``report`` is not
-    installed, and DataError if the file cannot be written.
+    Raises SettingError if the file name has another ending, if the file exists and is not to
+    `overwrite`, or if the extra ``report`` is not installed, and DataError if the file cannot be
+    written.
     """
-    target = check_writable_file(path, ".html", "the report", new=False)
+    target = check_writable_file(path, ".html", "the report", overwrite=overwrite)
     check_drawing("reports", "jinja2", "matplotlib")
     return target
 

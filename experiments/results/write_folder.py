@@ -385,6 +385,7 @@ def _strategy_record(variant: Variant, comparison: Comparison) -> dict[str, Any]
             for key, value in variant.strategy().get_params().items()
             if key not in tuned
         },
+        "settings_in_use": prepared.settings_in_use(variant),
         "budget": [one.budget for one in runs],
         "stream": [
             str(one.trained.stream(prepared.data.seeded_by, seed, one.repetition).entropy)

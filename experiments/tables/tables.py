@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from boostsample.experiments.plan.variants import CHARGED_VARIANT
@@ -50,6 +50,19 @@ def _spent(runs: Sequence[Run | TuningRuns], n_rounds: int) -> tuple[str, ...]:
         *(f"{sum(one.looks[purpose] for one in runs) / n_rounds:,.0f}" for purpose in LOOKS),
         f"{1000 * sum(one.seconds for one in runs) / n_rounds:.2f}",
     )
+
+
+def settings_in_use_text(comparison: Comparison) -> str:
+    """The settings of each strategy with the values in use, a line each, as --strategies reads.
+
+    Settings that tuning chooses are left out.
+    """
+    prepared = comparison.prepared
+    labels = [
+        replace(variant, settings=prepared.settings_in_use(variant)).label
+        for variant in prepared.variants
+    ]
+    return "\n".join(["settings in use", *labels])
 
 
 def tuning_table(comparison: Comparison) -> Table | None:

@@ -139,8 +139,8 @@ def test_missing_references_are_refused(tmp_path: Path) -> None:
 def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
     there = tmp_path / "there.json"
     there.write_text("mine")
-    assert check_writable_file(there, ".json", "results", new=False) == there
-    with pytest.raises(SettingError, match=r"must be new, but .* results are never overwritten"):
+    assert check_writable_file(there, ".json", "results", overwrite=True) == there
+    with pytest.raises(SettingError, match=r"must be new, but .* or replace it with --overwrite"):
         check_writable_file(there, ".json", "results")
     assert there.read_text() == "mine"
     with pytest.raises(SettingError, match=r"must end in \.json, got 'x\.txt'"):

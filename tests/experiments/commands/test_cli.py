@@ -69,6 +69,17 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--strategies" in capsys.readouterr().out
 
 
+def test_summaries_are_whole_and_errors_name_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "..." not in out.partition("Commands:")[2]
+    assert "Make a report of results folders that compare has written: one self-contained" in out
+    assert main(["plot", "--wat", "x"]) == 2
+    assert error_of(capsys).endswith("See boostsample plot --help.")
+    assert main(["--wat"]) == 2
+    assert error_of(capsys).endswith("See boostsample --help.")
+
+
 def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     everything = capsys.readouterr().out
@@ -120,10 +131,24 @@ def test_the_main_job_without_any_option(capsys: pytest.CaptureFixture[str]) -> 
     for title, table in zip(("log10 loss", "test error in percent"), tables[1:3], strict=True):
         lines = rf"{title}, mean \(std\) of 3 repetitions\n{header}[- ]+"
         assert re.fullmatch(rf"{lines}\n( +(10|100|300)({cell}){{5}}\n?){{3}}", table), table
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for table in (*tables[:3], tables[4]):
+        assert f"\n{table}\n" in readme
     assert re.search(r"\nlaminating +13,4\d\d +13,\d\d\d +0 +1,34\d +\d+\.\d\d$", tables[3], re.M)
-    folder = tables[4].strip().removeprefix("results: ")
+    assert tables[4].splitlines()[:2] == ["settings in use", "full"]
+    assert tables[4].endswith("\nuniform-q1:n_features=10\nlaminating:n_features=64:scheme=iid")
+    folder = tables[5].strip().removeprefix("results: ")
     assert len(read_results(folder).rows) == 5 * 3 * 3
     assert "boostsample: boosting" in err
+
+
+def test_the_readme_s_tuning(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (command,) = re.findall(r"\n    boostsample compare --tune \\\n +--strategies '(.*)'\n", readme)
+    assert main(["compare", "--quiet", "--tune", "--strategies", command]) == 0
+    tables = capsys.readouterr().out.split("\n\n")
+    for table in (tables[1], tables[4]):
+        assert f"\n{table}\n" in readme
 
 
 def test_results_say_what_was_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,7 +82,7 @@ def test_curves_have_an_axis_and_a_metric(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.usefixtures("new")
 def test_pictures_of_several_folders(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copytree(trained / "other", "other")
-    both = ["plot", "new", "other", "-o", "x.svg"]
+    both = ["plot", "new", "other", "-o", "x.svg", "--overwrite"]
     assert main([*both, "--what", "ranks"]) == 0
     text = Path("x.svg").read_text(encoding="utf-8")
     assert "after 4 stumps, 2 data sets" in text
@@ -111,7 +111,7 @@ def test_folders_without_cells_still_have_curves_and_sampling(
     shutil.rmtree("new/cells")
     assert main(["plot", "new", "-o", "x.svg"]) == 0
     assert capsys.readouterr().err == ""
-    assert main(["plot", "new", "--what", "sampling", "-o", "x.svg"]) == 0
+    assert main(["plot", "new", "--what", "sampling", "-o", "x.svg", "--overwrite"]) == 0
     assert "no cells, which this needs" in capsys.readouterr().err
     assert "means over all searches so far" in Path("x.svg").read_text(encoding="utf-8")
     assert main(["plot", "new", "--what", "margins", "-o", "y.svg"]) == 1
@@ -127,7 +127,7 @@ def test_incomplete_folders_are_drawn_as_far_as_they_go(capsys: pytest.CaptureFi
     assert main(["plot", "new", "-o", "x.svg"]) == 0
     assert "note: 1 runs are missing" in capsys.readouterr().err
     assert "1 to 2 repetitions" in Path("x.svg").read_text(encoding="utf-8")
-    assert main(["plot", "new", "--what", "margins", "-o", "x.svg"]) == 0
+    assert main(["plot", "new", "--what", "margins", "-o", "z.svg"]) == 0
     assert "note: 'new' is incomplete; the picture shows the runs so far" in capsys.readouterr().err
 
 
@@ -170,6 +170,7 @@ def test_a_picture_of_families(capsys: pytest.CaptureFixture[str]) -> None:
     assert "9 features" in text
     assert "gradient" not in text
     before = Path("x.svg").read_bytes()
+    args.append("--overwrite")
     assert main([*args, "--example", "1", "--image-shape", "9x10"]) == 0
     assert "example 1" in Path("x.svg").read_text(encoding="utf-8")
     assert main([*args, "--seed", "0"]) == 0

@@ -41,7 +41,11 @@ def test_it_writes_one_file_and_says_where(
     assert captured.err == ""
     first = Path("x.html").read_bytes()
     assert b"<title>Strategies on chess(d=3,J=3,L=3,n=60)</title>" in first
-    assert main(["report", results, "-o", "x.html", "--title", "Mine"]) == 0
+    again = ["report", results, "-o", "x.html", "--title", "Mine"]
+    assert main(again) == 2
+    assert "must be new, but 'x.html' exists" in capsys.readouterr().err
+    assert first == Path("x.html").read_bytes()
+    assert main([*again, "--overwrite"]) == 0
     captured = capsys.readouterr()
     assert captured.out == "report: x.html\n"
     assert all(line.startswith("boostsample: ") for line in captured.err.splitlines())

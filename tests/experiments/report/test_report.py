@@ -16,10 +16,12 @@ import pytest
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.common.files import slug
-from boostsample.experiments.report.items import NotesItem, picture_item
+from boostsample.experiments.report.facts import facts_of_comparison, read_fact_source
+from boostsample.experiments.report.items import ListingItem, NotesItem, picture_item
 from boostsample.experiments.report.report import check_report, make_report
 from boostsample.experiments.results.read_folder import read_results
 from tests.experiments.pages import Page
+from tests.paths import ROOT
 
 pytest.importorskip("jinja2", reason="reports need the extra 'report'")
 pytest.importorskip("matplotlib", reason="reports need the extra 'report'")
@@ -184,9 +186,21 @@ def test_what_was_compared_is_told(page: Page) -> None:
         "keep the better half" in strategies.column("what it does")["laminating:scheme=distinct"][0]
     )
     assert "scheme = distinct" in strategies.column("settings")["laminating:scheme=distinct"][0]
+    naive = strategies.column("settings")["uniform-naive"][0]
+    assert naive == f"n_features = 5 ({CHESS}), 10 (digits)"
     kept = page.table("digits", "Settings kept")
     counts = [int(cell[0].split()[0]) for cell in (row[2] for row in kept.rows[1:])]
     assert sum(counts) == 3
+
+
+def test_settings_in_use_are_computed_if_the_folder_has_none() -> None:
+    source = read_fact_source(ROOT / "docs" / "results" / "df11-mnist")
+    _, strategies, _ = facts_of_comparison([source])
+    assert isinstance(strategies, ListingItem)
+    used = {row[0]: row[2] for row in strategies.rows}
+    assert used["uniform-naive"] == "n_features = 10"
+    assert used["laminating"] == "n_features = 256\nscheme = iid"
+    assert not any("none" in text.lower() for text in used.values())
 
 
 def test_the_grid_can_be_saved_and_trains_nothing_new(

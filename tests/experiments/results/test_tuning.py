@@ -327,6 +327,7 @@ def test_the_folder_records_grid_choice_and_every_final_loss(
     assert tuned["settings"] == "arms=feature:n_features=2:pulls=2:reward_scale=1"
     assert tuned["parameters"]["arms"] == "feature"
     assert "epsilon" not in tuned["parameters"]
+    assert tuned["settings_in_use"] == tuned["parameters"]
     assert [search["repetition"] for search in tuned["tuning"]] == [0, 1]
     for search, one, stream in zip(
         tuned["tuning"], comparison.runs[2:], tuned["stream"], strict=True

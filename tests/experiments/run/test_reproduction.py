@@ -1,11 +1,20 @@
-"""docs/RESULTS.md shows what the small result files say, to the letter."""
+"""docs/RESULTS.md and the README show what the small result files say, to the letter."""
 
 from __future__ import annotations
 
 import pytest
 
 from boostsample.experiments.results.read_folder import read_results
-from tests.experiments.reproduction import DATA, FOLDER, MARKS, Score, blocks, paper, runs
+from tests.experiments.reproduction import (
+    DATA,
+    FOLDER,
+    MARKS,
+    Score,
+    blocks,
+    paper,
+    readme_tables,
+    runs,
+)
 from tests.paths import ROOT
 
 
@@ -28,6 +37,12 @@ def test_the_page_has_the_tables_as_they_are_printed() -> None:
     page = (ROOT / "docs" / "RESULTS.md").read_text("utf-8")
     for title, table in blocks().items():
         assert table in page, title
+
+
+def test_the_readme_has_its_part_of_them() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for table in readme_tables():
+        assert table in readme
 
 
 def test_two_standard_deviations_of_a_difference() -> None:

@@ -1,0 +1,133 @@
+"""Describes strategies and families: docstrings, settings with defaults, values to tune, papers."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from boostsample.errors import unknown
+from boostsample.experiments.common.docstrings import (
+    DocEntry,
+    class_entries,
+    docstring_sections,
+)
+from boostsample.registry import default_families, strategy_class, strategy_names
+
+if TYPE_CHECKING:
+    from boostsample.family import Family
+
+__all__ = [
+    "PAPERS",
+    "Description",
+    "Setting",
+    "describe_family",
+    "describe_strategy",
+    "family_classes",
+]
+
+PAPERS = {
+    "DF11": "C. Dubout and F. Fleuret, Boosting with Maximum Adaptive Sampling, NIPS 2011.",
+    "BK10": "R. Busa-Fekete and B. Kégl, Fast boosting using adversarial bandits, ICML 2010.",
+    "BK09": "R. Busa-Fekete and B. Kégl, Accelerating AdaBoost using UCB, KDD Cup 2009, JMLR W&CP "
+    "7.",
+    "SS99": "R. Schapire and Y. Singer, Improved boosting algorithms using confidence-rated "
+    "predictions, Machine Learning 37, 1999.",
+}
+"""The papers that docstrings cite as [DF11]."""
+
+_EXAMPLE_SHAPES = ((28, 28), (28, 28, 3), (3,))
+"""Shapes of examples whose default families show what a data set decides."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of a strategy or family."""
+
+    name: str
+    default: str  # as the command line reads it, or a remark if there is none
+    type: str  # as its docstring gives it
+    text: str
+    tried: tuple[Any, ...] = ()  # by --tune
+
+
+@dataclass(frozen=True)
+class Description:
+    """A strategy or a family."""
+
+    name: str
+    place: str  # the import path of its class
+    text: str  # paragraphs: the docstrings of module and class, without sections
+    settings: tuple[Setting, ...]
+    papers: tuple[str, ...]
+
+
+def describe_strategy(name: str) -> Description:
+    """Describe a registered strategy; SettingError if it is unknown or cannot be loaded."""
+    if name not in strategy_names():
+        raise unknown("strategy", name, strategy_names())
+    kind = strategy_class(name)
+    return _description(name, kind, {}, kind().tuning_grid())
+
+
+def family_classes() -> dict[str, type[Family]]:
+    """The families of this package by default name, as ``boostsample list families`` lists them."""
+    from boostsample import families
+
+    return {
+        str(inspect.signature(kind).parameters["name"].default): kind
+        for kind in map(vars(families).get, families.__all__)
+        if inspect.isclass(kind) and not inspect.isabstract(kind)
+    }
+
+
+def describe_family(name: str) -> Description:
+    """Describe a family of this package; SettingError if it is unknown.
+
+    Any name that ends in ``-opponent`` is a family on opponent colours.
+    """
+    known = family_classes()
+    opponent = "{family}-opponent"
+    wanted = opponent if name not in known and name.endswith("-opponent") else name
+    if wanted not in known:
+        raise unknown("family", name, known)
+    kind = known[wanted]
+    return _description(name, kind, _usual_settings(kind), {})
+
+
+def _usual_settings(kind: type[Family]) -> dict[str, str]:
+    """The settings of a family in the default sets, in words; empty if it is in none."""
+    for shape in _EXAMPLE_SHAPES:
+        for family in default_families(shape):
+            if type(family) is kind:
+                size = " x ".join(map(str, shape))
+                return {
+                    key: "from the data" if isinstance(value, list) else f"{value} for {size}"
+                    for key, value in family.settings().items()
+                    if isinstance(value, int | list)
+                }
+    return {}
+
+
+def _description(
+    name: str, kind: type[Any], usual: Mapping[str, str], tried: Mapping[str, Sequence[Any]]
+) -> Description:
+    """Describe a class; `usual` has remarks on settings without a default."""
+    entries = class_entries(kind, "Parameters")
+    settings = []
+    for key, parameter in inspect.signature(kind).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        default = usual.get(key, "none, must be given")
+        if parameter.default is not parameter.empty:
+            default = str(parameter.default)
+        entry = entries.get(key, DocEntry(key, "", ""))
+        about = entry.type.partition(", default")[0], entry.text
+        settings.append(Setting(key, default, *about, tuple(tried.get(key, ()))))
+    docstrings = inspect.getdoc(sys.modules[kind.__module__]), inspect.getdoc(kind)
+    text = "\n\n".join(docstring_sections(one)[""] for one in docstrings if one)
+    papers = [f"[{tag}] {paper}" for tag, paper in PAPERS.items() if f"[{tag}]" in text]
+    place = f"{kind.__module__}.{kind.__qualname__}"
+    return Description(name, place, text, tuple(settings), tuple(papers))

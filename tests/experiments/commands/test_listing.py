@@ -1,0 +1,116 @@
+"""`boostsample list` describes strategies, families and their settings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+from boostsample.experiments.commands.cli import main
+from boostsample.experiments.plan.descriptions import (
+    PAPERS,
+    describe_family,
+    describe_strategy,
+    family_classes,
+)
+from boostsample.registry import STRATEGIES, make_strategy, strategy_names
+from tests.paths import ROOT
+
+
+@pytest.mark.parametrize("name", strategy_names())
+def test_each_setting_of_a_strategy_is_described(name: str) -> None:
+    found = describe_strategy(name)
+    strategy = make_strategy(name)
+    assert {one.name: one.default for one in found.settings} == {
+        key: str(value) for key, value in strategy.get_params().items()
+    }
+    assert {one.name: one.tried for one in found.settings if one.tried} == {
+        key: tuple(values) for key, values in strategy.tuning_grid().items()
+    }
+    for one in found.settings:
+        assert one.type, one.name
+        assert one.text, one.name
+        assert not one.text.startswith("See"), one.name
+    assert found.text.startswith(str(inspect.getdoc(inspect.getmodule(type(strategy)))))
+
+
+@pytest.mark.parametrize("name", family_classes())
+def test_each_setting_of_a_family_is_described(name: str) -> None:
+    found = describe_family(name)
+    parameters = inspect.signature(family_classes()[name]).parameters
+    named = [key for key, one in parameters.items() if one.kind is not one.VAR_KEYWORD]
+    assert [one.name for one in found.settings] == named
+    assert all(one.type for one in found.settings)
+
+
+def test_a_strategy_is_described(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "strategy", "ucb"]) == 0
+    out = capsys.readouterr().out
+    for text in (
+        "ucb: boostsample.strategies.ucb.UCB\n",
+        "Cost per iteration: one search",
+        "  exploration = 2.0\n      float: Factor of log t",
+        "--tune tries 0.002, 0.02, 0.2, 2\n",
+        "  n_features = None\n",
+        f"  [DF11] {PAPERS['DF11']}\n",
+    ):
+        assert text in out
+    assert "[SS99]" not in out
+    assert main(["list", "strategy", "full"]) == 0
+    assert "settings: none\n" in capsys.readouterr().out
+
+
+def test_a_family_is_described(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "family", "haar-like"]) == 0
+    out = capsys.readouterr().out
+    for text in ("  image_shape = from the data\n", "  n_members = 2500 for 28 x 28\n"):
+        assert text in out
+    assert main(["list", "family", "hog-opponent"]) == 0
+    assert "family = none, must be given" in capsys.readouterr().out
+
+
+def test_settings_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "strategies", "--settings"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^ucb +exploration +2\.0 +0\.002, 0\.02, 0\.2, 2$", out, re.MULTILINE)
+    assert "settings of families" not in out
+    assert main(["list", "--settings"]) == 0
+    out = capsys.readouterr().out
+    assert "settings of strategies" in out
+    assert re.search(r"^haar-like +min_side +1$", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["strategy"], "list strategy needs a name; boostsample list strategies lists them"),
+        (["strategy", "ucc"], "unknown strategy 'ucc' (did you mean 'ucb'?)"),
+        (["family", "harr"], "unknown family 'harr' (did you mean 'haar'?)"),
+        (["strategies", "ucb"], "describe one with list strategy NAME"),
+        (["data", "--settings"], "--settings needs list strategies or list families"),
+        (["strategy", "ucb", "--seed", "1"], "--seed needs --picture FILE of list families"),
+    ],
+)
+def test_what_is_refused(capsys: pytest.CaptureFixture[str], args: list[str], message: str) -> None:
+    assert main(["list", *args]) == 2
+    out, err = capsys.readouterr()
+    assert message in err
+    assert (out, err.count("\n")) == ("", 1)
+
+
+def test_the_readme_has_these_papers() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    sources = " ".join(readme.partition("## Sources")[2].replace("*", "").split())
+    for tag, paper in PAPERS.items():
+        assert f"- [{tag}] {paper}" in sources
+
+
+def test_the_readme_has_file_and_papers_of_each_strategy() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for name in STRATEGIES:
+        (row,) = re.findall(rf"^\| `{name}` \| .*$", readme, re.MULTILINE)
+        path = describe_strategy(name).place.rpartition(".")[0].split(".", 1)[1]
+        assert f"[file]({path.replace('.', '/')}.py)" in row
+        for tag in re.findall(r"\[([A-Z]+\d\d)\]", row):
+            assert tag in describe_strategy(name).text
