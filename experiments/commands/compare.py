@@ -11,6 +11,7 @@ import click
 
 from boostsample.errors import SettingError
 from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.layout_options import layout_options
 from boostsample.experiments.commands.printing import print_line, print_table
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ __all__ = ["compare"]
     help="Train only the I-th of N shares of the runs, for job arrays that share a folder.",
 )
 @options.plot_option
+@layout_options
 @click.option("--history", is_flag=True, help="Also write a row for each search.")
 @options.quiet_option
 @click.pass_context
