@@ -78,6 +78,11 @@ def check_drawing(what: str, *packages: str) -> None:
         )
 
 
+def current_style() -> dict[Any, Any]:
+    """`STYLE` with the size of the letters of the current layout."""
+    return {**STYLE, "font.size": current_layout().points}
+
+
 def styled_axes(draw: Callable[_Arguments, Figure]) -> Callable[_Arguments, Figure]:
     """Decorate a function that draws a figure: it follows `STYLE` and the current layout."""
 
@@ -85,10 +90,9 @@ def styled_axes(draw: Callable[_Arguments, Figure]) -> Callable[_Arguments, Figu
     def drawn(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Figure:
         import matplotlib as mpl
 
-        layout = current_layout()
-        with mpl.rc_context({**STYLE, "font.size": layout.points}):
+        with mpl.rc_context(current_style()):
             figure = draw(*args, **kwargs)
-            layout.finish(figure)
+            current_layout().finish(figure)
             return figure
 
     return drawn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -65,16 +65,17 @@ class LogTicks(Locator):
                 return found
             if len(found) > room:
                 usable.append(found)
+        if usable:
+            return min(usable, key=len)
         for bins in (4, 6, 9):
             even = MaxNLocator(bins, steps=[1, 2, 2.5, 5, 10], integer=self.integer)
             found = _inside(even.tick_values(low, high), low, high)
             if len(found) >= _LEAST:
-                usable.append(found)
                 break
-        return min(usable, key=len) if usable else found
+        return found
 
 
-def _inside(values: Sequence[float] | Any, low: float, high: float) -> list[float]:
+def _inside(values: Iterable[float], low: float, high: float) -> list[float]:
     slack = 1e-9
     inside = [float(one) for one in values if low * (1 - slack) <= one <= high * (1 + slack)]
     return list(np.unique(inside))

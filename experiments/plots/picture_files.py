@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import SettingError
 from boostsample.experiments.common.files import check_writable_file, write_file
-from boostsample.experiments.plots.drawing import STYLE, check_drawing
+from boostsample.experiments.plots.drawing import check_drawing, current_style
 from boostsample.experiments.plots.layout import current_layout
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def picture_bytes(figure: Figure, kind: str = "svg") -> bytes:
         "png": {"Title": title, "Description": describe(figure)},
     }
     stream = io.BytesIO()
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
+    with mpl.rc_context(current_style()), warnings.catch_warnings():
         warnings.filterwarnings("error", message="constrained_layout not applied")
         try:
             dpi = current_layout().dpi or _DPI
