@@ -85,10 +85,15 @@ class LogNames(Formatter):
     """Names of the ticks: all plain, or all with powers of ten if one is large or small."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        """The name of one tick."""
+        """The name of a tick that is alone."""
         del pos
-        values = [x, *self.locs]
-        return tick_name(x, powers=min(values) < 9.99e-4 or max(values) >= 1e6)
+        return self.format_ticks([x])[0]
+
+    def format_ticks(self, values: Iterable[float]) -> list[str]:
+        """The names of all ticks of an axis."""
+        every = list(values)
+        powers = any(value < 9.99e-4 or value >= 1e6 for value in every)
+        return [tick_name(value, powers=powers) for value in every]
 
 
 def name_ticks(axis: Axis, *, integer: bool = False) -> None:
