@@ -133,7 +133,7 @@ def new_panels(
     figure = new_figure(n_rows * min(height, _SHAPE * width / n_columns) + 1.3, usual)
     places = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for axes in places[n:]:
-        axes.set_axis_off()
+        axes.set_visible(False)
     return figure, list(places[:n])
 
 
