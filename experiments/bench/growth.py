@@ -26,7 +26,12 @@ from boostsample.experiments.bench.rounds import ROUND_BASELINE, TimedRounds
 from boostsample.experiments.bench.timing import TimingResult, TimingSizes, timed_seconds
 from boostsample.experiments.common.machine import machine_cache
 from boostsample.experiments.common.progress import Progress
-from boostsample.experiments.plots.drawing import styled_axes
+from boostsample.experiments.plots.drawing import (
+    decade_ticks,
+    legend_below,
+    new_figure,
+    styled_axes,
+)
 from boostsample.experiments.tables.tables import Table
 from boostsample.shard.searcher import Searcher
 
@@ -186,9 +191,7 @@ def bench_growth_table(growth: Growth) -> Table:
 @styled_axes
 def _growth_figure(growth: Growth) -> Figure:
     """Milliseconds per round against N, with the fitted slope."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(layout="constrained")
+    figure = new_figure(4.8, 6.4)
     axes = figure.subplots()
     axes.loglog(growth.sizes, 1e3 * np.median(growth.seconds, axis=0), "o", label="median")
     axes.loglog(growth.sizes, 1e3 * growth.seconds.min(axis=0), "v", label="least")
@@ -197,9 +200,10 @@ def _growth_figure(growth: Growth) -> Figure:
     label = f"slope {power:.2f} from N = {fitted[0]:,.0f} on"
     axes.loglog(fitted, 1e3 * factor * fitted**power, label=label)
     axes.set(xlabel="examples N", ylabel=f"milliseconds {growth.work}")
-    title = f"{growth.work} of {ROUND_BASELINE}: 10 features, all N examples, 10 classes"
-    axes.set_title(title)
-    axes.legend()
+    decade_ticks(axes.xaxis)
+    decade_ticks(axes.yaxis)
+    legend_below(figure, [axes])
+    figure.suptitle(f"{growth.work} of {ROUND_BASELINE}: 10 features, all N examples, 10 classes")
     return figure
 
 

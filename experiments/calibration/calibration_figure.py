@@ -10,7 +10,9 @@ import numpy as np
 from boostsample.experiments.calibration.calibration import Calibration
 from boostsample.experiments.plots.drawing import (
     COLOURS,
+    decade_ticks,
     legend_below,
+    new_panels,
     styled_axes,
 )
 from boostsample.planning.expected_edge import expected_edge_curve
@@ -25,25 +27,22 @@ __all__ = ["calibration_figure"]
 @styled_axes
 def calibration_figure(calibration: Calibration) -> Figure:
     """Plot E[G*] along the budget, a panel a round: measured, predicted, the choice, the best."""
-    from matplotlib.figure import Figure
-
     n = len(calibration.choices)
     n_columns = min(n, 2 if n <= 4 else 3)
-    n_rows = -(-n // n_columns)
-    figure = Figure(figsize=(1.0 + 4.5 * n_columns, 1.3 + 2.8 * n_rows), layout="constrained")
-    panels = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
-    for axes, choice in zip(panels[:n], calibration.choices, strict=True):
+    figure, panels = new_panels(n, n_columns, 2.8, 1.0 + 4.5 * n_columns)
+    for axes, choice in zip(panels, calibration.choices, strict=True):
         _panel(axes, calibration, choice)
-    for axes in panels[n:]:
-        axes.set_visible(False)
-    for axes in panels[max(0, n - n_columns) : n]:
+    place = panels[0].get_subplotspec()
+    assert place is not None, "panels are places of a grid"
+    n_columns = place.get_gridspec().ncols  # fewer in a narrow picture
+    for axes in panels[max(0, n - n_columns) :]:
         axes.set_xlabel(
             f"features Q, on T = {calibration.budget:,} / Q examples, at most "
             f"{calibration.n_examples:,}"
         )
-    for axes in panels[:n:n_columns]:
+    for axes in panels[::n_columns]:
         axes.set_ylabel("true edge of the winner, E[G*]")
-    legend_below(figure, panels[:n], ncols=5, handlelength=2.0, columnspacing=2.0)
+    legend_below(figure, panels, handlelength=2.0, columnspacing=2.0)
     figure.suptitle(
         f"{calibration.prepared.data.name}, a run of {calibration.variant.label}: "
         f"{calibration.repeats:,} searches a point"
@@ -61,7 +60,7 @@ def _panel(axes: Axes, calibration: Calibration, choice: Mapping[str, Any]) -> N
     axes.plot(features, edges, color=COLOURS[0], marker="o", markersize=3, label="measured")
     band = (edges - 2 * errors, edges + 2 * errors)
     style: dict[str, Any] = {"color": COLOURS[0], "alpha": 0.2, "linewidth": 0}
-    axes.fill_between(features, *band, **style, label="± 2 std. errors")
+    axes.fill_between(features, *band, **style, label="two standard errors to each side")
     if mark in calibration.models:
         pool = calibration.prepared.pool(0)
         model = calibration.models[mark]
@@ -86,7 +85,7 @@ def _panel(axes: Axes, calibration: Calibration, choice: Mapping[str, Any]) -> N
         label="the strategy",
     )
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:,.0f}")
+    decade_ticks(axes.xaxis, integer=True)
     axes.margins(y=0.08)
     axes.set_ylim(bottom=0.0)
-    axes.set_title(f"round {mark:,}", fontsize=10)
+    axes.set_title(f"round {mark:,}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +10,9 @@ from numpy.typing import NDArray
 from boostsample.experiments.plots.drawing import (
     COLOURS,
     DASHES,
-    SUPERSCRIPTS,
+    decade_ticks,
     legend_below,
+    new_figure,
     styled_axes,
 )
 from boostsample.experiments.tables.tables import Table
@@ -71,9 +71,9 @@ def figure_2() -> Figure:
 
     Shows the paper's surfaces as contours, with lines of equal cost.
     """
-    from matplotlib.figure import Figure
+    from boostsample.experiments.plots.log_ticks import tick_name
 
-    figure = Figure(figsize=(10.0, 7.6), layout="constrained")
+    figure = new_figure(7.6)
     rows = figure.subplots(len(FIGURE_2_VARIANCES), 2)
     for (left, right), variance in zip(rows, FIGURE_2_VARIANCES, strict=True):
         _surface(figure, left, variance)
@@ -90,10 +90,10 @@ def figure_2() -> Figure:
             axes.set_xscale("log")
             axes.set_xlim(1, _MOST_FEATURES)
             axes.set_xlabel("number of weak learners Q")
-            axes.xaxis.set_major_formatter("{x:,.0f}")
-        power = f"{math.log10(variance):.0f}".translate(SUPERSCRIPTS)
-        left.set_title(f"E[G*], G ~ N(0, 10{power})", fontsize=10)
-        right.set_title(f"E[G*] at fixed costs, G ~ N(0, 10{power})", fontsize=10)
+            decade_ticks(axes.xaxis)
+        power = tick_name(variance, powers=True)
+        left.set_title(f"E[G*], G ~ N(0, {power})")
+        right.set_title(f"E[G*] at fixed costs, G ~ N(0, {power})")
         right.set_ylim(bottom=0.0)
     legend_below(
         figure, [rows[0][1]], ncols=len(FIGURE_2_COSTS), handlelength=2.0, columnspacing=2.0
@@ -101,8 +101,7 @@ def figure_2() -> Figure:
     figure.suptitle(
         "Expected true edge of the best of Q weak learners on T samples, Δ ~ N(0, 1/T): "
         "s² / √(s² + 1/T) · E[max of Q N(0, 1)]\n"
-        "([DF11] Figure 2 from eq. 17; dots: the best Q of each cost)",
-        fontsize=10,
+        "([DF11] Figure 2 from eq. 17; dots: the best Q of each cost)"
     )
     return figure
 
@@ -117,7 +116,7 @@ def _surface(figure: Figure, axes: Axes, variance: float) -> None:
     axes.set_yscale("log")
     axes.set_ylim(1, _MOST_EXAMPLES)
     axes.set_ylabel("number of samples T")
-    axes.yaxis.set_major_formatter("{x:,.0f}")
+    decade_ticks(axes.yaxis)
     axes.grid(visible=False)
 
 

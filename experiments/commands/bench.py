@@ -12,6 +12,7 @@ import click
 
 from boostsample.errors import BoostSampleError, SettingError, unknown
 from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.layout_options import layout_options
 from boostsample.experiments.commands.printing import print_line, print_table
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = ["bench", "chosen_sections"]
 @click.option("--rounds", type=int, metavar="N", help="Rounds of each strategy.  [default: 200]")
 @click.option("--jobs", type=int, metavar="N", help="Threads beside one.  [default: all cores]")
 @click.option("--plot", metavar="FILE", help="Plot growth to an .svg, .png or .pdf file.")
+@layout_options
 @click.option("--json", metavar="FILE", help="Write all numbers into a .json file.")
 @click.option(
     "--reference", metavar="FILE", help="Ratios to compare with.  [default: shipped ones]"

@@ -9,6 +9,7 @@ import click
 
 from boostsample.errors import SettingError
 from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.layout_options import LAYOUT, layout_options
 from boostsample.experiments.commands.printing import print_line, print_table
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ __all__ = ["calibrate"]
 @options.weights_option
 @options.seed_option
 @options.plot_option
+@layout_options
 @click.option("--csv", metavar="FILE", help="Write a row for each point into a .csv file.")
 @click.option(
     "--figure2",
@@ -148,7 +150,8 @@ def _print_calibration(found: Calibration) -> None:
 
 def _draw_figure_2(context: click.Context, path: str, overwrite: bool) -> None:
     """Draw the closed form; SettingError if options of a run are given."""
-    names = [name for name in context.params if name not in ("figure2", "overwrite", "quiet")]
+    others = ("figure2", "overwrite", "quiet", *LAYOUT)
+    names = [name for name in context.params if name not in others]
     given = [
         f"--{name.replace('_', '-')}" for name in names if options.given_options(context, name)
     ]

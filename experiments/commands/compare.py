@@ -11,6 +11,7 @@ import click
 
 from boostsample.errors import SettingError
 from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.layout_options import layout_options
 from boostsample.experiments.commands.printing import print_line, print_table
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ __all__ = ["compare"]
 )
 @options.plot_option
 @options.overwrite_option
+@layout_options
 @click.option("--history", is_flag=True, help="Also write a row for each search.")
 @options.quiet_option
 @click.pass_context

@@ -8,10 +8,11 @@ import click
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.layout_options import layout_options
 from boostsample.experiments.commands.printing import print_line, print_note
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
@@ -54,6 +55,12 @@ _PICTURES = {
 @click.option("--stumps", type=int, help="Number of stumps for ranks.  [default: the last mark]")
 @click.option("--data", metavar="NAME", help="Data set to draw, if the results have several.")
 @click.option(
+    "--rename",
+    metavar="OLD=NEW,...",
+    help="Names of strategies in the picture, as in laminating=Ours.",
+)
+@layout_options
+@click.option(
     "-o", "--output", required=True, metavar="FILE", help="The .svg, .png or .pdf file to write."
 )
 @options.overwrite_option
@@ -68,6 +75,7 @@ def plot(
     charged: bool,
     stumps: int | None,
     data: str | None,
+    rename: str | None,
     output: str,
     overwrite: bool,
 ) -> None:
@@ -76,6 +84,7 @@ def plot(
     Pictures of families, sampling, edges and margins show one data set, and need the cells of the
     folder.
     """
+    from boostsample.experiments.common.new_names import parse_new_names
     from boostsample.experiments.plots.drawing import METRICS
     from boostsample.experiments.plots.picture_files import check_picture, save_picture
 
@@ -84,27 +93,29 @@ def plot(
     for option, pictures in _PICTURES.items():
         if options.given_options(context, option) and what not in pictures:
             raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {what}")
+    names = {} if rename is None else parse_new_names(rename)
     path = check_picture(output, overwrite=overwrite)
     if what == "curves":
         from boostsample.experiments.plots.curves import curves_figure
 
         metrics = tuple(METRICS) if metric is None else (metric,)
-        figure = curves_figure(_read(results, data), against or "stumps", metrics, charged)
+        figure = curves_figure(_read(results, data, names), against or "stumps", metrics, charged)
     elif what == "ranks":
         from boostsample.experiments.plots.ranks import ranks_figure
 
-        figure = ranks_figure(_read(results, None), metric or "loss", stumps)
+        figure = ranks_figure(_read(results, None, names), metric or "loss", stumps)
     else:
-        figure = _of_runs(results, what, data)
+        figure = _of_runs(results, what, data, names)
     save_picture(figure, path)
     print_line(f"plot: {path}")
 
 
-def _read(folders: Sequence[str], data: str | None) -> list[Results]:
-    """The results of the folders, or the part of them on one data set."""
+def _read(folders: Sequence[str], data: str | None, names: Mapping[str, str]) -> list[Results]:
+    """The results of the folders with new names, or the part of them on one data set."""
+    from boostsample.experiments.plots.renaming import renamed_results
     from boostsample.experiments.results.read_folder import read_results
 
-    found = [read_results(folder) for folder in folders]
+    found = renamed_results([read_results(folder) for folder in folders], names)
     missing = sum(one.missing for one in found)
     if missing:
         print_note(f"{missing:,} runs are missing, the results are incomplete")
@@ -114,8 +125,11 @@ def _read(folders: Sequence[str], data: str | None) -> list[Results]:
     return [part for one in found if (part := one.part(data)).rows]
 
 
-def _of_runs(folders: Sequence[str], what: str, data: str | None) -> Figure:
+def _of_runs(
+    folders: Sequence[str], what: str, data: str | None, names: Mapping[str, str]
+) -> Figure:
     """A picture of all runs on one data set."""
+    from boostsample.experiments.plots.renaming import renamed_runs
     from boostsample.experiments.plots.run_figures import RUN_FIGURES
     from boostsample.experiments.plots.sampling import mean_sampling_figure
     from boostsample.experiments.results.curves import curves_of_data
@@ -126,11 +140,11 @@ def _of_runs(folders: Sequence[str], what: str, data: str | None) -> Figure:
         if what != "sampling":
             raise
         print_note(f"{error}; the picture shows means over all searches so far")
-        found = _read(folders, None)
+        found = _read(folders, None, names)
         name = _chosen(curves_of_data(found), data)
         return mean_sampling_figure(name, [row for one in found for row in one.curves])
     name = _chosen(runs, data)
-    return RUN_FIGURES[what](name, runs[name])
+    return RUN_FIGURES[what](name, renamed_runs(runs[name], names))
 
 
 def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:

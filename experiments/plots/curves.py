@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from boostsample.errors import unknown
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.experiments.plots import drawing
+from boostsample.experiments.plots.layout import current_layout
 from boostsample.experiments.results.curves import AXES, curves_of_data, shared_curve
 from boostsample.experiments.results.labels import METRICS as COLUMNS
 from boostsample.experiments.results.labels import is_charged
@@ -49,23 +51,22 @@ def curves_figure(
     labels = list(
         dict.fromkeys(label for runs in data.values() for label in runs if not is_charged(label))
     )
-    figure = drawing.new_figure(3.3 * len(data) + 1.3)
-    panels = figure.subplots(len(data), len(metrics), squeeze=False)
-    for row, (name, runs) in zip(panels, data.items(), strict=True):
-        for axes, metric in zip(row, metrics, strict=True):
-            for label, own in runs.items():
-                if charged or not is_charged(label):
-                    _strategy(axes, list(own.values()), metric, against, label, labels)
-            _scales(axes, metric, against)
-            axes.set(xlabel=AXES[against], ylabel=drawing.METRICS[metric])
-            if len(data) > 1:
-                axes.set_title(name)
-    drawing.legend_below(figure, panels.flat)
+    figure, panels = drawing.new_panels(len(data) * len(metrics), len(metrics), 3.3)
+    shown = itertools.product(data.items(), metrics)
+    for axes, ((name, runs), metric) in zip(panels, shown, strict=True):
+        for label, own in runs.items():
+            if charged or not is_charged(label):
+                _strategy(axes, list(own.values()), metric, against, label, labels)
+        _scales(axes, metric, against)
+        axes.set(xlabel=AXES[against], ylabel=drawing.METRICS[metric])
+        if len(data) > 1:
+            axes.set_title(name)
+    drawing.legend_below(figure, panels)
     runs_of = [own for runs in data.values() for label, own in runs.items() if label in labels]
     weights = dict.fromkeys(str(one.settings.get("weights", "")) for one in results)
-    repeats = drawing.spread_colours(runs_of)
+    repeats = drawing.repeats_title(runs_of)
     if any(weights):
-        repeats += f", {' or '.join(filter(None, weights))} weights"
+        repeats += f"; {' or '.join(filter(None, weights))} weights"
     has_tuned = against != "stumps" and any(map(is_tuned_variant, labels))
     note = "\n* tuned, without the cost of the search" if has_tuned else ""
     figure.suptitle(f"{', '.join(data)}: {repeats}{note}")
@@ -89,7 +90,8 @@ def _strategy(
     x, values = shared_curve(runs, COLUMNS[metric][0], against)
     style: dict[str, Any] = {}
     if is_charged(label):  # in the colour of the strategy without charge
-        style = {"markerfacecolor": "white", "markeredgewidth": 1.0, "linewidth": 1.0}
+        thin = current_layout().scale
+        style = {"markerfacecolor": "white", "markeredgewidth": thin, "linewidth": thin}
     number = labels.index(label.removesuffix(CHARGED_VARIANT))
     if x.size:
         drawing.draw_band(axes, x, values, number, label, **style)

@@ -1,4 +1,4 @@
-"""Shared parts of pictures: style, colours, bands, log axes, panels and legends.
+"""Shared parts of pictures: style, colours, bands, axes, panels and legends.
 
 This module imports matplotlib only when it draws.
 """
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
+from boostsample.experiments.plots.layout import current_layout
 from boostsample.experiments.results.labels import repetitions
 
 if TYPE_CHECKING:
@@ -27,12 +28,17 @@ if TYPE_CHECKING:
 METRICS = {"loss": "log10 of the exponential loss", "error": "test error in percent"}
 """Metrics of curves and ranks, with the titles of their axes."""
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Colours of Okabe and Ito (2008), which colour-blind readers can distinguish."""
-DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
+    *("#882255", "#999933", "#888888"),
+)
+"""Colours of Okabe and Ito (2008), which colour-blind readers can distinguish, and three more."""
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 2)))
 _MARKERS = "os^DvPX<>*p"
 STYLE: dict[Any, Any] = {
-    "font.size": 10.0,
+    "figure.titlesize": "large",
+    "axes.titlesize": "medium",
+    "axes.formatter.useoffset": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -40,15 +46,25 @@ STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.6,
     "svg.hashsalt": "boostsample",  # the same picture has the same bytes
     "svg.fonttype": "none",
+    "pdf.fonttype": 42,  # TrueType; journals refuse the default, Type 3
+    "ps.fonttype": 42,
     "text.parse_math": False,  # names of files may contain dollar signs
 }
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-"""Translates an exponent to superscript."""
+BANDS = {
+    "std": "bands: one standard deviation to each side",
+    "range": "bands: from the lowest to the highest",
+}
+"""What bands show, in titles."""
 _WIDTH = 10.0
-_MOST_COLUMNS = 5
+_PANEL, _SMALL_PANEL = 3.0, 1.9
+"""Least widths of panels. All lengths are in inches where letters have 10 points."""
 _LETTER = 0.075
-"""Width of a letter in legends, in inches."""
+"""Width of a letter in legends."""
 _HANDLE = 0.62
+_SHAPE = 0.7
+"""Largest height of a panel over its width."""
+_LONG_BAND = 0.1
+"""A log axis has no band that reaches below this part of the lowest mean."""
 _Arguments = ParamSpec("_Arguments")
 
 
@@ -62,47 +78,89 @@ def check_drawing(what: str, *packages: str) -> None:
         )
 
 
+def current_style() -> dict[Any, Any]:
+    """`STYLE` with the size of the letters of the current layout."""
+    return {**STYLE, "font.size": current_layout().points}
+
+
 def styled_axes(draw: Callable[_Arguments, Figure]) -> Callable[_Arguments, Figure]:
-    """Decorate a function that draws a figure: it runs under `STYLE`."""
+    """Decorate a function that draws a figure: it follows `STYLE` and the current layout."""
 
     @functools.wraps(draw)
     def drawn(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Figure:
         import matplotlib as mpl
 
-        with mpl.rc_context(STYLE):
-            return draw(*args, **kwargs)
+        with mpl.rc_context(current_style()):
+            figure = draw(*args, **kwargs)
+            current_layout().finish(figure)
+            return figure
 
     return drawn
 
 
-def new_figure(height: float) -> Figure:
-    """An empty figure, `height` inches high, with a margin for readers whose fonts are larger."""
+def figure_width(usual: float = _WIDTH) -> float:
+    """Width of a figure, in inches where letters have 10 points; `usual` without a given size."""
+    layout = current_layout()
+    return layout.size[0] / layout.scale if layout.size else usual
+
+
+def new_figure(height: float, width: float = _WIDTH) -> Figure:
+    """An empty figure, with a margin for readers whose fonts are larger.
+
+    `height` and `width` are in inches where letters have 10 points; a given size overrides them.
+    """
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    layout = ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.06)
-    return Figure(figsize=(_WIDTH, height), layout=layout)
+    layout = current_layout()
+    size = figure_width(width) * layout.scale, height * layout.scale
+    if layout.size is not None:
+        size = layout.size[0], layout.size[1] or size[1]
+    margins = ConstrainedLayoutEngine(h_pad=0.08 * layout.scale, w_pad=0.06 * layout.scale)
+    return Figure(figsize=size, layout=margins)
 
 
-def spread_colours(groups: Iterable[Collection[Any]], what: str = "mean and std") -> str:
-    """The part of a title that gives the number of repetitions, from the runs of each strategy.
+def new_panels(
+    n: int, n_columns: int, height: float, usual: float = _WIDTH
+) -> tuple[Figure, list[Axes]]:
+    """A figure with n panels in rows of `n_columns`, or of fewer if it is narrow.
 
-    >>> spread_colours([[0, 0, 0], [0, 0]], "mean")
-    'mean of 2 to 3 repetitions'
+    `height` is that of a panel, `usual` the width of the figure, both as in `new_figure`.
+    """
+    width = figure_width(usual)
+    n_columns = max(1, min(n, n_columns, int(width / _PANEL)))
+    n_rows = -(-n // n_columns)
+    figure = new_figure(n_rows * min(height, _SHAPE * width / n_columns) + 1.3, usual)
+    places = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for axes in places[n:]:
+        axes.set_visible(False)
+    return figure, list(places[:n])
+
+
+def repeats_title(groups: Iterable[Collection[Any]], bands: str = "std") -> str:
+    """The part of a title on repetitions, from the runs of each strategy, and on `BANDS`, if any.
+
+    >>> repeats_title([[0, 0, 0], [0, 0]])
+    'mean of 2 to 3 repetitions, bands: one standard deviation to each side'
+    >>> repeats_title([[0]]), repeats_title([[0, 0]], "")
+    ('one repetition', 'mean of 2 repetitions')
     """
     counts = list(map(len, groups))
-    return repetitions(max(counts), what, min(counts))
+    title = repetitions(max(counts), "mean", min(counts))
+    return f"{title}, {BANDS[bands]}" if bands and max(counts) > 1 else title
 
 
 def line_style(number: int) -> dict[str, Any]:
-    """Colour, dashes and marker of strategy `number`; 11 differ in marker, 35 in the rest."""
+    """Colour, dashes and marker of strategy `number`: ten differ in colour and in marker."""
+    scale = current_layout().scale
+    marker = _MARKERS[number % len(_MARKERS)]
     return {
         "color": COLOURS[number % len(COLOURS)],
         "linestyle": DASHES[number % len(DASHES)],
-        "marker": _MARKERS[number % len(_MARKERS)],
-        "markersize": 4.5,
+        "marker": marker,
+        "markersize": (7.5 if marker == "*" else 4.5) * scale,
         "markeredgewidth": 0.0,
-        "linewidth": 1.6,
+        "linewidth": 1.6 * scale,
     }
 
 
@@ -138,48 +196,30 @@ def draw_band(
         axes.fill_between(x, low, high, color=chosen["color"], alpha=0.15, linewidth=0)
 
 
-def tick_name(value: float, _position: int | None = None) -> str:
-    """The name of a tick of a log axis, with an exponent for large and small numbers.
+def decade_ticks(axis: Axis, *, integer: bool = False) -> None:
+    """Name at least three ticks of a log axis; `integer`: at whole numbers only."""
+    from boostsample.experiments.plots.log_ticks import name_ticks
 
-    >>> [tick_name(value) for value in (0.001, 0.2, 1, 5_000, 10_000, 2e6, 5e-4)]
-    ['0.001', '0.2', '1', '5,000', '10⁴', '2×10⁶', '5×10⁻⁴']
-    """
-    exponent = math.floor(math.log10(value) + 1e-9)
-    digit = f"{value / 10.0**exponent:g}"
-    if -4 < exponent < 4:
-        return f"{value:,g}"
-    power = "10" + str(exponent).translate(SUPERSCRIPTS)
-    return power if digit == "1" else f"{digit}×{power}"
-
-
-def decade_ticks(axis: Axis) -> None:
-    """Name the ticks of a log axis at powers of ten, and at 2 and 5 times these on a short axis."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    low, high = sorted(axis.get_view_interval())
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 50 * low else (1.0,)))
-    axis.set_major_formatter(FuncFormatter(tick_name))
-    axis.set_minor_formatter(NullFormatter())
+    name_ticks(axis, integer=integer)
 
 
 def round_axis(axes: Axes, first: int, last: int) -> None:
     """Make the horizontal axis a log axis of numbers of stumps."""
     axes.set_xscale("log")
     axes.set_xlim(min(first, max(1, last // 2)), max(2, last))
-    decade_ticks(axes.xaxis)
+    decade_ticks(axes.xaxis, integer=True)
 
 
 def error_axis(axes: Axes) -> None:
-    """Make the vertical axis a log axis of percentages, unless a drawn value is 0."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
+    """Make the vertical axis a log axis of percentages, if all lines and bands are well above 0."""
     drawn = np.concatenate([np.asarray(line.get_ydata(), np.float64) for line in axes.lines])
-    if not drawn.size or drawn.min() <= 0:
+    if not drawn.size:
         return
-    axes.set_yscale("log", nonpositive="clip")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    if axes.dataLim.y0 > _LONG_BAND * drawn.min():
+        axes.set_yscale("log")
+        decade_ticks(axes.yaxis)
+    elif axes.dataLim.y0 <= 0:
+        axes.set_ylim(bottom=0)
 
 
 def legend_below(figure: Figure, panels: Iterable[Axes], **settings: Any) -> None:
@@ -189,10 +229,15 @@ def legend_below(figure: Figure, panels: Iterable[Axes], **settings: Any) -> Non
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     widest = max(len(line) for label in found for line in label.splitlines())
-    room = int(figure.get_figwidth() / (_HANDLE + _LETTER * widest))
+    layout = current_layout()
+    dense: dict[str, Any] = {}
+    if layout.size is not None:
+        dense = {"fontsize": "small", "handlelength": 2.8, "labelspacing": 0.3}
+    letters = _LETTER * (0.85 if dense else 1.0)
+    room = int(figure.get_figwidth() / layout.scale / (_HANDLE + letters * widest))
     columns = max(1, min(len(found), room))
     columns = -(-len(found) // -(-len(found) // columns))  # rows of about the same length
-    chosen = {"ncols": columns, "handlelength": 3.2, "columnspacing": 1.2, **settings}
+    chosen = {"ncols": columns, "handlelength": 3.2, "columnspacing": 1.2, **dense, **settings}
     figure.legend(
         list(found.values()), list(found), loc="outside lower center", frameon=False, **chosen
     )
@@ -205,9 +250,10 @@ def strategy_panels(
 
     Titles of the axes are below the lowest and left of the leftmost panels.
     """
-    n_rows = math.ceil(len(labels) / _MOST_COLUMNS)
+    most = max(1, int(figure_width() / _SMALL_PANEL))
+    n_rows = math.ceil(len(labels) / most)
     n_columns = math.ceil(len(labels) / n_rows)
-    width = max(80 // n_columns, 12)
+    width = max(int(8 * figure_width()) // n_columns, 12)
     names = [label.partition(":")[::2] for label in labels]
     titles = [[name, *textwrap.wrap(more.replace(":", ", "), width)] for name, more in names]
     figure = new_figure((height + 0.16 * max(map(len, titles))) * n_rows + 1.5)
@@ -221,5 +267,5 @@ def strategy_panels(
     for axes in places[:, 0]:
         axes.set_ylabel(ylabel)
     for title, axes in zip(titles, panels.values(), strict=True):
-        axes.set_title("\n".join(title), fontsize=10)
+        axes.set_title("\n".join(title))
     return figure, panels

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from boostsample.experiments.cells.cell_file import PREDICTED
 from boostsample.experiments.plots import drawing
+from boostsample.experiments.plots.layout import current_layout
 from boostsample.experiments.plots.windows import round_windows, window_means, window_middles
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 
@@ -61,20 +62,22 @@ def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
     edges = round_windows(last, _PER_DECADE)
     means = {label: mean_edges(own, edges) for label, own in found.items()}
     figure, panels = drawing.strategy_panels(tuple(found), "round", "edge", 2.5)
+    every = np.concatenate([values.ravel() for one in means.values() for values in one.values()])
+    is_log = bool((every[np.isfinite(every)] > 0).all())
     for label, axes in panels.items():
         for kind, values in means[label].items():
             title, colour, dashes, marker = _LINES[kind]
-            style: dict[str, Any] = {"linestyle": dashes, "marker": marker, "markersize": 3.5}
-            style |= {"color": drawing.COLOURS[colour], "markevery": 1}
-            drawing.draw_band(axes, window_middles(edges), values, 0, title, **style)
+            style: dict[str, Any] = {"linestyle": dashes, "marker": marker, "markevery": 1}
+            style |= {"color": drawing.COLOURS[colour], "markersize": 3.5 * current_layout().scale}
+            at = window_middles(edges)
+            drawing.draw_band(axes, at, values, 0, title, extremes=is_log, **style)
         drawing.round_axis(axes, 1, last)
-    every = np.concatenate([values.ravel() for one in means.values() for values in one.values()])
-    if (every[np.isfinite(every)] > 0).all():
+    if is_log:
         first = next(iter(panels.values()))
         first.set_yscale("log")
         drawing.decade_ticks(first.yaxis)
     drawing.legend_below(figure, panels.values())
-    repeats = drawing.spread_colours(found.values())
+    repeats = drawing.repeats_title(found.values(), "range" if is_log else "std")
     figure.suptitle(f"{name}: edges of the chosen stumps, {repeats}")
     ratios = "; ".join(f"{label} {_optimism(one):.2f}" for label, one in means.items())
     figure.set_label(

@@ -90,7 +90,7 @@ def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None =
     first.xaxis.set_major_formatter("{x:g}")
     first.set(xlim=_range(shares.values()), ylim=(0, 100))
     drawing.legend_below(figure, panels.values())
-    repeats = drawing.spread_colours(found.values(), "mean")
+    repeats = drawing.repeats_title(found.values(), "")
     figure.suptitle(
         f"{name}: margins y f(x) / sum of alphas over all examples and labels, {repeats}"
     )

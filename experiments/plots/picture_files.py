@@ -9,12 +9,14 @@ from __future__ import annotations
 import io
 import os
 import re
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import SettingError
 from boostsample.experiments.common.files import check_writable_file, write_file
-from boostsample.experiments.plots.drawing import STYLE, check_drawing
+from boostsample.experiments.plots.drawing import check_drawing, current_style
+from boostsample.experiments.plots.layout import current_layout
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 FORMATS = (".svg", ".png", ".pdf")
 """Endings of the file names of pictures."""
 
+_DPI = 150
 _PATH = re.compile(rb' d="[^"]*"')
 _DIGITS = re.compile(rb"(\.\d\d)\d+")
 
@@ -37,6 +40,12 @@ def check_picture(path: str | os.PathLike[str], *, overwrite: bool = False) -> P
         raise SettingError(
             f"a picture's file name must end in one of {', '.join(FORMATS)}, got '{Path(path)}'"
         )
+    dpi = current_layout().dpi
+    if dpi is not None and ending != ".png":
+        raise SettingError(
+            f"--dpi is for .png files, got {dpi} for '{Path(path)}', which has no pixels; leave it "
+            "out"
+        )
     check_drawing("pictures", "matplotlib")
     return check_writable_file(path, ending, "the picture", overwrite=overwrite)
 
@@ -49,19 +58,30 @@ def describe(figure: Figure) -> str:
 def picture_bytes(figure: Figure, kind: str = "svg") -> bytes:
     """The content of a picture file (`kind` svg, png or pdf), the same for the same data.
 
-    Draw a figure only once: a second drawing may shift its layout slightly.
+    Draw a figure only once: a second drawing may shift its layout slightly. SettingError if its
+    texts leave no room for its axes.
     """
     import matplotlib as mpl
 
-    title = figure.get_suptitle() or describe(figure)
+    title = " ".join(figure.get_suptitle().split()) or describe(figure)
     metadata: dict[str, dict[str, Any]] = {
         "svg": {"Date": None, "Title": title, "Description": describe(figure)},
         "pdf": {"CreationDate": None, "Title": title, "Subject": describe(figure)},
         "png": {"Title": title, "Description": describe(figure)},
     }
     stream = io.BytesIO()
-    with mpl.rc_context(STYLE):
-        figure.savefig(stream, format=kind, dpi=150, metadata=metadata[kind])
+    with mpl.rc_context(current_style()), warnings.catch_warnings():
+        warnings.filterwarnings("error", message="constrained_layout not applied")
+        try:
+            dpi = current_layout().dpi or _DPI
+            figure.savefig(stream, format=kind, dpi=dpi, metadata=metadata[kind])
+        except UserWarning as error:
+            width, height = figure.get_size_inches()
+            raise SettingError(
+                f"the texts of the picture leave no room for its axes in {width:g} x {height:g} "
+                "inches; give a larger --size, a smaller --font-size, or leave parts out with "
+                "--without"
+            ) from error
     if kind != "svg":
         return stream.getvalue()
     # Rounding paths to a hundredth of a point halves the size.

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.plots.drawing import METRICS, new_figure, styled_axes
+from boostsample.errors import SettingError
+from boostsample.experiments.plots.drawing import METRICS, figure_width, new_figure, styled_axes
+from boostsample.experiments.plots.layout import current_layout, wrapped_text
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import (
     LEVEL,
     Ranking,
     critical_difference,
     friedman,
+    least_data_sets,
     ranking,
 )
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["rank_bars", "ranks_figure"]
 
 _LINE = 0.28
-"""Height of a line of text in inches, the unit of the vertical axis."""
+"""Height of a line of 10 points in inches, the unit of the vertical axis."""
 
 
 def rank_bars(mean_ranks: NDArray[np.float64], difference: float) -> list[tuple[int, int]]:
@@ -62,17 +65,24 @@ def ranks_figure(
     """
     found = ranking(results, metric, stumps)
     n = len(found.labels)
+    least = least_data_sets(n, level)
+    if len(found.data) < least:
+        raise SettingError(
+            f"a critical-difference diagram of {n} strategies needs {least} data sets or more, got "
+            f"{len(found.data)} ({', '.join(found.data)}): with fewer, Nemenyi's test at {level:g} "
+            "finds no difference, whatever the ranks; give more results"
+        )
     difference = critical_difference(n, len(found.data), level)
     groups = rank_bars(found.ranks, difference)
     depth = 1.0 + 0.5 * len(groups) + math.ceil(n / 2)
-    notes = _notes(found, difference, level)
-    figure = new_figure(_LINE * (depth + 4.4) + 0.2 * (2 + len(notes)))
+    notes = wrapped_text("\n".join(_notes(found, difference, level)), figure_width(), 9)
+    figure = new_figure(_LINE * (depth + 4.4) + 0.2 * (3 + notes.count("\n")))
     _diagram(figure.subplots(), found, difference, groups, depth)
     marks = dict.fromkeys(f"{mark:,}" for mark in found.stumps.values())
     where = f"after {' or '.join(marks)} stumps, {len(found.data)} data sets"
     title = f"Mean ranks (1 is best) by {METRICS[metric]} {where}"
     figure.suptitle(title)
-    figure.supxlabel("\n".join(notes), fontsize=9)
+    figure.supxlabel(notes, fontsize="small")
     placed = ", ".join(
         f"{label} {rank:.2f}" for label, rank in zip(found.labels, found.ranks, strict=True)
     )
@@ -111,7 +121,8 @@ def _diagram(
     axes.set_axis_off()
     axes.set_xlim(1 - room, n + room)
     axes.set_ylim(-depth - 0.3, 2.6)
-    black: dict[str, Any] = {"color": "#000000", "linewidth": 1.2}
+    scale = current_layout().scale
+    black: dict[str, Any] = {"color": "#000000", "linewidth": 1.2 * scale}
     axes.plot([1, n], [0, 0], **black)
     for rank in range(1, n + 1):
         axes.plot([rank, rank], [0, 0.18], **black)
@@ -120,10 +131,11 @@ def _diagram(
     for end in (1, 1 + difference):
         axes.plot([end, end], [1.55, 1.85], **black)
     axes.text(1 + difference / 2, 1.85, f"CD = {difference:.2f}", ha="center", va="bottom")
+    butt: dict[str, Any] = {"solid_capstyle": "butt"}
     for number, (first, last) in enumerate(groups):
         ends = found.ranks[[first, last]] + 0.012 * n * np.array([-1, 1])
         height = -0.5 - 0.5 * number
-        axes.plot(ends, [height, height], color="#D55E00", linewidth=4, solid_capstyle="butt")
+        axes.plot(ends, [height, height], color="#D55E00", linewidth=4 * scale, **butt)
     top = 1.0 + 0.5 * len(groups)
     half = math.ceil(n / 2)
     for place, (label, rank) in enumerate(zip(found.labels, found.ranks, strict=True)):
@@ -133,5 +145,5 @@ def _diagram(
         else:
             height, end, side = -(top + n - 1 - place), n + 0.03 * n, "left"
             at, text = end + 0.01 * n, f"{rank:.2f}  {label}"
-        axes.plot([rank, rank, end], [0, height, height], color="#555555", linewidth=0.9)
+        axes.plot([rank, rank, end], [0, height, height], color="#555555", linewidth=0.9 * scale)
         axes.text(at, height, text, ha=side, va="center")

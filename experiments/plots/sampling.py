@@ -68,8 +68,7 @@ def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figu
 def _figure(
     name: str, curves: Mapping[str, Sequence[_Curve]], last: int, axis: str, what: str
 ) -> Figure:
-    figure = drawing.new_figure(4.8)
-    panels = figure.subplots(1, 2)
+    figure, panels = drawing.new_panels(2, 2, 3.5)
     for at, (axes, title) in enumerate(zip(panels, _TITLES, strict=True)):
         for number, (label, both) in enumerate(curves.items()):
             drawing.draw_band(axes, *both[at], number, label, extremes=True)
@@ -78,9 +77,7 @@ def _figure(
         drawing.round_axis(axes, 1, last)
         drawing.decade_ticks(axes.yaxis)
     drawing.legend_below(figure, panels)
-    repeats = drawing.spread_colours(
-        (values for (_, values), _ in curves.values()), "mean and range"
-    )
+    repeats = drawing.repeats_title((values for (_, values), _ in curves.values()), "range")
     figure.suptitle(f"{name}: Q and T {what}, {repeats}")
     ends = "; ".join(
         f"{label} ends at Q {_end(both[0]):,.0f} and T {_end(both[1]):,.0f}"

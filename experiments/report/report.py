@@ -264,7 +264,7 @@ class _Report:
         metrics = ["loss", "error"]
         if axis == "stumps" and source.results.curves:
             metrics.append("auc")
-        caption = f"Loss and test error against {axis}; bands are one standard deviation wide."
+        caption = f"Loss and test error against {axis}; bands: one standard deviation to each side."
         return [*self._scores(source, name, *metrics, axis=axis), picture_item(figure, caption)]
 
     def _scores(

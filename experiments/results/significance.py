@@ -38,6 +38,7 @@ __all__ = [
     "critical_difference",
     "friedman",
     "holm",
+    "least_data_sets",
     "paired_test",
     "ranking",
     "ranks",
@@ -203,6 +204,19 @@ def critical_difference(n_methods: int, n_data: int, level: float = LEVEL) -> fl
     return quantile * math.sqrt(n_methods * (n_methods + 1) / (6 * n_data))
 
 
+def least_data_sets(n_methods: int, level: float = LEVEL) -> int:
+    """The fewest data sets on which two of `n_methods` mean ranks can differ significantly.
+
+    Ranks differ by at most n_methods - 1; Nemenyi's critical difference must be smaller.
+    SettingError as in `critical_difference`.
+
+    >>> [least_data_sets(n) for n in (2, 3, 4, 10)]
+    [4, 3, 3, 3]
+    """
+    difference = critical_difference(n_methods, 2, level)  # falls as 1 / sqrt(number of data sets)
+    return max(2, math.floor(2 * (difference / (n_methods - 1)) ** 2) + 1)
+
+
 def _complete(scores: ArrayLike) -> NDArray[np.float64]:
     table = np.asarray(scores, np.float64)
     assert table.ndim == 2, "one row per data set, one column per method"
@@ -234,15 +248,11 @@ def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None
     """Rank the strategies on each data set by their mean loss or error; the lowest has rank 1.
 
     `stumps` is by default the last mark of each data set. Raises SettingError for fewer than two
-    data sets, fewer than two strategies in all of them, or no rows at this number of stumps.
+    strategies in all of them, or no rows at this number of stumps.
     """
     if metric not in METRICS:
         raise unknown("metric", metric, METRICS)
     data = curves_of_data(results)
-    if len(data) < 2:
-        raise SettingError(
-            f"ranks need two data sets or more, got one: {next(iter(data))}; give more results"
-        )
     at = {name: curves.marks[-1] if stumps is None else stumps for name, curves in data.items()}
     means = [
         {

@@ -14,6 +14,7 @@ from boostsample.experiments.results.curves import AXES
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
 OTHER = "diagonal(d=4,J=4,q=0.1,n=60)"
+THIRD = "diagonal(d=3,J=4,q=0.1,n=60)"
 QUICK = ["--rounds", "2,4", "--repeats", "2", "--quiet"]
 
 
@@ -25,9 +26,9 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two results folders, `new` and `other`."""
+    """Three results folders, `new`, `other` and `third`."""
     folder = tmp_path_factory.mktemp("trained")
-    for name, data in (("new", "chess(d=3,n=60)"), ("other", OTHER)):
+    for name, data in (("new", "chess(d=3,n=60)"), ("other", OTHER), ("third", THIRD)):
         assert main(["compare", "--data", data, *QUICK, "--results", str(folder / name)]) == 0
     return folder
 
@@ -81,12 +82,16 @@ def test_curves_have_an_axis_and_a_metric(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.usefixtures("new")
 def test_pictures_of_several_folders(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shutil.copytree(trained / "other", "other")
+    for name in ("other", "third"):
+        shutil.copytree(trained / name, name)
     both = ["plot", "new", "other", "-o", "x.svg", "--overwrite"]
-    assert main([*both, "--what", "ranks"]) == 0
+    ranks = [*both, "third", "--what", "ranks"]
+    assert main([*ranks, "--rename", "laminating=Ours"]) == 0
     text = Path("x.svg").read_text(encoding="utf-8")
-    assert "after 4 stumps, 2 data sets" in text
-    assert main([*both, "--what", "ranks", "--stumps", "2", "--metric", "error"]) == 0
+    assert "after 4 stumps, 3 data sets" in text
+    assert "Ours" in text
+    assert "laminating" not in text
+    assert main([*ranks, "--stumps", "2", "--metric", "error"]) == 0
     assert "test error in percent after 2 stumps" in Path("x.svg").read_text(encoding="utf-8")
     for what in ("curves", "edges"):
         assert main([*both, "--what", what, "--data", OTHER]) == 0
@@ -135,7 +140,7 @@ def test_incomplete_folders_are_drawn_as_far_as_they_go(capsys: pytest.CaptureFi
 def test_plot_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     cases = {
         ("new", "--what", "family", "-o", "x.svg"): (2, "unknown picture 'family' (did you mean"),
-        ("new", "--what", "ranks", "-o", "x.svg"): (2, "ranks need two data sets or more"),
+        ("new", "--what", "ranks", "-o", "x.svg"): (2, "of 5 strategies needs 3 data sets or more"),
         ("new", "--metric", "los", "-o", "x.svg"): (2, "unknown metric 'los' (did you mean 'loss'"),
         ("new", "--against", "time", "-o", "x.svg"): (2, "unknown axis 'time'; known: stumps"),
         ("new", "--stumps", "2", "-o", "x.svg"): (2, "--stumps needs --what ranks, got curves"),

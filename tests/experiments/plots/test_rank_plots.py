@@ -59,16 +59,27 @@ def test_the_mark_and_the_metric_may_be_chosen() -> None:
 
 def test_what_is_not_in_every_data_set_is_left_out_and_said() -> None:
     first = results("x", 1, 2, 3, extra=9, **{"ucb*": 4, "ucb* charged": 0})
-    second = results("y", 1, 2, 3, **{"ucb*": 4, "ucb* charged": 0})
-    found = ranking([first, second])
+    others = [results(name, 1, 2, 3, **{"ucb*": 4, "ucb* charged": 0}) for name in "yz"]
+    found = ranking([first, *others])
     assert found.labels == ("a", "b", "c", "ucb*")
     assert found.left_out == ("extra",)
-    text = ranks_figure([first, second]).get_supxlabel()
+    text = ranks_figure([first, *others]).get_supxlabel()
     assert "Left out, as not in every data set: extra." in text
 
 
+@pytest.mark.parametrize(("n", "least"), [(2, 4), (3, 3), (8, 3)])
+def test_a_diagram_needs_as_many_data_sets_as_can_show_a_difference(n: int, least: int) -> None:
+    """The difference is below the largest one of mean ranks, and is not with one set less."""
+    assert critical_difference(n, least) < n - 1 <= critical_difference(n, least - 1)
+    found = [results(f"d{k}", *range(n)) for k in range(least)]
+    assert f"{least} data sets" in describe(ranks_figure(found))
+    message = f"of {n} strategies needs {least} data sets or more, got {least - 1} .*give more"
+    with pytest.raises(SettingError, match=message):
+        ranks_figure(found[:-1])
+
+
 def test_one_data_set_or_one_strategy_cannot_be_ranked() -> None:
-    with pytest.raises(SettingError, match="need two data sets or more, got one: x"):
+    with pytest.raises(SettingError, match=r"needs 4 data sets or more, got 1 \(x\)"):
         ranks_figure([results("x", 1, 2)])
     with pytest.raises(SettingError, match=r"two strategies or more .* got a of a, b"):
         ranks_figure([results("x", 1, 2), results("y", 1)])
@@ -117,6 +128,6 @@ def test_the_diagram_shows_ranks_bars_and_the_difference() -> None:
 
 
 def test_two_strategies_and_no_friedman() -> None:
-    figure = ranks_figure([results("x", 1, 2), results("y", 1, 2)])
+    figure = ranks_figure([results(name, 1, 2) for name in "wxyz"])
     assert "Friedman" not in figure.get_supxlabel()
     figure.draw_without_rendering()

@@ -168,8 +168,8 @@ def test_each_axis_has_tables_and_curves(page: Page) -> None:
         assert axes == ["stumps", "looks", "seconds"]
     for caption in ("Area under", "Looks so far", "Seconds of training", "Features", "Examples"):
         page.table(CHESS, caption)
-    # Three curves, Q and T, edges, margins; families where there are several; two of ranks.
-    assert len(page.pictures) == 6 + 7 + 2
+    # Three curves, Q and T, edges, margins; families where there are several.
+    assert len(page.pictures) == 6 + 7
     assert all("digits" in one["alt"] or "chess" in one["alt"] for one in page.pictures)
 
 
