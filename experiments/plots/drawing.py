@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-METRICS = {"loss": "log10 of the exponential loss", "error": "test error in percent"}
+METRICS = {
+    "loss": "log10 of the exponential loss",
+    "error": "test error in percent",
+    "balanced-accuracy": "balanced accuracy",
+    "f1": "macro F1",
+    "log-loss": "log loss of the test examples",
+}
 """Metrics of curves and ranks, with the titles of their axes."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

@@ -19,7 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.results.labels import METRICS, is_charged, label_of
+from boostsample.experiments.results.labels import (
+    HIGHER_IS_BETTER,
+    MAIN_METRICS,
+    METRICS,
+    is_charged,
+    label_of,
+)
 from boostsample.experiments.results.read_folder import Results
 
 __all__ = [
@@ -55,7 +61,10 @@ class Measure:
 
 
 MEASURES = {
-    **{name: Measure(column, title, -1) for name, (column, title) in METRICS.items()},
+    **{
+        name: Measure(column, title, 1 if name in HIGHER_IS_BETTER else -1)
+        for name, (column, title) in METRICS.items()
+    },
     "auc": Measure("auc", "area under the ROC curve of the test examples", 1),
     "looks": Measure("looks", "looks so far, the finish apart", 0),
     "seconds": Measure("seconds", "seconds of training so far, evaluation apart", -1),
@@ -111,6 +120,22 @@ class Curves:
             raise DataError(
                 f"the results of {self.data} were written without curves, which {what} needs; run "
                 "the command that made them again, into a new folder"
+            )
+        self.check_known(metric)
+
+    def check_known(self, *metrics: str) -> None:
+        """Raise DataError if no row has a value of one of the metrics that came later."""
+        for metric in metrics:
+            if metric in MAIN_METRICS or metric not in METRICS:
+                continue
+            column = METRICS[metric][0]
+            runs = (rows for mine in self.runs.values() for rows in mine.values())
+            if any(not math.isnan(row.get(column, math.nan)) for rows in runs for row in rows):
+                continue
+            raise DataError(
+                f"the results of {self.data} were written without {metric}; run the command that "
+                "made them again, with --results and their folder, which scores its cells again "
+                "without training"
             )
 
     def _at_stumps(self, metric: str, level: float) -> dict[str, dict[int, float]]:
