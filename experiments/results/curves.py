@@ -12,7 +12,7 @@ import bisect
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -101,6 +101,16 @@ class Curves:
             label: {one: _interpolated(rows, column, axis, level) for one, rows in mine.items()}
             for label, mine in self.runs.items()
         }
+
+    def chosen(self, labels: Sequence[str]) -> Curves:
+        """The curves of some strategies, in the order of their labels; SettingError for none."""
+        runs = {label: self.runs[label] for label in labels if label in self.runs}
+        if not runs:
+            raise SettingError(
+                f"the results of {self.data} must have one of the strategies {', '.join(labels)}, "
+                "got none; choose others, or other data sets by --data"
+            )
+        return replace(self, runs=runs)
 
     def check(self, metric: str, axis: str) -> None:
         """Raise an error for a metric that is not defined on an axis; see `at`."""
