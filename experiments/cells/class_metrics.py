@@ -66,8 +66,8 @@ def log_loss(scores: NDArray[np.float64], y: NDArray[np.integer]) -> float:
 
     `scores` is float64 (n, K), `y` class codes (n,) or, for multi-label data, 0 and 1 (n, K).
 
-    >>> log_loss(np.array([[0.0], [0.0]]), np.array([1, 0])) == np.log(2)
-    True
+    >>> round(log_loss(np.array([[0.0], [0.0]]), np.array([1, 0])), 4)
+    0.6931
     """
     if y.ndim == 2 or scores.shape[1] == 1:
         return float(np.logaddexp(0.0, -2.0 * scores * encode(y, 2)).mean())
