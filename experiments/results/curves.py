@@ -144,8 +144,8 @@ class Curves:
                 continue
             raise DataError(
                 f"the results of {self.data} were written without {metric}; run the command that "
-                "made them again, with --results and their folder, which scores its cells again "
-                "without training"
+                "made them again: with --results and their folder, whose cells are then scored "
+                "without training, or without cells into a new folder"
             )
 
     def _at_stumps(self, metric: str, level: float) -> dict[str, dict[int, float]]:

@@ -112,7 +112,7 @@ def to_latex(table: ScoreTable, width: float = TEXT_WIDTH) -> str:
         [
             r"% needs \usepackage{booktabs}",
             r"\begin{table}",
-            r"\centering",
+            r"\centering\sloppy",
             rf"\caption{{{caption}{unit}}}",
             *lines[1:],
             *_below([*table.legend("Bold: ", "underlined: "), *table.notes]),
