@@ -15,14 +15,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from boostsample.errors import BoostSampleError
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.tables.latex import TEXT_WIDTH, to_latex
 from boostsample.experiments.tables.renamed import renamed_tables
-from boostsample.experiments.tables.score_tables import result_table
+from boostsample.experiments.tables.score_tables import ScoreTable, result_table
 from tests.experiments.fake_results import curve, results
 from tests.paths import ROOT
 
@@ -35,21 +35,25 @@ WIDTHS = (240.0, TEXT_WIDTH, 500.0)
 VIEWS = (("loss", "stumps"), ("error", "looks"), ("looks", "stumps"), ("seconds", "stumps"))
 
 
-def tables(folders: list[Path], width: float) -> Iterator[str]:
-    """LaTeX of all views of the folders, and of names that are hard to set."""
+def made_tables(folders: list[Path]) -> Iterator[ScoreTable]:
+    """All views of the folders, and tables of names that are hard to set."""
     found = [read_results(folder) for folder in folders]
     for (metric, axis), charged in itertools.product(VIEWS, (False, True)):
-        for one in found:
-            for table in result_table([one], metric, axis, charged=charged):
-                yield to_latex(table, width)
-                if width >= TEXT_WIDTH:  # long names and a column need more than 240 pt
-                    yield to_latex(table.transposed(), width)
+        yield from (
+            one for part in found for one in result_table([part], metric, axis, None, charged)
+        )
     hard = {"a": r"100 % & #1_{x}^2 ~\$", "b": "[*]", "c": "<<--''|>"}
     made = results([curve(name, r, shift=0.01 * r) for name in "abc" for r in range(3)])
-    yield from (to_latex(one, width) for one in renamed_tables(result_table([made], "loss"), hard))
-    long = "epsilon-greedy:arms=feature:epsilon=0.05:n_features=64:schedule=decreasing"
-    made = results([curve(long, r) for r in range(3)] + [curve("full", r) for r in range(3)])
-    yield from (to_latex(one, width) for one in result_table([made], "loss"))
+    yield from renamed_tables(result_table([made], "loss"), hard)
+    long = "epsilon-greedy:arms=feature:epsilon=0.05:n_features=64"
+    made = results([curve(name, r) for name in (long, "full") for r in range(3)])
+    yield from result_table([made], "loss")
+
+
+def rendered(tables: Sequence[ScoreTable], width: float) -> str:
+    """Tables as LaTeX of a width, transposed ones too if it holds long names and a column."""
+    turned = [one.transposed() for one in tables] if width >= TEXT_WIDTH else []
+    return "\n\n".join(to_latex(one, width) for one in [*tables, *turned])
 
 
 def document(content: str, width: float) -> str:
@@ -76,13 +80,14 @@ def faults(log: str) -> list[str]:
     return re.findall(r"^(?:Overfull|! ).*", log, re.MULTILINE)
 
 
-def main() -> int:
+def main(args: list[str] | None = None) -> int:
     """Compile the tables of each width."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", type=Path, nargs="*")
     parser.add_argument("--keep", type=Path, help="folder for the documents, to look at")
-    given = parser.parse_args()
+    given = parser.parse_args(args)
     folders = given.folders or [one.parent for one in ROOT.glob("docs/results/*/settings.json")]
+    tables = list(made_tables(folders))
     engine = next(filter(shutil.which, ENGINES), None)
     with tempfile.TemporaryDirectory() as scratch:
         target = Path(scratch) if given.keep is None else given.keep
@@ -91,7 +96,7 @@ def main() -> int:
         for width in WIDTHS:
             name = f"tables-{width:.0f}pt"
             try:
-                content = "\n\n".join(tables(folders, width))
+                content = rendered(tables, width)
             except BoostSampleError as error:
                 sys.stderr.write(f"{name}: {error}\n")
                 failed = True

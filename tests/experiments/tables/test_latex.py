@@ -13,8 +13,12 @@ from boostsample.errors import SettingError
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.tables.latex import latex_width, parse_width, to_latex
 from boostsample.experiments.tables.score_tables import ScoreTable, result_table
+from tests.experiments import latex
 from tests.experiments.fake_results import curve, results
 from tests.experiments.latex import faults
+from tests.paths import ROOT
+
+SMALL = str(ROOT / "docs" / "results" / "df11-mnist-noise")
 
 
 def made(*names: str, cost: int = 1000) -> Results:
@@ -96,6 +100,34 @@ def test_a_transposed_table_names_its_axis_once() -> None:
 def test_widths_are_lengths(text: str) -> None:
     with pytest.raises(SettingError, match="--width must be a length in pt, in, cm or mm"):
         parse_width(text)
+
+
+@pytest.mark.parametrize(("fault", "code"), [("", 0), ("Overfull \\hbox (9pt too wide)", 1)])
+def test_the_check_fails_on_an_overfull_box(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fault: str,
+    code: int,
+) -> None:
+    engine = tmp_path / "fake-latex"
+    engine.write_text(f"#!/bin/sh\nprintf '%s\\n' '{fault}' > \"${{1%.tex}}.log\"\n", "utf-8")
+    engine.chmod(0o755)
+    monkeypatch.setattr(latex, "ENGINES", {str(engine): []})
+    kept = tmp_path / "kept"
+    assert latex.main([SMALL, "--keep", str(kept)]) == code
+    assert capsys.readouterr().out.count(fault or "faults: 0") == len(latex.WIDTHS)
+    for path in kept.glob("*.tex"):
+        text = path.read_text("utf-8")
+        assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") > 10
+
+
+def test_the_check_says_that_it_needs_a_latex(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(latex, "ENGINES", {"no-such-latex": []})
+    assert latex.main([SMALL]) == 2
+    assert capsys.readouterr().err == "this check needs one of no-such-latex; there is none\n"
 
 
 def test_faults_of_a_log() -> None:
