@@ -13,11 +13,11 @@ searches of each round, 1 for stumps. Arrays with one element per search:
 - ``alpha`` and ``log10_loss`` (float64), only if they do not follow from the edges.
 
 Arrays with one element per scored number of stumps, listed in ``points``: ``loss`` (log10),
-``error`` (percent of the test examples), and those of
-`boostsample.experiments.cells.class_metrics`, which cells of earlier versions lack. For some of the
-points, listed in ``marks``: ``auc`` (area under the ROC curve on the test examples, mean over the
-labels that have both signs) and ``margins`` (2, marks, 200): histograms over [-1, 1] of
-y_il f_l(x_i) / sum of alpha, of training and of test examples.
+``error`` (percent of the test examples) and those of
+`boostsample.experiments.cells.class_metrics`. For some of these, listed in ``marks``: ``auc`` (area
+under the ROC curve on the test examples, mean over the labels that have both signs) and ``margins``
+(2, marks, 200): histograms over [-1, 1] of y_il f_l(x_i) / sum of alpha, of training and of test
+examples.
 
 ``meta`` is JSON: `facts`, whose hash is the cell's key, and `about`. ``history``, optional, is
 JSON: the history rows by column. ``sha256`` is a checksum over all other entries.
