@@ -26,7 +26,7 @@ GRIDS = {
     "two": 'data = ["digits", "chess(d=3,n=60)"]',
     "draws": """\
         data = ["chess(d=3,n=60)"]
-        strategies = ["full", { name = "ucb", n_features = 2, tune = true }]
+        strategies = ["full", { name = "ucb", n_features = 2, exploration = 1, tune = true }]
         draws = 3
         """,
     "everything": """\
