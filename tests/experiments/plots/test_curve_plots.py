@@ -162,8 +162,8 @@ def test_metrics_of_classes_are_drawn_and_described() -> None:
         "macro F1",
         "log loss of the test examples",
     ]
-    assert "the highest mean macro F1 is 0.30, of b" in figure.get_label()
-    assert "the lowest mean log loss of the test examples is 3.95, of b" in figure.get_label()
+    assert "the highest mean macro F1 is 0.30, of b" in str(figure.get_label())
+    assert "the lowest mean log loss of the test examples is 3.95, of b" in str(figure.get_label())
     without = made(a=0.0)
     for row in without.curves:
         row["f1"] = math.nan
