@@ -32,22 +32,25 @@ def chosen_data(wanted: Sequence[str], there: Collection[str]) -> tuple[str, ...
 def chosen_strategies(wanted: Sequence[str], labels: Collection[str]) -> tuple[str, ...]:
     """The labels that are wanted, in the order of `wanted`.
 
-    A name without settings means all its variants, tuned and charged ones included. SettingError if
-    one is not there.
+    A label means itself; another name, without settings, means all its variants. Charged ones go
+    with their own. SettingError if one is not there.
 
     >>> chosen_strategies(["ucb", "full"], ["full", "ucb*", "ucb:exploration=1"])
     ('ucb*', 'ucb:exploration=1', 'full')
     """
     found: dict[str, None] = {}
     for name in wanted:
-        own = [label for label in labels if name in (label, _name(label))]
-        own += [f"{name}{CHARGED_VARIANT}"] if f"{name}{CHARGED_VARIANT}" in labels else []
+        if name in labels:
+            own = [one for one in (name, f"{name}{CHARGED_VARIANT}") if one in labels]
+        else:
+            own = [label for label in labels if name in _names(label)]
         if not own:
             raise unknown("strategy of these results", name, labels)
         found |= dict.fromkeys(own)
     return tuple(found)
 
 
-def _name(label: str) -> str:
-    """The name in a label, without settings and marks."""
-    return label.removesuffix(CHARGED_VARIANT).partition(":")[0].removesuffix(TUNED_VARIANT)
+def _names(label: str) -> tuple[str, str]:
+    """The name in a label, without settings: with the mark of tuning, and without."""
+    name = label.removesuffix(CHARGED_VARIANT).partition(":")[0]
+    return name, name.removesuffix(TUNED_VARIANT)

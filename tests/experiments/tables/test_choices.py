@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from boostsample.errors import SettingError
+from boostsample.experiments.tables.choices import chosen_strategies
 from boostsample.experiments.tables.formats import to_csv
 from boostsample.experiments.tables.renamed import renamed_tables
 from boostsample.experiments.tables.score_tables import result_table
@@ -22,10 +23,17 @@ def test_columns_follow_the_choice() -> None:
         table = result_table(MADE[:1], "loss", charged=charged, strategies=wanted)[0]
         return table.header[1:]
 
-    assert columns("ucb", "full") == ("ucb*", "ucb", "full")
+    assert columns("ucb", "full") == ("ucb", "full")
     assert columns("full", "ucb*", charged=True) == ("full", "ucb*", "ucb* charged")
     with pytest.raises(SettingError, match=r"unknown strategy of these results 'ucbv'"):
         columns("ucbv")
+
+
+def test_a_name_means_all_its_variants_unless_it_is_a_label() -> None:
+    labels = ("ucb*:a=1", "ucb*:a=1 charged", "ucb:a=2", "ucbv")
+    assert chosen_strategies(["ucb"], labels) == labels[:3]
+    assert chosen_strategies(["ucb*"], labels) == labels[:2]
+    assert chosen_strategies(["ucb:a=2", "ucb*:a=1"], labels) == (labels[2], *labels[:2])
 
 
 def test_tables_follow_the_choice_of_data() -> None:
