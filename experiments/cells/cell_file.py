@@ -12,8 +12,9 @@ searches of each round, 1 for stumps. Arrays with one element per search:
   and, if the strategy predicts it, ``expected_edge``;
 - ``alpha`` and ``log10_loss`` (float64), only if they do not follow from the edges.
 
-Arrays with one element per scored number of stumps, listed in ``points``: ``loss`` (log10) and
-``error`` (percent of the test examples). For some of these, listed in ``marks``: ``auc`` (area
+Arrays with one element per scored number of stumps, listed in ``points``: ``loss`` (log10),
+``error`` (percent of the test examples) and those of
+`boostsample.experiments.cells.class_metrics`. For some of these, listed in ``marks``: ``auc`` (area
 under the ROC curve on the test examples, mean over the labels that have both signs) and ``margins``
 (2, marks, 200): histograms over [-1, 1] of y_il f_l(x_i) / sum of alpha, of training and of test
 examples.
@@ -37,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
+from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.experiments.cells.tasks import cell_key
 from boostsample.experiments.common.faults import one_line, os_fault
 from boostsample.hashing import sha256_of_bytes
@@ -221,6 +223,14 @@ class Cell:
         return self._by_stumps("points", "error")
 
     @cached_property
+    def class_metrics(self) -> dict[str, dict[int, float]]:
+        """Each of `CLASS_METRICS` by number of stumps; empty if the cell lacks it."""
+        return {
+            name: self._by_stumps("points", name) if name in self.arrays else {}
+            for name in CLASS_METRICS
+        }
+
+    @cached_property
     def areas(self) -> dict[int, float]:
         """Area under the ROC curve on the test examples by number of stumps, at the marks."""
         return self._by_stumps("marks", "auc")
@@ -230,6 +240,7 @@ class Cell:
         last = self.n_rounds
         return (
             {min(one, last) for one in points} <= set(self.arrays["points"].tolist())
+            and self.arrays.keys() >= CLASS_METRICS.keys()
             and {min(one, last) for one in marks} <= set(self.arrays["marks"].tolist())
             and (self.history is not None or not history)
         )

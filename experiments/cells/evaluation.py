@@ -1,4 +1,4 @@
-"""Test error, ROC area and margins of a model at given numbers of stumps.
+"""Test error and other metrics, ROC area and margins of a model at given numbers of stumps.
 
 Scoring is not part of the training time. Scores are summed from the bins of the bank in a fixed
 order, so that more points change no number.
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.experiments.cells.cell_file import cell_integers
+from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.labels import encode, error_percent
 from boostsample.records import Term
 
@@ -45,9 +46,9 @@ def evaluate_cell(
     """Score a model at some numbers of stumps: the arrays that a cell has for points and marks.
 
     `train_rows` and `test_rows` are positions in the bank, `y` are class codes (or 0 and 1 for each
-    label) of all its rows, and `rounds` are the stumps by round. At `points` the error is computed,
-    at `marks` also ROC area and margins; numbers beyond the last round are replaced by it. `check`
-    is called in each round; its exceptions end the scoring.
+    label) of all its rows, and `rounds` are the stumps by round. At `points` the error and
+    `CLASS_METRICS` are computed, at `marks` also ROC area and margins; numbers beyond the
+    last round are replaced by it. `check` is called in each round; its exceptions end the scoring.
     """
     last = len(rounds)
     at_marks = sorted({min(mark, last) for mark in marks})
@@ -58,6 +59,7 @@ def evaluate_cell(
     train, test = (Scores(bank, rows, signs[0].shape[1]) for rows in (seen, test_rows))
     total = 0.0
     errors, areas, margins = [], [], []
+    others: dict[str, list[float]] = {name: [] for name in CLASS_METRICS}
     for stumps, terms in enumerate(rounds, start=1):
         check()
         test.add(terms)
@@ -67,6 +69,8 @@ def evaluate_cell(
             continue
         scores = test.current()
         errors.append(error_percent(scores, y[test_rows]))
+        for name, metric in CLASS_METRICS.items():
+            others[name].append(metric(scores, y[test_rows]))
         if stumps in at_marks:
             areas.append(area_under_roc(scores, signs[1]))
             both = zip((train.current(), scores), signs, strict=True)
@@ -75,6 +79,7 @@ def evaluate_cell(
     return {
         "points": cell_integers(at_points),
         "error": np.array(errors, np.float64),
+        **{name: np.array(values, np.float64) for name, values in others.items()},
         "marks": cell_integers(at_marks),
         "auc": np.array(areas, np.float64),
         "margins": cell_integers(counts.swapaxes(0, 1)),

@@ -50,6 +50,13 @@ __all__ = ["compare"]
     help="Tune strategies that have a tuning grid (the bandits) or alternatives, as in "
     "'ucb:exploration=0.1|1|2'; tuning is charged to them.",
 )
+@click.option(
+    "--draws",
+    type=int,
+    metavar="N",
+    help="With --tune, try N random settings from the ranges of each tuning grid instead of the "
+    "whole grid.",
+)
 @options.families_option
 @click.option(
     "--bank",
@@ -184,7 +191,7 @@ def _grid(context: click.Context, jobs: int | None) -> Grid:
         "rounds": parse_marks,
         "bank": Variant.parse,
     }
-    names = ("repeats", "budget", "weights", "seed", "history", "tune", *parsers)
+    names = ("repeats", "budget", "weights", "seed", "history", "tune", "draws", *parsers)
     given = {
         name: parsers.get(name, lambda value: value)(context.params[name])
         for name in names

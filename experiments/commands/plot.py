@@ -44,7 +44,9 @@ _PICTURES = {
     "margins: of training and test examples; ranks: critical-difference diagram over data sets.",
 )
 @click.option(
-    "--metric", metavar="loss|error", help="What curves (default: both) or ranks (loss) show."
+    "--metric",
+    metavar="loss|error|balanced-accuracy|f1|log-loss",
+    help="What curves (default: loss and error) or ranks (loss) show.",
 )
 @click.option(
     "--against", metavar="stumps|looks|seconds", help="Axis of curves.  [default: stumps]"
@@ -85,8 +87,8 @@ def plot(
     folder.
     """
     from boostsample.experiments.common.new_names import parse_new_names
-    from boostsample.experiments.plots.drawing import METRICS
     from boostsample.experiments.plots.picture_files import check_picture, save_picture
+    from boostsample.experiments.results.labels import MAIN_METRICS
 
     if what not in _WHAT:
         raise unknown("picture", what, _WHAT)
@@ -98,7 +100,7 @@ def plot(
     if what == "curves":
         from boostsample.experiments.plots.curves import curves_figure
 
-        metrics = tuple(METRICS) if metric is None else (metric,)
+        metrics = MAIN_METRICS if metric is None else (metric,)
         figure = curves_figure(_read(results, data, names), against or "stumps", metrics, charged)
     elif what == "ranks":
         from boostsample.experiments.plots.ranks import ranks_figure

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from boostsample.errors import unknown
+from boostsample.errors import SettingError, unknown
 from boostsample.experiments.commands import shared_options as options
 from boostsample.experiments.commands.printing import print_line, print_note
 
@@ -24,9 +25,9 @@ __all__ = ["table"]
     "--metric",
     default="loss",
     show_default=True,
-    metavar="loss|error|auc|looks|seconds|features|examples",
-    help="Training loss (log10), test error, area under the ROC curve, looks or seconds spent so "
-    "far, or the mean numbers of features and examples of a search so far.",
+    metavar="loss|error|balanced-accuracy|f1|log-loss|auc|looks|seconds|features|examples",
+    help="Training loss (log10), a metric of the test examples, looks or seconds spent so far, or "
+    "the mean numbers of features and examples of a search so far.",
 )
 @click.option(
     "--at",
@@ -39,11 +40,30 @@ __all__ = ["table"]
     "--format",
     "form",
     metavar="text|markdown|latex|csv",
-    help="text, markdown, latex (needs booktabs) or csv (a line an entry, with all digits and "
+    help="text, markdown, latex (with booktabs) or csv (a line an entry, with all digits and "
     "p-values).  [default: by the ending of -o, else text]",
 )
 @click.option(
     "--charged", is_flag=True, help="Show tuned strategies also with the cost of their tuning."
+)
+@click.option(
+    "--strategies",
+    metavar="A,B",
+    help="Strategies to show, in this order, by label or by name for all its variants.  [default: "
+    "all]",
+)
+@click.option(
+    "--data",
+    multiple=True,
+    metavar="X,Y",
+    help="Data sets to show, in this order; may be repeated.  [default: all]",
+)
+@click.option("--rename", metavar="OLD=NEW,...", help="New names of strategies.")
+@click.option(
+    "--width",
+    metavar="LENGTH",
+    help="Text width for latex, as in 240pt, 3.5in, 8.4cm or 84mm; wider tables are cut between "
+    "columns.  [default: 345pt]",
 )
 @click.option("--transpose", is_flag=True, help="Make a row for each strategy; no effect on csv.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a .txt, .md, .tex or .csv file.")
@@ -54,6 +74,10 @@ def table(
     at: str,
     form: str | None,
     charged: bool,
+    strategies: str | None,
+    data: tuple[str, ...],
+    rename: str | None,
+    width: str | None,
     transpose: bool,
     output: str | None,
     overwrite: bool,
@@ -64,21 +88,40 @@ def table(
     test cannot tell from it; a note below the table describes the test.
     """
     from boostsample.experiments.common.files import check_writable_file, write_file
+    from boostsample.experiments.common.new_names import parse_new_names
     from boostsample.experiments.results.curves import MEASURES, parse_levels
     from boostsample.experiments.results.read_folder import read_results
-    from boostsample.experiments.tables.formats import FORMATS, chosen_format
+    from boostsample.experiments.tables.choices import split_names
+    from boostsample.experiments.tables.formats import FORMATS, chosen_format, one_by_one
+    from boostsample.experiments.tables.latex import parse_width, to_latex
+    from boostsample.experiments.tables.renamed import renamed_tables
     from boostsample.experiments.tables.score_tables import result_table
 
     if metric not in MEASURES:
         raise unknown("metric", metric, MEASURES)
     axis, levels = parse_levels(at)
     name = chosen_format(form, output)
-    ending = FORMATS[name].ending
+    form_entry = FORMATS[name]
+    render = form_entry.render
+    if width is not None:
+        if name != "latex":
+            raise SettingError(f"--width is a width of latex, got the format {name}; leave it out")
+        render = one_by_one(partial(to_latex, width=parse_width(width)))
     target = None
     if output is not None:
-        target = check_writable_file(output, ending, "tables", overwrite=overwrite)
+        target = check_writable_file(output, form_entry.ending, "tables", overwrite=overwrite)
     found = [read_results(folder) for folder in results]
-    tables: Sequence[ScoreTable] = result_table(found, metric, axis, levels, charged)
+    tables: Sequence[ScoreTable] = result_table(
+        found,
+        metric,
+        axis,
+        levels,
+        charged,
+        strategies=None if strategies is None else split_names([strategies]),
+        data=split_names(data) or None,
+    )
+    if rename is not None:
+        tables = renamed_tables(tables, parse_new_names(rename))
     if transpose:
         tables = [one.transposed() for one in tables]
     for folder, one in zip(results, found, strict=True):
@@ -88,18 +131,20 @@ def table(
                 "far as the results"
             )
     if target is None:
-        _print(tables, name)
+        _print(tables, name, render)
         return
-    write_file(target, f"{FORMATS[name].render(tables)}\n", "tables")
+    write_file(target, f"{render(tables)}\n", "tables")
     print_line(f"tables: {target}")
 
 
-def _print(tables: Sequence[ScoreTable], name: str) -> None:
+def _print(
+    tables: Sequence[ScoreTable], name: str, render: Callable[[Sequence[ScoreTable]], str]
+) -> None:
     """Print tables; text on a terminal has bold entries and is cut to its width."""
-    from boostsample.experiments.tables.formats import FORMATS, to_terminal
+    from boostsample.experiments.tables.formats import to_terminal
 
     if name != "text" or not sys.stdout.isatty():
-        print_line(FORMATS[name].render(tables))
+        print_line(render(tables))
         return
     from rich.console import Console
 

@@ -169,6 +169,11 @@ def combined_grid(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
     if file is not None:
         faults.raise_all(str(file.path))
     plan = Plan(**{GRID_ENTRIES[name]: entries[name] for name in GRID_ENTRIES.keys() & entries})
+    if plan.draws is not None and not (plan.tune or any(one.grid for one in plan.variants)):
+        raise SettingError(
+            f"draws are settings to tune with, got {plan.draws} and no tuning; add --tune, or "
+            "leave them out"
+        )
     grid = {name: entries[name] for name in ("data", "title") if name in entries}
     return Grid(plan=plan, **grid)
 
@@ -287,7 +292,7 @@ _ITEMS: dict[str, Callable[..., Any]] = {
     "families": _family,
 }
 """Parsers of the items of arrays: item, items before it, its place in the file, errors."""
-_NUMBERS = ("repeats", "budget", "weights", "learner", "seed")
+_NUMBERS = ("repeats", "budget", "weights", "learner", "seed", "draws")
 _VALUES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("title", "bank"), ((str,), "text in quotes")),
     **dict.fromkeys(("tune", "history"), ((bool,), "true or false")),

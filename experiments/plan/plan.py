@@ -12,6 +12,7 @@ from functools import partial
 from boostsample.banks.bank_forms import bank_settings
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
+from boostsample.experiments.plan.random_search import drawn_variant
 from boostsample.experiments.plan.variants import Variant, check_variants
 from boostsample.learners import LEARNERS
 from boostsample.shard.weights import WEIGHT_INITS
@@ -51,6 +52,9 @@ class Plan:
         Whether to keep the history rows.
     tune : bool
         Whether to tune the strategies that have a `Strategy.tuning_grid` or alternatives.
+    draws : int or None
+        Number of random settings to tune with instead of the whole tuning grid, two or more, see
+        `boostsample.experiments.plan.random_search`.
     bank : Variant
         Form of the feature bank and its settings, see `boostsample.banks.bank_forms.make_bank`.
 
@@ -71,12 +75,15 @@ class Plan:
     n_jobs: int | None = None
     history: bool = False
     tune: bool = False
+    draws: int | None = None
     bank: Variant = field(default_factory=partial(Variant, "memory"))
 
     def __post_init__(self) -> None:
         _check_rounds(self.marks)
         check_integer("repeats", self.repeats, 1)
         check_integer("seed", self.seed, 0)
+        if self.draws is not None:
+            check_integer("draws", self.draws, 2)
         if self.n_jobs is not None and self.n_jobs != -1 and self.n_jobs < 1:
             raise SettingError(f"jobs must be 1 or more, or -1 for all cores, got {self.n_jobs}")
         if self.weights not in WEIGHT_INITS:
@@ -90,7 +97,14 @@ class Plan:
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """The strategies to compare, with their tuning grids if `tune` is set."""
+        """The strategies to compare, with the settings that tuning tries."""
+        if self.draws is None:
+            return self.undrawn
+        return tuple(drawn_variant(one, self.draws, self.seed) for one in self.undrawn)
+
+    @property
+    def undrawn(self) -> tuple[Variant, ...]:
+        """The strategies to compare, with their whole tuning grids if `tune` is set."""
         wanted = self.strategies or tuple(Variant(name) for name in DEFAULT_STRATEGIES)
         return tuple(variant.tuned() for variant in wanted) if self.tune else wanted
 

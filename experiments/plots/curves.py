@@ -13,8 +13,8 @@ from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_vari
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.layout import current_layout
 from boostsample.experiments.results.curves import AXES, curves_of_data, shared_curve
+from boostsample.experiments.results.labels import HIGHER_IS_BETTER, MAIN_METRICS, is_charged
 from boostsample.experiments.results.labels import METRICS as COLUMNS
-from boostsample.experiments.results.labels import is_charged
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.write_folder import settings_record
 
@@ -27,27 +27,32 @@ if TYPE_CHECKING:
 __all__ = ["comparison_figure", "curves_figure"]
 
 Rows = Sequence[Mapping[str, Any]]
+_NAMES = {"loss": "loss", "error": "test error"}
 
 
 @drawing.styled_axes
 def curves_figure(
     results: Sequence[Results],
     against: str = "stumps",
-    metrics: Sequence[str] = ("loss", "error"),
+    metrics: Sequence[str] = MAIN_METRICS,
     charged: bool = False,
 ) -> Figure:
     """Plot `metrics` along an axis of `AXES`: a curve a strategy, with bands of one std.
 
     Each data set is a row of panels, one panel for each metric. With `charged`, tuned strategies
     have a second curve with the looks and seconds of their tuning. Raises DataError without rows,
-    and SettingError if two results have the same data set, or the axis or metric is unknown.
+    and SettingError if two results have the same data set, or the axis or metric is unknown;
+    DataError also if the results lack a metric.
     """
     if against not in AXES:
         raise unknown("axis", against, AXES)
     for metric in metrics:
         if metric not in drawing.METRICS:
             raise unknown("metric", metric, drawing.METRICS)
-    data = {name: one.runs for name, one in curves_of_data(results).items()}
+    found = curves_of_data(results)
+    for curves in found.values():
+        curves.check_known(*metrics)
+    data = {name: one.runs for name, one in found.items()}
     labels = list(
         dict.fromkeys(label for runs in data.values() for label in runs if not is_charged(label))
     )
@@ -70,7 +75,7 @@ def curves_figure(
     has_tuned = against != "stumps" and any(map(is_tuned_variant, labels))
     note = "\n* tuned, without the cost of the search" if has_tuned else ""
     figure.suptitle(f"{', '.join(data)}: {repeats}{note}")
-    what = " and ".join("loss" if metric == "loss" else "test error" for metric in metrics)
+    what = " and ".join(_NAMES.get(metric, drawing.METRICS[metric]) for metric in metrics)
     figure.set_label(
         f"Curves of {what} on {', '.join(data)} against {AXES[against]}, {repeats}. "
         + " ".join(_best(name, runs, metrics) for name, runs in data.items())
@@ -115,7 +120,7 @@ def _scales(axes: Axes, metric: str, against: str) -> None:
 
 
 def _best(name: str, runs: Mapping[str, Mapping[int, Rows]], metrics: Sequence[str]) -> str:
-    """A sentence that names the strategy with the lowest final value of each metric."""
+    """A sentence that names the strategy with the best final value of each metric."""
     parts = []
     for metric in metrics:
         column, _ = COLUMNS[metric]
@@ -124,9 +129,11 @@ def _best(name: str, runs: Mapping[str, Mapping[int, Rows]], metrics: Sequence[s
             for label, own in runs.items()
             if not is_charged(label)
         }
-        best = min(ends, key=ends.__getitem__)
+        higher = metric in HIGHER_IS_BETTER
+        best = (max if higher else min)(ends, key=ends.__getitem__)
         unit = " percent" if metric == "error" else ""
-        title = "log10 loss" if metric == "loss" else "test error"
-        parts.append(f"the lowest mean {title} is {ends[best]:.2f}{unit}, of {best}")
+        title = "log10 loss" if metric == "loss" else _NAMES.get(metric, drawing.METRICS[metric])
+        order = "highest" if higher else "lowest"
+        parts.append(f"the {order} mean {title} is {ends[best]:.2f}{unit}, of {best}")
     last = max(int(run[-1]["stumps"]) for own in runs.values() for run in own.values())
     return f"After {last:,} stumps on {name} {'; '.join(parts)}."

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-METRICS = {"loss": "log10 of the exponential loss", "error": "test error in percent"}
+METRICS = {
+    "loss": "log10 of the exponential loss",
+    "error": "test error in percent",
+    "balanced-accuracy": "balanced accuracy",
+    "f1": "macro F1",
+    "log-loss": "log loss of the test examples",
+}
 """Metrics of curves and ranks, with the titles of their axes."""
 
 COLOURS = (

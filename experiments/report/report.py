@@ -33,7 +33,7 @@ from boostsample.experiments.report.items import (
     picture_item,
 )
 from boostsample.experiments.results.curves import AXES
-from boostsample.experiments.results.labels import METRICS, is_charged
+from boostsample.experiments.results.labels import MAIN_METRICS, METRICS, is_charged
 from boostsample.experiments.tables.formats import to_html
 from boostsample.experiments.tables.score_tables import (
     BEST,
@@ -215,9 +215,9 @@ class _Report:
             for name, axis in itertools.product(source.names, _axes(source)):
                 level = self._table(source, name, "loss", axis).rows[-1][0]
                 where = f"{'after' if axis == 'stumps' else 'at'} {level} {axis}"
-                best = (_winner(self._table(source, name, metric, axis)) for metric in METRICS)
+                best = (_winner(self._table(source, name, metric, axis)) for metric in MAIN_METRICS)
                 rows.append((name, where, *best))
-        header = ("data set", "where", *(f"lowest {title}" for _, title in METRICS.values()))
+        header = ("data set", "where", *(f"lowest {METRICS[one][1]}" for one in MAIN_METRICS))
         listing = ListingItem("The best strategies", header, tuple(rows))
         return (_text("summary"), listing, *self._ranks())
 
@@ -226,12 +226,14 @@ class _Report:
         if len(self._ids) < 2:
             return []
         found: list[Item] = []
-        for metric, (_, title) in METRICS.items():
+        for metric in MAIN_METRICS:
             try:
                 figure = ranks_figure(self._results, metric)
             except BoostSampleError as error:
                 return [TextItem(f"Ranks across data sets are left out: {error}")]
-            found.append(picture_item(figure, f"Mean ranks across data sets, by {title}."))
+            found.append(
+                picture_item(figure, f"Mean ranks across data sets, by {METRICS[metric][1]}.")
+            )
         return found
 
     def _data_chapter(self, source: FactSource, name: str) -> _Chapter:

@@ -12,14 +12,20 @@ import bisect
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.results.labels import METRICS, is_charged, label_of
+from boostsample.experiments.results.labels import (
+    HIGHER_IS_BETTER,
+    MAIN_METRICS,
+    METRICS,
+    is_charged,
+    label_of,
+)
 from boostsample.experiments.results.read_folder import Results
 
 __all__ = [
@@ -55,7 +61,10 @@ class Measure:
 
 
 MEASURES = {
-    **{name: Measure(column, title, -1) for name, (column, title) in METRICS.items()},
+    **{
+        name: Measure(column, title, 1 if name in HIGHER_IS_BETTER else -1)
+        for name, (column, title) in METRICS.items()
+    },
     "auc": Measure("auc", "area under the ROC curve of the test examples", 1),
     "looks": Measure("looks", "looks so far, the finish apart", 0),
     "seconds": Measure("seconds", "seconds of training so far, evaluation apart", -1),
@@ -93,6 +102,16 @@ class Curves:
             for label, mine in self.runs.items()
         }
 
+    def chosen(self, labels: Sequence[str]) -> Curves:
+        """The curves of some strategies, in the order of their labels; SettingError for none."""
+        runs = {label: self.runs[label] for label in labels if label in self.runs}
+        if not runs:
+            raise SettingError(
+                f"the results of {self.data} must have one of the strategies {', '.join(labels)}, "
+                "got none; choose others, or other data sets by --data"
+            )
+        return replace(self, runs=runs)
+
     def check(self, metric: str, axis: str) -> None:
         """Raise an error for a metric that is not defined on an axis; see `at`."""
         if metric not in MEASURES:
@@ -111,6 +130,22 @@ class Curves:
             raise DataError(
                 f"the results of {self.data} were written without curves, which {what} needs; run "
                 "the command that made them again, into a new folder"
+            )
+        self.check_known(metric)
+
+    def check_known(self, *metrics: str) -> None:
+        """Raise DataError if no row has a value of one of the metrics that came later."""
+        for metric in metrics:
+            if metric in MAIN_METRICS or metric not in METRICS:
+                continue
+            column = METRICS[metric][0]
+            runs = (rows for mine in self.runs.values() for rows in mine.values())
+            if any(not math.isnan(row.get(column, math.nan)) for rows in runs for row in rows):
+                continue
+            raise DataError(
+                f"the results of {self.data} were written without {metric}; run the command that "
+                "made them again: with --results and their folder, whose cells are then scored "
+                "without training, or without cells into a new folder"
             )
 
     def _at_stumps(self, metric: str, level: float) -> dict[str, dict[int, float]]:

@@ -24,7 +24,8 @@ def grid_toml(grid: Grid, prepared: Sequence[Prepared]) -> str:
     """The content of ``grid.toml``, from a grid and its plan fitted to each of its data sets."""
     plan = grid.plan
     families = [_families(one) for one in prepared]
-    strategies = [[_entry(variant) for variant in one.variants] for one in prepared]
+    undrawn = {variant.label: variant for variant in plan.undrawn}
+    strategies = [[_entry(undrawn[v.label]) for v in one.variants] for one in prepared]
     shared = all(one == families[0] for one in families)
     data: list[Any] = []
     for given, one, names in zip(grid.data, prepared, families, strict=True):
@@ -46,6 +47,7 @@ def grid_toml(grid: Grid, prepared: Sequence[Prepared]) -> str:
         "weights": plan.weights,
         "learner": plan.learner,
         "seed": plan.seed,
+        "draws": plan.draws,
         "bank": plan.bank.label,
         "history": plan.history or None,
     }

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.rows import (
     CURVE_SCHEMA,
+    METRIC_SCHEMA,
     RESULT_SCHEMA,
     curve_rows,
     history_rows,
@@ -122,10 +124,11 @@ def _typed(path: Path, schema: Sequence[Column]) -> list[dict[str, Any]]:
     """The rows of a CSV file with the columns and types of a schema."""
     rows = []
     for line, texts in _table(path):
+        absent = {name for name, _, _ in METRIC_SCHEMA if name not in texts}
         row = {}
         for name, kind, _ in schema:
             try:
-                row[name] = kind(texts[name])
+                row[name] = math.nan if name in absent else kind(texts[name])
             except (KeyError, TypeError, ValueError):
                 raise DataError(
                     f"'{path}', line {line}: {name} must be of type {kind.__name__}, got "

@@ -17,6 +17,7 @@ from boostsample.history import Column
 __all__ = [
     "CURVE_COLUMNS",
     "CURVE_SCHEMA",
+    "METRIC_SCHEMA",
     "RESULT_COLUMNS",
     "RESULT_SCHEMA",
     "curve_rows",
@@ -24,6 +25,12 @@ __all__ = [
     "result_rows",
 ]
 
+METRIC_SCHEMA = (
+    Column("balanced_accuracy", float, "balanced accuracy on the test examples, 0 to 1"),
+    Column("f1", float, "macro F1 on the test examples, 0 to 1"),
+    Column("log_loss", float, "log loss (natural logarithm) on the test examples"),
+)
+"""Columns that the tables of earlier versions lack; they are read as NaN."""
 RESULT_SCHEMA = (
     Column("data", str, "data set"),
     Column("strategy", str, "name; label with `*` if tuned, ` charged` if looks include tuning"),
@@ -35,6 +42,7 @@ RESULT_SCHEMA = (
     Column("test_error", float, "error on the test examples in percent"),
     Column("looks", int, "looks so far for search and modelling, without the finish"),
     Column("seconds", float, "seconds of training so far, without evaluation"),
+    *METRIC_SCHEMA,
 )
 """Columns of ``results.csv``: one row per run and mark."""
 CURVE_SCHEMA = (

@@ -118,7 +118,8 @@ class Run:
         """The result row of a number of stumps; a run that ended early repeats its last state.
 
         With `own`, a charged row: the run after `own` stumps, with the looks and seconds of all
-        runs of its tuning; loss and error are NaN for 0.
+        runs of its tuning; loss, error and the other metrics are NaN for 0. The other metrics are
+        also NaN if the cell lacks them.
         """
         names = self.row_names
         if own is None:
@@ -138,6 +139,7 @@ class Run:
             "test_error": self.errors[at] if at else math.nan,
             "looks": looks,
             "seconds": seconds,
+            **{name: by.get(at, math.nan) for name, by in self.cell.class_metrics.items()},
         }
 
 

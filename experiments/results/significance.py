@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.results.curves import curves_of_data
-from boostsample.experiments.results.labels import METRICS, is_charged
+from boostsample.experiments.results.labels import HIGHER_IS_BETTER, METRICS, is_charged
 from boostsample.experiments.results.read_folder import Results
 
 __all__ = [
@@ -245,7 +245,7 @@ class Ranking:
 
 
 def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None = None) -> Ranking:
-    """Rank the strategies on each data set by their mean loss or error; the lowest has rank 1.
+    """Rank the strategies on each data set by the mean of one of `METRICS`; the best has rank 1.
 
     `stumps` is by default the last mark of each data set. Raises SettingError for fewer than two
     strategies in all of them, or no rows at this number of stumps.
@@ -270,7 +270,7 @@ def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None
             f"{', '.join(shared) or 'none'} of {', '.join(every)}; run the others, too"
         )
     scores = np.array([[one[label] for label in shared] for one in means])
-    mean = ranks(scores)
+    mean = ranks(scores, lower_is_better=metric not in HIGHER_IS_BETTER)
     order = np.argsort(mean, kind="stable")
     return Ranking(
         tuple(shared[k] for k in order),

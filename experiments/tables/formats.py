@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from boostsample.errors import SettingError, unknown
+from boostsample.experiments.tables.latex import to_latex
 from boostsample.experiments.tables.score_tables import BEST, TIED, Score, ScoreTable
 from boostsample.experiments.tables.tables import Table
 
@@ -29,6 +30,7 @@ __all__ = [
     "FORMATS",
     "Format",
     "chosen_format",
+    "one_by_one",
     "to_csv",
     "to_html",
     "to_latex",
@@ -142,14 +144,8 @@ def _with_marks(table: ScoreTable) -> Table:
 
 
 def _lines_below(table: ScoreTable) -> list[str]:
-    legend = _legend(table, f"{_MARKS[BEST]} ", f"{_MARKS[TIED]} ")
+    legend = table.legend(f"{_MARKS[BEST]} ", f"{_MARKS[TIED]} ")
     return [*legend, *(f"note: {note}" for note in table.notes)]
-
-
-def _legend(table: ScoreTable, best: str, tied: str) -> list[str]:
-    """The meaning of the marks; nothing without marks."""
-    legend = f"{best}best of its {table.across}; {tied}not told apart from the best"
-    return [legend] if table.marked else []
 
 
 def to_markdown(table: ScoreTable) -> str:
@@ -164,7 +160,7 @@ def to_markdown(table: ScoreTable) -> str:
         [_left_or_right(table, "---", "---:"), *("---:" for _ in table.header[1:])],
         *(list(map(entry, *pair)) for pair in zip(table.rows, table.flags, strict=True)),
     ]
-    below = [*_legend(table, "Bold: ", f"{_MARKS[TIED]}: "), *table.notes]
+    below = [*table.legend("Bold: ", f"{_MARKS[TIED]}: "), *table.notes]
     return "\n".join(
         [
             _escaped_markdown(table.title),
@@ -188,70 +184,6 @@ def _escaped_markdown(text: str) -> str:
 def _left_or_right(table: Table, left: str, right: str) -> str:
     """The alignment of the first column: names to the left, numbers to the right."""
     return left if table.header[0] == "strategy" else right
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "`": r"\textasciigrave{}",
-    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
-}
-
-
-def to_latex(table: ScoreTable) -> str:
-    r"""A floating booktabs table; best entries bold, those not significantly different underlined.
-
-    Characters beyond ASCII are kept, for engines that read UTF-8.
-    """
-
-    def entry(text: str, flag: str) -> str:
-        shown = _escaped_latex(text)
-        if text.startswith("-") and text != "-":
-            shown = "$-$" + _escaped_latex(text[1:])
-        return {BEST: rf"\textbf{{{shown}}}", TIED: rf"\underline{{{shown}}}", "": shown}[flag]
-
-    rows = [
-        " & ".join(map(entry, *pair)) + r" \\" for pair in zip(table.rows, table.flags, strict=True)
-    ]
-    below = [*_legend(table, "Bold: ", "underlined: "), *table.notes]
-    notes = [
-        r"\par\smallskip",
-        r"\begin{minipage}{\linewidth}\footnotesize",
-        *(_escaped_latex(note) + r"\par" for note in below),
-        r"\end{minipage}",
-    ]
-    return "\n".join(
-        [
-            r"% needs \usepackage{booktabs}",
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{_escaped_latex(table.title)}}}",
-            rf"\begin{{tabular}}{{{_left_or_right(table, 'l', 'r')}{'r' * len(table.header[1:])}}}",
-            r"\toprule",
-            " & ".join(map(_escaped_latex, table.header)) + r" \\",
-            r"\midrule",
-            *rows,
-            r"\bottomrule",
-            r"\end{tabular}",
-            *(notes if below else ()),
-            r"\end{table}",
-        ]
-    )
-
-
-def _escaped_latex(text: str) -> str:
-    r"""Text with LaTeX's special characters escaped; also safe at the start of a row.
-
-    >>> print(_escaped_latex("ucb*:a_b=1|2"))
-    ucb{*}:a\_b=1\textbar{}2
-    """
-    # LaTeX reads a star or a bracket after the end of a row as an argument of that end.
-    text = re.sub(r"[*\[\]]", r"{\g<0>}", "".join(_LATEX.get(c, c) for c in text))
-    return re.sub(r"([-'])(?=\1)", r"\1{}", text)  # LaTeX joins two of these into one sign
 
 
 def _csv_number(value: float) -> str:
@@ -331,14 +263,15 @@ class Format(NamedTuple):
     render: Callable[[Sequence[ScoreTable]], str]
 
 
-def _one_by_one(render: Callable[[ScoreTable], str]) -> Callable[[Sequence[ScoreTable]], str]:
+def one_by_one(render: Callable[[ScoreTable], str]) -> Callable[[Sequence[ScoreTable]], str]:
+    """A function that renders tables one after the other, with an empty line between."""
     return lambda tables: "\n\n".join(map(render, tables))
 
 
 FORMATS: Mapping[str, Format] = {
-    "text": Format(".txt", _one_by_one(to_plain_text)),
-    "markdown": Format(".md", _one_by_one(to_markdown)),
-    "latex": Format(".tex", _one_by_one(to_latex)),
+    "text": Format(".txt", one_by_one(to_plain_text)),
+    "markdown": Format(".md", one_by_one(to_markdown)),
+    "latex": Format(".tex", one_by_one(to_latex)),
     "csv": Format(".csv", to_csv),
 }
 """The formats of ``boostsample table``, by name."""

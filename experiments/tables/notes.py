@@ -8,7 +8,7 @@ from typing import Any
 
 from boostsample.experiments.plan.variants import Variant, is_tuned_variant
 from boostsample.experiments.results.curves import Curves
-from boostsample.experiments.results.labels import is_charged
+from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import LEVEL, Verdict
 
@@ -100,7 +100,7 @@ def _level_notes(axis: str, levels: Sequence[float] | None) -> list[str]:
 
 def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
     """The notes of the comparison; incomplete folders have none yet and get the usual one."""
-    notes = list(facts.get("notes", ()))
+    notes = [note for note in facts.get("notes", ()) if _concerns(note, labels)]
     if "notes" not in facts and any(map(is_tuned_variant, labels)):
         notes.append(
             "strategies with a * were tuned: in each repetition all settings of their grid were "
@@ -115,6 +115,14 @@ def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) ->
     return notes
 
 
+def _concerns(note: str, labels: Sequence[str]) -> bool:
+    """Whether a note of a comparison is about the strategies shown."""
+    if note.startswith("strategies with a *"):
+        return any(map(is_tuned_variant, labels))
+    label, ended, _ = note.partition(": training ended early")
+    return not ended or label in labels
+
+
 def _missing_notes(
     results: Results, curves: Curves, labels: Sequence[str], facts: Mapping[str, Any]
 ) -> list[str]:
@@ -125,7 +133,8 @@ def _missing_notes(
     if fewer:
         notes.append(f"fewer than {most} repetitions: {', '.join(fewer)}")
     planned = dict.fromkeys(Variant.from_record(one).label for one in facts.get("searches", ()))
-    absent = [label for label in planned if label not in curves.runs]
+    there = {label_of(row) for row in results.rows if row["data"] == curves.data}
+    absent = [label for label in planned if label not in there]
     if absent:
         notes.append(f"without a result yet: {', '.join(absent)}")
     return notes

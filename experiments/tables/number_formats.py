@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["NUMBER_FORMATS", "level_text", "mean_and_std", "mean_std"]
+__all__ = ["DECIMALS", "NUMBER_FORMATS", "level_text", "mean_and_std", "mean_std"]
 
 
 def _fixed_digits(digits: int) -> Callable[[float], str]:
@@ -66,14 +66,23 @@ def _large_number(value: float) -> str:
     return f"{value:,.0f}" if not abs(value) >= 1e6 else f"{value:.2e}"
 
 
+DECIMALS: Mapping[str, int] = {
+    "loss": 2,
+    "error": 2,
+    "auc": 4,
+    "balanced-accuracy": 4,
+    "f1": 4,
+    "log-loss": 4,
+    "looks": 2,
+    "seconds": 2,
+    "features": 0,
+    "examples": 0,
+}
+"""Decimals of each measure where all numbers have the same unit."""
 NUMBER_FORMATS: Mapping[str, Callable[[float], str]] = {
-    "loss": _fixed_digits(2),
-    "error": _fixed_digits(2),
-    "auc": _fixed_digits(4),
+    **{name: _fixed_digits(digits) for name, digits in DECIMALS.items()},
     "looks": _large_number,
     "seconds": _three_digits,
-    "features": _fixed_digits(0),
-    "examples": _fixed_digits(0),
 }
 """How tables write the values of each measure."""
 

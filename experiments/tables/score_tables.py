@@ -23,6 +23,7 @@ from boostsample.experiments.results.curves import (
 from boostsample.experiments.results.labels import METRICS, is_charged, label_of, repetitions
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import Verdict, told_apart
+from boostsample.experiments.tables.choices import chosen_data, chosen_strategies
 from boostsample.experiments.tables.notes import overlap_for_notes, table_notes
 from boostsample.experiments.tables.number_formats import (
     NUMBER_FORMATS,
@@ -78,6 +79,11 @@ class ScoreTable(Table):
     def marked(self) -> bool:
         """Whether any entry has a flag."""
         return any(flag for row in self.flags for flag in row)
+
+    def legend(self, best: str, tied: str) -> list[str]:
+        """The meaning of the marks, `best` and `tied`; nothing without marks."""
+        text = f"{best}best of its {self.across}; {tied}not told apart from the best"
+        return [text] if self.marked else []
 
     def transposed(self) -> ScoreTable:
         """The same table with a row for each strategy and a column for each level."""
@@ -137,6 +143,9 @@ def result_table(
     axis: str = "stumps",
     levels: Sequence[float] | None = None,
     charged: bool = False,
+    *,
+    strategies: Sequence[str] | None = None,
+    data: Sequence[str] | None = None,
 ) -> list[ScoreTable]:
     """Make one table for each data set: a row for each level, a column for each strategy.
 
@@ -152,14 +161,18 @@ def result_table(
         Levels on the axis; default: `Curves.levels` of each data set.
     charged : bool
         Also show tuned strategies with the cost of their tuning.
+    strategies : sequence of str, optional
+        Strategies to show, in this order, by label or by name for all its variants; default: all.
+    data : sequence of str, optional
+        Data sets to show, in this order; default: all.
 
     Raises
     ------
     SettingError
-        The metric is not available on this axis (`Curves.at`), or two folders have the same data
-        set.
+        The metric is not available on this axis (`Curves.at`), two folders have the same data set,
+        or a strategy or data set is not in the results.
     DataError
-        The metric needs curves, and the results have none.
+        The metric needs curves, or scores, that the results lack.
 
     Examples
     --------
@@ -177,6 +190,13 @@ def result_table(
     """
     parts = [(one, curves) for one in results for curves in curves_of_results(one)]
     check_disjoint_curves(curves.data for _, curves in parts)
+    if data is not None:
+        by_name = {curves.data: (one, curves) for one, curves in parts}
+        parts = [by_name[name] for name in chosen_data(data, by_name)]
+    if strategies is not None:
+        every = dict.fromkeys(label for _, curves in parts for label in curves.runs)
+        wanted = chosen_strategies(strategies, every)
+        parts = [(one, curves.chosen(wanted)) for one, curves in parts]
     return [_table(one, curves, metric, axis, levels, charged) for one, curves in parts]
 
 

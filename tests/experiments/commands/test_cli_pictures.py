@@ -66,7 +66,7 @@ def test_plot_draws_a_results_folder(capsys: pytest.CaptureFixture[str], what: s
 def test_the_help_names_all_metrics_and_axes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plot", "--help"]) == 0
     told = capsys.readouterr().out
-    assert f"--metric {'|'.join(METRICS)} " in told
+    assert f"--metric {'|'.join(METRICS)}\n" in told
     assert f"--against {'|'.join(AXES)} " in told
 
 

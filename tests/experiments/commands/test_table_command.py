@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from boostsample.experiments.cells.cell_file import Cell
+from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.results.curves import AXES, MEASURES
 from boostsample.experiments.tables.formats import FORMATS
+from boostsample.loop.booster import Booster
 
 ONE, TWO = "chess(d=3,J=3,L=3,n=60)", "chess(d=4,J=3,L=3,n=60)"
 QUICK = ["compare", "--rounds", "3,9", "--repeats", "3", "--quiet", "--strategies"]
@@ -64,7 +68,7 @@ def test_every_axis_in_every_format(capsys: pytest.CaptureFixture[str], at: str,
     assert err == ""
 
 
-@pytest.mark.parametrize("metric", ["auc", "looks", "seconds", "features", "examples"])
+@pytest.mark.parametrize("metric", [one for one in MEASURES if one not in ("loss", "error")])
 def test_other_metrics(capsys: pytest.CaptureFixture[str], metric: str) -> None:
     assert main(["table", "one", "--metric", metric]) == 0
     assert len(capsys.readouterr().out.splitlines()) >= 5
@@ -81,6 +85,60 @@ def test_a_file_has_what_would_be_printed(capsys: pytest.CaptureFixture[str]) ->
     with Path("x.CSV").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["data"] for row in rows] == [TWO] * 4 + [ONE] * 4
+
+
+def test_columns_are_chosen_ordered_and_renamed(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = ["--strategies", "uniform-naive,full", "--data", TWO, "--rename", "full=All"]
+    assert main(["table", "one", "two", *chosen]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"{TWO}: log10 loss")
+    assert lines[1].split() == ["stumps", "uniform-naive:n_features=2", "All"]
+    assert not any(line.startswith(f"{ONE}: ") for line in lines)
+
+
+def test_a_width_cuts_latex_between_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    panels = []
+    for width in ("170pt", "7in"):
+        assert main(["table", "one", "--format", "latex", "--width", width]) == 0
+        panels.append(capsys.readouterr().out.count(r"\toprule"))
+    assert panels == [2, 1]
+
+
+def forget_class_metrics(folder: Path) -> None:
+    """Turn a results folder into one of an earlier version."""
+    for path in folder.glob("cells/*.npz"):
+        cell = Cell.from_bytes(path.read_bytes())
+        arrays = {k: v for k, v in cell.arrays.items() if k not in CLASS_METRICS}
+        path.write_bytes(Cell(cell.facts, cell.about, arrays, cell.history).to_bytes())
+    for name in ("results.csv", "curves.csv"):
+        with (folder / name).open(encoding="utf-8", newline="") as stream:
+            rows = [
+                {k: v for k, v in row.items() if k not in CLASS_METRICS}
+                for row in csv.DictReader(stream)
+            ]
+        with (folder / name).open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+def test_results_of_earlier_versions_are_scored_again_without_training(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["table", "one", "--metric", "f1"]) == 0
+    before = capsys.readouterr().out
+    forget_class_metrics(Path("one"))
+    assert main(["table", "one"]) == 0
+    capsys.readouterr()
+    assert main(["table", "one", "--metric", "f1"]) == 1
+    assert f"the results of {ONE} were written without f1; run the" in capsys.readouterr().err
+    command = json.loads(Path("one/settings.json").read_text("utf-8"))["command"][1:]
+    command[command.index("--results") + 1] = "one"
+    monkeypatch.setattr(Booster, "next_round", None)
+    assert main(command) == 0
+    capsys.readouterr()
+    assert main(["table", "one", "--metric", "f1"]) == 0
+    assert capsys.readouterr().out == before
 
 
 def test_incomplete_results_go_as_far_as_they_go(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,6 +166,14 @@ def test_incomplete_results_go_as_far_as_they_go(capsys: pytest.CaptureFixture[s
         (["one", "--at", "looks=0"], 2, "levels of looks must be positive numbers"),
         (["one", "--at", "stumps=50"], 2, "is known at 3, 9 stumps (nearest rows: 9), got 50"),
         (["one", "--at", "looks", "--metric", "auc"], 2, "auc is known at the marks only"),
+        (["one", "--metric", "accuracy"], 2, "unknown metric 'accuracy'"),
+        (["one", "--strategies", "ful"], 2, "unknown strategy of these results 'ful' (did you"),
+        (["one", "--data", "chess"], 2, "unknown data set of these results 'chess'"),
+        (["one", "--rename", "ful=All"], 2, "unknown strategy of these results 'ful' (did you"),
+        (["one", "--rename", "full"], 2, "--rename must be OLD=NEW pairs separated by commas"),
+        (["one", "--width", "3in"], 2, "--width is a width of latex, got the format text"),
+        (["one", "--width", "3", "--format", "latex"], 2, "--width must be a length in pt, in"),
+        (["one", "--width", "3in", "--format", "latx"], 2, "unknown format 'latx'"),
         (["one", "--format", "markdwn"], 2, "unknown format 'markdwn' (did you mean 'markdown'?)"),
         (["one", "-o", "x.html"], 2, "must end in one of .txt, .md, .tex, .csv, got 'x.html'"),
         (["one", "-o", "x.md", "--format", "csv"], 2, "must end in .csv, got 'x.md'"),

@@ -156,6 +156,21 @@ def test_the_sentence_says_who_is_best() -> None:
     assert "lowest mean log10 loss" in content
 
 
+def test_metrics_of_classes_are_drawn_and_described() -> None:
+    figure = curves_figure([made(a=0.0, b=-1.0)], metrics=("f1", "log-loss"))
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        "macro F1",
+        "log loss of the test examples",
+    ]
+    assert "the highest mean macro F1 is 0.30, of b" in str(figure.get_label())
+    assert "the lowest mean log loss of the test examples is 3.95, of b" in str(figure.get_label())
+    without = made(a=0.0)
+    for row in without.curves:
+        row["f1"] = math.nan
+    with pytest.raises(DataError, match="results of made were written without f1; run the command"):
+        curves_figure([without], metrics=("f1",))
+
+
 def test_what_cannot_be_drawn() -> None:
     with pytest.raises(DataError, match="must have rows, got none"):
         curves_of_data([Results([], {"rounds": []}, None)])

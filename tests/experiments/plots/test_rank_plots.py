@@ -51,6 +51,8 @@ def test_the_mark_and_the_metric_may_be_chosen() -> None:
     assert ranking([one, other], "error").labels == ("a", "b")
     assert ranking([one, other], "error", 10).labels == ("b", "a")
     assert ranking([one, other], "loss", 10).labels == ("a", "b")
+    assert ranking([one, other], "log-loss").labels == ("a", "b")
+    assert ranking([one, other], "f1").labels == ("a", "b")  # higher is better
     with pytest.raises(SettingError, match=r"known at .*10, 100 stumps"):
         ranking([one, other], stumps=11)
     with pytest.raises(SettingError, match="unknown metric 'auc'"):

@@ -24,6 +24,11 @@ from boostsample.experiments.results.write_folder import grid_record
 GRIDS = {
     "defaults": 'data = ["chess(d=3,n=60)"]',
     "two": 'data = ["digits", "chess(d=3,n=60)"]',
+    "draws": """\
+        data = ["chess(d=3,n=60)"]
+        strategies = ["full", { name = "ucb", n_features = 2, exploration = 1, tune = true }]
+        draws = 3
+        """,
     "everything": """\
         title = "A \\"title\\" with \\\\ and ü"
         data = ["digits", { name = "chess(d=3,n=60)", families = ["columns"] }]

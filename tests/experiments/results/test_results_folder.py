@@ -74,7 +74,8 @@ def test_the_rows_have_the_columns_of_the_design(written: Path) -> None:
     header = (written / "results.csv").read_text("utf-8").splitlines()[0]
     assert header.split(",") == list(RESULT_COLUMNS)
     assert header == (
-        "data,strategy,settings,learner,repetition,stumps,log10_loss,test_error,looks,seconds"
+        "data,strategy,settings,learner,repetition,stumps,log10_loss,test_error,looks,seconds,"
+        "balanced_accuracy,f1,log_loss"
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.cells.cell_file import Cell
+from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan import variants as variants_module
@@ -118,7 +119,9 @@ def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, comparison: Co
             for mark in MARKS:
                 n = mark // share
                 paid = [history] if share == 1 else [rows for rows, _ in runs]
-                wrong = error_percent(model.decision_function(data.X[test], n), data.y[test])
+                scores = model.decision_function(data.X[test], n)
+                wrong = error_percent(scores, data.y[test])
+                others = {name: one(scores, data.y[test]) for name, one in CLASS_METRICS.items()}
                 wanted.append(
                     {
                         "data": "thirds",
@@ -130,6 +133,7 @@ def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, comparison: Co
                         "log10_loss": history[n - 1]["log10_loss"] if n else math.nan,
                         "test_error": wrong if n else math.nan,
                         "looks": sum(row["looks_search"] for rows in paid for row in rows[:n]),
+                        **(others if n else dict.fromkeys(CLASS_METRICS, math.nan)),
                     }
                 )
         mine = [

@@ -11,6 +11,7 @@ import pytest
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import BudgetExceeded, StrategyError
+from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
@@ -91,6 +92,7 @@ def test_rows_are_those_of_the_loop_and_the_model(three_classes: Dataset, weight
             "log10_loss": history[-1]["log10_loss"],
             "test_error": error_percent(scores, data.y[test]),
             "looks": looks,
+            **{name: metric(scores, data.y[test]) for name, metric in CLASS_METRICS.items()},
         }
 
 

@@ -1,0 +1,253 @@
+r"""LaTeX tables that fit a text width: booktabs, aligned numbers, one unit, notes once below.
+
+A table wider than the text is cut between columns into panels of one float. Widths are those of
+Computer Modern at 10 pt: a document in 12 pt needs a width of 10/12 of its text. Numbers are
+aligned by their decimals; the best mean of a row is bold, those not told apart are underlined.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from boostsample.errors import SettingError
+from boostsample.experiments.tables.number_formats import DECIMALS
+from boostsample.experiments.tables.score_tables import BEST, TIED, Score, ScoreTable
+
+__all__ = ["TEXT_WIDTH", "escaped_latex", "latex_width", "parse_width", "to_latex"]
+
+TEXT_WIDTH = 345.0
+"""Default width in pt: the text of the class article at 10 pt."""
+_POINTS = {"pt": 1.0, "in": 72.27, "cm": 72.27 / 2.54, "mm": 72.27 / 25.4}
+_GAP = 12.0  # between two columns: twice \tabcolsep
+_BOLD = 1.16  # bold digits are wider by this factor
+_CHARACTERS = {
+    280: "il.,;:!'`",
+    310: "fj_",
+    340: "- ",
+    400: "rstI()[]",
+    450: "cez",
+    510: 'ago?*/"0123456789',
+    560: "bdhkqvxynpuJS",
+    780: "wABCDEFHKLNOPQRTUVXYZ=+&~^<>|",
+    840: "mG%#$",
+}
+_WIDTHS = {one: width / 100 for width, group in _CHARACTERS.items() for one in group}
+_WIDEST = 10.3  # of W, and of all others
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+}
+
+
+def parse_width(text: str) -> float:
+    """A length in pt; SettingError unless it is a positive number with the unit pt, in, cm or mm.
+
+    >>> parse_width("240pt"), round(parse_width("3.5in"))
+    (240.0, 253)
+    """
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+) ?(pt|in|cm|mm)", text.strip())
+    if match is None or not float(match[1]):
+        raise SettingError(
+            f"--width must be a length in pt, in, cm or mm, as in 345pt or 3.5in, got {text!r}"
+        )
+    return float(match[1]) * _POINTS[match[2]]
+
+
+def latex_width(text: str) -> float:
+    """Width of a text in Computer Modern at 10 pt, in pt; never less than it is.
+
+    >>> round(latex_width("ucb"), 1)
+    15.7
+    """
+    return sum(_WIDTHS.get(one, _WIDEST) for one in text)
+
+
+def to_latex(table: ScoreTable, width: float = TEXT_WIDTH) -> str:
+    r"""A floating table, no wider than `width` in pt.
+
+    Needs the package booktabs. Characters beyond ASCII are kept, for engines that read UTF-8.
+    SettingError if the row names and one column are wider than `width`.
+    """
+    scale, unit = _unit([score.mean for score in table.scores], table.metric)
+    levels, level_unit = _level_texts(table)
+    n = len(levels)
+    per_level = len(table.scores) // n
+    by_strategy = table.header[0] == "strategy"
+    if by_strategy:
+        names = [row[0] for row in table.rows]
+        columns = [table.scores[at * per_level :][:per_level] for at in range(n)]
+        heads, corner = [[level] for level in levels], ""
+    else:
+        names = levels
+        columns = [table.scores[at::per_level] for at in range(per_level)]
+        heads = [re.split(r"(?<=.)(?=:)", name) for name in table.header[1:]]
+        corner = f"{table.axis}{level_unit}"
+    entries = [_entries(column, scale, DECIMALS[table.metric]) for column in columns]
+    sizes = [
+        max(_BOLD * max(latex_width(plain) for plain, _ in column), *map(latex_width, head))
+        for head, column in zip(heads, entries, strict=True)
+    ]
+    first = max(map(latex_width, [corner, *names]))
+    lines = []
+    for part in _parts(table, first, sizes, width):
+        span = f"{table.axis}{level_unit}" if by_strategy else ""
+        head = _head([heads[at] for at in part], corner, span)
+        rows = [
+            " & ".join([escaped_latex(name), *(entries[at][number][1] for at in part)]) + r" \\"
+            for number, name in enumerate(names)
+        ]
+        align = f"@{{}}{'l' if by_strategy else 'r'}{'r' * len(part)}@{{}}"
+        tabular = [*head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
+        lines += [r"\par\medskip", rf"\begin{{tabular}}{{{align}}}", r"\toprule", *tabular]
+    caption = escaped_latex(table.title).replace("log10", r"$\log_{10}$")
+    return "\n".join(
+        [
+            r"% needs \usepackage{booktabs}",
+            r"\begin{table}",
+            r"\centering\sloppy",
+            rf"\caption{{{caption}{unit}}}",
+            *lines[1:],
+            *_below([*table.legend("Bold: ", "underlined: "), *table.notes]),
+            r"\end{table}",
+        ]
+    )
+
+
+def _unit(values: Sequence[float], metric: str) -> tuple[float, str]:
+    """The factor of the numbers of a table, and what its caption says about it."""
+    if metric not in ("looks", "seconds"):
+        return 1.0, ""
+    power = _power(values)
+    short = {0: "s", -3: "ms", -6: r"$\mu$s"}
+    if metric == "seconds":
+        return 10.0**-power, f", in {short.get(power, f'$10^{{{power}}}$ s')}"
+    return 10.0**-power, f", in $10^{{{power}}}$ looks" if power else ""
+
+
+def _power(values: Sequence[float]) -> int:
+    """The largest multiple of 3 such that 10 to its power is not above any positive value."""
+    least = min((one for one in values if 0 < one < math.inf), default=1.0)
+    return 3 * math.floor(math.log10(least) / 3 + 1e-12)
+
+
+def _level_texts(table: ScoreTable) -> tuple[list[str], str]:
+    """The levels of a table in one unit, with all their digits, and the unit."""
+    levels = list(dict.fromkeys(score.level for score in table.scores))
+    if table.axis == "stumps":
+        return [f"{level:,.0f}" for level in levels], ""
+    power = _power(levels)
+    scaled = [level / 10.0**power for level in levels]
+    exact = (
+        digits
+        for digits in range(9)
+        if all(math.isclose(round(one, digits), one, rel_tol=1e-9) for one in scaled)
+    )
+    digits = next(exact, 9)
+    return [f"{one:,.{digits}f}" for one in scaled], f" (10^{power})" if power else ""
+
+
+def _entries(column: Sequence[Score], scale: float, decimals: int) -> list[tuple[str, str]]:
+    """The entries of a column: what they look like, to measure, and LaTeX.
+
+    Standard deviations are filled up on the left to the same width, so that means end in one line.
+    """
+
+    def number(value: float) -> str:
+        shown = f"{value * scale:,.{decimals}f}"
+        return shown if shown.strip("-0.,") else shown.removeprefix("-")
+
+    spreads = ["" if math.isnan(one.std) else number(one.std) for one in column]
+    widest = max(spreads, key=len)
+    found = []
+    for score, spread in zip(column, spreads, strict=True):
+        missing = math.isnan(score.mean)
+        mean = "-" if missing else number(score.mean)
+        shown = re.sub("^-(?=.*[0-9])", "$-$", mean)
+        shown = {BEST: rf"\textbf{{{shown}}}", TIED: rf"\underline{{{shown}}}"}.get(
+            score.flag, shown
+        )
+        filled = widest[: len(widest) - len(spread)]
+        if not widest:
+            found.append((mean, shown))
+        elif missing or not spread:
+            found.append((f"{mean} ({widest})", rf"{shown}\phantom{{ ({widest})}}"))
+        else:
+            pad = rf"\phantom{{{filled}}}" if filled else ""
+            found.append((f"{mean} ({widest})", f"{shown} {pad}({spread})"))
+    return [(plain.replace("-", "+"), latex) for plain, latex in found]  # a minus is as wide
+
+
+def _parts(
+    table: ScoreTable, first: float, sizes: Sequence[float], width: float
+) -> list[list[int]]:
+    """Positions of the columns of each panel."""
+    parts: list[list[int]] = [[]]
+    used = first
+    for at, size in enumerate(sizes):
+        if first + _GAP + size > width:
+            raise SettingError(
+                f"column {table.header[at + 1]!r} and the names of the rows need "
+                f"{first + _GAP + size:.0f} pt, more than the width of {width:.0f} pt; give more "
+                "--width, or shorter names by --rename"
+            )
+        if used + _GAP + size > width:
+            parts.append([])
+            used = first
+        parts[-1].append(at)
+        used += _GAP + size
+    return parts
+
+
+def _head(heads: Sequence[Sequence[str]], corner: str, span: str) -> list[str]:
+    """The lines above the rule: names with a line for each setting, or levels under their axis."""
+    height = max(map(len, heads))
+    filled = [[""] * (height - len(head)) + list(head) for head in heads]
+    corners = [""] * (height - 1) + [_mathed(corner)]
+    lines = [
+        " & ".join([one, *(escaped_latex(head[at]) for head in filled)]) + r" \\"
+        for at, one in enumerate(corners)
+    ]
+    if not span:
+        return lines
+    n = len(heads)
+    above = rf" & \multicolumn{{{n}}}{{r@{{}}}}{{{_mathed(span)}}} \\"
+    return [above, rf"\cmidrule(l){{2-{n + 1}}}", *lines]
+
+
+def _mathed(text: str) -> str:
+    """An axis with its unit; the power of ten as mathematics."""
+    return re.sub(r"10\^(-?[0-9]+)", r"$10^{\1}$", text)
+
+
+def _below(notes: Sequence[str]) -> list[str]:
+    """The notes below the table; names in them may be broken after a colon or equals sign."""
+    if not notes:
+        return []
+    return [
+        r"\par\smallskip",
+        r"\begin{minipage}{\linewidth}\footnotesize\raggedright",
+        *(
+            re.sub(r"(?<=[:=])(?=\S)", r"\\allowbreak{}", escaped_latex(note)) + r"\par"
+            for note in notes
+        ),
+        r"\end{minipage}",
+    ]
+
+
+def escaped_latex(text: str) -> str:
+    r"""Text with LaTeX's special characters escaped; also safe at the start of a row.
+
+    >>> print(escaped_latex("ucb*:a_b=1|2"))
+    ucb{*}:a\_b=1\textbar{}2
+    """
+    # LaTeX reads a star or a bracket after the end of a row as an argument of that end.
+    text = re.sub(r"[*\[\]]", r"{\g<0>}", "".join(_LATEX.get(c, c) for c in text))
+    return re.sub(r"([-'])(?=\1)", r"\1{}", text)  # LaTeX joins two of these into one sign
