@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from boostsample.bandits import Exp3P as Exp3PPolicy
 from boostsample.strategies._bandit import BANDIT_SCALES, BanditStrategy
+from boostsample.strategy import Pool
 
 __all__ = ["Exp3P"]
 
@@ -40,6 +43,11 @@ class Exp3P(BanditStrategy):
         """24 settings; the mixing is also the rate of learning."""
         return {"mixing": (0.05, 0.15, 0.4, 0.9), "reward_scale": BANDIT_SCALES}
 
-    def make_policy(self, n_arms: int, n_rounds: int) -> Exp3PPolicy:
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        """Check the settings and reset the policy; the planned rounds are its horizon."""
+        self.n_rounds_ = n_rounds
+        super().start(pool, budget, n_rounds, rng)
+
+    def make_policy(self, n_arms: int) -> Exp3PPolicy:
         """Exp3.P with the planned rounds as its horizon."""
-        return Exp3PPolicy(n_arms, n_rounds, self.mixing, self.bonus, self.delta)
+        return Exp3PPolicy(n_arms, self.n_rounds_, self.mixing, self.bonus, self.delta)

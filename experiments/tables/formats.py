@@ -29,6 +29,7 @@ __all__ = [
     "FORMATS",
     "Format",
     "chosen_format",
+    "notes_below",
     "to_csv",
     "to_html",
     "to_latex",
@@ -115,7 +116,7 @@ def to_plain_text(table: ScoreTable, width: int | None = None) -> str:
 
     A table wider than `width` is cut between columns.
     """
-    return "\n".join([to_text(_with_marks(table), width), "", *_lines_below(table)]).rstrip()
+    return "\n".join([to_text(_with_marks(table), width), "", *notes_below(table)]).rstrip()
 
 
 def to_terminal(table: ScoreTable, width: int) -> Text:
@@ -125,7 +126,7 @@ def to_terminal(table: ScoreTable, width: int) -> Text:
     text = Text(to_text(_with_marks(table), width))
     text.stylize("bold", 0, len(table.title))
     text.highlight_regex(_BEST_ENTRY, "bold")
-    return text.append("\n".join(["\n", *_lines_below(table)]).rstrip())
+    return text.append("\n".join(["\n", *notes_below(table)]).rstrip())
 
 
 def _with_marks(table: ScoreTable) -> Table:
@@ -141,7 +142,8 @@ def _with_marks(table: ScoreTable) -> Table:
     )
 
 
-def _lines_below(table: ScoreTable) -> list[str]:
+def notes_below(table: ScoreTable) -> list[str]:
+    """The meaning of the marks and the notes, one line each."""
     legend = _legend(table, f"{_MARKS[BEST]} ", f"{_MARKS[TIED]} ")
     return [*legend, *(f"note: {note}" for note in table.notes)]
 

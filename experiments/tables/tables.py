@@ -23,6 +23,12 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
+    def _repr_html_(self) -> str:
+        """The table as notebooks show it."""
+        from boostsample.experiments.tables.notebook import notebook_html
+
+        return notebook_html(self)
+
 
 def looks_table(comparison: Comparison) -> Table:
     """Mean looks and milliseconds a round of each strategy, over all rounds and repetitions.
