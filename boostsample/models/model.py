@@ -52,7 +52,7 @@ class Model:
 
     def _repr_html_(self) -> str:
         """The first stumps as notebooks show them."""
-        return model_html(self)
+        return model_html(self.families, self.feature, self.threshold, self.votes, self.alpha)
 
     def features(self, X: NDArray[np.generic], features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Columns of the given global features for the rows of X: float32 (n, q)."""

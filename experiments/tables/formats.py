@@ -29,7 +29,6 @@ __all__ = [
     "FORMATS",
     "Format",
     "chosen_format",
-    "notes_below",
     "to_csv",
     "to_html",
     "to_latex",
@@ -116,7 +115,7 @@ def to_plain_text(table: ScoreTable, width: int | None = None) -> str:
 
     A table wider than `width` is cut between columns.
     """
-    return "\n".join([to_text(_with_marks(table), width), "", *notes_below(table)]).rstrip()
+    return "\n".join([to_text(_with_marks(table), width), "", *_lines_below(table)]).rstrip()
 
 
 def to_terminal(table: ScoreTable, width: int) -> Text:
@@ -126,7 +125,7 @@ def to_terminal(table: ScoreTable, width: int) -> Text:
     text = Text(to_text(_with_marks(table), width))
     text.stylize("bold", 0, len(table.title))
     text.highlight_regex(_BEST_ENTRY, "bold")
-    return text.append("\n".join(["\n", *notes_below(table)]).rstrip())
+    return text.append("\n".join(["\n", *_lines_below(table)]).rstrip())
 
 
 def _with_marks(table: ScoreTable) -> Table:
@@ -142,8 +141,7 @@ def _with_marks(table: ScoreTable) -> Table:
     )
 
 
-def notes_below(table: ScoreTable) -> list[str]:
-    """The meaning of the marks and the notes, one line each."""
+def _lines_below(table: ScoreTable) -> list[str]:
     legend = _legend(table, f"{_MARKS[BEST]} ", f"{_MARKS[TIED]} ")
     return [*legend, *(f"note: {note}" for note in table.notes)]
 

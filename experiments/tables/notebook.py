@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import html
-
-from boostsample.experiments.tables.formats import notes_below, to_html
-from boostsample.experiments.tables.score_tables import ScoreTable
-from boostsample.experiments.tables.tables import Table
+from collections.abc import Sequence
 
 __all__ = ["notebook_html"]
 
+_SHOWN = {"best": "<strong>{}</strong>", "tied": "{}="}
 
-def notebook_html(table: Table) -> str:
-    """A ``<table>``, and a ``<p>`` for each line below it."""
-    if isinstance(table, ScoreTable):
-        below = [f"<p>{html.escape(line)}</p>" for line in notes_below(table)]
-        return "\n".join([to_html(table), *below])
-    flags = tuple(("",) * len(row) for row in table.rows)
-    return to_html(ScoreTable(table.title, table.header, table.rows, flags))
+
+def notebook_html(
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    flags: Sequence[Sequence[str]] = (),
+    notes: Sequence[str] = (),
+) -> str:
+    """A ``<table>`` with its title, and a ``<p>`` for each note.
+
+    `flags` has ``best``, ``tied`` or ``""`` for each entry of `rows`.
+    """
+    marks = flags or [[""] * len(row) for row in rows]
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
+    body = [
+        "".join(
+            f"<td>{_SHOWN.get(flag, '{}').format(html.escape(entry))}</td>"
+            for entry, flag in zip(row, mine, strict=True)
+        )
+        for row, mine in zip(rows, marks, strict=True)
+    ]
+    return "\n".join(
+        [
+            f"<table><caption>{html.escape(title)}</caption>",
+            f"<thead><tr>{head}</tr></thead>",
+            "<tbody>",
+            *(f"<tr>{row}</tr>" for row in body),
+            "</tbody></table>",
+            *(f"<p>{html.escape(note)}</p>" for note in notes),
+        ]
+    )

@@ -24,6 +24,7 @@ from boostsample.experiments.results.labels import METRICS, is_charged, label_of
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import Verdict, told_apart
 from boostsample.experiments.tables.notes import overlap_for_notes, table_notes
+from boostsample.experiments.tables.notebook import notebook_html
 from boostsample.experiments.tables.number_formats import (
     NUMBER_FORMATS,
     level_text,
@@ -78,6 +79,12 @@ class ScoreTable(Table):
     def marked(self) -> bool:
         """Whether any entry has a flag."""
         return any(flag for row in self.flags for flag in row)
+
+    def _repr_html_(self) -> str:
+        """The table as notebooks show it."""
+        legend = f"bold: best of its {self.across}; =: not told apart from the best"
+        notes = [*([legend] if self.marked else []), *(f"note: {note}" for note in self.notes)]
+        return notebook_html(self.title, self.header, self.rows, self.flags, notes)
 
     def transposed(self) -> ScoreTable:
         """The same table with a row for each strategy and a column for each level."""

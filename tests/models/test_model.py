@@ -106,4 +106,4 @@ def test_a_model_is_shown_in_notebooks() -> None:
     assert shown.count("<tr>") == 1 + 10
     assert "<td>1</td><td>a</td>" in shown
     assert "<td>4</td><td>&lt;b&gt;</td>" in shown
-    assert "<td>-inf</td><td>0.2500</td><td>+−</td>" in shown
+    assert "<td>-inf</td><td>0.2500</td><td>+-</td>" in shown

@@ -57,5 +57,6 @@ def test_tables_are_shown_in_notebooks() -> None:
     flags = (("", "best"),)
     scores = ScoreTable("loss", ("stumps", "full"), (("10", "-1"),), flags, ("two < three",))
     shown = scores._repr_html_()
-    assert '<td class="best"><strong>-1</strong></td>' in shown
+    assert "<td>10</td><td><strong>-1</strong></td>" in shown
+    assert "<p>bold: best of its row; =: not told apart from the best</p>" in shown
     assert "<p>note: two &lt; three</p>" in shown
