@@ -23,8 +23,8 @@ from boostsample.experiments.results.curves import (
 from boostsample.experiments.results.labels import METRICS, is_charged, label_of, repetitions
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import Verdict, told_apart
-from boostsample.experiments.tables.notes import overlap_for_notes, table_notes
 from boostsample.experiments.tables.notebook import notebook_html
+from boostsample.experiments.tables.notes import overlap_for_notes, table_notes
 from boostsample.experiments.tables.number_formats import (
     NUMBER_FORMATS,
     level_text,
