@@ -19,9 +19,9 @@ under the ROC curve on the test examples, mean over the labels that have both si
 examples.
 
 ``meta`` is JSON: `facts`, whose hash is the cell's key, and `about`. ``history``, optional, is
-JSON: the history rows by column. ``state``, optional, is JSON, with arrays ``state_0``, ...: what
-the run needs to be continued (`boostsample.experiments.cells.kept_state`). ``sha256`` is a checksum
-over all other entries.
+JSON: the history rows by column. ``state``, optional, is JSON: what the run needs to be
+continued (`boostsample.experiments.cells.kept_state`). ``sha256`` is a checksum over all other
+entries.
 """
 
 from __future__ import annotations
@@ -257,9 +257,7 @@ class Cell:
         if self.history is not None:
             entries["history"] = _json(_columns(self.history))
         if self.state is not None:
-            state, arrays = pack_state(self.state)
-            entries["state"] = _json(state)
-            entries |= {f"state_{at}": array for at, array in enumerate(arrays)}
+            entries["state"] = np.frombuffer(pack_state(self.state).encode("ascii"), np.uint8)
         entries["sha256"] = np.frombuffer(_digest(entries), np.uint8)
         stream = io.BytesIO()
         np.savez_compressed(stream, allow_pickle=False, **entries)
@@ -278,10 +276,8 @@ class Cell:
                 raise DamagedCell(f"the cell is in format {meta['format']}, not {FORMAT}")
             columns = entries.pop("history", None)
             history = None if columns is None else _rows(json.loads(columns.tobytes()))
-            n_arrays = sum(name.startswith("state_") for name in entries)
-            arrays = [entries.pop(f"state_{at}") for at in range(n_arrays)]
             packed = entries.pop("state", None)
-            state = None if packed is None else unpack_state(json.loads(packed.tobytes()), arrays)
+            state = None if packed is None else unpack_state(packed.tobytes().decode("ascii"))
             return cls(meta["facts"], meta["about"], entries, history, state)
         except DamagedCell:
             raise
