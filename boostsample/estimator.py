@@ -18,6 +18,7 @@ from boostsample.family import Family
 from boostsample.labels import classes_and_labels, classify
 from boostsample.learner import Learner
 from boostsample.loop.booster import Booster
+from boostsample.loop.fit_progress import FitProgress
 from boostsample.models.estimator_inputs import (
     estimator_families,
     inputs_are_numbers,
@@ -60,6 +61,9 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Storage of the features: in memory; in memory-mapped files that later fits of the same
         families on the same data reuse (``boostsample cache``); or computed on first use, with bin
         edges from 2,048 examples.
+    verbose : bool, default False
+        Show round, loss and edge on standard error: one renewed line on a terminal, ten lines in
+        notebooks and files.
 
     Attributes
     ----------
@@ -69,6 +73,8 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         The stumps.
     history_ : list of dict
         One flat record per search, for `pandas.DataFrame`.
+    strategy_ : Strategy
+        The strategy as the last round left it, with its learned state.
     n_features_in_ : int
         Columns of X (its second axis); absent for documents.
     feature_names_in_ : ndarray of str
@@ -94,6 +100,7 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         random_state: Any = None,
         n_jobs: int = 1,
         bank: str = "memory",
+        verbose: bool = False,
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -104,6 +111,7 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.bank = bank
+        self.verbose = verbose
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -157,12 +165,16 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             n_jobs=self.n_jobs,
             example_weight=weight[kept],
         )
+        show = FitProgress(booster.n_rounds) if self.verbose else None
         rounds = []
         while not booster.finished:
             rounds.append(booster.next_round())
+            if show is not None:
+                show(rounds[-1].rows[-1], booster.finished)
         terms = (term for one in rounds for term in one.terms)
         self.model_ = Model(families, terms, labels.shape[1])
         self.history_ = [row for one in rounds for row in one.rows]
+        self.strategy_ = booster.strategy
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -43,8 +43,8 @@ class _Held(NamedTuple):
 class Step:
     """One weak-learner search, as a strategy sees it."""
 
-    __slots__ = ("__families", "__ledger", "__notes", "__open", "__place", "__records", "__rng",
-                 "__samples", "__searcher")  # fmt: skip
+    __slots__ = ("__families", "__ledger", "__notes", "__open", "__place", "__plans", "__records",
+                 "__rng", "__samples", "__searcher")  # fmt: skip
 
     def __init__(
         self,
@@ -63,6 +63,7 @@ class Step:
         self.__records: list[_Searched] = []
         self.__notes: dict[str, Any] = {}
         self.__open = True
+        self.__plans = False
 
     @property
     def rng(self) -> np.random.Generator:
@@ -76,7 +77,8 @@ class Step:
 
     @property
     def n_rounds(self) -> int:
-        """Rounds planned."""
+        """Rounds planned; a run that reads them cannot be continued to more rounds."""
+        self.__plans = True
         return self.__place[1]
 
     @property
@@ -258,6 +260,10 @@ class Step:
         self.__open = False
         self.__samples.clear()
         return self.__records, self.__notes
+
+    def _plans_rounds(self) -> bool:
+        """Whether the strategy has read `n_rounds`. For the loop."""
+        return self.__plans
 
     def _found(self, feature: int, threshold: int) -> tuple[float, int]:
         """Edge H and examples T of the latest search that holds this stump. For the loop."""

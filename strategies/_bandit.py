@@ -59,7 +59,7 @@ class BanditStrategy(Strategy):
     reward_scale: float = 1.0
 
     @abc.abstractmethod
-    def make_policy(self, n_arms: int, n_rounds: int) -> Policy:
+    def make_policy(self, n_arms: int) -> Policy:
         """A new policy that chooses the arms to pull."""
 
     def _n_arms(self, pool: Pool) -> int:
@@ -81,8 +81,8 @@ class BanditStrategy(Strategy):
         q = uniform_naive_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
         n_arms = self._n_arms(pool)
         self.n_pulls_ = min(self._wanted_pulls(q), q, n_arms)
-        self.sizes_ = [n_arms, n_rounds]
-        self.policy_ = self.make_policy(n_arms, n_rounds).state()
+        self.n_arms_ = n_arms
+        self.policy_ = self.make_policy(n_arms).state()
 
     def choose(self, step: Step) -> Stump:
         """Pull arms, search their features."""
@@ -108,7 +108,7 @@ class BanditStrategy(Strategy):
 
     def policy(self) -> Policy:
         """The policy in its present state, for instance to read its indices or probabilities."""
-        policy = self.make_policy(*self.sizes_)
+        policy = self.make_policy(self.n_arms_)
         policy.restore(self.policy_)
         return policy
 

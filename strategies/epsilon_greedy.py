@@ -49,7 +49,7 @@ class EpsilonGreedy(BanditStrategy):
             return {"c": (0.01, 0.1, 1, 10), "reward_scale": BANDIT_SCALES}
         return {"epsilon": (0.01, 0.05, 0.2, 0.6), "reward_scale": BANDIT_SCALES}
 
-    def make_policy(self, n_arms: int, n_rounds: int) -> EpsilonGreedyPolicy:
+    def make_policy(self, n_arms: int) -> EpsilonGreedyPolicy:
         """Epsilon-greedy with this schedule."""
         return EpsilonGreedyPolicy(
             n_arms, self.epsilon, self.schedule, self.c, self.d, self.initial

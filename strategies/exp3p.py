@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from boostsample.bandits import Exp3P as Exp3PPolicy
 from boostsample.strategies._bandit import BANDIT_SCALES, BanditStrategy
 from boostsample.strategy import Pool
@@ -44,10 +46,18 @@ class Exp3P(BanditStrategy):
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
         """With the numbers that "theory" stands for."""
-        policy = self.make_policy(self._n_arms(pool), n_rounds)
+        policy = self._policy(self._n_arms(pool), n_rounds)
         in_use = super().settings_in_use(pool, budget, n_rounds)
         return {**in_use, "mixing": policy.mixing, "bonus": policy.bonus}
 
-    def make_policy(self, n_arms: int, n_rounds: int) -> Exp3PPolicy:
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        """Check the settings and reset the policy; the planned rounds are its horizon."""
+        self.n_rounds_ = n_rounds
+        super().start(pool, budget, n_rounds, rng)
+
+    def make_policy(self, n_arms: int) -> Exp3PPolicy:
         """Exp3.P with the planned rounds as its horizon."""
+        return self._policy(n_arms, self.n_rounds_)
+
+    def _policy(self, n_arms: int, n_rounds: int) -> Exp3PPolicy:
         return Exp3PPolicy(n_arms, n_rounds, self.mixing, self.bonus, self.delta)

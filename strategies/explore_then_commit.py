@@ -38,6 +38,6 @@ class ExploreThenCommit(BanditStrategy):
         """Means are compared, so the reward scale matters only through its cap."""
         return {"n_pulls": (1, 3, 10, 30, 100, 300), "reward_scale": (1, 10, 100, 1000)}
 
-    def make_policy(self, n_arms: int, n_rounds: int) -> ExploreThenCommitPolicy:
+    def make_policy(self, n_arms: int) -> ExploreThenCommitPolicy:
         """Explore then commit after m pulls of each arm."""
         return ExploreThenCommitPolicy(n_arms, self.n_pulls, self.order)

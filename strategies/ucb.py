@@ -35,6 +35,6 @@ class UCB(BanditStrategy):
         """24 settings; apart from the cap, only exploration / reward_scale^2 matters."""
         return {"exploration": (0.002, 0.02, 0.2, 2), "reward_scale": BANDIT_SCALES}
 
-    def make_policy(self, n_arms: int, n_rounds: int) -> UCB1:
+    def make_policy(self, n_arms: int) -> UCB1:
         """UCB1 with this exploration."""
         return UCB1(n_arms, self.exploration)

@@ -37,6 +37,6 @@ class UCBV(BanditStrategy):
         """24 settings; zeta is in both terms, and the smallest hardly explores."""
         return {"zeta": (0.0001, 0.001, 0.01, 0.1), "reward_scale": BANDIT_SCALES}
 
-    def make_policy(self, n_arms: int, n_rounds: int) -> UCBVPolicy:
+    def make_policy(self, n_arms: int) -> UCBVPolicy:
         """UCB-V with these constants."""
         return UCBVPolicy(n_arms, self.c, self.zeta)

@@ -147,3 +147,25 @@ def test_bad_data(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
         model.fit(X, y, sample_weight=-np.ones(len(X)))
     with pytest.raises(DataError, match="multi-label indicator of 0 and 1"):
         model.fit(X, np.stack([y, y], axis=1))
+
+
+def test_the_strategy_is_kept_with_what_it_has_learned(
+    digits: tuple[NDArray[Any], NDArray[Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = digits[0][:60], digits[1][:60]
+    given = make_strategy("ucb")
+    model = BoostSampleClassifier(given, n_rounds=4, random_state=0).fit(X, y)
+    assert model.strategy_ is not given
+    assert not hasattr(given, "policy_")
+    assert model.strategy_.policy().counts_.sum() == 4
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_is_shown_on_request(
+    digits: tuple[NDArray[Any], NDArray[Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = digits[0][:60], digits[1][:60]
+    model = BoostSampleClassifier(n_rounds=3, random_state=0, verbose=True).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [f"round {at} of 3" for at in (1, 2, 3)]
+    assert f"log10 loss {model.history_[-1]['log10_loss']:.3f}" in lines[-1]

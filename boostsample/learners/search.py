@@ -25,7 +25,8 @@ class Search:
     """One search at each call, each with a separate budget.
 
     A search computes votes, edge and alpha on all N examples and makes the history row; the loop
-    updates the weights. `round` is the current round.
+    updates the weights. `round` is the current round; `plans_rounds` is whether the strategy has
+    read the number of rounds planned.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Search:
         rng: np.random.Generator,
     ) -> None:
         self.round = 0
+        self.plans_rounds = False
         self._strategy = strategy
         self._searcher = searcher
         self._budget = budget
@@ -55,6 +57,7 @@ class Search:
             stump = strategy.choose(step)
         finally:
             records, notes = step._end()
+            self.plans_rounds |= step._plans_rounds()
             weights.release()
         if not isinstance(stump, Stump):
             raise StrategyError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,13 @@ from sklearn.base import clone
 
 from boostsample.banks.bank import Bank
 from boostsample.checks import check_example_rows, check_example_weight, check_integer
-from boostsample.errors import SettingError, StrategyError
+from boostsample.errors import DataError, SettingError, StrategyError
+from boostsample.hashing import sha256_of_arrays
 from boostsample.labels import check_labels
 from boostsample.learner import EDGE_GAP, Found, Learner
 from boostsample.learners import make_learner
 from boostsample.learners.search import Search
-from boostsample.records import Pool, Round
+from boostsample.records import Pool, Round, Term
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import SignedWeights, initial_weights
 from boostsample.strategy import Strategy
@@ -126,6 +127,16 @@ class Booster:
         """Whether all planned rounds are completed or the edge has reached 1."""
         return bool(self._stopped) or self._round >= self.n_rounds
 
+    @property
+    def stopped(self) -> str:
+        """Why training has ended early; empty if it has not."""
+        return self._stopped
+
+    @property
+    def plans_rounds(self) -> bool:
+        """Whether the strategy has read `Step.n_rounds`, so that its choices may depend on it."""
+        return self._search.plans_rounds
+
     def next_round(self) -> Round:
         """Train one more round, also beyond `n_rounds`; StrategyError after an edge of 1."""
         if self._stopped:
@@ -147,24 +158,34 @@ class Booster:
 
     def _finish(self, found: Found) -> None:
         """Update the weights and the loss; training ends at an edge of 1."""
-        edge, term = found.edge, found.term
+        edge = found.edge
+        self._update_weights(found.term, edge)
         if edge > 1.0 - EDGE_GAP:
             edge = 1.0 - EDGE_GAP
             self._stopped = f"edge {found.edge:.15g}: every weight agrees with one stump"
-        elif edge > 0.0:
-            column = self._searcher.column(term.feature)
-            self._weights.update(column, term.threshold, term.votes, edge)
         self._log_loss += 0.5 * (math.log1p(edge) + math.log1p(-edge))
         found.row["log10_loss"] = self._log_loss / math.log(10.0)
         found.row["stopped"] = self._stopped
 
+    def _update_weights(self, term: Term, edge: float) -> None:
+        """Update the weights by a stump, unless its edge is 0 or 1."""
+        if 0.0 < edge <= 1.0 - EDGE_GAP:
+            column = self._searcher.column(term.feature)
+            self._weights.update(column, term.threshold, term.votes, edge)
+
     def state(self) -> dict[str, Any]:
         """State for `restore`: nested dicts of arrays, scalars and strings."""
+        return {**self._small_state(), "weights": self._weights.state()}
+
+    def small_state(self) -> dict[str, Any]:
+        """State for `replay`, without the N * K weights: their SHA-256 instead."""
+        return {**self._small_state(), "weights": _checksum(self._weights.state())}
+
+    def _small_state(self) -> dict[str, Any]:
         return {
             "round": self._round,
             "log_loss": self._log_loss,
             "stopped": self._stopped,
-            "weights": self._weights.state(),
             "rng": copy.deepcopy(self._rng.bit_generator.state),
             "strategy": self.strategy.state(),
         }
@@ -177,6 +198,24 @@ class Booster:
         except BaseException:
             self._restore(before)
             raise
+
+    def replay(self, terms: Sequence[Term], edges: Sequence[float], state: dict[str, Any]) -> None:
+        """Restore a `small_state()` of an equal booster before its first round.
+
+        Repeats the updates of the weights by the stumps of the run and their edges G: O(N) each, no
+        search. DataError, with this booster unchanged, if the weights are not those of the state.
+        """
+        before = self._weights.state()
+        for term, edge in zip(terms, edges, strict=True):
+            self._update_weights(term, edge)
+        weights = self._weights.state()
+        self._weights.restore(before)
+        if _checksum(weights) != state["weights"]:
+            raise DataError(
+                f"the weights after {state['round']} rounds must be those of the saved state, but "
+                "differ; train the run from its first round"
+            )
+        self.restore({**state, "weights": weights})
 
     def _restore(self, state: dict[str, Any]) -> None:
         self._weights.restore(state["weights"])
@@ -202,6 +241,10 @@ def boost(
     booster = Booster(bank, rows, Y, strategy, **settings)
     while not booster.finished:
         yield booster.next_round()
+
+
+def _checksum(weights: dict[str, Any]) -> str:
+    return sha256_of_arrays(*(np.atleast_1d(weights[name]) for name in sorted(weights)))
 
 
 def _unlearned(strategy: Strategy) -> Strategy:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.family import Family
+from boostsample.models.model_html import model_html
 from boostsample.records import Term
 
 __all__ = ["Model"]
@@ -48,6 +49,10 @@ class Model:
 
     def __len__(self) -> int:
         return int(self.feature.size)
+
+    def _repr_html_(self) -> str:
+        """The first stumps as notebooks show them."""
+        return model_html(self.families, self.feature, self.threshold, self.votes, self.alpha)
 
     def features(self, X: NDArray[np.generic], features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Columns of the given global features for the rows of X: float32 (n, q)."""

@@ -20,7 +20,9 @@ under the ROC curve on the test examples, mean over the labels that have both si
 examples.
 
 ``meta`` is JSON: `facts`, whose hash is the cell's key, and `about`. ``history``, optional, is
-JSON: the history rows by column. ``sha256`` is a checksum over all other entries.
+JSON: the history rows by column. ``state``, optional, is JSON: what the run needs to be
+continued (`boostsample.experiments.cells.kept_state`). ``sha256`` is a checksum over all other
+entries.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.experiments.cells.class_metrics import CLASS_METRICS
+from boostsample.experiments.cells.kept_state import pack_state, unpack_state
 from boostsample.experiments.cells.tasks import cell_key
 from boostsample.experiments.common.faults import one_line, os_fault
 from boostsample.hashing import sha256_of_bytes
@@ -49,10 +52,14 @@ from boostsample.records import Term
 __all__ = [
     "FORMAT",
     "LOOKS",
+    "PREDICTED",
+    "SEARCH_INTEGERS",
     "Cell",
     "DamagedCell",
+    "alphas_of_edges",
     "cell_arrays",
     "cell_integers",
+    "losses_of_edges",
     "read_cell_file",
 ]
 
@@ -63,7 +70,9 @@ LOOKS = ("search", "modelling", "finish")
 PREDICTED = "expected_edge"
 """The note in which a strategy predicts its edge."""
 
-_WHOLE = ("feature", "n_features", "n_examples", *(f"looks_{one}" for one in LOOKS))
+_HISTORY_INTEGERS = ("feature", "n_features", "n_examples", *(f"looks_{one}" for one in LOOKS))
+SEARCH_INTEGERS = (*_HISTORY_INTEGERS, "searches", "family", "microseconds")
+"""Arrays of integers with one element per search, or per round."""
 
 
 class DamagedCell(DataError):
@@ -94,7 +103,7 @@ def cell_arrays(
     `families` the names of the bank's families in its order.
     """
     number = {name: at for at, name in enumerate(families)}
-    arrays = {name: cell_integers([row[name] for row in rows]) for name in _WHOLE}
+    arrays = {name: cell_integers([row[name] for row in rows]) for name in _HISTORY_INTEGERS}
     arrays["searches"] = cell_integers(np.bincount([row["round"] for row in rows])[1:])
     arrays["family"] = cell_integers([number[row["family"]] for row in rows])
     arrays["microseconds"] = cell_integers([round(1e6 * row["seconds"]) for row in rows])
@@ -110,19 +119,20 @@ def cell_arrays(
         numbers = [math.nan if value is None else value for value in predicted]
         arrays[PREDICTED] = np.array(numbers, np.float16)
     alpha = np.array([term.alpha for term in terms], np.float64)
-    if not np.array_equal(alpha, _alphas(edge)):
+    if not np.array_equal(alpha, alphas_of_edges(edge)):
         arrays["alpha"] = alpha
     loss = np.array([row["log10_loss"] for row in rows], np.float64)
-    if not np.array_equal(loss, _losses(edge)):
+    if not np.array_equal(loss, losses_of_edges(edge)):
         arrays["log10_loss"] = loss
     return arrays
 
 
-def _alphas(edges: NDArray[np.float64]) -> NDArray[np.float64]:
+def alphas_of_edges(edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The coefficients of stumps with these edges."""
     return np.array([alpha_of(edge) for edge in edges.tolist()])
 
 
-def _losses(edges: NDArray[np.float64]) -> NDArray[np.float64]:
+def losses_of_edges(edges: NDArray[np.float64]) -> NDArray[np.float64]:
     """log10 of the loss after each stump, summed in the order of the loop."""
     total, losses = 0.0, []
     for given in edges.tolist():
@@ -144,6 +154,7 @@ class Cell:
     about: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
     history: list[dict[str, Any]] | None = None  # history rows, if the plan requests them
+    state: dict[str, Any] | None = None  # what continues the run, see `kept_state`
 
     @property
     def key(self) -> str:
@@ -162,14 +173,19 @@ class Cell:
         If it is not stored, it is computed from the edges; on a machine with another logarithm, the
         last bit may differ from `loss_at`, which always is the value from training.
         """
+        return self.losses[self._ends]
+
+    @cached_property
+    def losses(self) -> NDArray[np.float64]:
+        """log10 of the exponential loss after each stump: float64 (n,), as in `loss`."""
         stored = self.arrays.get("log10_loss")
-        return (_losses(self.arrays["edge"]) if stored is None else stored)[self._ends]
+        return losses_of_edges(self.arrays["edge"]) if stored is None else stored
 
     @cached_property
     def alpha(self) -> NDArray[np.float64]:
         """The coefficient of each stump: float64 (n,)."""
         stored = self.arrays.get("alpha")
-        return _alphas(self.arrays["edge"]) if stored is None else stored
+        return alphas_of_edges(self.arrays["edge"]) if stored is None else stored
 
     @cached_property
     def votes(self) -> NDArray[np.int8]:
@@ -251,6 +267,8 @@ class Cell:
         entries = {**self.arrays, "meta": _json(meta)}
         if self.history is not None:
             entries["history"] = _json(_columns(self.history))
+        if self.state is not None:
+            entries["state"] = np.frombuffer(pack_state(self.state).encode("ascii"), np.uint8)
         entries["sha256"] = np.frombuffer(_digest(entries), np.uint8)
         stream = io.BytesIO()
         np.savez_compressed(stream, allow_pickle=False, **entries)
@@ -269,7 +287,9 @@ class Cell:
                 raise DamagedCell(f"the cell is in format {meta['format']}, not {FORMAT}")
             columns = entries.pop("history", None)
             history = None if columns is None else _rows(json.loads(columns.tobytes()))
-            return cls(meta["facts"], meta["about"], entries, history)
+            packed = entries.pop("state", None)
+            state = None if packed is None else unpack_state(packed.tobytes().decode("ascii"))
+            return cls(meta["facts"], meta["about"], entries, history, state)
         except DamagedCell:
             raise
         except Exception as error:  # NumPy's parsers raise errors of many types on garbage

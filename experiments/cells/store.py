@@ -29,6 +29,10 @@ _STALE = 3600.0  # seconds after which a temporary file is taken for that of a k
 _LOG = logging.getLogger(__name__)
 
 
+def _planned(cell: Cell) -> int:
+    return int(cell.facts["n_rounds"])
+
+
 class Store:
     """Cells by their tasks, in memory; subclasses keep them elsewhere and share them."""
 
@@ -42,6 +46,11 @@ class Store:
     def save(self, task: Task, cell: Cell) -> None:
         """Store a cell and release its claim."""
         self._cells[task.key] = cell
+
+    def begun(self, task: Task) -> Cell | None:
+        """The longest cell of the run of a task with fewer rounds; None if there is none."""
+        found = [cell for cell in self._cells.values() if task.continues(cell.facts)]
+        return max(found, key=_planned, default=None)
 
     def take(self, task: Task) -> bool:
         """Claim a cell before training it; False if another process is training it."""
@@ -106,10 +115,31 @@ class FolderStore(Store):
             with suppress(FileNotFoundError):  # another process has moved it
                 os.replace(path, target)
 
+    def begun(self, task: Task) -> Cell | None:
+        """The longest usable cell of the run of a task with fewer rounds; None if there is none."""
+        return max(self._shorter(task).values(), key=_planned, default=None)
+
+    def _shorter(self, task: Task) -> dict[Path, Cell]:
+        """The usable cells of the run of a task with fewer rounds."""
+        found = {}
+        for path in self._folder.glob(f"{task.slug}-*.npz"):
+            with suppress(FileNotFoundError, DamagedCell):
+                key = path.stem[-len(task.key) :]
+                cell = read_cell_file(path, key) if key != task.key else None
+                if cell is not None and task.continues(cell.facts):
+                    found[path] = cell
+        return found
+
     def save(self, task: Task, cell: Cell) -> None:
-        """Write a cell's file atomically and release its claim."""
+        """Write a cell's file atomically, and release its claim.
+
+        The cells of the same run with fewer rounds, which it replaces, are removed.
+        """
         with self._writing(task.file_name), atomic_file(self._folder / task.file_name) as stream:
             stream.write(cell.to_bytes())
+        with self._writing(task.file_name):
+            for path in self._shorter(task):
+                path.unlink(missing_ok=True)
         self.release(task)
 
     @contextmanager

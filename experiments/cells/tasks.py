@@ -58,12 +58,21 @@ class Task:
         """The cell's name in messages."""
         return f"{self.variant.label} of {self.facts['data']['name']}, repetition {self.repetition}"
 
+    def continues(self, facts: Mapping[str, Any]) -> bool:
+        """Whether these are the facts of the same run with fewer rounds."""
+        longer = {**facts, "n_rounds": self.n_rounds}
+        return bool(facts["n_rounds"] < self.n_rounds and cell_key(longer) == self.key)
+
+    @property
+    def slug(self) -> str:
+        """The readable part of the name of the cell's file."""
+        text = f"{self.facts['data']['name']}-{self.variant.label}-r{self.repetition}"
+        return re.sub(r"[^A-Za-z0-9_.=]+", "-", text).strip("-.")[:80]
+
     @property
     def file_name(self) -> str:
         """Name of the cell's file: a readable part and the key."""
-        text = f"{self.facts['data']['name']}-{self.variant.label}-r{self.repetition}"
-        slug = re.sub(r"[^A-Za-z0-9_.=]+", "-", text).strip("-.")[:80]
-        return f"{slug}-{self.key}.npz"
+        return f"{self.slug}-{self.key}.npz"
 
 
 @dataclass(frozen=True)
@@ -90,8 +99,8 @@ def task_points(n_rounds: int) -> list[int]:
     return sorted(set(np.rint(curve).astype(int).tolist()))
 
 
-def task_groups(prepared: Prepared) -> list[TaskGroup]:
-    """All tasks of a plan, by strategy, then repetition."""
+def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[TaskGroup]:
+    """All tasks of a plan, by strategy, then repetition; `n_rounds` replaces the plan's."""
     plan, data = prepared.plan, prepared.data
     families = [
         [family.name, type(family).__qualname__, family.n_features, family.settings()]
@@ -104,7 +113,7 @@ def task_groups(prepared: Prepared) -> list[TaskGroup]:
         "learner": plan.learner,
         "weights": plan.weights,
         "seed": plan.seed,
-        "n_rounds": plan.n_rounds,
+        "n_rounds": plan.n_rounds if n_rounds is None else n_rounds,
     }
     splits = [
         sha256_of_bytes(

@@ -20,6 +20,7 @@ from boostsample.banks.bank import Bank
 from boostsample.banks.bank_forms import make_bank
 from boostsample.errors import BoostSampleError, StrategyError
 from boostsample.experiments.cells.cell_file import Cell, cell_arrays
+from boostsample.experiments.cells.continued import joined_cells, resume_booster, saved_state
 from boostsample.experiments.cells.evaluation import evaluate_cell
 from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.common.faults import one_line
@@ -79,6 +80,7 @@ class TrainingOrder:
     marks: tuple[int, ...]
     history: bool = False  # whether to keep the history rows
     known: bytes | None = None  # the file of a trained cell, which is then scored again
+    begun: bytes | None = None  # the file of the same run with fewer rounds, which is continued
 
 
 class TrainingSplit:
@@ -112,8 +114,10 @@ class TrainingSplit:
         )
         self.labels = encode(data.y[self.train_rows], data.n_classes)
 
-    def booster(self, task: Task, rng: np.random.SeedSequence | int) -> Booster:
-        """A booster for a task, before its first round."""
+    def booster(
+        self, task: Task, rng: np.random.SeedSequence | int, n_rounds: int | None = None
+    ) -> Booster:
+        """A booster for a task, before its first round; `n_rounds` replaces the task's."""
         plan = self.prepared.plan
         return Booster(
             self.bank,
@@ -121,7 +125,7 @@ class TrainingSplit:
             self.labels,
             task.variant.strategy(),
             plan.learner,
-            n_rounds=task.n_rounds,
+            n_rounds=task.n_rounds if n_rounds is None else n_rounds,
             budget=task.budget,
             weights=plan.weights,
             rng=np.random.default_rng(rng),
@@ -166,26 +170,27 @@ def train_cell(split: TrainingSplit, order: TrainingOrder, watch: TrainingWatch)
     families = split.prepared.families
     if order.known is not None:
         return _scored_again(split, order, Cell.from_bytes(order.known), watch)
-    booster = split.booster(task, task.variant.stream(data.seeded_by, plan.seed, task.repetition))
-    rounds: list[list[Term]] = []
+    booster, begun, why = _begin(split, order)
+    rounds = [] if begun is None else _rounds_of(begun, split.bank)
+    n_before, wall = len(rounds), 0.0 if begun is None else float(begun.about["wall"])
+    losses = [] if begun is None else begun.loss.tolist()
     rows: list[dict[str, Any]] = []
-    losses: list[float] = []
     while not booster.finished:
         watch.check()
         done = _next_round(booster, task)
         rounds.append(done.terms)
         rows.extend(done.rows)
         losses.append(done.rows[-1]["log10_loss"])
-        watch.rounds, watch.seconds = len(rounds), time.perf_counter() - clock
+        watch.rounds, watch.seconds = len(rounds), wall + time.perf_counter() - clock
     scores = split.scores(order, rounds, watch)
-    terms = [term for one in rounds for term in one]
-    loss = np.array([losses[at - 1] for at in scores["points"].tolist()], np.float64)
-    names = [family.name for family in families]
-    arrays = {**cell_arrays(rows, terms, names), **scores, "loss": loss}
+    known = {} if begun is None else begun.loss_at
+    loss = [known.get(at, losses[at - 1]) for at in scores["points"].tolist()]
+    scores["loss"] = np.array(loss, np.float64)
+    state, stateless = saved_state(booster)
     about = {
         "numerics": NUMERICS,
         "n_rounds": len(rounds),
-        "stopped": rows[-1]["stopped"],
+        "stopped": booster.stopped,
         "n_labels": split.labels.shape[1],
         "data": {
             "shape": list(data.X.shape),
@@ -196,9 +201,33 @@ def train_cell(split: TrainingSplit, order: TrainingOrder, watch: TrainingWatch)
         "versions": versions(),
         "machine": machine(),
         "started": started.isoformat(timespec="seconds"),
-        "wall": time.perf_counter() - clock,
+        "wall": wall + time.perf_counter() - clock,
+        **({"stateless": stateless} if stateless else {}),
+        **({"trained_anew": why} if why else {}),
     }
-    return Cell(dict(task.facts), about, arrays, rows if order.history else None)
+    terms = [term for one in rounds[n_before:] for term in one]
+    arrays = cell_arrays(rows, terms, [family.name for family in families]) if rows else {}
+    cell = Cell(
+        dict(task.facts), about, {**arrays, **scores}, rows if order.history else None, state
+    )
+    return cell if begun is None else joined_cells(begun, cell)
+
+
+def _begin(split: TrainingSplit, order: TrainingOrder) -> tuple[Booster, Cell | None, str]:
+    """A booster for an order, the run that it continues, and why it does not continue that one."""
+    task, plan = order.task, split.prepared.plan
+
+    def booster(n_rounds: int) -> Booster:
+        stream = task.variant.stream(split.prepared.data.seeded_by, plan.seed, task.repetition)
+        return split.booster(task, stream, n_rounds)
+
+    new = booster(task.n_rounds)
+    if order.begun is None:
+        return new, None, ""
+    begun = Cell.from_bytes(order.begun)
+    terms = [term for one in _rounds_of(begun, split.bank) for term in one]
+    why = resume_booster(new, booster(begun.facts["n_rounds"]), begun, terms, order.history)
+    return new, None if why else begun, why
 
 
 def _scored_again(
@@ -212,7 +241,7 @@ def _scored_again(
     known = cell.loss_at
     losses = [known.get(at, float(cell.loss[at - 1])) for at in scores["points"].tolist()]
     arrays = {**cell.arrays, **scores, "loss": np.array(losses, np.float64)}
-    return Cell(cell.facts, cell.about, arrays, cell.history)
+    return Cell(cell.facts, cell.about, arrays, cell.history, cell.state)
 
 
 def _rounds_of(cell: Cell, bank: Bank) -> list[list[Term]]:

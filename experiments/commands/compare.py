@@ -133,7 +133,6 @@ def compare(
         display("starting", 0, 0)  # before the slow imports
         from boostsample.experiments import plots
         from boostsample.experiments.results.grid_toml import grid_toml
-        from boostsample.experiments.results.write_folder import grid_record
         from boostsample.experiments.run.backends import check_backend, open_backend
         from boostsample.experiments.run.shard import RunShard
 
@@ -150,7 +149,7 @@ def compare(
         for one in prepared:
             for note in one.notes:
                 display.say(note)
-        store = folder.begin(grid_record(prepared), grid_toml(grid, prepared))
+        store = folder.begin(prepared, grid_toml(grid, prepared))
         n_kept = sum(len(one.variants) * one.plan.repeats for one in prepared)
         n_runs = sum(len(v.trained) * one.plan.repeats for one in prepared for v in one.variants)
         if n_runs > n_kept:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.results.frames import rows_to_frame
 from boostsample.experiments.results.rows import curve_rows, history_rows, result_rows
 from boostsample.experiments.results.runs import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Comparison"]
 
@@ -37,6 +41,11 @@ class Comparison:
     def history(self) -> list[dict[str, Any]]:
         """All history rows, with data set, strategy and repetition."""
         return [row for one in self.runs for row in history_rows(one)]
+
+    def to_frame(self, what: str = "rows") -> pd.DataFrame:
+        """The ``rows``, ``curves`` or ``history`` as a data frame, as `Results.to_frame`."""
+        tables = {"rows": self.rows, "curves": self.curves, "history": self.history}
+        return rows_to_frame(tables, what)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -21,13 +21,14 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import DataError
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.store import STORE_FOLDER
 from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.results.frames import rows_to_frame
 from boostsample.experiments.results.rows import (
     CURVE_SCHEMA,
     METRIC_SCHEMA,
@@ -38,6 +39,9 @@ from boostsample.experiments.results.rows import (
 )
 from boostsample.experiments.results.runs import Run, keep_tuned_run
 from boostsample.history import Column
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Results", "read_folder_grid", "read_folder_toml", "read_results", "read_runs"]
 
@@ -66,6 +70,14 @@ class Results:
         """The entry of one data set in the settings."""
         named: Sequence[Mapping[str, Any]] = self.settings["data_sets"]
         return next(one for one in named if one["name"] == data)
+
+    def to_frame(self, what: str = "rows") -> pd.DataFrame:
+        """The result rows, or the rows of ``curves`` or ``history``, as a data frame of pandas.
+
+        SettingError without pandas, DataError if there are no such rows.
+        """
+        tables = {"rows": self.rows, "curves": self.curves, "history": self.history}
+        return rows_to_frame(tables, what)
 
     def part(self, data: str) -> Results:
         """The part on one data set."""

@@ -27,6 +27,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.experiments.results.comparison import Comparison
+from boostsample.experiments.results.grid_growth import check_growth
 from boostsample.experiments.results.read_folder import (
     CURVES,
     FORMAT,
@@ -118,16 +119,17 @@ class ResultsFolder:
                 self._begun = True
                 file.write(_MARK)
 
-    def begin(self, record: Mapping[str, Any], grid_file: str) -> FolderStore:
-        """Write ``grid.json`` and ``grid.toml`` with this content, and open the store of cells.
+    def begin(self, prepared: Sequence[Prepared], grid_file: str) -> FolderStore:
+        """Write ``grid.json``, and ``grid.toml`` with this content, and open the store of cells.
 
         SettingError if the folder was begun with a grid that is not part of this one, DataError if
         it cannot be written.
         """
         before = read_folder_grid(self.path)
-        wanted = {"format": FORMAT, **record}
+        wanted = {"format": FORMAT, **grid_record(prepared)}
         if before is not None:
-            _check_growth(before, wanted, f"'{self.path}'")
+            with_same_rounds = grid_record(prepared, max(before["rounds"]))
+            check_growth(before, wanted, with_same_rounds, f"'{self.path}'")
         if before != wanted:
             with self._writing(INCOMPLETE):
                 (self.path / SETTINGS).unlink(missing_ok=True)  # the rows are made again
@@ -221,49 +223,6 @@ class ResultsFolder:
             ) from error
 
 
-def _check_growth(old: Mapping[str, Any], new: Mapping[str, Any], place: str) -> None:
-    """Raise SettingError, with the difference, if the old grid has rows that the new one lacks."""
-    before, now = _groups(old), _groups(new)
-    lost = before - now
-    shrunk = bool(old["history"]) and not new["history"]
-    if not lost and set(old["rounds"]) <= set(new["rounds"]) and not shrunk:
-        return
-    faults = [
-        f"{name} was {_text(old[name])}, is {_text(value)}"
-        for name, value in new.items()
-        if name not in ("format", "data_sets") and old[name] != value
-    ]
-    names = sorted({group[:3] for group in lost} - {group[:3] for group in now})
-    if names and not faults:
-        faults.append(f"{' '.join(map(str, names[0]))} is not in the new one")
-    raise SettingError(
-        f"the results folder {place} holds another grid: {'; '.join(faults) or 'other data'}; a "
-        "grid may grow there (more strategies, data sets, repetitions or rows between), but must "
-        "keep all its rows: name another folder"
-    )
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        settings = (f"{key}={one}" for key, one in value.items() if key != "form")
-        return ":".join([str(value["form"]), *settings])
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _groups(record: Mapping[str, Any]) -> set[tuple[str, str, int, tuple[str, ...]]]:
-    """Data set, strategy, repetition and keys of each task group of a ``grid.json``."""
-    return {
-        (
-            data["name"],
-            Variant(group["name"], group["settings"]).label,
-            group["repetition"],
-            tuple(group["keys"]),
-        )
-        for data in record["data_sets"]
-        for group in data["searches"]
-    }
-
-
 def _csv(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -294,12 +253,18 @@ def _variant_record(variant: Variant) -> dict[str, Any]:
     }
 
 
-def grid_record(prepared: Sequence[Prepared]) -> dict[str, Any]:
-    """The content of ``grid.json``: the settings of a grid and the file of each cell."""
+def grid_record(prepared: Sequence[Prepared], n_rounds: int | None = None) -> dict[str, Any]:
+    """The content of ``grid.json``: the settings of a grid and the file of each cell.
+
+    `n_rounds` replaces the number of rounds in the names of the cells.
+    """
     return {
         **_plan_record(prepared[0].plan),
         "data_sets": [
-            {**_splits(one), "searches": [_group_record(group) for group in task_groups(one)]}
+            {
+                **_splits(one),
+                "searches": [_group_record(group) for group in task_groups(one, n_rounds)],
+            }
             for one in prepared
         ],
     }

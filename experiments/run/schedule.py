@@ -1,14 +1,15 @@
 """Trains the missing cells of a comparison on a backend and stores them.
 
-Existing cells are not trained again. Cells that another process of the same folder is training are
-skipped; at the end, this process waits for them, or takes them over if the other one dies. A cell
-whose worker is lost is tried again; after a second loss without other cells beside it, so that a
-cell that kills its workers can be identified. Workers that are lost before they begin it do not
-count.
+Existing cells are not trained again; those with fewer rounds are continued. Cells that another
+process of the same folder is training are skipped; at the end, this process waits for them, or
+takes them over if the other one dies. A cell whose worker is lost is tried again; after a second
+loss without other cells beside it, so that a cell that kills its workers can be identified. Workers
+that are lost before they begin it do not count.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections import deque
@@ -39,6 +40,7 @@ __all__ = ["Schedule"]
 _POLL = 0.1
 _CHECK_AGAIN = 1.0  # seconds between two checks for cells that other processes train
 _TRIES = 3  # workers that may be lost while they train a cell before it fails
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
@@ -48,6 +50,7 @@ class _Job:
     order: TrainingOrder
     place: int  # among the orders of a split
     tries: int = 0
+    n_begun: int = 0  # rounds of the run that the order continues
     watch: TrainingWatch = field(default_factory=TrainingWatch)
 
     @property
@@ -71,6 +74,7 @@ class Schedule:
         self._pace = Pace()
         self._in_flight: dict[Future[Cell], _Job] = {}
         self._warm: set[tuple[str, ...]] = set()
+        self._said: set[str] = set()
 
     def missing(self, orders: Sequence[TrainingOrder]) -> list[TrainingOrder]:
         """The orders whose cells are not complete; existing cells that lack scores are attached."""
@@ -191,7 +195,10 @@ class Schedule:
 
     def _submit(self, job: _Job, split: TrainingSplit) -> None:
         job.watch = TrainingWatch()
-        self._in_flight[self._backend.submit(job.order, split, job.watch)] = job
+        begun = None if job.order.known is not None else self._store.begun(job.task)
+        order = job.order if begun is None else replace(job.order, begun=begun.to_bytes())
+        job.n_begun = 0 if begun is None else begun.facts["n_rounds"]
+        self._in_flight[self._backend.submit(order, split, job.watch)] = job
         self._pace.begun(job.task, job.watch)
 
     def _collect(
@@ -204,6 +211,7 @@ class Schedule:
             if error is None:
                 cell = future.result()
                 self._store.save(job.task, cell)
+                self._tell(job, cell)
                 self._pace.finished(job.task, cell)
                 continue
             self._pace.failed(job.task)
@@ -220,6 +228,18 @@ class Schedule:
                 )
             if not isinstance(error, TrainingStopped):
                 failed[job.place] = error
+
+    def _tell(self, job: _Job, cell: Cell) -> None:
+        """Say once for each strategy whether runs with fewer rounds were continued."""
+        if not job.n_begun:
+            return
+        name = f"{job.task.variant.label} of {cell.facts['data']['name']}"
+        why = cell.about.get("trained_anew", "")
+        how = f"are trained anew: {why}" if why else "are continued"
+        said = f"{name}: runs of {job.n_begun:,} rounds {how}"
+        if said not in self._said:
+            self._said.add(said)
+            _LOG.info("%s", said)
 
     def _tick(self) -> None:
         """Renew the claims, notice lost workers and report progress."""

@@ -24,6 +24,7 @@ from boostsample.experiments.results.labels import METRICS, is_charged, label_of
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import Verdict, told_apart
 from boostsample.experiments.tables.choices import chosen_data, chosen_strategies
+from boostsample.experiments.tables.notebook import notebook_html
 from boostsample.experiments.tables.notes import overlap_for_notes, table_notes
 from boostsample.experiments.tables.number_formats import (
     NUMBER_FORMATS,
@@ -84,6 +85,11 @@ class ScoreTable(Table):
         """The meaning of the marks, `best` and `tied`; nothing without marks."""
         text = f"{best}best of its {self.across}; {tied}not told apart from the best"
         return [text] if self.marked else []
+
+    def _repr_html_(self) -> str:
+        """The table as notebooks show it."""
+        notes = [*self.legend("bold: ", "=: "), *(f"note: {note}" for note in self.notes)]
+        return notebook_html(self.title, self.header, self.rows, self.flags, notes)
 
     def transposed(self) -> ScoreTable:
         """The same table with a row for each strategy and a column for each level."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from boostsample.experiments.plan.variants import CHARGED_VARIANT
 from boostsample.experiments.results.runs import LOOKS, Run, TuningRuns
+from boostsample.experiments.tables.notebook import notebook_html
 from boostsample.experiments.tables.number_formats import mean_std
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ class Table:
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    def _repr_html_(self) -> str:
+        """The table as notebooks show it."""
+        return notebook_html(self.title, self.header, self.rows)
 
 
 def looks_table(comparison: Comparison) -> Table:

@@ -96,3 +96,14 @@ def test_many_stumps_and_new_rows() -> None:
 def test_an_empty_model_scores_zero() -> None:
     model = Model([Columns([0])], [], 2)
     np.testing.assert_array_equal(model.decision_function(table(5, 1)), np.zeros((5, 2)))
+
+
+def test_a_model_is_shown_in_notebooks() -> None:
+    families = [Columns(range(2), n_columns=4, name="a"), Columns([2, 3], n_columns=4, name="<b>")]
+    terms = [term(at % 4, -math.inf if at == 1 else 0.5, [1, -1], 0.25) for at in range(12)]
+    shown = Model(families, terms, 2)._repr_html_()
+    assert "12 stumps, 2 votes each; the first 10 are shown" in shown
+    assert shown.count("<tr>") == 1 + 10
+    assert "<td>1</td><td>a</td>" in shown
+    assert "<td>4</td><td>&lt;b&gt;</td>" in shown
+    assert "<td>-inf</td><td>0.2500</td><td>+-</td>" in shown

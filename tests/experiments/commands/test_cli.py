@@ -218,6 +218,23 @@ def test_results_are_never_overwritten_by_those_of_another_grid(
     assert {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()} == before
 
 
+def test_more_rounds_continue_the_runs_of_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*QUICK, "--results", "mine"]) == 0
+    capsys.readouterr()
+    assert main([*QUICK, "--results", "mine", "--rounds", "2,4,6"]) == 0
+    captured = capsys.readouterr()
+    name = "laminating of chess(d=3,J=3,L=3,n=60)"
+    assert f"boostsample: {name}: runs of 4 rounds are continued\n" in captured.err
+    assert main([*QUICK, "--results", "whole", "--rounds", "2,4,6"]) == 0
+    grown, whole = read_results("mine"), read_results("whole")
+    assert [one | {"seconds": 0} for one in grown.rows] == [
+        one | {"seconds": 0} for one in whole.rows
+    ]
+    assert sorted(path.name for path in Path("mine/cells").iterdir()) == sorted(
+        path.name for path in Path("whole/cells").iterdir()
+    )
+
+
 def test_what_the_library_logs_is_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,39 @@
+"""Progress of a fit on standard error: one renewed line on a terminal, ten lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+__all__ = ["FitProgress"]
+
+_LINES = 10
+"""Lines of a fit where there is no terminal, as in notebooks and log files."""
+_PAUSE = 0.1
+"""Least seconds between two renewals of the line of a terminal."""
+
+
+class FitProgress:
+    """Shows round, loss and edge of a fit of `n_rounds` rounds."""
+
+    def __init__(self, n_rounds: int) -> None:
+        self._n_rounds = n_rounds
+        self._terminal = sys.stderr.isatty()
+        self._shown = 0.0
+
+    def __call__(self, row: dict[str, Any], finished: bool) -> None:
+        """Show a finished round, given its last history row."""
+        text = (
+            f"round {row['round']:,} of {self._n_rounds:,}: log10 loss {row['log10_loss']:.3f}, "
+            f"edge {row['edge']:.4f}"
+        )
+        if row["stopped"]:
+            text += f"; training ends: {row['stopped']}"
+        if not self._terminal:
+            if finished or row["round"] % -(-self._n_rounds // _LINES) == 0:
+                sys.stderr.write(f"{text}\n")
+        elif finished or time.monotonic() - self._shown >= _PAUSE:
+            self._shown = time.monotonic()
+            sys.stderr.write(f"\r\x1b[K{text}" + "\n" * finished)
+        sys.stderr.flush()

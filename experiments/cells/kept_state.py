@@ -1,0 +1,63 @@
+"""The kept state of a run: what its booster needs, beside the stumps, to train more rounds.
+
+It is `Booster.small_state()`: random stream and learned state of the strategy, without the weights,
+which follow from the stumps. It is kept as JSON text, in which arrays (as base64), scalars of
+NumPy, tuples and dicts are tagged, so that they come back as they were.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["pack_state", "unpack_state"]
+
+_PLAIN = (bool, int, float, str, type(None))
+
+
+def pack_state(state: Mapping[str, Any]) -> str:
+    """A state as JSON text; equal states have equal texts. TypeError if it cannot be saved.
+
+    >>> pack_state({"best": (2, 0.5)})
+    '{"dict": [["best", {"tuple": [2, 0.5]}]]}'
+    """
+    return json.dumps(_packed(dict(state)))
+
+
+def _packed(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
+        content = base64.b64encode(value.tobytes()).decode("ascii")
+        kind = "scalar" if isinstance(value, np.generic) else "array"
+        return {kind: [value.dtype.str, list(value.shape), content]}
+    if type(value) in _PLAIN:
+        return value
+    if type(value) is dict:
+        return {"dict": [[_packed(key), _packed(item)] for key, item in value.items()]}
+    if type(value) is tuple:
+        return {"tuple": [_packed(item) for item in value]}
+    if type(value) is list:
+        return [_packed(item) for item in value]
+    raise TypeError(f"a {type(value).__name__} cannot be saved")
+
+
+def unpack_state(text: str) -> Any:
+    """The state that `pack_state` was given, to the bit and with the same types."""
+    return _unpacked(json.loads(text))
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unpacked(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind in ("array", "scalar"):
+        dtype, shape, data = content
+        array = np.frombuffer(base64.b64decode(data), dtype).reshape(shape).copy()
+        return array[()] if kind == "scalar" else array
+    items = [_unpacked(item) for item in content]
+    return dict(items) if kind == "dict" else tuple(items)

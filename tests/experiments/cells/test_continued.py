@@ -1,0 +1,210 @@
+"""A grid that grows by rounds continues its runs, to the bits of runs that were trained at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.experiments.cells.cell_file import Cell, read_cell_file
+from boostsample.experiments.cells.kept_state import pack_state, unpack_state
+from boostsample.experiments.cells.store import FolderStore, Store
+from boostsample.experiments.cells.tasks import task_groups
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import Prepared, prepare
+from boostsample.experiments.plan.variants import parse_names
+from boostsample.experiments.run.backends import open_backend
+from boostsample.experiments.run.compare import Comparison, compare_all
+from boostsample.loop.booster import Booster
+from boostsample.records import Stump
+from boostsample.step import Step
+
+FEW, MANY = (5,), (5, 8)
+STRATEGIES = "uniform-naive:n_features=2,ucb,epsilon-greedy,mas-1q,mas-naive,laminating"
+
+
+def prepared_for(marks: tuple[int, ...], strategies: str = STRATEGIES, **more: Any) -> Prepared:
+    settings = {"repeats": 1, "history": True, **more}
+    plan = Plan(strategies=parse_names(strategies), marks=marks, **settings)
+    return prepare(load_dataset("chess(d=4,n=40)"), plan)
+
+
+def filled(prepared: Prepared, store: Store) -> Comparison:
+    with open_backend("threading", 1) as backend:
+        (comparison,) = compare_all([prepared], store, backend)
+    return comparison
+
+
+def timeless(found: Comparison) -> str:
+    rows = [*found.rows, *found.curves, *found.history]
+    return repr([{name: row[name] for name in row if name != "seconds"} for row in rows])
+
+
+def cells_of(folder: Path) -> dict[str, Cell]:
+    paths = (folder / "cells").glob("*.npz")
+    return {path.name: read_cell_file(path, path.stem[-32:]) for path in paths}
+
+
+def same_state(one: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return pack_state(one) == pack_state(other)
+
+
+@pytest.fixture
+def rounds(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
+    """How often each round was trained; the first ones also by warm-ups."""
+    trained: Counter[int] = Counter()
+    next_round = Booster.next_round
+
+    def counted(self: Booster) -> Any:
+        done = next_round(self)
+        trained[self.round] += 1
+        return done
+
+    monkeypatch.setattr(Booster, "next_round", counted)
+    return trained
+
+
+def test_continued_runs_have_the_bits_of_whole_runs(tmp_path: Path, rounds: Counter[int]) -> None:
+    filled(prepared_for(FEW), FolderStore(tmp_path / "grown"))
+    rounds.clear()
+    grown = filled(prepared_for(MANY), FolderStore(tmp_path / "grown"))
+    n_runs = len(STRATEGIES.split(","))
+    assert [rounds[at] for at in range(3, 9)] == [0, 0, 0, n_runs, n_runs, n_runs]
+    whole = filled(prepared_for(MANY), FolderStore(tmp_path / "whole"))
+    assert timeless(grown) == timeless(whole)
+    mine, others = cells_of(tmp_path / "grown"), cells_of(tmp_path / "whole")
+    assert mine.keys() == others.keys()  # the shorter cells are gone
+    for name, cell in mine.items():
+        other = others[name]
+        assert cell.arrays.keys() == other.arrays.keys()
+        for key in cell.arrays.keys() - {"microseconds"}:
+            assert cell.arrays[key].dtype == other.arrays[key].dtype, key
+            np.testing.assert_array_equal(cell.arrays[key], other.arrays[key], key)
+        assert same_state(cell.state, other.state)
+
+
+def test_what_is_there_is_never_trained_again(tmp_path: Path, rounds: Counter[int]) -> None:
+    filled(prepared_for(MANY, "ucb"), FolderStore(tmp_path))
+    rounds.clear()
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()}
+    filled(prepared_for((2, 5, 8), "ucb,uniform-q1", repeats=2), FolderStore(tmp_path))
+    assert rounds[8] == 1 + 2  # a repetition, and a strategy with two
+    filled(prepared_for(MANY, "ucb"), FolderStore(tmp_path))
+    assert rounds[8] == 1 + 2
+    (path,) = before
+    cell = read_cell_file(path, path.stem[-32:])
+    assert {2, 5, 8} <= set(cell.errors)  # the first file was scored again, and kept its state
+    assert cell.state is not None
+
+
+def test_a_strategy_that_plans_its_rounds_is_trained_anew(
+    tmp_path: Path, rounds: Counter[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "boostsample")
+    filled(prepared_for(FEW, "exp3p"), FolderStore(tmp_path))
+    rounds.clear()
+    grown = filled(prepared_for(MANY, "exp3p"), FolderStore(tmp_path))
+    assert rounds[5] == 1
+    assert timeless(grown) == timeless(filled(prepared_for(MANY, "exp3p"), Store()))
+    assert (
+        "exp3p of chess(d=4,J=3,L=3,n=40): runs of 5 rounds are trained anew: the strategy depends "
+        "on the number of rounds planned"
+    ) in caplog.messages
+
+
+def without_state(cell: Cell) -> Cell:
+    return replace(cell, state=None)
+
+
+def without_history(cell: Cell) -> Cell:
+    return replace(cell, history=None)
+
+
+def with_other_weights(cell: Cell) -> Cell:
+    assert cell.state is not None
+    return replace(cell, state={**cell.state, "weights": "00"})
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (without_state, "it was saved without the state of its booster"),
+        (without_history, "it was saved without history rows"),
+        (with_other_weights, "must be those of the saved state, but differ"),
+    ],
+)
+def test_cells_that_cannot_be_continued_are_trained_anew_only_for_more_rounds(
+    tmp_path: Path,
+    rounds: Counter[int],
+    caplog: pytest.LogCaptureFixture,
+    change: Any,
+    why: str,
+) -> None:
+    caplog.set_level("INFO", "boostsample")
+    filled(prepared_for(FEW, "laminating"), FolderStore(tmp_path))
+    (path,) = (tmp_path / "cells").glob("*.npz")
+    path.write_bytes(change(read_cell_file(path, path.stem[-32:])).to_bytes())
+    rounds.clear()
+    filled(prepared_for(FEW, "laminating", history=False), FolderStore(tmp_path))
+    assert not rounds
+    assert not [text for text in caplog.messages if "anew" in text]
+    grown = filled(prepared_for(MANY, "laminating"), FolderStore(tmp_path))
+    assert rounds[5] == 1
+    assert [text for text in caplog.messages if "are trained anew" in text and why in text]
+    assert timeless(grown) == timeless(filled(prepared_for(MANY, "laminating"), Store()))
+
+
+def test_a_run_that_ended_early_needs_no_more_rounds(
+    tmp_path: Path, rounds: Counter[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("boostsample.loop.booster.EDGE_GAP", 0.9)
+    filled(prepared_for(FEW, "full"), FolderStore(tmp_path))
+    rounds.clear()
+    grown = filled(prepared_for(MANY, "full"), FolderStore(tmp_path))
+    assert set(rounds) <= {1}
+    assert timeless(grown) == timeless(filled(prepared_for(MANY, "full"), Store()))
+
+
+def test_a_strategy_that_reads_the_rounds_of_its_step_keeps_no_state() -> None:
+    from boostsample.experiments.cells.continued import PLANS_ROUNDS, saved_state
+    from tests.problems import booster_of
+
+    def choose(step: Step) -> Stump:
+        features = np.arange(1 + step.n_rounds % 3)
+        return step.search(features, step.draw(9)).best()
+
+    booster = booster_of(choose)
+    assert saved_state(booster)[0] is not None
+    booster.next_round()
+    assert saved_state(booster) == (None, PLANS_ROUNDS)
+
+
+def test_a_state_is_unpacked_with_the_types_that_it_had() -> None:
+    state: dict[str, Any] = {
+        "array": np.array([[1.5, -0.0], [np.nan, np.inf]], np.float32),
+        "scalars": [np.float64(0.1), np.int8(-3), np.bool_(True), True, None, 2**127, 0.1, "ü"],
+        "nested": {"by": {3: (1, [2.5])}, "empty": {}},
+    }
+    found = unpack_state(pack_state(state))
+    assert repr(found) == repr(state)
+    assert found["array"].tobytes() == state["array"].tobytes()
+    with pytest.raises(TypeError, match="a set cannot be saved"):
+        pack_state({"seen": {1, 2}})
+
+
+def test_the_kept_state_is_small() -> None:
+    store = Store()
+    prepared = prepared_for(MANY, "ucb,mas-1q", history=False)
+    filled(prepared, store)
+    for group in task_groups(prepared):
+        cell = store.load(group.tasks[0])
+        assert cell is not None
+        assert cell.state is not None
+        assert len(cell.to_bytes()) - len(replace(cell, state=None).to_bytes()) < 3000
