@@ -17,13 +17,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from boostsample.banks.bank import Bank
-from boostsample.checks import check_example_rows, check_example_weight, check_integer
+from boostsample.checks import (
+    budget_looks,
+    check_example_rows,
+    check_example_weight,
+    check_integer,
+)
 from boostsample.errors import SettingError, StrategyError
 from boostsample.labels import check_labels
 from boostsample.learner import EDGE_GAP, Found, Learner
 from boostsample.learners import make_learner
 from boostsample.learners.search import Search
 from boostsample.records import Pool, Round
+from boostsample.registry import make_strategy
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import SignedWeights, initial_weights
 from boostsample.strategy import Strategy
@@ -43,14 +49,16 @@ class Booster:
         Examples of the bank to train on; None is all of them.
     Y : array of int, shape (n, K)
         Labels, +1 or -1; two classes are K = 1.
-    strategy : Strategy
-        Cloned without learned state as `booster.strategy`.
+    strategy : str or Strategy
+        A name as ``"ucb:exploration=0.1"``, or an instance, which is cloned without learned state
+        as `booster.strategy`.
     learner : str, Learner or None
-        `stump` (default).
+        A name, `stump` by default, or an instance.
     n_rounds : int
         Rounds planned; strategies may use it.
-    budget : int or None
-        Looks for each search; None is the strategy's default: 10 N, F N for `full`.
+    budget : int, str or None
+        Looks for each search, or a multiple of the training examples as in ``"10N"``; None is the
+        strategy's default: 10 N, F N for `full`.
     weights : {"uniform", "balanced"}
         Initial label weights, see `boostsample.shard.weights.initial_weights`.
     rng : seed or numpy.random.Generator
@@ -78,10 +86,10 @@ class Booster:
         bank: Bank,
         rows: ArrayLike | None,
         Y: ArrayLike,
-        strategy: Strategy,
+        strategy: str | Strategy,
         learner: str | Learner | None = None,
         n_rounds: int = 100,
-        budget: int | None = None,
+        budget: int | str | None = None,
         weights: str = "balanced",
         rng: Any = None,
         *,
@@ -105,7 +113,7 @@ class Booster:
         self.strategy = _unlearned(strategy)
         if budget is None:
             budget = self.strategy.default_budget(pool)
-        self.budget = check_integer("budget", budget, 1, hint="the default is 10 looks an example")
+        self.budget = budget_looks(budget, pool.n_examples)
         self._round = 0
         self._log_loss = 0.0
         self._stopped = ""
@@ -186,7 +194,7 @@ class Booster:
 
 
 def boost(
-    bank: Bank, rows: ArrayLike | None, Y: ArrayLike, strategy: Strategy, **settings: Any
+    bank: Bank, rows: ArrayLike | None, Y: ArrayLike, strategy: str | Strategy, **settings: Any
 ) -> Iterator[Round]:
     """Yield the rounds of a `Booster` with these parameters, as a generator.
 
@@ -202,11 +210,14 @@ def boost(
         yield booster.next_round()
 
 
-def _unlearned(strategy: Strategy) -> Strategy:
+def _unlearned(strategy: str | Strategy) -> Strategy:
+    if isinstance(strategy, str):
+        made: Strategy = make_strategy(strategy)
+        return made
     if not isinstance(strategy, Strategy):
         raise SettingError(
-            f"strategy must be a Strategy, got {type(strategy).__name__}; "
-            "boostsample.registry.make_strategy(name) makes one from a name"
+            f"strategy must be a name or an instance of Strategy, got {strategy!r}; "
+            "pass an instance, as in MyStrategy()"
         )
     mine: Strategy = clone(strategy)
     return mine

@@ -27,7 +27,8 @@ from boostsample.experiments.common.faults import Faults, os_fault
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan, parse_marks
 from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.plan.variants import Alternatives, Variant, read_variant_setting
+from boostsample.experiments.plan.variants import Alternatives, Variant
+from boostsample.names import read_setting
 
 __all__ = [
     "GRID_ENTRIES",
@@ -238,7 +239,7 @@ def _setting(key: str, value: Any) -> Any:
             raise _wrong(key, "one value, or an array of two or more alternatives", value)
         return Alternatives(tuple(_setting(key, one) for one in value))
     if isinstance(value, str):
-        return read_variant_setting(value)
+        return read_setting(value)
     if isinstance(value, bool | int | float):
         return value
     raise _wrong(key, "a number, text, true or false, or an array of these", value)
