@@ -46,7 +46,8 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``. None
         is the strategy's default, usually 10 N.
     weight_init : {"balanced", "uniform"}, default "balanced"
-        Initial label weights, [BK10] eq. 2 or 1/K.
+        Initial label weights, [BK10] eq. 2 or 1/K; the same default as on the command line. With
+        uniform ones, as in [DF11], every feature has the same best stump in the first round.
     families : str, sequence of str or Family, mapping of str to columns, or None
         Feature families. None, the default: one family of the columns of a table (n, d), or the
         default image families for images (n, h, w) or (n, h, w, channels). Names choose among these
@@ -152,7 +153,7 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             self.learner,
             n_rounds=self.n_rounds,
             budget=self.budget,
-            weights=self.weight_init,
+            weight_init=self.weight_init,
             rng=np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4)),
             n_jobs=self.n_jobs,
             example_weight=weight[kept],

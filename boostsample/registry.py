@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ __all__ = [
     "check_unshared",
     "column_families",
     "default_families",
+    "describe_foreign",
     "families_by_name",
     "foreign_entries",
     "make_registered",
@@ -154,6 +156,18 @@ def registered_class(kind: str, name: str) -> type[Any]:
             f"group {group}"
         )
     return found
+
+
+def describe_foreign(kind: str, entry: Foreign) -> str:
+    """The first sentence of a foreign class, or of its module; or why it cannot be used."""
+    try:
+        check_unshared(kind, entry.name, entry.distribution)
+        found = registered_class(kind, entry.name)
+    except SettingError as error:
+        return f"broken: {error}"
+    text = inspect.cleandoc(found.__doc__ or sys.modules[found.__module__].__doc__ or "")
+    paragraph = " ".join(text.partition("\n\n")[0].split())
+    return paragraph.partition(". ")[0].rstrip(".")
 
 
 def make_registered(kind: str, name: str, /, **settings: Any) -> Any:

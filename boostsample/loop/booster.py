@@ -59,7 +59,7 @@ class Booster:
     budget : int, str or None
         Looks for each search, or a multiple of the training examples as in ``"10N"``; None is the
         strategy's default: 10 N, F N for `full`.
-    weights : {"uniform", "balanced"}
+    weight_init : {"balanced", "uniform"}
         Initial label weights, see `boostsample.shard.weights.initial_weights`.
     rng : seed or numpy.random.Generator
         Anything that `numpy.random.default_rng` accepts.
@@ -68,6 +68,8 @@ class Booster:
         cores. Results are the same bit for bit.
     example_weight : array of float, shape (n,), or None
         User weights s_i >= 0; rows of weight 0 are dropped.
+    weights : {"balanced", "uniform"} or None
+        Former name of `weight_init`.
 
     Raises
     ------
@@ -90,17 +92,18 @@ class Booster:
         learner: str | Learner | None = None,
         n_rounds: int = 100,
         budget: int | str | None = None,
-        weights: str = "balanced",
+        weight_init: str = "balanced",
         rng: Any = None,
         *,
         n_jobs: int = 1,
         example_weight: ArrayLike | None = None,
+        weights: str | None = None,
     ) -> None:
         columns = check_example_rows(rows, bank.n_examples)
         labels = check_labels(Y, columns.size)
         self.n_rounds = check_integer("n_rounds", n_rounds, 1)
         user = check_example_weight(example_weight, columns.size)
-        label_weights = initial_weights(labels, weights) * user[:, None]
+        label_weights = initial_weights(labels, weights or weight_init) * user[:, None]
         kept = user > 0
         self._bank = bank.reader(columns[kept])
         threads = Threads(n_threads(n_jobs))
@@ -140,7 +143,7 @@ class Booster:
         self._round += 1
         self._search.round = self._round
         try:
-            found = self._learner.learn(self._weights, self._search)
+            found = self._found()
         except BaseException:
             self._round -= 1  # a round that fails does not count
             raise
@@ -150,6 +153,17 @@ class Booster:
         for one in found:
             one.row["seconds"] = seconds / len(found)
         return Round([one.term for one in found], [one.row for one in found])
+
+    def _found(self) -> list[Found]:
+        """The results that the learner adds to the model; StrategyError if it returns others."""
+        found = self._learner.learn(self._weights, self._search)
+        if isinstance(found, list) and found and all(isinstance(one, Found) for one in found):
+            return found
+        given = "an empty list" if found == [] else f"{found!r:.60}"
+        raise StrategyError(
+            f"learn() of the learner {type(self._learner).__name__} must return a list of one or "
+            f"more results of search(), got {given} in round {self._round}; return [search(0)]"
+        )
 
     def _finish(self, found: Found) -> None:
         """Update the weights and the loss; training ends at an edge of 1."""

@@ -49,6 +49,7 @@ __all__ = ["compare"]
     help="Tune strategies that have a tuning grid (the bandits) or alternatives, as in "
     "'ucb:exploration=0.1|1|2'; tuning is charged to them.",
 )
+@options.learner_option
 @options.families_option
 @click.option(
     "--bank",
@@ -180,9 +181,11 @@ def _grid(context: click.Context, jobs: int | None) -> Grid:
         "rounds": parse_marks,
         "bank": Variant.parse,
     }
-    names = ("repeats", "budget", "weights", "seed", "history", "tune", *parsers)
+    names = ("repeats", "learner", "budget", "weights", "seed", "history", "tune", *parsers)
     given = {
-        name: parsers.get(name, lambda value: value)(context.params[name])
+        {"weights": "weight_init"}.get(name, name): parsers.get(name, lambda value: value)(
+            context.params[name]
+        )
         for name in names
         if options.given_options(context, name)
     }

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 GRID_ENTRIES = {
-    {"marks": "rounds"}.get(one.name, one.name): one.name
+    {"marks": "rounds", "weights": "weight_init"}.get(one.name, one.name): one.name
     for one in fields(Plan)
     if one.name != "n_jobs"
 }
@@ -117,8 +117,11 @@ def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
         raise SettingError(f"the grid '{path}' must be TOML in UTF-8: {error}") from error
     faults = Faults()
     entries = {}
-    for name, value in found.items():
-        with faults.at(name):
+    for given, value in found.items():
+        name = _FORMER.get(given, given)
+        with faults.at(given):
+            if given in _FORMER and name in found:
+                raise SettingError(f"{given} is the former name of {name}; give one of them")
             entries[name] = _entry(name, value, faults)
     if entries.get("tune") and "strategies" in entries and not faults:
         with faults.at("strategies"):
@@ -135,7 +138,7 @@ def combined_grid(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
     entries = {} if file is None else dict(file.entries)
     faults = Faults()
     for name, value in given.items():
-        with faults.at(f"--{name}"):
+        with faults.at(f"--{name.replace('_', '-')}"):
             if entries.setdefault(name, value) != value:
                 raise SettingError(
                     f"the grid has another {name} than this option; leave the option out, or edit "
@@ -251,7 +254,9 @@ _ITEMS: dict[str, Callable[..., Any]] = {
     "families": _family,
 }
 """Parsers of the items of arrays: item, items before it, its place in the file, errors."""
-_NUMBERS = ("repeats", "budget", "weights", "learner", "seed")
+_FORMER = {"weights": "weight_init"}
+"""Present names of entries by their former ones, which are still read."""
+_NUMBERS = ("repeats", "budget", "weight_init", "learner", "seed")
 _VALUES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("title", "bank"), ((str,), "text in quotes")),
     **dict.fromkeys(("tune", "history"), ((bool,), "true or false")),

@@ -36,8 +36,8 @@ class Plan:
     budget : str, int or None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``. None:
         each strategy's default, 10 N except for `full`.
-    weights : {"uniform", "balanced"}
-        Initial label weights.
+    weights : {"balanced", "uniform"}
+        Initial label weights, `weight_init` elsewhere.
     learner : str
         Name of a weak learner, with settings if need be, see `boostsample.learners`.
     seed : int
@@ -63,7 +63,7 @@ class Plan:
     marks: tuple[int, ...] = (10, 100, 300)
     repeats: int = 3
     budget: str | int | None = None
-    weights: str = "uniform"
+    weights: str = "balanced"
     learner: str = "stump"
     seed: int = 0
     n_jobs: int | None = None

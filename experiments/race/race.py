@@ -154,6 +154,7 @@ def strategy_race_method(variant: Variant, plan: Plan) -> RaceMethod:
             None,
             encode(job.y_train, job.n_classes),
             variant.strategy(),
+            plan.learner,
             n_rounds=job.n_rounds,
             budget=plan.looks(job.y_train.size),
             weights=plan.weights,
