@@ -28,6 +28,7 @@ def families_by_name(
     seed: int = 0,
     column_names: Sequence[str] | None = None,
     data: str = "these examples",
+    also: Sequence[str] = (),
 ) -> list[Family]:
     """Families for examples of the given shape.
 
@@ -46,6 +47,8 @@ def families_by_name(
         As in `families_for`.
     data : str
         Names the examples in messages.
+    also : sequence of str
+        Further words that the caller takes, for messages.
 
     Raises
     ------
@@ -80,7 +83,7 @@ def families_by_name(
             families.append(_registered(name, settings, filled, data))
         else:
             foreign = [entry.name for entry in foreign_entries("family")]
-            raise unknown(f"family of {data}", name, [*usual, *foreign])
+            raise unknown(f"family of {data}", name, [*usual, *foreign, *also])
     return families
 
 
@@ -93,7 +96,12 @@ def _changed(family: Family, settings: Mapping[str, Any]) -> Family:
         if setting not in own or isinstance(own[setting], list):
             known = [name for name, value in own.items() if not isinstance(value, list)]
             raise unknown(f"setting of family {family.name!r}", setting, known)
-    return _made(family.name, type(family), {**own, **settings})
+    try:
+        return type(family)(**{**own, **settings})
+    except BoostSampleError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise SettingError(f"family {family.name!r} refuses its settings: {error}") from error
 
 
 def _registered(
@@ -110,16 +118,10 @@ def _registered(
         filled = {**filled, "name": name}
     given = {key: value for key, value in filled.items() if key in parameters}
     try:
-        return _made(name, kind, {**given, **settings})
-    except BoostSampleError as error:
-        raise type(error)(f"family {name!r} does not fit {data}: {error}") from error
-
-
-def _made(name: str, kind: Any, settings: Mapping[str, Any]) -> Family:
-    try:
-        family: Family = kind(**settings)
-    except BoostSampleError:
-        raise
+        family: Family = kind(**{**given, **settings})
     except (TypeError, ValueError) as error:
-        raise SettingError(f"family {name!r} refuses its settings: {error}") from error
+        raise SettingError(
+            f"family {name!r} does not fit {data}: {error}; give the setting that it needs, or "
+            "choose another family"
+        ) from error
     return family

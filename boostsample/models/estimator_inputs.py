@@ -28,6 +28,9 @@ from boostsample.registry import (
 
 __all__ = ["estimator_families", "prediction_inputs", "inputs_are_numbers", "training_inputs"]
 
+_GROUPINGS = ("dtype", "prefix")
+"""Ways to group columns, see `boostsample.families.column_groups`."""
+
 _RULES: dict[str, Any] = {
     "accept_sparse": "csc",
     "allow_nd": True,
@@ -92,7 +95,8 @@ def estimator_families(families: Any, X: Any, examples: Any, names: Any) -> list
     if _are_columns(families):
         table = X if families == "dtype" else examples
         return column_families(families, table, column_names=names)
-    return families_by_name(_listed(families), examples.shape[1:], column_names=names)
+    given = _listed(families)
+    return families_by_name(given, examples.shape[1:], column_names=names, also=_GROUPINGS)
 
 
 def _are_columns(families: Any) -> bool:
@@ -100,7 +104,7 @@ def _are_columns(families: Any) -> bool:
     return (
         families is None
         or isinstance(families, Mapping)
-        or (isinstance(families, str) and families in ("dtype", "prefix"))
+        or (isinstance(families, str) and families in _GROUPINGS)
     )
 
 

@@ -70,7 +70,7 @@ def watch_random_sources(kind: type[Any]) -> Iterator[RandomSources]:
         found.read |= inside
         return original_step_rng(step)
 
-    original_rng, original_step_rng = np.random.default_rng, Step.rng.fget  # type: ignore[attr-defined]  # a property
+    original_rng, original_step_rng = np.random.default_rng, vars(Step)["rng"].fget
     makers: list[tuple[Any, Any]] = [
         (np.random.default_rng, default_rng),
         (np.random.RandomState, RandomState),
