@@ -74,10 +74,9 @@ def check_strategy(make: Make) -> None:
         If the strategy breaks a rule; names the first one.
     """
     if not callable(make):
-        kind = type(make).__name__
         raise SettingError(
-            f"check_strategy needs a class of strategies or a function that makes one, got an "
-            f"object of {kind}; pass {kind}, or lambda: {kind}(...)"
+            "check_strategy needs a class of strategies or a function that makes one, got an object "
+            f"of {type(make).__name__}; pass the class, or lambda: {type(make).__name__}(...)"
         )
     for check in STRATEGY_CHECKS:
         check(make)
