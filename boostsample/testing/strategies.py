@@ -75,8 +75,9 @@ def check_strategy(make: Make) -> None:
     """
     if not callable(make):
         raise SettingError(
-            "check_strategy needs a class of strategies or a function that makes one, got an object "
-            f"of {type(make).__name__}; pass the class, or lambda: {type(make).__name__}(...)"
+            "check_strategy needs a class of strategies, or a function that makes one, got an "
+            f"object of {type(make).__name__}; pass the class, as in check_strategy(MyStrategy), "
+            f"or lambda: {type(make).__name__}(...)"
         )
     for check in STRATEGY_CHECKS:
         check(make)

@@ -300,7 +300,7 @@ def test_a_lambda_as_a_setting_is_a_clear_line() -> None:
 def test_an_instance_is_a_clear_line() -> None:
     instance: Any = Good()
     with pytest.raises(
-        SettingError, match=r"got an object of Good; pass the class, or lambda: Good"
+        SettingError, match=r"got an object of Good; pass the class, as in .*, or lambda: Good"
     ):
         check_strategy(instance)
 
