@@ -69,9 +69,13 @@ class _Distribution:
 def _foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     places = {
-        "boostsample.strategies": {"first": f"{__name__}:First", "gone": "no_such_module:X"},
+        "boostsample.strategies": {
+            "first": f"{__name__}:First",
+            "gone": "no_such_module:X",
+            "ucb": f"{__name__}:First",
+        },
         "boostsample.families": {"minus": f"{__name__}:Negatives"},
-        "boostsample.learners": {"best-of": f"{__name__}:BestOf", "stump": f"{__name__}:BestOf"},
+        "boostsample.learners": {"best-of": f"{__name__}:BestOf"},
     }
 
     def entry_points(group: str) -> list[Any]:
@@ -101,8 +105,8 @@ def test_compare_takes_them(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_shared_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", *OPTIONS, "--results", "new"]) == 2
-    assert "the name of the learner 'stump' is taken by boostsample" in capsys.readouterr().err
+    assert main(["compare", *OPTIONS, "--strategies", "first,ucb", "--results", "new"]) == 2
+    assert "the name of the strategy 'ucb' is taken by boostsample" in capsys.readouterr().err
     assert not Path("new").exists()
 
 
@@ -111,7 +115,7 @@ def test_a_shared_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("families", "[my-desk] Columns with the other sign\n"),
         ("learners", "[my-desk] The best of several searches\n"),
-        ("learners", "[my-desk] broken: the name of the learner 'stump' is taken by boostsample"),
+        ("strategies", "[my-desk] broken: the name of the strategy 'ucb' is taken by boostsample"),
         ("strategies", "[my-desk] Searches the first feature\n"),
         ("strategies", "[my-desk] broken: strategy 'gone' of my-desk cannot be loaded from"),
     ],

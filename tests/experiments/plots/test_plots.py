@@ -74,7 +74,7 @@ def test_a_picture_is_described_and_its_paths_are_short(comparison: Comparison) 
     text = describe(figure)
     assert text.startswith(
         f"Curves of loss and test error on {comparison.prepared.data.name} against stumps, mean "
-        "and std of 2 repetitions, uniform weights. After 20 stumps on"
+        "and std of 2 repetitions, balanced weights. After 20 stumps on"
     )
     for kind in ("svg", "png", "pdf"):
         content = picture_bytes(comparison_figure(comparison), kind)
