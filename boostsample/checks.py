@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Collection, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.errors import DataError, SettingError, unknown
 
 __all__ = [
+    "budget_looks",
     "check_choices",
     "check_example_rows",
     "check_example_weight",
     "check_integer",
     "check_number",
     "check_rows",
+    "parse_budget",
 ]
 
 
@@ -41,6 +45,33 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None, hint
         rule = f"at least {low}" if high is None else f"between {low} and {high}"
         raise SettingError(f"{name} must be an integer {rule}, got {value!r}{hint and '; ' + hint}")
     return number
+
+
+def parse_budget(given: str | int) -> tuple[Fraction, bool]:
+    """A number, and whether it multiplies the number of training examples N, as in ``"10N"``."""
+    match = re.fullmatch(r"([0-9]{1,18}(\.[0-9]{1,18})?)(N?)", str(given).replace("_", ""))
+    if not match or (match[2] and not match[3]) or not Fraction(match[1]):
+        raise SettingError(
+            "budget must be a whole number of at least 1 look, or a multiple of the number of "
+            f"training examples N as in 10N, got {str(given)!r}"
+        )
+    return Fraction(match[1]), bool(match[3])
+
+
+def budget_looks(given: str | int, n_examples: int) -> int:
+    """The looks of a budget for N training examples; SettingError if it is less than one.
+
+    >>> budget_looks("2.5N", 90)
+    225
+    """
+    number, times_n = parse_budget(given)
+    looks = int(number * n_examples) if times_n else int(number)
+    if looks < 1:
+        raise SettingError(
+            f"budget must be at least 1 look, got {given}, which is less for "
+            f"N = {n_examples:,} training examples; give more"
+        )
+    return looks
 
 
 def check_number(

@@ -26,7 +26,6 @@ from boostsample.models.estimator_inputs import (
     training_inputs,
 )
 from boostsample.models.model import Model
-from boostsample.registry import make_strategy
 from boostsample.strategy import Strategy
 
 __all__ = ["BoostSampleClassifier"]
@@ -38,29 +37,34 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     Parameters
     ----------
     strategy : str or Strategy, default "laminating"
-        Chooses the features and examples of each search; a registered name or an instance.
+        Chooses the features and examples of each search; a registered name, with settings if need
+        be as in ``"ucb:exploration=0.1"``, or an instance.
     learner : str or Learner, default "stump"
-        The weak learner of each round.
+        The weak learner of each round; a registered name or an instance.
     n_rounds : int, default 500
         Boosting rounds; fewer if an edge reaches 1.
-    budget : int or None, default None
-        Looks per search; None is the strategy's default, usually 10 N.
+    budget : int, str or None, default None
+        Looks per search, or a multiple of the number of training examples N as in ``"10N"``. None
+        is the strategy's default, usually 10 N.
     weight_init : {"balanced", "uniform"}, default "balanced"
-        Initial label weights, [BK10] eq. 2 or 1/K.
-    families : sequence of Family, mapping of str to columns, {"dtype", "prefix"} or None
+        Initial label weights, [BK10] eq. 2 or 1/K; the same default as on the command line. With
+        uniform ones, as in [DF11], every feature has the same best stump in the first round.
+    families : str, sequence of str or Family, mapping of str to columns, or None
         Feature families. None, the default: one family of the columns of a table (n, d), or the
-        default image families for images (n, h, w) or (n, h, w, channels). A mapping names groups
-        of columns, ``{"size": ["height", "width"], "sensors": "3-17"}``; "dtype" and "prefix" group
-        the columns of a data frame by type or name; see `boostsample.families.column_groups`.
+        default image families for images (n, h, w) or (n, h, w, channels). Names choose among these
+        and the families of other distributions, ``"haar:levels=2,identity"`` or a sequence, in
+        which instances may stand, too. A mapping names groups of columns,
+        ``{"size": ["height", "width"], "sensors": "3-17"}``; "dtype" and "prefix" group the columns
+        of a data frame by type or name; see `boostsample.families.column_groups`.
     random_state : int, RandomState instance or None, default None
         Seed of the strategy's random stream.
     n_jobs : int, default 1
         Threads for features, searches and passes over all examples; -1 is all cores. Results do not
         depend on it, to the bit.
-    bank : {"memory", "disk", "lazy"}, default "memory"
-        Storage of the features: in memory; in memory-mapped files that later fits of the same
-        families on the same data reuse (``boostsample cache``); or computed on first use, with bin
-        edges from 2,048 examples.
+    bank : {"memory", "disk", "lazy"} with settings, default "memory"
+        Storage of the features, as in ``"lazy:reference=512"``: in memory; in memory-mapped files
+        that later fits of the same families on the same data reuse (``boostsample cache``); or
+        computed on first use, with bin edges from 2,048 examples (`reference`).
     verbose : bool, default False
         Show round, loss and edge on standard error: one renewed line on a terminal, ten lines in
         notebooks and files.
@@ -94,9 +98,9 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         strategy: str | Strategy = "laminating",
         learner: str | Learner = "stump",
         n_rounds: int = 500,
-        budget: int | None = None,
+        budget: int | str | None = None,
         weight_init: str = "balanced",
-        families: Sequence[Family] | Mapping[str, Any] | str | None = None,
+        families: Sequence[str | Family] | Mapping[str, Any] | str | None = None,
         random_state: Any = None,
         n_jobs: int = 1,
         bank: str = "memory",
@@ -149,18 +153,15 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         kept = np.flatnonzero(weight > 0)
         self._multi_label = targets.ndim == 2
         self.classes_, labels = classes_and_labels(targets, kept)
-        strategy = self.strategy
-        if isinstance(strategy, str):
-            strategy = make_strategy(strategy)
         booster = Booster(
             make_bank(self.bank, families, examples[kept], n_jobs=self.n_jobs),
             None,
             labels,
-            strategy,
+            self.strategy,
             self.learner,
             n_rounds=self.n_rounds,
             budget=self.budget,
-            weights=self.weight_init,
+            weight_init=self.weight_init,
             rng=np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4)),
             n_jobs=self.n_jobs,
             example_weight=weight[kept],

@@ -1,28 +1,40 @@
-"""Strategies and feature families by name: the only place of the engine that loads them.
+"""Strategies, families and learners by name: the only place of the engine that loads them.
 
 Names map to "module:class", so that listing them imports nothing. Other distributions register
-strategies by the entry-point group `boostsample.strategies`.
+theirs by the entry-point groups `boostsample.strategies`, `boostsample.families` and
+`boostsample.learners`. A name that two distributions register is refused.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
+import sys
+from collections.abc import Mapping
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, NamedTuple
 
 from boostsample.errors import SettingError, unknown
+from boostsample.names import parse_name, refuse_alternatives
 
 __all__ = [
-    "ENTRY_POINTS",
+    "FAMILIES",
+    "LEARNERS",
     "STRATEGIES",
+    "Foreign",
+    "check_unshared",
     "column_families",
     "default_families",
+    "describe_foreign",
+    "families_by_name",
+    "foreign_entries",
+    "make_registered",
     "make_strategy",
+    "registered_class",
+    "registered_names",
     "strategy_class",
     "strategy_names",
 ]
-
-ENTRY_POINTS = "boostsample.strategies"
 
 #: The strategies of this distribution.
 STRATEGIES = {
@@ -41,48 +53,176 @@ STRATEGIES = {
     "laminating": "boostsample.strategies.laminating:Laminating",
 }
 
+#: The feature families of this distribution.
+FAMILIES = {
+    "columns": "boostsample.families.columns:Columns",
+    "identity": "boostsample.families.identity:Identity",
+    "gradient": "boostsample.families.gradient:Gradient",
+    "fourier": "boostsample.families.fourier:Fourier",
+    "haar": "boostsample.families.haar:Haar",
+    "lbp": "boostsample.families.lbp:LBP",
+    "ilbp": "boostsample.families.lbp:ILBP",
+    "patches": "boostsample.families.patches:PatchSums",
+    "gradient-histograms": "boostsample.families.gradient_histograms:GradientHistograms",
+    "hog": "boostsample.families.oriented_gradients:OrientedGradients",
+    "haar-like": "boostsample.families.haar_like:HaarLike",
+    "opponent": "boostsample.families.opponent:Opponent",
+    "text": "boostsample.families.text:Text",
+    "hashed-text": "boostsample.families.hashed_text:HashedText",
+}
 
-def _known() -> dict[str, str]:
-    foreign = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
-    return {**foreign, **STRATEGIES}
+#: The learners of this distribution.
+LEARNERS = {"stump": "boostsample.learners.stump:Stump"}
+
+
+class _Kind(NamedTuple):
+    """What can be registered: the entry-point group, the base class and the names of ours."""
+
+    group: str
+    base: str
+    own: Mapping[str, str]
+
+
+_KINDS = {
+    "strategy": _Kind("boostsample.strategies", "boostsample.strategy:Strategy", STRATEGIES),
+    "family": _Kind("boostsample.families", "boostsample.family:Family", FAMILIES),
+    "learner": _Kind("boostsample.learners", "boostsample.learner:Learner", LEARNERS),
+}
+
+
+class Foreign(NamedTuple):
+    """A class that another distribution registers: its name, "module:class" and distribution."""
+
+    name: str
+    place: str
+    distribution: str
+
+
+def foreign_entries(kind: str) -> list[Foreign]:
+    """Strategies, families or learners of other distributions, by name.
+
+    `kind` is "strategy", "family" or "learner", here and below.
+    """
+    points = entry_points(group=_KINDS[kind].group)
+    return sorted(
+        Foreign(point.name, point.value, point.dist.name if point.dist else "(unnamed)")
+        for point in points
+    )
+
+
+def registered_names(kind: str) -> tuple[str, ...]:
+    """All registered names of a kind, those of boostsample first."""
+    own = _KINDS[kind].own
+    return (*own, *sorted({one.name for one in foreign_entries(kind)} - own.keys()))
+
+
+def check_unshared(kind: str, name: str, owner: str) -> None:
+    """SettingError if a distribution registers a name that `owner` already has."""
+    for one in foreign_entries(kind):
+        if one.name == name and one.distribution != owner:
+            raise SettingError(
+                f"the name of the {kind} {name!r} is taken by {owner}, but {one.distribution} "
+                f"registers {one.place} under it; rename its entry point, or uninstall "
+                f"{one.distribution}"
+            )
+
+
+def registered_class(kind: str, name: str) -> type[Any]:
+    """The class of a registered name.
+
+    SettingError if the name is unknown or registered twice, or if its class cannot be loaded.
+    """
+    group, base, own = _KINDS[kind]
+    others = [one for one in foreign_entries(kind) if one.name == name]
+    if name in own:
+        entry = Foreign(name, own[name], "boostsample")
+    elif others:
+        entry = others[0]
+    else:
+        raise unknown(kind, name, registered_names(kind))
+    check_unshared(kind, name, entry.distribution)
+    try:
+        found = _load(entry.place)
+    except Exception as error:  # a foreign module may raise anything
+        raise SettingError(
+            f"{kind} {name!r} of {entry.distribution} cannot be loaded from {entry.place!r} "
+            f"({type(error).__name__}: {error}); repair or uninstall {entry.distribution}"
+        ) from error
+    wanted = _load(base)
+    if not (inspect.isclass(found) and issubclass(found, wanted)):
+        raise SettingError(
+            f"{kind} {name!r} of {entry.distribution} must be a subclass of "
+            f"boostsample.{wanted.__name__}, got {entry.place!r}; correct its entry point in the "
+            f"group {group}"
+        )
+    return found
+
+
+def describe_foreign(kind: str, entry: Foreign) -> str:
+    """The first sentence of a foreign class, or of its module; or why it cannot be used."""
+    try:
+        check_unshared(kind, entry.name, entry.distribution)
+        found = registered_class(kind, entry.name)
+    except SettingError as error:
+        return f"broken: {error}"
+    text = inspect.cleandoc(found.__doc__ or sys.modules[found.__module__].__doc__ or "")
+    paragraph = " ".join(text.partition("\n\n")[0].split())
+    return paragraph.partition(". ")[0].rstrip(".")
+
+
+def make_registered(kind: str, name: str, /, **settings: Any) -> Any:
+    """An instance from ``name`` or ``name:setting=value`` and further settings.
+
+    SettingError lists the known names or settings.
+
+    >>> make_registered("strategy", "ucb:exploration=0.1")
+    UCB(exploration=0.1)
+    """
+    name, given = parse_name(name)
+    found = registered_class(kind, name)
+    given |= settings
+    refuse_alternatives(name, given, "which only boostsample compare --tune tries; give one value")
+    parameters = inspect.signature(found).parameters
+    if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        for setting in given:
+            if setting not in parameters:
+                if not parameters:
+                    raise SettingError(f"{kind} {name!r} has no settings, got {setting!r}")
+                raise unknown(f"setting of {name}", setting, sorted(parameters))
+    try:
+        return found(**given)
+    except SettingError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise SettingError(f"{kind} {name!r} refuses its settings: {error}") from error
 
 
 def strategy_names() -> tuple[str, ...]:
     """Names of all installed strategies, those of boostsample first."""
-    known = _known()
-    return (*STRATEGIES, *sorted(set(known) - set(STRATEGIES)))
+    return registered_names("strategy")
 
 
 def strategy_class(name: str) -> type[Any]:
-    """The class of a registered strategy; SettingError if it is unknown or cannot be loaded."""
-    known = _known()
-    if name not in known:
-        raise unknown("strategy", name, strategy_names())
-    module, _, attribute = known[name].partition(":")
-    try:
-        found: type[Any] = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise SettingError(
-            f"strategy {name!r} cannot be loaded from {known[name]!r} ({error}); "
-            "repair or uninstall the distribution that registers it"
-        ) from error
-    return found
+    """The class of a registered strategy; SettingError as from `registered_class`."""
+    return registered_class("strategy", name)
 
 
-def make_strategy(name: str, **settings: Any) -> Any:
+def make_strategy(name: str, /, **settings: Any) -> Any:
     """A strategy from its name and settings; SettingError lists the known ones.
 
+    >>> make_strategy("uniform-naive:n_features=20")
+    UniformNaive(n_features=20)
     >>> make_strategy("uniform-naive", n_features=20)
     UniformNaive(n_features=20)
     """
-    kind = strategy_class(name)
-    known = kind._get_param_names()
-    for setting in settings:
-        if setting not in known:
-            if not known:
-                raise SettingError(f"strategy {name!r} has no settings, got {setting!r}")
-            raise unknown(f"setting of {name}", setting, known)
-    return kind(**settings)
+    return make_registered("strategy", name, **settings)
+
+
+def families_by_name(wanted: Any, example_shape: tuple[int, ...], **settings: Any) -> list[Any]:
+    """Families by name for examples of the given shape, see `boostsample.families`."""
+    module = importlib.import_module("boostsample.families.by_name")
+    families: list[Any] = module.families_by_name(wanted, example_shape, **settings)
+    return families
 
 
 def default_families(example_shape: tuple[int, ...], **settings: Any) -> list[Any]:
@@ -97,3 +237,9 @@ def column_families(groups: Any, table: Any, **settings: Any) -> list[Any]:
     module = importlib.import_module("boostsample.families.columns")
     families: list[Any] = module.column_groups(groups, table, **settings)
     return families
+
+
+def _load(place: str) -> Any:
+    """What "module:class" names."""
+    module, _, attribute = place.partition(":")
+    return getattr(importlib.import_module(module), attribute)

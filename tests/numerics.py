@@ -74,7 +74,7 @@ def found(case: str) -> dict[str, list[Any]]:
     make, settings = CASES[case]
     variant = Variant(case.partition(" ")[0], settings)
     data = make()
-    plan = Plan(strategies=(variant,), marks=(N_ROUNDS,), repeats=1)
+    plan = Plan(strategies=(variant,), marks=(N_ROUNDS,), repeats=1, weights="uniform")
     prepared = prepare(data, plan)
     train, _ = prepared.splits[0]
     booster = Booster(

@@ -13,11 +13,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boostsample import BoostSampleClassifier, DataError, SettingError
 from boostsample.banks.bank import FeatureBank
-from boostsample.families import Columns, Haar, families_for
+from boostsample.families import Columns, Haar, Identity, families_for
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
-from boostsample.strategies import UniformNaive
+from boostsample.strategies import UCB, UniformNaive
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +94,29 @@ def test_images_and_named_families(digits: tuple[NDArray[Any], NDArray[Any]]) ->
     assert only.predict(images).shape == y.shape
 
 
+def test_settings_are_written_as_on_the_command_line(
+    digits: tuple[NDArray[Any], NDArray[Any]],
+) -> None:
+    X, y = digits[0][:300].reshape(-1, 8, 8), digits[1][:300]
+
+    def history(**settings: Any) -> list[dict[str, Any]]:
+        model = BoostSampleClassifier(n_rounds=5, random_state=0, **settings).fit(X, y)
+        return [{**row, "seconds": 0} for row in model.history_]
+
+    texts = history(strategy="ucb:exploration=0.1", budget="3N", families="identity, haar:levels=2")
+    assert texts == history(
+        strategy=UCB(exploration=0.1),
+        budget=900,
+        families=[Identity((8, 8)), Haar((8, 8), levels=2)],
+    )
+    assert texts == history(
+        strategy="ucb:exploration=0.1", budget=900, families=["identity", Haar((8, 8), levels=2)]
+    )
+    names = ("feature", "threshold", "edge")
+    lazy, memory = history(bank="lazy:reference=64"), history(bank="memory:reference=64")
+    assert [[row[n] for n in names] for row in lazy] == [[row[n] for n in names] for row in memory]
+
+
 def test_rows_of_weight_zero_are_as_if_they_were_not_there(
     digits: tuple[NDArray[Any], NDArray[Any]],
 ) -> None:
@@ -122,7 +145,12 @@ def test_an_instance_is_not_touched(digits: tuple[NDArray[Any], NDArray[Any]]) -
         ({"learner": "bush"}, "unknown learner 'bush'; known: stump"),
         ({"weight_init": "even"}, "unknown weight_init 'even'; known: uniform, balanced"),
         ({"n_rounds": 0}, "n_rounds must be an integer at least 1, got 0"),
-        ({"budget": 0}, "budget must be an integer at least 1, got 0"),
+        ({"budget": 0}, "budget must be a whole number of at least 1 look, .* got '0'"),
+        ({"budget": "10M"}, "as in 10N, got '10M'"),
+        ({"strategy": "ucb:explore=1"}, "unknown setting of ucb 'explore'"),
+        ({"bank": "lazy:ref=1"}, "unknown setting of the lazy bank 'ref'"),
+        ({"families": "haa"}, "unknown family of these examples 'haa'; known: columns"),
+        ({"families": 3}, "families must be names or families of features, .* got 3"),
         ({"strategy": "full", "budget": 10}, r"at least F \* N"),
     ],
 )

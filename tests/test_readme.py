@@ -18,7 +18,7 @@ def test_python_blocks_run_in_order(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     module = types.ModuleType("readme_blocks")  # importable, so that its classes can be pickled
     monkeypatch.setitem(sys.modules, module.__name__, module)
     for block in blocks:

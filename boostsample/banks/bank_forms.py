@@ -15,6 +15,7 @@ from boostsample.banks.lazy import LAZY_CACHE_BYTES, LAZY_REFERENCE, LazyBank
 from boostsample.checks import check_integer
 from boostsample.errors import unknown
 from boostsample.family import Family
+from boostsample.names import parse_name
 
 __all__ = ["BANKS", "bank_settings", "make_bank"]
 
@@ -62,7 +63,8 @@ def make_bank(
     Parameters
     ----------
     form : {"memory", "disk", "lazy"}
-        Bins in memory; in mapped files that later runs reuse; or computed on first use.
+        Bins in memory; in mapped files that later runs reuse; or computed on first use. Settings
+        may follow, as in ``"lazy:reference=512"``.
     families, X, train_rows, progress, n_jobs
         As in `FeatureBank.build`; a lazy bank ignores the last two.
     name : str
@@ -71,7 +73,8 @@ def make_bank(
         `reference`, the number of training rows that bin edges are computed from (None: all), and
         for a lazy bank `cache_bytes`, see `LazyBank`.
     """
-    chosen = bank_settings(form, settings)
+    form, given = parse_name(form)
+    chosen = bank_settings(form, {**given, **settings})
     if form == "lazy":
         return LazyBank(families, X, train_rows, **chosen)
     work: dict[str, Any] = {"progress": progress, "n_jobs": n_jobs}

@@ -17,7 +17,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from boostsample.banks.bank import Bank
-from boostsample.checks import check_example_rows, check_example_weight, check_integer
+from boostsample.checks import (
+    budget_looks,
+    check_example_rows,
+    check_example_weight,
+    check_integer,
+)
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.hashing import sha256_of_arrays
 from boostsample.labels import check_labels
@@ -25,6 +30,7 @@ from boostsample.learner import EDGE_GAP, Found, Learner
 from boostsample.learners import make_learner
 from boostsample.learners.search import Search
 from boostsample.records import Pool, Round, Term
+from boostsample.registry import make_strategy
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import SignedWeights, initial_weights
 from boostsample.strategy import Strategy
@@ -44,15 +50,17 @@ class Booster:
         Examples of the bank to train on; None is all of them.
     Y : array of int, shape (n, K)
         Labels, +1 or -1; two classes are K = 1.
-    strategy : Strategy
-        Cloned without learned state as `booster.strategy`.
+    strategy : str or Strategy
+        A name as ``"ucb:exploration=0.1"``, or an instance, which is cloned without learned state
+        as `booster.strategy`.
     learner : str, Learner or None
-        `stump` (default).
+        A name, `stump` by default, or an instance.
     n_rounds : int
         Rounds planned; strategies may use it.
-    budget : int or None
-        Looks for each search; None is the strategy's default: 10 N, F N for `full`.
-    weights : {"uniform", "balanced"}
+    budget : int, str or None
+        Looks for each search, or a multiple of the training examples as in ``"10N"``; None is the
+        strategy's default: 10 N, F N for `full`.
+    weight_init : {"balanced", "uniform"}
         Initial label weights, see `boostsample.shard.weights.initial_weights`.
     rng : seed or numpy.random.Generator
         Anything that `numpy.random.default_rng` accepts.
@@ -61,6 +69,8 @@ class Booster:
         cores. Results are the same bit for bit.
     example_weight : array of float, shape (n,), or None
         User weights s_i >= 0; rows of weight 0 are dropped.
+    weights : {"balanced", "uniform"} or None
+        Former name of `weight_init`.
 
     Raises
     ------
@@ -80,21 +90,22 @@ class Booster:
         bank: Bank,
         rows: ArrayLike | None,
         Y: ArrayLike,
-        strategy: Strategy,
+        strategy: str | Strategy,
         learner: str | Learner | None = None,
         n_rounds: int = 100,
-        budget: int | None = None,
-        weights: str = "balanced",
+        budget: int | str | None = None,
+        weight_init: str = "balanced",
         rng: Any = None,
         *,
         n_jobs: int = 1,
         example_weight: ArrayLike | None = None,
+        weights: str | None = None,
     ) -> None:
         columns = check_example_rows(rows, bank.n_examples)
         labels = check_labels(Y, columns.size)
         self.n_rounds = check_integer("n_rounds", n_rounds, 1)
         user = check_example_weight(example_weight, columns.size)
-        label_weights = initial_weights(labels, weights) * user[:, None]
+        label_weights = initial_weights(labels, weights or weight_init) * user[:, None]
         kept = user > 0
         self._bank = bank.reader(columns[kept])
         threads = Threads(n_threads(n_jobs))
@@ -108,7 +119,7 @@ class Booster:
         self.strategy = _unlearned(strategy)
         if budget is None:
             budget = self.strategy.default_budget(pool)
-        self.budget = check_integer("budget", budget, 1, hint="the default is 10 looks an example")
+        self.budget = budget_looks(budget, pool.n_examples)
         self._round = 0
         self._log_loss = 0.0
         self._stopped = ""
@@ -145,7 +156,7 @@ class Booster:
         self._round += 1
         self._search.round = self._round
         try:
-            found = self._learner.learn(self._weights, self._search)
+            found = self._found()
         except BaseException:
             self._round -= 1  # a round that fails does not count
             raise
@@ -155,6 +166,17 @@ class Booster:
         for one in found:
             one.row["seconds"] = seconds / len(found)
         return Round([one.term for one in found], [one.row for one in found])
+
+    def _found(self) -> list[Found]:
+        """The results that the learner adds to the model; StrategyError if it returns others."""
+        found = self._learner.learn(self._weights, self._search)
+        if isinstance(found, list) and found and all(isinstance(one, Found) for one in found):
+            return found
+        given = "an empty list" if found == [] else f"{found!r:.60}"
+        raise StrategyError(
+            f"learn() of the learner {type(self._learner).__name__} must return a list of one or "
+            f"more results of search(), got {given} in round {self._round}; return [search(0)]"
+        )
 
     def _finish(self, found: Found) -> None:
         """Update the weights and the loss; training ends at an edge of 1."""
@@ -227,7 +249,7 @@ class Booster:
 
 
 def boost(
-    bank: Bank, rows: ArrayLike | None, Y: ArrayLike, strategy: Strategy, **settings: Any
+    bank: Bank, rows: ArrayLike | None, Y: ArrayLike, strategy: str | Strategy, **settings: Any
 ) -> Iterator[Round]:
     """Yield the rounds of a `Booster` with these parameters, as a generator.
 
@@ -247,11 +269,14 @@ def _checksum(weights: dict[str, Any]) -> str:
     return sha256_of_arrays(*(np.atleast_1d(weights[name]) for name in sorted(weights)))
 
 
-def _unlearned(strategy: Strategy) -> Strategy:
+def _unlearned(strategy: str | Strategy) -> Strategy:
+    if isinstance(strategy, str):
+        made: Strategy = make_strategy(strategy)
+        return made
     if not isinstance(strategy, Strategy):
         raise SettingError(
-            f"strategy must be a Strategy, got {type(strategy).__name__}; "
-            "boostsample.registry.make_strategy(name) makes one from a name"
+            f"strategy must be a name or an instance of Strategy, got {strategy!r}; "
+            "pass an instance, as in MyStrategy()"
         )
     mine: Strategy = clone(strategy)
     return mine

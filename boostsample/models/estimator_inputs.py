@@ -17,9 +17,19 @@ from sklearn.utils.validation import validate_data
 
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
-from boostsample.registry import column_families, default_families
+from boostsample.names import parse_name, split_names
+from boostsample.registry import (
+    column_families,
+    default_families,
+    families_by_name,
+    registered_class,
+    registered_names,
+)
 
 __all__ = ["estimator_families", "prediction_inputs", "inputs_are_numbers", "training_inputs"]
+
+_GROUPINGS = ("dtype", "prefix")
+"""Ways to group columns, see `boostsample.families.column_groups`."""
 
 _RULES: dict[str, Any] = {
     "accept_sparse": "csc",
@@ -34,17 +44,11 @@ def inputs_are_numbers(families: Any) -> bool:
 
     Raises SettingError if an item is not a family, or if some read numbers and others do not.
     """
-    if families is None or isinstance(families, Mapping | str):
+    if _are_columns(families):
         return True
-    given = list(families) if isinstance(families, Iterable) else [families]
-    for family in given:
-        if not isinstance(family, Family):
-            raise SettingError(
-                "families must be families of features, such as boostsample.families.Haar((8, 8)), "
-                f"groups of columns by name, 'dtype' or 'prefix', got {family!r}"
-            )
-    with_numbers = [family.name for family in given if family.reads_numbers]
-    without = [family.name for family in given if not family.reads_numbers]
+    given = [_name_and_kind(family) for family in _listed(families)]
+    with_numbers = [name for name, kind in given if kind.reads_numbers]
+    without = [name for name, kind in given if not kind.reads_numbers]
     if with_numbers and without:
         raise SettingError(
             f"families must all read the same X, but {with_numbers[0]!r} reads numbers and "
@@ -86,12 +90,44 @@ def estimator_families(families: Any, X: Any, examples: Any, names: Any) -> list
 
     X are the user's examples, `examples` those from `training_inputs`, `names` of columns or None.
     """
-    if isinstance(families, Mapping | str):
+    if families is None:
+        return default_families(examples.shape[1:], column_names=names)
+    if _are_columns(families):
         table = X if families == "dtype" else examples
         return column_families(families, table, column_names=names)
-    if families is not None:
-        return list(families)
-    return default_families(examples.shape[1:], column_names=names)
+    given = _listed(families)
+    return families_by_name(given, examples.shape[1:], column_names=names, also=_GROUPINGS)
+
+
+def _are_columns(families: Any) -> bool:
+    """Whether the setting `families` is the default or names groups of columns."""
+    return (
+        families is None
+        or isinstance(families, Mapping)
+        or (isinstance(families, str) and families in _GROUPINGS)
+    )
+
+
+def _listed(families: Any) -> list[Any]:
+    """The items of the setting `families`: families and names."""
+    if isinstance(families, str):
+        return list(split_names(families))
+    return list(families) if isinstance(families, Iterable) else [families]
+
+
+def _name_and_kind(family: Any) -> tuple[str, Any]:
+    """Name of a family, and an object that has its `reads_numbers`."""
+    if isinstance(family, Family):
+        return family.name, family
+    if not isinstance(family, str):
+        raise SettingError(
+            "families must be names or families of features, such as 'haar' or "
+            "boostsample.families.Haar((8, 8)), groups of columns by name, 'dtype' or 'prefix', "
+            f"got {family!r}"
+        )
+    name = parse_name(family)[0]
+    registered = name in registered_names("family")
+    return name, registered_class("family", name) if registered else Family
 
 
 def _objects(X: Any) -> NDArray[Any]:

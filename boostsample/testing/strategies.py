@@ -16,6 +16,7 @@ from sklearn.base import clone
 from boostsample.errors import SettingError
 from boostsample.step import Step
 from boostsample.strategy import Sample
+from boostsample.testing.random_sources import watch_random_sources
 from boostsample.testing.strategy_runs import (
     STRATEGY_ROUNDS,
     Make,
@@ -45,6 +46,7 @@ __all__ = [
     "check_strategy_multi_label",
     "check_strategy_one_family",
     "check_strategy_one_feature",
+    "check_strategy_own_seed",
     "check_strategy_pickling",
     "check_strategy_resume",
     "check_strategy_rows",
@@ -62,13 +64,21 @@ def check_strategy(make: Make) -> None:
     Parameters
     ----------
     make : callable
-        Makes the strategy, with the same settings at each call.
+        Makes the strategy, with the same settings at each call: a class or a function.
 
     Raises
     ------
+    SettingError
+        If `make` cannot be called.
     AssertionError
         If the strategy breaks a rule; names the first one.
     """
+    if not callable(make):
+        raise SettingError(
+            "check_strategy needs a class of strategies, or a function that makes one, got an "
+            f"object of {type(make).__name__}; pass the class, as in check_strategy(MyStrategy), "
+            f"or lambda: {type(make).__name__}(...)"
+        )
     for check in STRATEGY_CHECKS:
         check(make)
 
@@ -130,6 +140,36 @@ def check_strategy_global_random_state(make: Make) -> None:
         np.random.set_state(old[1])  # noqa: NPY002  # the state under test
 
 
+def check_strategy_own_seed(make: Make) -> None:
+    """Random choices come from `step.rng` or the `rng` of `start`, not from a fixed seed."""
+    with watch_random_sources(type(make())) as found:
+        run_strategy(make, noisy_strategy_problem())
+    require_of_strategy(
+        found.read or not found.made,
+        make,
+        f"seeds itself ({', '.join(sorted(found.made))}) and ignores step.rng, so that every seed "
+        "makes the same choices; draw from step.rng",
+    )
+
+
+def check_strategy_state(make: Make) -> None:
+    """Learned state is in attributes that end in `_`: arrays, scalars, strings, lists, dicts.
+
+    Settings and other attributes do not change in a run.
+    """
+    before = vars(make())
+    strategy = run_strategy(make, noisy_strategy_problem()).booster.strategy
+    for attribute, value in vars(strategy).items():
+        if attribute.endswith("_"):
+            _require_plain_state(value, make, attribute)
+        else:
+            require_of_strategy(
+                attribute in before, make, f"learned {attribute!r}, which must end in '_'"
+            )
+            same = _pickled(value, make, attribute) == _pickled(before[attribute], make, attribute)
+            require_of_strategy(same, make, f"changed its setting {attribute!r} to {value!r}")
+
+
 def check_strategy_resume(make: Make) -> None:
     """state() and restore() between any two rounds continue to identical bits."""
     problem = noisy_strategy_problem()
@@ -154,28 +194,10 @@ def check_strategy_pickling(make: Make) -> None:
         )
 
 
-def check_strategy_state(make: Make) -> None:
-    """Learned state is in attributes that end in `_`: arrays, scalars, strings, lists, dicts.
-
-    Settings and other attributes do not change in a run.
-    """
-    before = vars(make())
-    strategy = run_strategy(make, noisy_strategy_problem()).booster.strategy
-    for attribute, value in vars(strategy).items():
-        if attribute.endswith("_"):
-            _require_plain_state(value, make, attribute)
-        else:
-            require_of_strategy(
-                attribute in before, make, f"learned {attribute!r}, which must end in '_'"
-            )
-            same = pickle.dumps(value) == pickle.dumps(before[attribute])
-            require_of_strategy(same, make, f"changed its setting {attribute!r} to {value!r}")
-
-
 def check_strategy_instance_untouched(make: Make) -> None:
     """One object can serve several runs: boosters do not change it, and start() resets it."""
     strategy = make()
-    before = pickle.dumps(strategy)
+    before = _pickled(strategy, make, "the strategy")
     first = run_strategy(lambda: strategy, noisy_strategy_problem())
     require_of_strategy(pickle.dumps(strategy) == before, make, "changed the given instance")
     again = run_strategy(lambda: first.booster.strategy, noisy_strategy_problem())
@@ -340,6 +362,16 @@ def _live_objects(*kinds: type) -> list[Any]:
     """All live objects of the given types."""
     gc.collect()
     return [thing for thing in gc.get_objects() if type(thing) in kinds]
+
+
+def _pickled(value: Any, make: Make, what: str) -> bytes:
+    """A value as bytes; an AssertionError if it cannot be pickled."""
+    try:
+        return pickle.dumps(value)
+    except Exception as error:  # pickle raises many types
+        message = f"{what} cannot be pickled: {error}; keep arrays, scalars, strings, lists, dicts"
+        require_of_strategy(False, make, message)
+        raise
 
 
 def _require_plain_state(value: Any, make: Make, where: str) -> None:

@@ -94,7 +94,7 @@ def _booster_of(
         make(),
         n_rounds=STRATEGY_ROUNDS,
         budget=budget,
-        weights=problem.weights,
+        weight_init=problem.weights,
         rng=seed,
         example_weight=problem.example_weight,
     )

@@ -130,7 +130,7 @@ class TimedRounds:
         self.times = RoundTimes(strategy)
         clock = _Clock(make_strategy(strategy))
         data = problem.bank, problem.rows, problem.Y
-        named: dict[str, Any] = {"n_rounds": n_rounds, "weights": "uniform", "n_jobs": n_jobs}
+        named: dict[str, Any] = {"n_rounds": n_rounds, "weight_init": "uniform", "n_jobs": n_jobs}
         self._booster = Booster(*data, clock, rng=0, **named)
         self._clock: Any = self._booster.strategy
         self.strategy: Strategy = self._clock.strategy

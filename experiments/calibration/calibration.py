@@ -222,7 +222,7 @@ class _Run:
                 self.variant.strategy(),
                 n_rounds=plan.n_rounds,
                 budget=prepared.budget(self.variant, 0),
-                weights=plan.weights,
+                weight_init=plan.weights,
                 rng=np.random.default_rng(self.seeds),
             )
             for _ in range(2)

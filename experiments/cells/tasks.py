@@ -23,6 +23,7 @@ from boostsample.banks.bank_forms import bank_settings
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.hashing import sha256_of_bytes, sha256_of_json
+from boostsample.learners import make_learner
 
 __all__ = ["Task", "TaskGroup", "cell_key", "task_groups", "task_points"]
 
@@ -103,14 +104,22 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[TaskGro
     """All tasks of a plan, by strategy, then repetition; `n_rounds` replaces the plan's."""
     plan, data = prepared.plan, prepared.data
     families = [
-        [family.name, type(family).__qualname__, family.n_features, family.settings()]
+        [
+            family.name,
+            type(family).__qualname__,
+            family.n_features,
+            family.settings(),
+            *_foreign_facts(type(family)).values(),
+        ]
         for family in prepared.families
     ]
+    learner = _foreign_facts(type(make_learner(plan.learner)))
     common = {
         "data": {"name": data.name, "sha256": prepared.digest},
         "families": cell_key({"families": families}),
         "reference": bank_settings(plan.bank.name, plan.bank.settings)["reference"],
         "learner": plan.learner,
+        **({"learner_class": learner} if learner else {}),
         "weights": plan.weights,
         "seed": plan.seed,
         "n_rounds": plan.n_rounds if n_rounds is None else n_rounds,
@@ -143,21 +152,24 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[TaskGro
 
 
 def _strategy_facts(variant: Variant) -> dict[str, Any]:
-    """The strategy's part of a key; for one of another distribution with its module's checksum."""
+    """The strategy's part of a key."""
     strategy = variant.strategy()
-    kind = type(strategy)
-    facts: dict[str, Any] = {
+    return {
         "name": variant.name,
         "settings": {key: plain_setting(value) for key, value in sorted(variant.settings.items())},
         "parameters": {
             key: plain_setting(value) for key, value in sorted(strategy.get_params().items())
         },
+        **_foreign_facts(type(strategy)),
     }
-    if not kind.__module__.startswith("boostsample."):
-        facts["class"] = f"{kind.__module__}.{kind.__qualname__}"
-        try:
-            source = Path(inspect.getsourcefile(kind) or "").read_bytes()
-        except (OSError, TypeError):  # defined at a prompt, without a source file
-            source = b""
-        facts["code"] = sha256_of_bytes(source)
-    return facts
+
+
+def _foreign_facts(kind: type[Any]) -> dict[str, str]:
+    """Name and source checksum of a class of another distribution; empty for one of ours."""
+    if kind.__module__.startswith("boostsample."):
+        return {}
+    try:
+        source = Path(inspect.getsourcefile(kind) or "").read_bytes()
+    except (OSError, TypeError):  # defined at a prompt, without a source file
+        source = b""
+    return {"class": f"{kind.__module__}.{kind.__qualname__}", "code": sha256_of_bytes(source)}

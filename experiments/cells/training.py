@@ -127,7 +127,7 @@ class TrainingSplit:
             plan.learner,
             n_rounds=task.n_rounds if n_rounds is None else n_rounds,
             budget=task.budget,
-            weights=plan.weights,
+            weight_init=plan.weights,
             rng=np.random.default_rng(rng),
         )
 

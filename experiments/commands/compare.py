@@ -57,6 +57,7 @@ __all__ = ["compare"]
     help="With --tune, try N random settings from the ranges of each tuning grid instead of the "
     "whole grid.",
 )
+@options.learner_option
 @options.families_option
 @click.option(
     "--bank",
@@ -190,9 +191,12 @@ def _grid(context: click.Context, jobs: int | None) -> Grid:
         "rounds": parse_marks,
         "bank": Variant.parse,
     }
-    names = ("repeats", "budget", "weights", "seed", "history", "tune", "draws", *parsers)
+    plain = ("repeats", "learner", "budget", "weights", "seed", "history", "tune", "draws")
+    names = (*plain, *parsers)
     given = {
-        name: parsers.get(name, lambda value: value)(context.params[name])
+        {"weights": "weight_init"}.get(name, name): parsers.get(name, lambda value: value)(
+            context.params[name]
+        )
         for name in names
         if options.given_options(context, name)
     }

@@ -22,7 +22,7 @@ __all__ = ["list_names"]
 
 
 @click.command("list", context_settings={"show_default": True})
-@click.argument("kind", required=False, metavar="[strategies|families|data|grids]")
+@click.argument("kind", required=False, metavar="[strategies|families|learners|data|grids]")
 @click.argument("name", required=False, metavar="[strategy NAME|family NAME]")
 @click.option(
     "--settings",
@@ -56,13 +56,19 @@ def list_names(
     overwrite: bool,
     **settings: Any,
 ) -> None:
-    """List strategies, families, data sets or grids, or describe one strategy or family.
+    """List strategies, families, learners, data sets or grids, or describe a strategy or family.
 
     "list strategy ucb" prints the description of ucb, its settings with their defaults and the
     values that compare --tune tries, and the paper; "list family haar-like" does so for a family.
     With families, --picture FILE also draws members of the image families over an image.
     """
-    kinds = {"strategies": _strategies, "families": _families, "data": _data, "grids": _grids}
+    kinds = {
+        "strategies": _strategies,
+        "families": _families,
+        "learners": _learners,
+        "data": _data,
+        "grids": _grids,
+    }
     if kind is not None and kind not in (*kinds, *DESCRIBED):
         raise unknown("kind of list", kind, (*kinds, *DESCRIBED))
     if picture is not None and kind != "families":
@@ -117,22 +123,38 @@ def _draw(picture: str, overwrite: bool, settings: Mapping[str, Any]) -> None:
 
 
 def _strategies() -> list[tuple[str, str]]:
-    """Names and first lines of docstrings; parsed, because importing the modules takes seconds."""
+    from boostsample.registry import STRATEGIES
+
+    return [*map(_own, STRATEGIES.items()), *_foreign("strategy")]
+
+
+def _learners() -> list[tuple[str, str]]:
+    from boostsample.registry import LEARNERS
+
+    return [*map(_own, LEARNERS.items()), *_foreign("learner")]
+
+
+def _own(entry: tuple[str, str]) -> tuple[str, str]:
+    """Name and first line of the docstring; parsed, because importing the modules takes seconds."""
     import ast
 
-    from boostsample.registry import STRATEGIES, strategy_names
+    name, place = entry
+    module = place.partition(":")[0]
+    path = Path(__file__).parents[2].joinpath(*module.split(".")[1:]).with_suffix(".py")
+    text = ""
+    with suppress(OSError, SyntaxError):
+        text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    return name, text.partition("\n")[0].rstrip(".")
 
-    entries = []
-    for name in strategy_names():
-        text = "from another distribution"
-        if name in STRATEGIES:
-            module = STRATEGIES[name].partition(":")[0]
-            path = Path(__file__).parents[2].joinpath(*module.split(".")[1:]).with_suffix(".py")
-            text = ""
-            with suppress(OSError, SyntaxError):
-                text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
-        entries.append((name, text.partition("\n")[0].rstrip(".")))
-    return entries
+
+def _foreign(kind: str) -> list[tuple[str, str]]:
+    """Names of other distributions, each with its distribution and first sentence or fault."""
+    from boostsample.registry import describe_foreign, foreign_entries
+
+    return [
+        (one.name, f"[{one.distribution}] {describe_foreign(kind, one)}")
+        for one in foreign_entries(kind)
+    ]
 
 
 def _families() -> list[tuple[str, str]]:
@@ -146,7 +168,7 @@ def _families() -> list[tuple[str, str]]:
             name = inspect.signature(kind).parameters["name"].default
             text = inspect.getdoc(inspect.getmodule(kind)) or ""
             entries.append((str(name), text.partition("\n")[0].rstrip(".")))
-    return entries
+    return entries + _foreign("family")
 
 
 def _data() -> list[tuple[str, str]]:

@@ -25,10 +25,9 @@ _STRATEGIES = "uniform-naive,uniform-q1,laminating"
 @click.option("--rounds", default=10_000, metavar="N", help="Iterations at most.")
 @click.option("--repeats", default=3, metavar="N", help="Runs of each; the table has their median.")
 @click.option("--jobs", default=-1, metavar="N", help="Threads of every method; -1 is all cores.")
+@options.learner_option
 @options.budget_option
-@click.option(
-    "--weights", default="balanced", metavar="uniform|balanced", help="Initial label weights."
-)
+@options.weights_option
 @options.seed_option
 @click.option(
     "--json", metavar="FILE", help="Write all runs, with their curves, into a .json file."
@@ -65,7 +64,7 @@ def race(
         from boostsample.threads.threads import n_threads
 
         rules = timing.RaceRules(rest["error"], rest["limit"], rest["repeats"], seed)
-        charged = {name: rest[name] for name in ("budget", "weights")}
+        charged = {name: rest[name] for name in ("learner", "budget", "weights")}
         strategies = timing.race_variants(rest["strategies"])
         plan = Plan(strategies=strategies, marks=(rounds,), repeats=1, seed=seed, **charged)
         wanted = timing.race_variants(peers) if peers not in (None, "none") else ()

@@ -11,6 +11,7 @@ __all__ = [
     "data_dir_option",
     "families_option",
     "given_options",
+    "learner_option",
     "overwrite_option",
     "plot_option",
     "quiet_option",
@@ -34,6 +35,12 @@ families_option = click.option(
     metavar="A,B:SETTING=VALUE",
     help="Feature families (boostsample list families).  [default: all that fit the data]",
 )
+learner_option = click.option(
+    "--learner",
+    default="stump",
+    metavar="NAME:SETTING=VALUE",
+    help="Weak learner of each round (boostsample list learners).",
+)
 budget_option = click.option(
     "--budget",
     metavar="LOOKS|10N",
@@ -41,7 +48,12 @@ budget_option = click.option(
     "it needs]",
 )
 weights_option = click.option(
-    "--weights", default="uniform", metavar="uniform|balanced", help="Initial label weights."
+    "--weight-init",
+    "--weights",
+    "weights",
+    default="balanced",
+    metavar="balanced|uniform",
+    help="Initial label weights; uniform are those of [DF11].",
 )
 seed_option = click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
 plot_option = click.option(

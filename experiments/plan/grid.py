@@ -34,7 +34,8 @@ from boostsample.experiments.data.file_options import (
 )
 from boostsample.experiments.plan.plan import Plan, parse_marks
 from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.plan.variants import Alternatives, Variant, read_variant_setting
+from boostsample.experiments.plan.variants import Alternatives, Variant
+from boostsample.names import read_setting
 
 __all__ = [
     "GRID_ENTRIES",
@@ -47,7 +48,7 @@ __all__ = [
 ]
 
 GRID_ENTRIES = {
-    {"marks": "rounds"}.get(one.name, one.name): one.name
+    {"marks": "rounds", "weights": "weight_init"}.get(one.name, one.name): one.name
     for one in fields(Plan)
     if one.name != "n_jobs"
 }
@@ -142,8 +143,11 @@ def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
         raise SettingError(f"the grid '{path}' must be TOML in UTF-8: {error}") from error
     faults = Faults()
     entries = {}
-    for name, value in found.items():
-        with faults.at(name):
+    for given, value in found.items():
+        name = _FORMER.get(given, given)
+        with faults.at(given):
+            if given in _FORMER and name in found:
+                raise SettingError(f"{given} is the former name of {name}; give one of them")
             entries[name] = _entry(name, value, faults)
     if entries.get("tune") and "strategies" in entries and not faults:
         with faults.at("strategies"):
@@ -160,7 +164,7 @@ def combined_grid(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
     entries = {} if file is None else dict(file.entries)
     faults = Faults()
     for name, value in given.items():
-        with faults.at(f"--{name}"):
+        with faults.at(f"--{name.replace('_', '-')}"):
             if entries.setdefault(name, value) != value:
                 raise SettingError(
                     f"the grid has another {name} than this option; leave the option out, or edit "
@@ -280,7 +284,7 @@ def _setting(key: str, value: Any) -> Any:
             raise _wrong(key, "one value, or an array of two or more alternatives", value)
         return Alternatives(tuple(_setting(key, one) for one in value))
     if isinstance(value, str):
-        return read_variant_setting(value)
+        return read_setting(value)
     if isinstance(value, bool | int | float):
         return value
     raise _wrong(key, "a number, text, true or false, or an array of these", value)
@@ -292,7 +296,9 @@ _ITEMS: dict[str, Callable[..., Any]] = {
     "families": _family,
 }
 """Parsers of the items of arrays: item, items before it, its place in the file, errors."""
-_NUMBERS = ("repeats", "budget", "weights", "learner", "seed", "draws")
+_FORMER = {"weights": "weight_init"}
+"""Present names of entries by their former ones, which are still read."""
+_NUMBERS = ("repeats", "budget", "weight_init", "learner", "seed", "draws")
 _VALUES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("title", "bank"), ((str,), "text in quotes")),
     **dict.fromkeys(("tune", "history"), ((bool,), "true or false")),

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import partial
 
 from boostsample.banks.bank_forms import bank_settings
-from boostsample.checks import check_integer
+from boostsample.checks import budget_looks, check_integer, parse_budget
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.plan.random_search import drawn_variant
 from boostsample.experiments.plan.variants import Variant, check_variants
-from boostsample.learners import LEARNERS
+from boostsample.learners import make_learner
 from boostsample.shard.weights import WEIGHT_INITS
 
 __all__ = ["DEFAULT_STRATEGIES", "Plan", "parse_marks"]
@@ -39,10 +37,10 @@ class Plan:
     budget : str, int or None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``. None:
         each strategy's default, 10 N except for `full`.
-    weights : {"uniform", "balanced"}
-        Initial label weights.
+    weights : {"balanced", "uniform"}
+        Initial label weights, `weight_init` elsewhere.
     learner : str
-        Name of a weak learner, see `boostsample.learners`.
+        Name of a weak learner, with settings if need be, see `boostsample.learners`.
     seed : int
         Seed of splits, drawn families and all random streams.
     n_jobs : int or None
@@ -69,7 +67,7 @@ class Plan:
     marks: tuple[int, ...] = (10, 100, 300)
     repeats: int = 3
     budget: str | int | None = None
-    weights: str = "uniform"
+    weights: str = "balanced"
     learner: str = "stump"
     seed: int = 0
     n_jobs: int | None = None
@@ -88,10 +86,9 @@ class Plan:
             raise SettingError(f"jobs must be 1 or more, or -1 for all cores, got {self.n_jobs}")
         if self.weights not in WEIGHT_INITS:
             raise unknown("initial weights", self.weights, WEIGHT_INITS)
-        if self.learner not in LEARNERS:
-            raise unknown("learner", self.learner, LEARNERS)
+        make_learner(self.learner)
         if self.budget is not None:
-            _parse_budget(self.budget)
+            parse_budget(self.budget)
         bank_settings(self.bank.name, self.bank.settings)
         check_variants(self.variants)
 
@@ -120,14 +117,7 @@ class Plan:
         """
         if self.budget is None:
             return None
-        number, times_n = _parse_budget(self.budget)
-        looks = int(number * n_examples) if times_n else int(number)
-        if looks < 1:
-            raise SettingError(
-                f"budget must be at least 1 look, got {self.budget}, which is less for "
-                f"N = {n_examples:,} training examples; give more"
-            )
-        return looks
+        return budget_looks(self.budget, n_examples)
 
 
 def parse_marks(text: str) -> tuple[int, ...]:
@@ -152,14 +142,3 @@ def _check_rounds(marks: Sequence[int]) -> None:
         check_integer("each of the rounds", mark, 1)
     if any(a >= b for a, b in itertools.pairwise(marks)):
         raise SettingError(f"rounds must rise and differ, got {', '.join(map(str, marks))}")
-
-
-def _parse_budget(given: str | int) -> tuple[Fraction, bool]:
-    """Return a number, and whether it multiplies the number of training examples."""
-    match = re.fullmatch(r"([0-9]{1,18}(\.[0-9]{1,18})?)(N?)", str(given).replace("_", ""))
-    if not match or (match[2] and not match[3]) or not Fraction(match[1]):
-        raise SettingError(
-            "budget must be a whole number of at least 1 look, or a multiple of the number of "
-            f"training examples N as in 10N, got {str(given)!r}"
-        )
-    return Fraction(match[1]), bool(match[3])

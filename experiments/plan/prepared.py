@@ -21,7 +21,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
-from boostsample.registry import default_families
+from boostsample.registry import default_families, families_by_name
 from boostsample.strategy import FamilyInfo, Pool
 
 __all__ = ["Prepared", "pool_of_families", "prepare", "settings_in_use"]
@@ -91,10 +91,12 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
     SettingError if a name or setting is unknown, or if a strategy raises one for its settings or
     its budget; DataError if the features do not fit into memory.
     """
-    families = default_families(data.X.shape[1:], seed=plan.seed, column_names=data.columns)
-    if plan.families is not None:
-        usual = {family.name: family for family in families}
-        families = [variant.family(usual, data.name) for variant in plan.families]
+    shape, seeded = data.X.shape[1:], {"seed": plan.seed, "column_names": data.columns}
+    if plan.families is None:
+        families = default_families(shape, **seeded)
+    else:
+        wanted = [(one.name, one.settings) for one in plan.families]
+        families = families_by_name(wanted, shape, **seeded, data=data.name)
     splits = [data.split(repetition, plan.seed) for repetition in range(plan.repeats)]
     everything = Prepared(data, plan, tuple(families), plan.variants, splits, ())
     if plan.bank.name == "memory":

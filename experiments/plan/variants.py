@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 import json
 from collections.abc import Mapping, Sequence
@@ -11,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boostsample.errors import BoostSampleError, SettingError, unknown
+from boostsample.errors import BoostSampleError, SettingError
 from boostsample.experiments.common.faults import one_line
 from boostsample.hashing import hashed_seed
+from boostsample.names import Alternatives, parse_name, refuse_alternatives, split_names
 from boostsample.registry import make_strategy
 
 if TYPE_CHECKING:
-    from boostsample.family import Family
     from boostsample.strategy import Pool, Strategy
 
 __all__ = [
@@ -29,31 +28,12 @@ __all__ = [
     "is_tuned_variant",
     "parse_names",
     "plain_setting",
-    "read_variant_setting",
 ]
 
 TUNED_VARIANT = "*"
 """Suffix of the name of a tuned strategy, as in Table 2 of [DF11]."""
 CHARGED_VARIANT = " charged"
 """Suffix of the label of a tuned strategy whose looks include those of tuning."""
-
-_WORDS = {"none": None, "true": True, "false": False}
-
-
-@dataclass(frozen=True)
-class Alternatives:
-    """Two or more different values of one setting, written as ``0.1|1|2``."""
-
-    values: tuple[Any, ...]
-
-    def __post_init__(self) -> None:
-        keys = [(isinstance(value, bool), value) for value in self.values]
-        for value, key in zip(self.values, keys, strict=True):
-            if keys.count(key) > 1:
-                raise SettingError(f"alternatives must differ, got {value} twice in {self}")
-
-    def __str__(self) -> str:
-        return "|".join(map(str, self.values))
 
 
 @dataclass(frozen=True)
@@ -77,23 +57,7 @@ class Variant:
         >>> Variant.parse("ucb:exploration=0.1|1|2").settings
         {'exploration': Alternatives(values=(0.1, 1, 2))}
         """
-        name, *pairs = (part.strip() for part in text.split(":"))
-        settings: dict[str, Any] = {}
-        for pair in pairs:
-            key, equals, value = (side.strip() for side in pair.partition("="))
-            values = [part.strip() for part in value.split("|")]
-            if not (name and key and equals and value):
-                raise SettingError(f"settings must be written as name:setting=value, got {text!r}")
-            if not all(values):
-                raise SettingError(
-                    f"{name}: alternatives must be separated by single bars as in "
-                    f"{key}=1|10, got {pair!r}"
-                )
-            if key in settings:
-                raise SettingError(f"{name}: {key} must be given once, got it twice in {text!r}")
-            read = [read_variant_setting(part) for part in values]
-            settings[key] = Alternatives(tuple(read)) if len(read) > 1 else read[0]
-        return cls(name, settings)
+        return cls(*parse_name(text))
 
     @classmethod
     def from_record(cls, entry: Mapping[str, Any]) -> Variant:
@@ -122,12 +86,9 @@ class Variant:
 
         SettingError if the name or a setting is unknown, or if a setting has alternatives.
         """
-        for key, value in self.settings.items():
-            if isinstance(value, Alternatives):
-                raise SettingError(
-                    f"{self.name}: {key}={value} are alternatives, which only tuning tries; "
-                    "add --tune, or give one value"
-                )
+        refuse_alternatives(
+            self.name, self.settings, "which only tuning tries; add --tune, or give one value"
+        )
         made: Strategy = make_strategy(self.name, **self.settings)
         return made
 
@@ -143,30 +104,6 @@ class Variant:
             raise SettingError(
                 f"strategy {self.label!r} refuses its settings: {one_line(error)}"
             ) from error
-
-    def family(self, usual: Mapping[str, Family], data: str) -> Family:
-        """Return one of the usual families of a data set, reconstructed with the settings."""
-        if self.name not in usual:
-            raise unknown(f"family of {data}", self.name, usual)
-        family = usual[self.name]
-        if not self.settings:
-            return family
-        own = family.settings()
-        for setting, value in self.settings.items():
-            if isinstance(value, Alternatives):
-                raise SettingError(
-                    f"family {self.name!r}: {setting}={value} are alternatives, which only "
-                    "strategies take; give one value"
-                )
-            if setting not in own or isinstance(own[setting], list):
-                known = [name for name, value in own.items() if not isinstance(value, list)]
-                raise unknown(f"setting of family {self.name!r}", setting, known)
-        try:
-            return type(family)(**{**own, **self.settings})
-        except BoostSampleError:
-            raise
-        except (TypeError, ValueError) as error:
-            raise SettingError(f"family {self.label!r} refuses its settings: {error}") from error
 
     def tuned(self) -> Variant:
         """Return the strategy with its tuning grid, or without one if that has a single point.
@@ -205,17 +142,6 @@ def is_tuned_variant(name: str) -> bool:
     return TUNED_VARIANT in name
 
 
-def read_variant_setting(text: str) -> Any:
-    """Return the value that a text spells: None, True, False or a number, else the text."""
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    try:
-        number = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return text
-    return number if isinstance(number, int | float) else text
-
-
 def plain_setting(value: Any) -> Any:
     """A setting as JSON takes it."""
     return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
@@ -227,13 +153,7 @@ def parse_names(texts: str | Sequence[str]) -> tuple[Variant, ...]:
     >>> [variant.label for variant in parse_names("full, uniform-naive:n_features=20")]
     ['full', 'uniform-naive:n_features=20']
     """
-    given = [texts] if isinstance(texts, str) else list(texts)
-    parts = [part.strip() for text in given for part in text.split(",")]
-    if not all(parts):
-        raise SettingError(
-            f"names with settings must be separated by single commas, got {', '.join(given)!r}"
-        )
-    variants = tuple(Variant.parse(part) for part in parts)
+    variants = tuple(Variant.parse(part) for part in split_names(texts))
     labels = [variant.label for variant in variants]
     for label in labels:
         if labels.count(label) > 1:

@@ -23,7 +23,7 @@ from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plots.drawing import styled_axes
 from boostsample.family import Family, ImageFamily
 from boostsample.family.image_family import check_image_shape
-from boostsample.registry import default_families
+from boostsample.registry import default_families, families_by_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -305,7 +305,9 @@ def families_for_members(
     chosen = []
     for name, settings in names.items():
         if name not in known:
-            raise unknown("family of images of this shape", name, known)
+            given = [(name, settings)]
+            chosen += families_by_name(given, image_shape, seed=seed, data="images of this shape")
+            continue
         own = known[name].settings()
         for setting in settings:
             if setting not in own:

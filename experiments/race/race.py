@@ -154,9 +154,10 @@ def strategy_race_method(variant: Variant, plan: Plan) -> RaceMethod:
             None,
             encode(job.y_train, job.n_classes),
             variant.strategy(),
+            plan.learner,
             n_rounds=job.n_rounds,
             budget=plan.looks(job.y_train.size),
-            weights=plan.weights,
+            weight_init=plan.weights,
             rng=np.random.default_rng(variant.stream(job.name, seed, 0)),
             n_jobs=job.n_jobs,
         )

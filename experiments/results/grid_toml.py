@@ -44,7 +44,7 @@ def grid_toml(grid: Grid, prepared: Sequence[Prepared]) -> str:
         "rounds": list(plan.marks),
         "repeats": plan.repeats,
         "budget": plan.budget,
-        "weights": plan.weights,
+        "weight_init": plan.weights,
         "learner": plan.learner,
         "seed": plan.seed,
         "draws": plan.draws,

@@ -16,7 +16,7 @@ STRATEGIES = ("uniform-q1", "mas-naive", "laminating:n_features=16")
 @cache
 def comparison(name: str = "digits") -> Comparison:
     """Three strategies, two repetitions, 20 rounds."""
-    plan = Plan(strategies=parse_names(STRATEGIES), marks=(2, 20), repeats=2)
+    plan = Plan(strategies=parse_names(STRATEGIES), marks=(2, 20), repeats=2, weights="uniform")
     return compare(load_dataset(name), plan)
 
 

@@ -313,9 +313,9 @@ def test_bad_labels(Y: Any, message: str) -> None:
         Booster(bank_of(table()), None, Y, UniformNaive())
 
 
-@pytest.mark.parametrize("strategy", ["laminating", Laminating, None])
+@pytest.mark.parametrize("strategy", [3, Laminating, None])
 def test_only_strategies_are_strategies(strategy: Any) -> None:
-    with pytest.raises(SettingError, match="strategy must be a Strategy"):
+    with pytest.raises(SettingError, match="strategy must be a name or an instance of Strategy"):
         Booster(bank_of(table()), None, noisy_labels(), strategy)
 
 

@@ -209,10 +209,10 @@ def test_fitting_anew_forgets_the_columns(iris: tuple[NDArray[Any], NDArray[Any]
         (3.0, [Text(["few"])], DataError, "a sequence of examples, got 3.0"),
         (["few"], [Text(["few"])], ValueError, "inconsistent numbers of samples"),
         ([[0.0], [1.0]], [Columns(0), Text(["few"])], SettingError, "'columns' reads .* 'text' do"),
-        ([[0.0], [1.0]], ["haar"], SettingError, "got 'haar'"),
-        ([[0.0], [1.0]], "type", SettingError, "unknown way to group columns 'type'"),
+        ([[0.0], [1.0]], ["haar"], SettingError, "'haar' does not fit these examples: image_shape"),
+        ([[0.0], [1.0]], "type", SettingError, "unknown family .*'type'.*known: columns.*, dtype"),
         ([[0.0], [1.0]], {"a": "b"}, SettingError, "needs column_names"),
-        ([[0.0], [1.0]], Columns, SettingError, "must be families of features"),
+        ([[0.0], [1.0]], Columns, SettingError, "must be names or families of features"),
     ],
 )
 def test_what_does_not_fit_is_refused(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from boostsample import testing
 from boostsample.errors import SettingError
@@ -70,6 +71,50 @@ class MovesGlobal(Good):
 class ClockSeed(Good):
     def rng(self, step: Step) -> Any:
         return np.random.default_rng()
+
+
+class SeedsItself(Good):
+    def rng(self, step: Step) -> Any:
+        return np.random.default_rng(step.round)
+
+
+class SeedsItselfByImport(Good):
+    def rng(self, step: Step) -> Any:
+        return default_rng(7)
+
+
+class SeedsItselfAsPython(Good):
+    def choose(self, step: Step) -> Stump:
+        first = random.Random(step.round).randrange(step.n_features)
+        return step.search([first], step.draw(step.budget)).best()
+
+
+class SeedsFromItsStream(Good):
+    """No broken rule: the seed of its generator comes from its stream."""
+
+    def rng(self, step: Step) -> Any:
+        return np.random.default_rng(int(step.rng.integers(2**32)))
+
+
+class SeedsInStart(Good):
+    """No broken rule: the seed is drawn from the stream of `start`."""
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        super().start(pool, budget, n_rounds, rng)
+        self.seed_ = int(rng.integers(2**32))
+
+    def rng(self, step: Step) -> Any:
+        return np.random.default_rng([self.seed_, step.round])
+
+
+class LambdaState(Good):
+    def learn(self, outcome: Outcome) -> None:
+        self.reward_ = lambda: outcome.edge
+
+
+class LambdaAttribute(Good):
+    def learn(self, outcome: Outcome) -> None:
+        self.reward = lambda: outcome.edge
 
 
 class PrivateState(Good):
@@ -192,6 +237,11 @@ BROKEN: list[tuple[type[Strategy], str, str]] = [
     (NumpyGlobal, "global_random_state", "global random state"),
     (PythonGlobal, "global_random_state", "global random state"),
     (MovesGlobal, "global_random_state", "drew from a global random state"),
+    (SeedsItself, "own_seed", r"seeds itself \(default_rng\) and ignores step.rng"),
+    (SeedsItselfByImport, "own_seed", "seeds itself"),
+    (SeedsItselfAsPython, "own_seed", r"seeds itself \(Random\)"),
+    (LambdaState, "state", "reward_ holds a function"),
+    (LambdaAttribute, "state", "learned 'reward', which must end in '_'"),
     (PrivateState, "resume", "resumed after round 1"),
     (PrivateState, "state", "learned '_n'"),
     (ChangesSetting, "state", "changed its setting 'n_features'"),
@@ -226,6 +276,33 @@ def test_broken_strategies_are_found(kind: type[Any], rule: str, message: str) -
     KEPT.clear()
     if isinstance(caught.value, AssertionError):
         assert re.match(f"strategy {kind.__name__}: ", str(caught.value))
+
+
+@slow_without_jit
+@pytest.mark.parametrize("kind", [SeedsFromItsStream, SeedsInStart])
+def test_a_generator_that_is_seeded_from_the_stream_is_allowed(kind: type[Any]) -> None:
+    testing.check_strategy_own_seed(kind)
+
+
+@slow_without_jit
+@pytest.mark.global_random
+def test_a_lambda_is_found_before_it_is_pickled() -> None:
+    with pytest.raises(AssertionError, match="strategy LambdaState: reward_ holds a function"):
+        check_strategy(LambdaState)
+
+
+def test_a_lambda_as_a_setting_is_a_clear_line() -> None:
+    setting: Any = lambda: 3  # noqa: E731 - the setting under test
+    with pytest.raises(AssertionError, match="strategy Good: the strategy cannot be pickled"):
+        testing.check_strategy_instance_untouched(lambda: Good(n_features=setting))
+
+
+def test_an_instance_is_a_clear_line() -> None:
+    instance: Any = Good()
+    with pytest.raises(
+        SettingError, match=r"got an object of Good; pass the class, as in .*, or lambda: Good"
+    ):
+        check_strategy(instance)
 
 
 @slow_without_jit

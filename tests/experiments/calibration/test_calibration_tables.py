@@ -247,7 +247,7 @@ def test_the_command_prints_and_writes(capsys: pytest.CaptureFixture[str]) -> No
     captured = capsys.readouterr()
     assert "boostsample: measuring round 6" in captured.err
     for text in (
-        ": 90 training examples, 4 features (columns 4), uniform initial weights; 3 searches a",
+        ": 90 training examples, 4 features (columns 4), balanced initial weights; 3 searches a",
         "round 2, E[G*] within the budget",
         "round 6, along the budget of 180 looks",
         "mas-naive: its choice in this run",

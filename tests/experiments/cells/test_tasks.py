@@ -34,9 +34,9 @@ GOLDEN = {
     ("digits", "ucb:exploration=0.1"): ["826e1ed3d178736c6c644ba7f1671cc7"],
 }
 GOLDEN_PLANS: list[dict[str, Any]] = [
-    {"marks": (2, 6), "tune": True},
+    {"marks": (2, 6), "tune": True, "weights": "uniform"},
     {"marks": (3,), "weights": "balanced", "seed": 4, "budget": "7.5N"},
-    {"marks": (3,), "families": parse_names("haar,patches:n_members=9")},
+    {"marks": (3,), "families": parse_names("haar,patches:n_members=9"), "weights": "uniform"},
 ]
 
 
@@ -108,7 +108,7 @@ def test_what_changes_no_bit_changes_no_key(data: Dataset, settings: dict[str, A
     [
         {"marks": (3, 10)},
         {"budget": "9N"},
-        {"weights": "balanced", "strategies": "laminating"},
+        {"weights": "uniform", "strategies": "laminating"},
         {"seed": 1},
         {"bank": Variant("memory", {"reference": 20})},
         {"strategies": "laminating:scheme=iid"},

@@ -22,7 +22,7 @@ from boostsample.experiments.plan import grid as grid_module
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import compare as compare_module
 from boostsample.experiments.run import schedule as schedule_module
-from boostsample.registry import strategy_names
+from boostsample.registry import LEARNERS, strategy_names
 from tests.paths import ROOT
 
 QUICK = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "2,4", "--repeats", "2"]
@@ -86,6 +86,7 @@ def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
     for kind, known in [
         ("strategies", strategy_names()),
         ("families", FAMILIES),
+        ("learners", LEARNERS),
         ("data", datasets.dataset_names()),
         ("grids", grid_module.shipped_grids()),
     ]:
@@ -99,7 +100,7 @@ def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
 def test_lists_import_nothing_slow() -> None:
     code = (
         "import sys; from boostsample.experiments.commands.cli import main\n"
-        "for kind in ('strategies', 'families', 'data', 'grids'):\n"
+        "for kind in ('strategies', 'families', 'learners', 'data', 'grids'):\n"
         "    assert main(['list', kind]) == 0\n"
         "    assert not {'sklearn', 'numba', 'scipy', 'matplotlib'} & set(sys.modules), kind"
     )
@@ -303,6 +304,8 @@ USAGE = {
     "no rounds": (["compare", "--rounds", "0"], "at least 1, got 0"),
     "repeats": (["compare", "--repeats", "0"], "repeats must be an integer at least 1"),
     "weights": (["compare", "--weights", "even"], "known: uniform, balanced"),
+    "learner": (["compare", "--learner", "stomp"], "unknown learner 'stomp' (did you mean 'stump'"),
+    "weight-init": (["compare", "--weight-init", "even"], "known: uniform, balanced"),
     "seed": (["compare", "--seed", "-1"], "seed must be an integer at least 0, got -1"),
     "jobs": (["compare", "--jobs", "0"], "jobs must be 1 or more, or -1 for all cores, got 0"),
     "budget": (["compare", "--budget", "ten"], "as in 10N, got 'ten'"),

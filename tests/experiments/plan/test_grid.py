@@ -33,7 +33,7 @@ strategies = [
 rounds = [2, 4]
 repeats = 2
 budget = "9N"
-weights = "balanced"
+weight_init = "uniform"
 learner = "stump"
 seed = 5
 bank = "memory:reference=30"
@@ -65,12 +65,24 @@ def test_every_entry_is_read() -> None:
         marks=(2, 4),
         repeats=2,
         budget="9N",
-        weights="balanced",
+        weights="uniform",
         seed=5,
         bank=Variant("memory", {"reference": 30}),
         history=True,
     )
     assert [variant.label for variant in grid.plan.variants][1] == "uniform-naive*"
+
+
+def test_the_former_name_of_initial_weights_is_read() -> None:
+    assert read('weights = "uniform"') == read('weight_init = "uniform"')
+    with pytest.raises(SettingError, match="weights is the former name of weight_init; give one"):
+        read('weights = "uniform"\nweight_init = "uniform"')
+
+
+def test_an_option_that_contradicts_the_file_is_named_as_it_is_written() -> None:
+    Path("grid.toml").write_text('weights = "uniform"', "utf-8")
+    with pytest.raises(SettingError, match="--weight-init: the grid has another weight_init"):
+        combined_grid(read_grid_file("grid.toml"), {"weight_init": "balanced"})
 
 
 def test_what_a_file_does_not_say_has_the_defaults_of_the_options() -> None:

@@ -73,7 +73,7 @@ def test_a_picture_is_described_and_its_paths_are_short(comparison: Comparison) 
     text = describe(figure)
     assert text.startswith(
         f"Curves of loss and test error on {comparison.prepared.data.name} against stumps, mean "
-        "of 2 repetitions, bands: one standard deviation to each side; uniform weights. After 20 "
+        "of 2 repetitions, bands: one standard deviation to each side; balanced weights. After 20 "
         "stumps on"
     )
     for kind in ("svg", "png", "pdf"):

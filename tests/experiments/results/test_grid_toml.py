@@ -42,7 +42,7 @@ GRIDS = {
         rounds = [1, 2]
         repeats = 2
         budget = "7.5N"
-        weights = "balanced"
+        weight_init = "uniform"
         seed = 3
         bank = "lazy:reference=64"
         history = true
@@ -66,7 +66,8 @@ def test_the_file_asks_for_the_same_cells(name: str, tmp_path: Path) -> None:
     assert grid_record(prepared_again) == grid_record(prepared)
     assert grid_toml(again, prepared_again) == text
     found = tomllib.loads(text)
-    assert found.keys() >= {"data", "strategies", "rounds", "repeats", "weights", "learner", "seed"}
+    assert found.keys() >= {"data", "strategies", "rounds", "repeats", "learner", "seed"}
+    assert found["weight_init"] == grid.plan.weights
     assert all(len(line) <= 100 for line in text.splitlines() if "families" not in line)
 
 

@@ -1,0 +1,86 @@
+"""Names with settings, such as ``ucb:exploration=0.1``, on the command line and in Python."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from boostsample.errors import SettingError
+
+__all__ = ["Alternatives", "parse_name", "read_setting", "refuse_alternatives", "split_names"]
+
+_WORDS = {"none": None, "true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """Two or more different values of one setting, written as ``0.1|1|2``; tuning tries them."""
+
+    values: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        keys = [(isinstance(value, bool), value) for value in self.values]
+        for value, key in zip(self.values, keys, strict=True):
+            if keys.count(key) > 1:
+                raise SettingError(f"alternatives must differ, got {value} twice in {self}")
+
+    def __str__(self) -> str:
+        return "|".join(map(str, self.values))
+
+
+def parse_name(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and settings of ``name`` or ``name:setting=value``; more colons, more settings.
+
+    Values are None, bools, numbers, text or `Alternatives`. SettingError if the text is malformed.
+
+    >>> parse_name("laminating:scheme=distinct:n_features=64")
+    ('laminating', {'scheme': 'distinct', 'n_features': 64})
+    """
+    name, *pairs = (part.strip() for part in text.split(":"))
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = (side.strip() for side in pair.partition("="))
+        values = [part.strip() for part in value.split("|")]
+        if not (name and key and equals and value):
+            raise SettingError(f"settings must be written as name:setting=value, got {text!r}")
+        if not all(values):
+            raise SettingError(
+                f"{name}: alternatives must be separated by single bars as in "
+                f"{key}=1|10, got {pair!r}"
+            )
+        if key in settings:
+            raise SettingError(f"{name}: {key} must be given once, got it twice in {text!r}")
+        read = [read_setting(part) for part in values]
+        settings[key] = Alternatives(tuple(read)) if len(read) > 1 else read[0]
+    return name, settings
+
+
+def read_setting(text: str) -> Any:
+    """The value that a text spells: None, True, False or a number, else the text."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    try:
+        number = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return number if isinstance(number, int | float) else text
+
+
+def split_names(texts: str | Sequence[str]) -> list[str]:
+    """Names with settings that commas separate, one by one; SettingError if one is empty."""
+    given = [texts] if isinstance(texts, str) else list(texts)
+    parts = [part.strip() for text in given for part in text.split(",")]
+    if not all(parts):
+        raise SettingError(
+            f"names with settings must be separated by single commas, got {', '.join(given)!r}"
+        )
+    return parts
+
+
+def refuse_alternatives(what: str, settings: Mapping[str, Any], rule: str) -> None:
+    """SettingError for `Alternatives` among settings; `rule` ends the message."""
+    for key, value in settings.items():
+        if isinstance(value, Alternatives):
+            raise SettingError(f"{what}: {key}={value} are alternatives, {rule}")

@@ -1,0 +1,137 @@
+"""Strategies, families and learners of other distributions on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, SupportsIndex
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample import registry
+from boostsample.experiments.cells.tasks import task_groups
+from boostsample.experiments.commands.cli import main
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import prepare
+from boostsample.experiments.plan.variants import parse_names
+from boostsample.experiments.results.read_folder import read_results
+from boostsample.family import Family, check_examples
+from boostsample.learner import Found, Learner
+from boostsample.step import Step
+from boostsample.strategy import Strategy, Stump
+
+
+class Negatives(Family):
+    """Columns with the other sign. A second sentence."""
+
+    def __init__(self, n_columns: int, factor: int = 1, name: str = "negatives") -> None:
+        self.n_columns, self.factor, self.name = n_columns, factor, name
+        self.n_features = n_columns
+
+    def feature_name(self, feature: SupportsIndex) -> str:
+        return f"minus column {self.check_feature(feature)}"
+
+    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
+        columns = check_examples(X, (self.n_columns,), self.name)
+        values: NDArray[np.float32] = columns[:, self.check_features(features)].astype(np.float32)
+        values *= -self.factor
+        return values
+
+
+class BestOf(Learner):
+    """The best of several searches."""
+
+    name = "best-of"
+
+    def __init__(self, n_searches: int = 2) -> None:
+        self.n_searches = n_searches
+
+    def learn(self, weights: Any, search: Callable[[int], Found]) -> list[Found]:
+        return [max((search(k) for k in range(self.n_searches)), key=lambda one: one.edge)]
+
+
+class First(Strategy):
+    """Searches the first feature."""
+
+    def choose(self, step: Step) -> Stump:
+        return step.search([0], step.draw(step.n_examples)).best()
+
+
+class _Distribution:
+    name = "my-desk"
+
+
+@pytest.fixture(autouse=True)
+def _foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    places = {
+        "boostsample.strategies": {
+            "first": f"{__name__}:First",
+            "gone": "no_such_module:X",
+            "ucb": f"{__name__}:First",
+        },
+        "boostsample.families": {"minus": f"{__name__}:Negatives"},
+        "boostsample.learners": {"best-of": f"{__name__}:BestOf"},
+    }
+
+    def entry_points(group: str) -> list[Any]:
+        found = [EntryPoint(name, place, group) for name, place in places[group].items()]
+        for point in found:
+            vars(point)["dist"] = _Distribution()
+        return found
+
+    monkeypatch.setattr(registry, "entry_points", entry_points)
+
+
+OPTIONS = ["--data", "chess(d=3,n=60)", "--rounds", "2", "--repeats", "1", "--quiet"]
+
+
+def test_compare_takes_them(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["--strategies", "first", "--families", "minus:factor=2,columns"]
+    assert main(["compare", *OPTIONS, *names, "--learner", "best-of:n_searches=3",
+                 "--results", "new"]) == 0  # fmt: skip
+    assert "(minus 3, columns 3), balanced initial weights" in capsys.readouterr().out
+    (row,) = read_results("new").rows
+    assert (row["strategy"], row["learner"]) == ("first", "best-of:n_searches=3")
+    grid = Path("new/grid.toml").read_text("utf-8")
+    assert 'learner = "best-of:n_searches=3"' in grid
+    assert main(["compare", "--grid", "new/grid.toml", "--results", "again", "--quiet"]) == 0
+    (again,) = read_results("again").rows
+    assert {**again, "seconds": 0} == {**row, "seconds": 0}
+
+
+def test_a_shared_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", *OPTIONS, "--strategies", "first,ucb", "--results", "new"]) == 2
+    assert "the name of the strategy 'ucb' is taken by boostsample" in capsys.readouterr().err
+    assert not Path("new").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        ("families", "[my-desk] Columns with the other sign\n"),
+        ("learners", "[my-desk] The best of several searches\n"),
+        ("strategies", "[my-desk] broken: the name of the strategy 'ucb' is taken by boostsample"),
+        ("strategies", "[my-desk] Searches the first feature\n"),
+        ("strategies", "[my-desk] broken: strategy 'gone' of my-desk cannot be loaded from"),
+    ],
+)
+def test_they_are_listed(capsys: pytest.CaptureFixture[str], kind: str, line: str) -> None:
+    assert main(["list", kind]) == 0
+    assert line in capsys.readouterr().out
+
+
+def test_cells_know_foreign_code() -> None:
+    def facts(**settings: Any) -> Any:
+        data = load_dataset("chess(d=3,n=60)")
+        plan = Plan(strategies=parse_names("first"), repeats=1, **settings)
+        return task_groups(prepare(data, plan))[0].tasks[0].facts
+
+    foreign = facts(learner="best-of", families=parse_names("minus"))
+    assert foreign["learner_class"]["class"] == f"{__name__}.BestOf"
+    assert len(foreign["learner_class"]["code"]) == 64
+    assert foreign["families"] != facts(learner="best-of")["families"]
