@@ -14,7 +14,7 @@ import pytest
 from tests.cold_rounds import N_ROUNDS, variants
 from tests.paths import ROOT
 
-#: Seconds on the processor by which a round, of some milliseconds, may exceed the median of its run.
+#: Seconds on the processor by which a round of milliseconds may exceed the median of its run.
 _LATE = 5.0
 
 
