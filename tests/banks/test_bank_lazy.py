@@ -312,7 +312,7 @@ def test_the_history_tells_what_was_computed(X: NDArray[np.float32]) -> None:
     bank = LazyBank(made, X, TRAIN, reference=REFERENCE)
     Y = noisy_labels(TRAIN.size, 3)
     booster = Booster(bank, TRAIN, Y, make_strategy("uniform-naive"), budget=200, rng=0)
-    before = 0
+    before = computed(made)
     for _ in range(5):
         (row,) = booster.next_round().rows
         assert row["values_computed"] == computed(made) - before

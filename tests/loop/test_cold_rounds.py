@@ -14,8 +14,7 @@ import pytest
 from tests.cold_rounds import N_ROUNDS, variants
 from tests.paths import ROOT
 
-#: Seconds by which a round may exceed the median of its run: compiling took 4 to 30, and a busy
-#: machine delays a round of a millisecond by less.
+#: Seconds on the processor by which a round of milliseconds may exceed the median of its run.
 _LATE = 5.0
 
 
