@@ -76,9 +76,10 @@ def family_classes() -> dict[str, type[Family]]:
     """The families of this package by default name, as ``boostsample list families`` lists them."""
     from boostsample import families
 
+    exported: list[Any] = [vars(families)[name] for name in families.__all__]
     return {
         str(inspect.signature(kind).parameters["name"].default): kind
-        for kind in map(vars(families).get, families.__all__)
+        for kind in exported
         if inspect.isclass(kind) and not inspect.isabstract(kind)
     }
 
