@@ -8,7 +8,7 @@ from typing import Any
 
 from boostsample.experiments.common.new_names import check_new_names
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
-from boostsample.experiments.results.labels import label_of
+from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.runs import Run
 
@@ -20,7 +20,8 @@ def renamed_results(results: Sequence[Results], names: Mapping[str, str]) -> lis
 
     A charged strategy follows the name of the tuned one. SettingError as in `check_new_names`.
     """
-    check_new_names(names, (label_of(row) for one in results for row in one.rows))
+    labels = (label_of(row) for one in results for row in one.rows)
+    check_new_names(names, (label for label in labels if not is_charged(label)))
     charged = {old + CHARGED_VARIANT: new + CHARGED_VARIANT for old, new in names.items()}
     every = {**names, **charged}
 
