@@ -1,4 +1,4 @@
-"""Prints descriptions of strategies and families, and tables of their settings."""
+"""Prints descriptions of strategies, families and learners, and tables of their settings."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 __all__ = ["DESCRIBED", "print_description", "print_settings"]
 
-DESCRIBED = {"strategy": "strategies", "family": "families"}
+DESCRIBED = {"strategy": "strategies", "family": "families", "learner": "learners"}
 """What can be described by name, with the list that has the names."""
 
 _WIDTH = 100
 
 
 def print_description(kind: str | None, name: str | None) -> None:
-    """Print the description of one strategy or family (`kind`)."""
-    from boostsample.experiments.plan.descriptions import describe_family, describe_strategy
+    """Print the description of one strategy, family or learner (`kind`)."""
+    from boostsample.experiments.plan.descriptions import describe
 
     if kind not in DESCRIBED:
         raise SettingError(
@@ -33,8 +33,7 @@ def print_description(kind: str | None, name: str | None) -> None:
         raise SettingError(
             f"list {kind} needs a name; boostsample list {DESCRIBED[kind]} lists them"
         )
-    found = (describe_strategy if kind == "strategy" else describe_family)(name)
-    print_line("\n".join(_description(found)))
+    print_line("\n".join(_description(describe(kind, name))))
 
 
 def _description(found: Description) -> Iterator[str]:
@@ -57,25 +56,23 @@ def _description(found: Description) -> Iterator[str]:
 
 
 def print_settings(kind: str | None) -> None:
-    """Print the settings of all strategies or families, or of both if `kind` is None."""
-    from boostsample.experiments.plan import descriptions
+    """Print the settings of all strategies, families or learners; None prints all of them."""
+    from boostsample.experiments.plan.descriptions import describe
     from boostsample.experiments.tables.tables import Table
-    from boostsample.registry import strategy_names
+    from boostsample.registry import registered_names
 
-    described = {
-        "strategies": lambda: map(descriptions.describe_strategy, strategy_names()),
-        "families": lambda: map(descriptions.describe_family, descriptions.family_classes()),
-    }
-    if kind is not None and kind not in described:
-        raise SettingError(f"--settings needs list strategies or list families, got list {kind}")
+    if kind not in (None, *DESCRIBED.values()):
+        raise SettingError(
+            f"--settings needs list {', list '.join(DESCRIBED.values())}, got list {kind}"
+        )
     for one, plural in DESCRIBED.items():
         if kind in (None, plural):
             rows = [
                 (found.name, setting.name, setting.default, _values(setting.tried) or "-")
-                for found in described[plural]()
+                for found in (describe(one, name) for name in registered_names(one))
                 for setting in found.settings
             ]
-            columns = 4 if plural == "strategies" else 3  # families are not tuned
+            columns = 4 if one == "strategy" else 3  # nothing else is tuned
             header = (one, "setting", "default", "--tune tries")[:columns]
             shown = tuple(row[:columns] for row in rows)
             print_table(Table(f"settings of {plural}", header, shown))

@@ -23,13 +23,13 @@ __all__ = ["list_names"]
 
 @click.command("list", context_settings={"show_default": True})
 @click.argument("kind", required=False, metavar="[strategies|families|learners|data|grids]")
-@click.argument("name", required=False, metavar="[strategy NAME|family NAME]")
+@click.argument("name", required=False, metavar="[strategy|family|learner NAME]")
 @click.option(
     "--settings",
     "with_settings",
     is_flag=True,
-    help="With strategies or families: list their settings, defaults, and the values that compare "
-    "--tune tries.",
+    help="List the settings of strategies, families or learners, defaults, and the values that "
+    "compare --tune tries.",
 )
 @click.option(
     "--picture",
@@ -56,7 +56,7 @@ def list_names(
     overwrite: bool,
     **settings: Any,
 ) -> None:
-    """List strategies, families, learners, data sets or grids, or describe a strategy or family.
+    """List strategies, families, learners, data sets or grids, or describe one of the first three.
 
     "list strategy ucb" prints the description of ucb, its settings with their defaults and the
     values that compare --tune tries, and the paper; "list family haar-like" does so for a family.
@@ -158,17 +158,9 @@ def _foreign(kind: str) -> list[tuple[str, str]]:
 
 
 def _families() -> list[tuple[str, str]]:
-    import inspect
+    from boostsample.registry import FAMILIES
 
-    from boostsample import families
-
-    entries = []
-    for kind in map(vars(families).get, families.__all__):
-        if inspect.isclass(kind) and not inspect.isabstract(kind):
-            name = inspect.signature(kind).parameters["name"].default
-            text = inspect.getdoc(inspect.getmodule(kind)) or ""
-            entries.append((str(name), text.partition("\n")[0].rstrip(".")))
-    return entries + _foreign("family")
+    return [*map(_own, FAMILIES.items()), *_foreign("family")]
 
 
 def _data() -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Describes strategies and families: docstrings, settings with defaults, values to tune, papers."""
+"""Describes strategies, families and learners: docstrings, settings, values to tune, papers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from boostsample.errors import unknown
 from boostsample.experiments.common.docstrings import (
     DocEntry,
     class_entries,
     docstring_sections,
 )
-from boostsample.registry import default_families, strategy_class, strategy_names
+from boostsample.registry import (
+    default_families,
+    make_strategy,
+    registered_class,
+    registered_names,
+)
 
 if TYPE_CHECKING:
     from boostsample.family import Family
@@ -23,9 +27,7 @@ __all__ = [
     "PAPERS",
     "Description",
     "Setting",
-    "describe_family",
-    "describe_strategy",
-    "family_classes",
+    "describe",
 ]
 
 PAPERS = {
@@ -44,7 +46,7 @@ _EXAMPLE_SHAPES = ((28, 28), (28, 28, 3), (3,))
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of a strategy or family."""
+    """A setting of a strategy, family or learner."""
 
     name: str
     default: str  # as the command line reads it, or a remark if there is none
@@ -55,7 +57,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Description:
-    """A strategy or a family."""
+    """A strategy, a family or a learner."""
 
     name: str
     place: str  # the import path of its class
@@ -64,38 +66,18 @@ class Description:
     papers: tuple[str, ...]
 
 
-def describe_strategy(name: str) -> Description:
-    """Describe a registered strategy; SettingError if it is unknown or cannot be loaded."""
-    if name not in strategy_names():
-        raise unknown("strategy", name, strategy_names())
-    kind = strategy_class(name)
-    return _description(name, kind, {}, kind().tuning_grid())
+def describe(kind: str, name: str) -> Description:
+    """Describe a registered class; `kind` is "strategy", "family" or "learner".
 
-
-def family_classes() -> dict[str, type[Family]]:
-    """The families of this package by default name, as ``boostsample list families`` lists them."""
-    from boostsample import families
-
-    exported: list[Any] = [vars(families)[name] for name in families.__all__]
-    return {
-        str(inspect.signature(kind).parameters["name"].default): kind
-        for kind in exported
-        if inspect.isclass(kind) and not inspect.isabstract(kind)
-    }
-
-
-def describe_family(name: str) -> Description:
-    """Describe a family of this package; SettingError if it is unknown.
-
-    Any name that ends in ``-opponent`` is a family on opponent colours.
+    Any family whose name ends in ``-opponent`` is the family `opponent`. SettingError if the name
+    is unknown or its class cannot be loaded.
     """
-    known = family_classes()
-    opponent = "{family}-opponent"
-    wanted = opponent if name not in known and name.endswith("-opponent") else name
-    if wanted not in known:
-        raise unknown("family", name, known)
-    kind = known[wanted]
-    return _description(name, kind, _usual_settings(kind), {})
+    known = registered_names(kind)
+    is_opponent = kind == "family" and name not in known and name.endswith("-opponent")
+    found = registered_class(kind, "opponent" if is_opponent else name)
+    tried = make_strategy(name).tuning_grid() if kind == "strategy" else {}
+    usual = _usual_settings(found) if kind == "family" else {}
+    return _description(name, found, usual, tried)
 
 
 def _usual_settings(kind: type[Family]) -> dict[str, str]:

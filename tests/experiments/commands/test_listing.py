@@ -8,19 +8,20 @@ import re
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.plan.descriptions import (
-    PAPERS,
-    describe_family,
-    describe_strategy,
-    family_classes,
+from boostsample.experiments.plan.descriptions import PAPERS, describe
+from boostsample.registry import (
+    FAMILIES,
+    STRATEGIES,
+    make_strategy,
+    registered_class,
+    strategy_names,
 )
-from boostsample.registry import STRATEGIES, make_strategy, strategy_names
 from tests.paths import ROOT
 
 
 @pytest.mark.parametrize("name", strategy_names())
 def test_each_setting_of_a_strategy_is_described(name: str) -> None:
-    found = describe_strategy(name)
+    found = describe("strategy", name)
     strategy = make_strategy(name)
     assert {one.name: one.default for one in found.settings} == {
         key: str(value) for key, value in strategy.get_params().items()
@@ -35,10 +36,10 @@ def test_each_setting_of_a_strategy_is_described(name: str) -> None:
     assert found.text.startswith(str(inspect.getdoc(inspect.getmodule(type(strategy)))))
 
 
-@pytest.mark.parametrize("name", family_classes())
+@pytest.mark.parametrize("name", FAMILIES)
 def test_each_setting_of_a_family_is_described(name: str) -> None:
-    found = describe_family(name)
-    parameters = inspect.signature(family_classes()[name]).parameters
+    found = describe("family", name)
+    parameters = inspect.signature(registered_class("family", name)).parameters
     named = [key for key, one in parameters.items() if one.kind is not one.VAR_KEYWORD]
     assert [one.name for one in found.settings] == named
     assert all(one.type for one in found.settings)
@@ -68,6 +69,8 @@ def test_a_family_is_described(capsys: pytest.CaptureFixture[str]) -> None:
         assert text in out
     assert main(["list", "family", "hog-opponent"]) == 0
     assert "family = none, must be given" in capsys.readouterr().out
+    assert main(["list", "learner", "stump"]) == 0
+    assert "stump: boostsample.learners.stump.Stump\n" in capsys.readouterr().out
 
 
 def test_settings_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,7 +91,10 @@ def test_settings_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["strategy", "ucc"], "unknown strategy 'ucc' (did you mean 'ucb'?)"),
         (["family", "harr"], "unknown family 'harr' (did you mean 'haar'?)"),
         (["strategies", "ucb"], "describe one with list strategy NAME"),
-        (["data", "--settings"], "--settings needs list strategies or list families"),
+        (
+            ["data", "--settings"],
+            "--settings needs list strategies, list families, list learners, got list data",
+        ),
         (["strategy", "ucb", "--seed", "1"], "--seed needs --picture FILE of list families"),
     ],
 )
@@ -110,7 +116,7 @@ def test_the_readme_has_file_and_papers_of_each_strategy() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     for name in STRATEGIES:
         (row,) = re.findall(rf"^\| `{name}` \| .*$", readme, re.MULTILINE)
-        path = describe_strategy(name).place.rpartition(".")[0].split(".", 1)[1]
+        path = describe("strategy", name).place.rpartition(".")[0].split(".", 1)[1]
         assert f"[file]({path.replace('.', '/')}.py)" in row
         for tag in re.findall(r"\[([A-Z]+\d\d)\]", row):
-            assert tag in describe_strategy(name).text
+            assert tag in describe("strategy", name).text
