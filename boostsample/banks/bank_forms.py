@@ -15,7 +15,7 @@ from boostsample.banks.lazy import LAZY_CACHE_BYTES, LAZY_REFERENCE, LazyBank
 from boostsample.checks import check_integer
 from boostsample.errors import unknown
 from boostsample.family import Family
-from boostsample.names import parse_name
+from boostsample.names import parse_name, refuse_alternatives
 
 __all__ = ["BANKS", "bank_settings", "make_bank"]
 
@@ -39,6 +39,8 @@ def bank_settings(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     if form not in BANKS:
         raise unknown("bank", form, BANKS)
+    rule = "which only strategies take; give one value"
+    refuse_alternatives(f"the {form} bank", given, rule)
     for name, value in given.items():
         if name not in BANKS[form]:
             raise unknown(f"setting of the {form} bank", name, BANKS[form])

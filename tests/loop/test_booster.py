@@ -241,7 +241,7 @@ def test_a_round_that_fails_does_not_count() -> None:
     assert calls == [1, 2, 2]
 
 
-NOT_A_COUNT = [0, -1, 1.5, np.nan, "5", True]
+NOT_A_COUNT = [0, -1, 1.5, np.nan, "five", True]
 
 
 @pytest.mark.parametrize("name", ["budget", "n_rounds"])
