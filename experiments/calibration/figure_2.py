@@ -99,7 +99,7 @@ def figure_2() -> Figure:
         figure, [rows[0][1]], ncols=len(FIGURE_2_COSTS), handlelength=2.0, columnspacing=2.0
     )
     figure.suptitle(
-        "Expected true edge of the best of Q weak learners on T samples, Δ ~ N(0, 1/T): "
+        "Expected true edge of the best of Q weak learners on T samples, Δ ~ N(0, 1/T):\n"
         "s² / √(s² + 1/T) · E[max of Q N(0, 1)]\n"
         "([DF11] Figure 2 from eq. 17; dots: the best Q of each cost)"
     )

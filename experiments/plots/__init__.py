@@ -2,6 +2,7 @@
 
 from boostsample.experiments.plots.curves import comparison_figure
 from boostsample.experiments.plots.drawing import COLOURS, DASHES, STYLE
+from boostsample.experiments.plots.layout import Layout, using_layout
 from boostsample.experiments.plots.picture_files import (
     FORMATS,
     check_picture,
@@ -15,9 +16,11 @@ __all__ = [
     "DASHES",
     "FORMATS",
     "STYLE",
+    "Layout",
     "check_picture",
     "comparison_figure",
     "describe",
     "picture_bytes",
     "save_picture",
+    "using_layout",
 ]
