@@ -305,8 +305,8 @@ def families_for_members(
     chosen = []
     for name, settings in names.items():
         if name not in known:
-            other = [(name, settings)]
-            chosen += families_by_name(other, image_shape, seed=seed, data="images of this shape")
+            wanted = [(name, settings)]
+            chosen += families_by_name(wanted, image_shape, seed=seed, data="images of this shape")
             continue
         own = known[name].settings()
         for setting in settings:
