@@ -171,7 +171,7 @@ class Booster:
         """The results that the learner adds to the model; StrategyError if it returns others."""
         found: Any = self._learner.learn(self._weights, self._search)
         if isinstance(found, list) and found and all(isinstance(one, Found) for one in found):
-            return list(found)
+            return found
         given = "an empty list" if found == [] else f"{found!r:.60}"
         raise StrategyError(
             f"learn() of the learner {type(self._learner).__name__} must return a list of one or "

@@ -94,7 +94,8 @@ def test_families_by_name_and_with_settings(images: Dataset) -> None:
 @pytest.mark.parametrize(
     ("families", "message"),
     [
-        ("columns", "unknown family of dots 'columns'; known: identity, gradient, fourier, "),
+        ("haa", "unknown family of dots 'haa' .*; known: identity, gradient, fourier, "),
+        ("columns", "family 'columns' does not fit dots: .*; give the setting that it needs, or"),
         ("patches:n=3", "unknown setting of family 'patches' 'n'.*known: n_members"),
         ("patches:image_shape=3", "unknown setting of family 'patches' 'image_shape'"),
         ("patches:n_members=-1", "n_members must be an integer at least 1, got -1"),
