@@ -58,7 +58,7 @@ STYLE: dict[Any, Any] = {
 }
 BANDS = {
     "std": "bands: one standard deviation to each side",
-    "range": "bands: from the lowest to the highest",
+    "range": "bands: lowest to highest repetition",
 }
 """What bands show, in titles."""
 _WIDTH = 10.0

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axis import Axis
-from matplotlib.ticker import Formatter, Locator, MaxNLocator, NullFormatter
+from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullFormatter
 
 __all__ = ["LogNames", "LogTicks", "name_ticks", "tick_name"]
 
@@ -35,10 +35,11 @@ def tick_name(value: float, *, powers: bool) -> str:
     return power if digit == "1" else f"{digit}×{power}"
 
 
-class LogTicks(Locator):
+class LogTicks(LogLocator):
     """Places of at least three ticks, at most as many as there is room for."""
 
     def __init__(self, *, integer: bool = False) -> None:
+        super().__init__()
         self.integer = integer  # ticks at whole numbers only
 
     def __call__(self) -> Any:

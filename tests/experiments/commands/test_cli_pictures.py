@@ -150,6 +150,11 @@ def test_plot_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         ("new", "--data", "ches", "-o", "x.svg"): (2, "unknown data set of these results 'ches'"),
         ("new", "--what", "edges", "--data", "ches", "-o", "x.svg"): (2, "unknown data set of"),
+        ("new", "--size", "3x", "-o", "x.svg"): (2, "size must be width and height in inches"),
+        ("new", "--without", "titel", "-o", "x.svg"): (2, "unknown part of a picture 'titel'"),
+        ("new", "--dpi", "99", "-o", "x.svg"): (2, "--dpi is for .png files, got 99"),
+        ("new", "--rename", "full", "-o", "x.svg"): (2, "--rename must be OLD=NEW pairs"),
+        ("new", "--rename", "ful=x", "-o", "x.svg"): (2, "unknown strategy of these results 'ful'"),
         ("new", "-o", "x.gif"): (2, "must end in one of .svg, .png, .pdf"),
         ("new", "-o", "no/x.svg"): (1, "the picture 'no/x.svg' cannot be written"),
         ("old", "-o", "x.svg"): (1, "'old' is not a folder; name one that"),
@@ -164,6 +169,19 @@ def test_plot_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
         assert message in captured.err
         assert captured.err.count("\n") == 1
     assert not Path("x.svg").exists()
+
+
+@pytest.mark.usefixtures("new")
+def test_a_picture_for_a_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    layout = ["--size", "3x2.5", "--dpi", "100", "--without", "title,legend"]
+    assert main(["plot", "new", "--metric", "loss", *layout, "-o", "x.png"]) == 0
+    content = Path("x.png").read_bytes()
+    assert [int.from_bytes(content[at : at + 4], "big") for at in (16, 20)] == [300, 250]
+    assert main(["plot", "new", "--what", "edges", "--rename", "full=Best", "-o", "x.svg"]) == 0
+    assert ">Best<" in Path("x.svg").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main(["compare", "--size", "3x2"]) == 2
+    assert "--size is for a picture, but none is drawn; add --plot FILE" in capsys.readouterr().err
 
 
 def test_a_picture_of_families(capsys: pytest.CaptureFixture[str]) -> None:
