@@ -80,8 +80,8 @@ def _guarded(args: list[str]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
-        place: click.Context | None = getattr(error, "ctx", None)
-        command = "boostsample" if place is None else place.command_path
+        usage: click.Context | None = getattr(error, "ctx", None)
+        command = "boostsample" if usage is None else usage.command_path
         return _fail(f"{error.format_message()} See {command} --help.", _USAGE)
     except (KeyboardInterrupt, click.Abort):
         return _fail("stopped by Ctrl-C", _CTRL_C)

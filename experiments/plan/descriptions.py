@@ -76,12 +76,12 @@ def family_classes() -> dict[str, type[Family]]:
     """The families of this package by default name, as ``boostsample list families`` lists them."""
     from boostsample import families
 
-    exported: list[Any] = [vars(families)[name] for name in families.__all__]
-    return {
-        str(inspect.signature(kind).parameters["name"].default): kind
-        for kind in exported
-        if inspect.isclass(kind) and not inspect.isabstract(kind)
-    }
+    found: dict[str, type[Family]] = {}
+    for exported in families.__all__:
+        kind: Any = vars(families)[exported]
+        if isinstance(kind, type) and not inspect.isabstract(kind):
+            found[str(inspect.signature(kind).parameters["name"].default)] = kind
+    return found
 
 
 def describe_family(name: str) -> Description:
