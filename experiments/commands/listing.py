@@ -22,8 +22,8 @@ __all__ = ["list_names"]
 
 
 @click.command("list", context_settings={"show_default": True})
-@click.argument("kind", required=False, metavar="[strategies|families|data|grids]")
-@click.argument("name", required=False, metavar="[strategy NAME|family NAME]")
+@click.argument("kind", required=False, metavar="[strategies|families|data|grids|strategy|family]")
+@click.argument("name", required=False, metavar="[NAME]")
 @click.option(
     "--settings",
     "with_settings",
