@@ -22,8 +22,12 @@ __all__ = ["list_names"]
 
 
 @click.command("list", context_settings={"show_default": True})
-@click.argument("kind", required=False, metavar="[strategies|families|learners|data|grids]")
-@click.argument("name", required=False, metavar="[strategy|family|learner NAME]")
+@click.argument(
+    "kind",
+    required=False,
+    metavar="[strategies|families|learners|data|grids|strategy|family|learner]",
+)
+@click.argument("name", required=False, metavar="[NAME]")
 @click.option(
     "--settings",
     "with_settings",
