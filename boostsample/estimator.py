@@ -36,8 +36,9 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     Parameters
     ----------
-    strategy : str or Strategy, default "laminating"
-        Chooses the features and examples of each search; a registered name or an instance.
+    strategy : str, Strategy or None, default None
+        Chooses the features and examples of each search; a registered name or an instance. None is
+        ``Laminating(scheme="distinct")``; the name "laminating" has the paper's independent draws.
     learner : str or Learner, default "stump"
         The weak learner of each round.
     n_rounds : int, default 500
@@ -85,7 +86,7 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     def __init__(
         self,
-        strategy: str | Strategy = "laminating",
+        strategy: str | Strategy | None = None,
         learner: str | Learner = "stump",
         n_rounds: int = 500,
         budget: int | None = None,
@@ -142,7 +143,9 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self._multi_label = targets.ndim == 2
         self.classes_, labels = classes_and_labels(targets, kept)
         strategy = self.strategy
-        if isinstance(strategy, str):
+        if strategy is None:
+            strategy = make_strategy("laminating", scheme="distinct")
+        elif isinstance(strategy, str):
             strategy = make_strategy(strategy)
         booster = Booster(
             make_bank(self.bank, families, examples[kept], n_jobs=self.n_jobs),
