@@ -1,4 +1,4 @@
-"""The comparison behind the classifier's default strategy, on training rows only.
+"""The comparison behind the classifier's default strategy, see docs/default.md.
 
     python -m tests.experiments.default_choice files FOLDER --data-dir DIR
     python -m tests.experiments.default_choice ranks RESULTS...
