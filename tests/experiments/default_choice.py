@@ -95,7 +95,8 @@ def rank_tables(results: Sequence[Results]) -> str:
         for mean, label, mine in sorted(rows):
             shown = " | ".join(f"{rank:.2f}" for rank in (*mine, mean))
             lines.append(f"| `{label}` | {shown} |")
-        lines.append("")
+        left_out = ", ".join(found[0].left_out)
+        lines.append(f"\nLeft out, as not in every data set: {left_out}.\n" if left_out else "")
     return "\n".join(lines)
 
 
