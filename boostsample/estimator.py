@@ -36,9 +36,10 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     Parameters
     ----------
-    strategy : str or Strategy, default "laminating"
+    strategy : str or Strategy, default "laminating:scheme=distinct"
         Chooses the features and examples of each search; a registered name, with settings if need
-        be as in ``"ucb:exploration=0.1"``, or an instance.
+        be as in ``"ucb:exploration=0.1"``, or an instance. The name "laminating" alone has the
+        independent draws of [DF11].
     learner : str or Learner, default "stump"
         The weak learner of each round; a registered name or an instance.
     n_rounds : int, default 500
@@ -95,7 +96,7 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     def __init__(
         self,
-        strategy: str | Strategy = "laminating",
+        strategy: str | Strategy = "laminating:scheme=distinct",
         learner: str | Learner = "stump",
         n_rounds: int = 500,
         budget: int | str | None = None,
