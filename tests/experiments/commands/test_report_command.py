@@ -96,7 +96,7 @@ def test_a_report_that_fails_leaves_the_old_one(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    assert main(["report", results, "-o", "x.html", "--quiet"]) == 1
+    assert main(["report", results, "-o", "x.html", "--overwrite", "--quiet"]) == 1
     assert "'x.html' cannot be written: No space left on device" in capsys.readouterr().err
     assert [path.name for path in Path().iterdir()] == ["x.html"]
     assert Path("x.html").read_text(encoding="ascii") == "old"

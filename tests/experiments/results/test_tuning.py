@@ -56,7 +56,7 @@ def comparison(data: Dataset) -> Comparison:
 
 
 def plan_of(strategies: str, **settings: Any) -> Plan:
-    usual: dict[str, Any] = {"marks": MARKS, "repeats": 2, "tune": True}
+    usual: dict[str, Any] = {"marks": MARKS, "repeats": 2, "tune": True, "weights": "uniform"}
     return Plan(strategies=parse_names(strategies), **{**usual, **settings})
 
 

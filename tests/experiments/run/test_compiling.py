@@ -30,8 +30,8 @@ from boostsample.experiments.run import schedule
 from boostsample.experiments.run.backend import Backend
 from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import compare_all
-from boostsample.learners import LEARNERS, Found, Learner
-from boostsample.registry import make_strategy
+from boostsample.learners import Found, Learner
+from boostsample.registry import LEARNERS, make_strategy
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
 
@@ -77,7 +77,7 @@ def foreign(monkeypatch: pytest.MonkeyPatch) -> None:
         return made
 
     monkeypatch.setattr(variants_module, "make_strategy", make)
-    monkeypatch.setitem(LEARNERS, "foreign", ForeignLearner)
+    monkeypatch.setitem(LEARNERS, "foreign", f"{__name__}:ForeignLearner")
     monkeypatch.setattr(Foreign, "rounds", 0)
     monkeypatch.setattr(ForeignLearner, "rounds", 0)
 
