@@ -14,7 +14,7 @@ from boostsample.experiments.results.curves import AXES
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
 OTHER = "diagonal(d=4,J=4,q=0.1,n=60)"
-THIRD = "diagonal(d=3,J=4,q=0.1,n=60)"
+THIRD = "chess(d=4,n=60)"
 QUICK = ["--rounds", "2,4", "--repeats", "2", "--quiet"]
 
 

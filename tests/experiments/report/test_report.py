@@ -220,7 +220,7 @@ def test_a_small_folder_has_no_pictures_of_cells(small: Path) -> None:
     assert page.faults == []
     assert "these pictures are left out" in page.text
     assert not [text for text in parts(page) if text.startswith(IN_CELLS)]
-    assert len(page.pictures) == 2 * 4 + 2
+    assert len(page.pictures) == 2 * 4
     assert page.table("digits", "Settings kept").rows[1:]
     assert page.table(CHESS, "Log10 loss").column("mas-1q")["20"][0]
 
