@@ -64,14 +64,19 @@ def write_files(folder: Path, data_dir: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, (X, y) in training_rows(data_dir).items():
         held_out = VALIDATION.get(name.partition("-")[0])
-        split: dict[str, Any] = {} if held_out is None else {"n_train": len(X) - held_out}
         X = X if X.ndim > 2 else X.astype(np.float32)
-        np.savez(folder / f"{name}.npz", X=X, y=y, **split)
+        arrays: dict[str, Any] = {"X": X, "y": y}
+        if held_out is not None:
+            parts = {"train": slice(None, -held_out), "test": slice(-held_out, None)}
+            arrays = {
+                f"{key}_{part}": arrays[key][at] for part, at in parts.items() for key in "Xy"
+            }
+        np.savez(folder / f"{name}.npz", **arrays)
     for grid, names in (("small", SMALL), ("large", tuple(LARGE))):
         lines = [
             f"strategies = {json.dumps(CANDIDATES)}",
             f"rounds = {list(MARKS)}",
-            'weights = "balanced"',
+            'weight_init = "balanced"',
         ]
         for name in names:
             path = name if name == "digits" else str(folder.resolve() / f"{name}.npz")
