@@ -160,6 +160,7 @@ def test_an_instance_is_not_touched(digits: tuple[NDArray[Any], NDArray[Any]]) -
         ({"budget": "10M"}, "as in 10N, got '10M'"),
         ({"strategy": "ucb:explore=1"}, "unknown setting of ucb 'explore'"),
         ({"bank": "lazy:ref=1"}, "unknown setting of the lazy bank 'ref'"),
+        ({"bank": None}, "bank must be text as in 'lazy:reference=512', got None"),
         ({"families": "haa"}, "unknown family of these examples 'haa'; known: columns"),
         ({"families": 3}, "families must be names or families of features, .* got 3"),
         ({"strategy": "full", "budget": 10}, r"at least F \* N"),

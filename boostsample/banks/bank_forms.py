@@ -13,7 +13,7 @@ from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.banks.cached_bank import cached_bank
 from boostsample.banks.lazy import LAZY_CACHE_BYTES, LAZY_REFERENCE, LazyBank
 from boostsample.checks import check_integer
-from boostsample.errors import unknown
+from boostsample.errors import SettingError, unknown
 from boostsample.family import Family
 from boostsample.names import parse_name, refuse_alternatives
 
@@ -75,6 +75,8 @@ def make_bank(
         `reference`, the number of training rows that bin edges are computed from (None: all), and
         for a lazy bank `cache_bytes`, see `LazyBank`.
     """
+    if not isinstance(form, str):
+        raise SettingError(f"bank must be text as in 'lazy:reference=512', got {form!r}")
     form, given = parse_name(form)
     chosen = bank_settings(form, {**given, **settings})
     if form == "lazy":

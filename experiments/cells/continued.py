@@ -32,10 +32,15 @@ _DERIVED = ("alpha", "log10_loss")
 PLANS_ROUNDS = "the strategy depends on the number of rounds planned"
 
 
-def saved_state(booster: Booster) -> tuple[dict[str, Any] | None, str]:
-    """The state to keep of a trained run; None with the reason if it would be of no use."""
+def saved_state(booster: Booster, own_learner: bool) -> tuple[dict[str, Any] | None, str]:
+    """The state to keep of a trained run; None with the reason if it would be of no use.
+
+    `own_learner` is whether the learner is of this distribution: others may have a state.
+    """
     if booster.plans_rounds:
         return None, PLANS_ROUNDS
+    if not own_learner:
+        return None, "a learner of another distribution may have a state of its own"
     state = booster.small_state()
     try:
         pack_state(state)

@@ -29,7 +29,7 @@ def pack_state(state: Mapping[str, Any]) -> str:
 
 
 def _packed(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
+    if _is_plain(value):
         content = base64.b64encode(value.tobytes()).decode("ascii")
         kind = "scalar" if isinstance(value, np.generic) else "array"
         return {kind: [value.dtype.str, list(value.shape), content]}
@@ -42,6 +42,15 @@ def _packed(value: Any) -> Any:
     if type(value) is list:
         return [_packed(item) for item in value]
     raise TypeError(f"a {type(value).__name__} cannot be saved")
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is an array or scalar of NumPy that its bytes, dtype and shape describe."""
+    if not isinstance(value, np.generic) and type(value) is not np.ndarray:
+        return False
+    dtype = value.dtype
+    whole = isinstance(value, np.generic) or value.flags.c_contiguous
+    return bool(whole and dtype.itemsize and dtype.names is None and not dtype.hasobject)
 
 
 def unpack_state(text: str) -> Any:

@@ -148,10 +148,15 @@ def warm_up_training(split: TrainingSplit, task: Task) -> None:
     """
     booster = split.booster(task, 0)
     parts = booster.strategy, make_learner(split.prepared.plan.learner)
-    if all(type(part).__module__.startswith("boostsample.") for part in parts):
+    if all(map(_is_own, parts)):
         return
     while booster.round < _WARM_UP and not booster.finished:
         _next_round(booster, task)
+
+
+def _is_own(part: object) -> bool:
+    """Whether a strategy or learner is of this distribution."""
+    return type(part).__module__.startswith("boostsample.")
 
 
 def warm_up_key(prepared: Prepared, task: Task) -> tuple[str, ...]:
@@ -186,7 +191,7 @@ def train_cell(split: TrainingSplit, order: TrainingOrder, watch: TrainingWatch)
     known = {} if begun is None else begun.loss_at
     loss = [known.get(at, losses[at - 1]) for at in scores["points"].tolist()]
     scores["loss"] = np.array(loss, np.float64)
-    state, stateless = saved_state(booster)
+    state, stateless = saved_state(booster, _is_own(make_learner(plan.learner)))
     about = {
         "numerics": NUMERICS,
         "n_rounds": len(rounds),

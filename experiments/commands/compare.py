@@ -140,6 +140,11 @@ def compare(
         grid = _grid(context, jobs)
         share = None if shard is None else RunShard.parse(shard)
         check_backend(backend, jobs)
+        if overwrite and plot is None:
+            raise SettingError(
+                "--overwrite replaces the file of --plot, which is not given; a results folder is "
+                "continued, never replaced: name another one, or leave it out"
+            )
         picture = None if plot is None else plots.check_picture(plot, overwrite=overwrite)
         if picture is not None and len(grid.data) > 1:
             raise SettingError(
@@ -161,7 +166,7 @@ def compare(
 
             comparisons = job.compare_all(prepared, store, workers, display, display.left, share)
         except BaseException:
-            if kept := folder.cells():
+            if kept := folder.cells_of_grid():
                 display.say(
                     f"{kept:,} of {n_runs:,} runs are saved; the same command with "
                     f"--results {folder.path} trains the others"
@@ -169,7 +174,7 @@ def compare(
             raise
         display.close()
         if not comparisons:
-            done = f"share {shard} is done; {folder.cells():,} of {n_runs:,} runs are saved"
+            done = f"share {shard} is done; {folder.cells_of_grid():,} of {n_runs:,} runs are saved"
             print_line(f"{done}\nresults: {folder.path}")
             return
         _write(context, grid, folder, comparisons)

@@ -67,16 +67,24 @@ def print_settings(kind: str | None) -> None:
         )
     for one, plural in DESCRIBED.items():
         if kind in (None, plural):
-            rows = [
-                (found.name, setting.name, setting.default, _values(setting.tried) or "-")
-                for found in (describe(one, name) for name in registered_names(one))
-                for setting in found.settings
-            ]
+            rows, broken = list[tuple[str, ...]](), []
+            for name in registered_names(one):
+                try:
+                    found = describe(one, name)
+                except SettingError as error:  # a fault of another distribution
+                    broken.append(f"broken: {error}")
+                    continue
+                rows += [
+                    (name, setting.name, setting.default, _values(setting.tried) or "-")
+                    for setting in found.settings
+                ]
             columns = 4 if one == "strategy" else 3  # nothing else is tuned
             header = (one, "setting", "default", "--tune tries")[:columns]
             shown = tuple(row[:columns] for row in rows)
             print_table(Table(f"settings of {plural}", header, shown))
-            print_line(f"boostsample list {one} NAME describes each setting.\n")
+            print_line(
+                "\n".join([*broken, f"boostsample list {one} NAME describes each setting.\n"])
+            )
 
 
 def _values(tried: Sequence[Any]) -> str:

@@ -112,6 +112,8 @@ def _draw(picture: str, overwrite: bool, settings: Mapping[str, Any]) -> None:
     path = check_picture(picture, overwrite=overwrite)
     families = parse_names(settings["families"]) if settings["families"] else ()
     wanted = {one.name: one.settings for one in families} or None
+    if wanted and len(wanted) < len(families):
+        raise SettingError(f"--families must differ, got {', '.join(settings['families'])}")
     shape = None if image_shape is None else family_members.parse_member_shape(image_shape)
     found = load_dataset(settings["data"], data_dir=settings["data_dir"], seed=seed)
     image, low, high = family_members.image_for_members(found, example, shape)

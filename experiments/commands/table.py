@@ -101,15 +101,17 @@ def table(
         raise unknown("metric", metric, MEASURES)
     axis, levels = parse_levels(at)
     name = chosen_format(form, output)
-    form_entry = FORMATS[name]
-    render = form_entry.render
+    render = FORMATS[name].render
     if width is not None:
         if name != "latex":
             raise SettingError(f"--width is a width of latex, got the format {name}; leave it out")
         render = one_by_one(partial(to_latex, width=parse_width(width)))
     target = None
     if output is not None:
-        target = check_writable_file(output, form_entry.ending, "tables", overwrite=overwrite)
+        ending = FORMATS[name].ending
+        target = check_writable_file(output, ending, "tables", overwrite=overwrite)
+    elif overwrite:
+        raise SettingError("--overwrite needs a file to replace; add -o FILE, or leave it out")
     found = [read_results(folder) for folder in results]
     tables: Sequence[ScoreTable] = result_table(
         found,

@@ -25,10 +25,10 @@ def split_data_text(text: str) -> tuple[str, dict[str, str]]:
     >>> split_data_text("x.csv:label=target:drop=ID,date")
     ('x.csv', {'label': 'target', 'drop': 'ID,date'})
     """
-    name, *parts = re.split(r":(?=\w+=)", text)
+    name, *parts = re.split(r":(?=\s*\w+\s*=)", text)
     options: dict[str, str] = {}
     for part in parts:
-        key, _, value = part.partition("=")
+        key, _, value = (side.strip() for side in part.partition("="))
         if key in options:
             raise SettingError(f"{name}: {key} must be given once, got it twice in {text!r}")
         options[key] = value

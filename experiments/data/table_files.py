@@ -215,6 +215,12 @@ def _position(
                 f"{option} must be a column of {path} or a position, got {column!r}; "
                 + ("the file has no header" if header is False else f"columns: {', '.join(fields)}")
             )
+        if fields.count(str(column)) > 1:
+            places = ", ".join(str(at) for at, one in enumerate(fields) if one == column)
+            raise SettingError(
+                f"{option} must name one column, but {path} has {column!r} at the positions "
+                f"{places}; give positions"
+            )
         return fields.index(str(column))
     if not -width <= int(column) < width:
         raise SettingError(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from boostsample.errors import SettingError
 from boostsample.experiments.common.docstrings import (
     DocEntry,
     class_entries,
@@ -75,7 +77,10 @@ def describe(kind: str, name: str) -> Description:
     known = registered_names(kind)
     is_opponent = kind == "family" and name not in known and name.endswith("-opponent")
     found = registered_class(kind, "opponent" if is_opponent else name)
-    tried = make_strategy(name).tuning_grid() if kind == "strategy" else {}
+    tried: Mapping[str, Sequence[Any]] = {}
+    if kind == "strategy":
+        with suppress(SettingError):  # a setting without a default has no grid
+            tried = make_strategy(name).tuning_grid()
     usual = _usual_settings(found) if kind == "family" else {}
     return _description(name, found, usual, tried)
 

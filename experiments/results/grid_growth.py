@@ -38,7 +38,7 @@ def check_growth(
     ]
     names = sorted({group[:3] for group in lost} - {group[:3] for group in now})
     if names and not faults:
-        faults.append(f"{' '.join(map(str, names[0]))} is not in the new one")
+        faults.append(f"{' '.join(map(str, names[0]))} is not in the new one (name it, too)")
     raise SettingError(
         f"the results folder {place} holds another grid: {'; '.join(faults) or 'other data'}; a "
         "grid may grow there (more strategies, data sets, repetitions or rounds), but must "

@@ -69,6 +69,7 @@ class ResultsFolder:
         self.path = Path(path)
         self._made: list[Path] = []
         self._begun = False
+        self._keys: set[str] = set()  # of the cells of the grid
         try:
             if self.path.is_dir():
                 self._check_content()
@@ -130,6 +131,9 @@ class ResultsFolder:
         if before is not None:
             with_same_rounds = grid_record(prepared, max(before["rounds"]))
             check_growth(before, wanted, with_same_rounds, f"'{self.path}'")
+        self._keys = {
+            key for data in wanted["data_sets"] for one in data["searches"] for key in one["keys"]
+        }
         if before != wanted:
             with self._writing(INCOMPLETE):
                 (self.path / SETTINGS).unlink(missing_ok=True)  # the rows are made again
@@ -141,7 +145,14 @@ class ResultsFolder:
 
     def cells(self) -> int:
         """Number of cells in the folder."""
-        return len(list((self.path / STORE_FOLDER).glob("*.npz")))
+        return len(self._cells())
+
+    def cells_of_grid(self) -> int:
+        """Number of cells in the folder that belong to the grid of `begin`."""
+        return sum(path.stem.rpartition("-")[2] in self._keys for path in self._cells())
+
+    def _cells(self) -> list[Path]:
+        return list((self.path / STORE_FOLDER).glob("*.npz"))
 
     def __enter__(self) -> ResultsFolder:
         return self

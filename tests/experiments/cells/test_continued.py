@@ -181,9 +181,12 @@ def test_a_strategy_that_reads_the_rounds_of_its_step_keeps_no_state() -> None:
         return step.search(features, step.draw(9)).best()
 
     booster = booster_of(choose)
-    assert saved_state(booster)[0] is not None
+    assert saved_state(booster, True)[0] is not None
+    state, why = saved_state(booster, False)
+    assert state is None
+    assert why == "a learner of another distribution may have a state of its own"
     booster.next_round()
-    assert saved_state(booster) == (None, PLANS_ROUNDS)
+    assert saved_state(booster, True) == (None, PLANS_ROUNDS)
 
 
 def test_a_state_is_unpacked_with_the_types_that_it_had() -> None:
@@ -195,8 +198,15 @@ def test_a_state_is_unpacked_with_the_types_that_it_had() -> None:
     found = unpack_state(pack_state(state))
     assert repr(found) == repr(state)
     assert found["array"].tobytes() == state["array"].tobytes()
-    with pytest.raises(TypeError, match="a set cannot be saved"):
-        pack_state({"seen": {1, 2}})
+    for value in (
+        {1, 2},
+        np.str_(""),
+        np.zeros(2, [("a", "i4"), ("b", "f8")]),
+        np.ma.masked_array([1, 2], [False, True]),
+        np.asfortranarray(np.zeros((2, 3))),
+    ):
+        with pytest.raises(TypeError, match=f"a {type(value).__name__} cannot be saved"):
+            pack_state({"seen": value})
 
 
 def test_the_kept_state_is_small() -> None:

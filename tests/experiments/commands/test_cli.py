@@ -186,7 +186,10 @@ def test_results_are_never_overwritten_by_those_of_another_grid(
 def test_more_rounds_continue_the_runs_of_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*QUICK, "--results", "mine"]) == 0
     capsys.readouterr()
-    assert main([*QUICK, "--results", "mine", "--rounds", "2,4,6"]) == 0
+    longer = [*QUICK, "--results", "mine", "--rounds", "2,4,6"]
+    assert main([*longer, "--shard", "1/2"]) == 0
+    assert "share 1/2 is done; 5 of 10 runs are saved" in capsys.readouterr().out
+    assert main(longer) == 0
     captured = capsys.readouterr()
     name = "laminating of chess(d=3,J=3,L=3,n=60)"
     assert f"boostsample: {name}: runs of 4 rounds are continued\n" in captured.err

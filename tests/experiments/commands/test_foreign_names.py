@@ -54,6 +54,19 @@ class BestOf(Learner):
         return [max((search(k) for k in range(self.n_searches)), key=lambda one: one.edge)]
 
 
+class Counting(Learner):
+    """One more search in each round."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def learn(self, weights: Any, search: Callable[[int], Found]) -> list[Found]:
+        self.n += 1
+        return [max((search(k) for k in range(self.n)), key=lambda one: one.edge)]
+
+
 class First(Strategy):
     """Searches the first feature."""
 
@@ -75,7 +88,10 @@ def _foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "ucb": f"{__name__}:First",
         },
         "boostsample.families": {"minus": f"{__name__}:Negatives"},
-        "boostsample.learners": {"best-of": f"{__name__}:BestOf"},
+        "boostsample.learners": {
+            "best-of": f"{__name__}:BestOf",
+            "counting": f"{__name__}:Counting",
+        },
     }
 
     def entry_points(group: str) -> list[Any]:
@@ -123,6 +139,26 @@ def test_a_shared_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 def test_they_are_listed(capsys: pytest.CaptureFixture[str], kind: str, line: str) -> None:
     assert main(["list", kind]) == 0
     assert line in capsys.readouterr().out
+
+
+def test_settings_are_listed_beside_broken_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "strategies", "--settings"]) == 0
+    out = capsys.readouterr().out
+    assert "laminating " in out
+    assert "broken: strategy 'gone' of my-desk cannot be loaded from" in out
+    assert main(["list", "learner", "best-of"]) == 0
+    assert "  n_searches = 2\n" in capsys.readouterr().out
+
+
+def test_a_learner_with_a_state_is_trained_anew(capsys: pytest.CaptureFixture[str]) -> None:
+    grown = ["compare", *OPTIONS[:-1], "--strategies", "first", "--learner", "counting"]
+    assert main([*grown, "--results", "grown"]) == 0
+    capsys.readouterr()
+    assert main([*grown, "--results", "grown", "--rounds", "2,5"]) == 0
+    assert "are trained anew: a learner of another distribution" in capsys.readouterr().err
+    assert main([*grown, "--results", "whole", "--rounds", "2,5"]) == 0
+    found, wanted = read_results("grown").rows, read_results("whole").rows
+    assert [{**one, "seconds": 0} for one in found] == [{**one, "seconds": 0} for one in wanted]
 
 
 def test_cells_know_foreign_code() -> None:

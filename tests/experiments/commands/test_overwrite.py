@@ -55,6 +55,12 @@ def test_overwrite_replaces_a_file(
     assert Path("f.svg").read_bytes().startswith(b"<?xml")
 
 
+@pytest.mark.parametrize("args", ["table R", "compare --data chess(n=60)", "list families"])
+def test_overwrite_needs_a_file(args: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*args.split(), "--overwrite"]) == 2
+    assert "error: --overwrite " in capsys.readouterr().err
+
+
 def test_each_command_that_writes_files_has_the_option() -> None:
     writing = {"output", "plot", "csv", "figure2", "json", "keep", "picture"}
     options = {

@@ -75,6 +75,10 @@ def test_words_of_delimiters() -> None:
         ("x.csv:lable=target", "unknown option of csv files 'lable' (did you mean 'label'?)"),
         ("x.csv:label", "or a file (.csv, .tsv, .parquet, .npz, .svmlight), as in x.csv:label=tar"),
         ("x.csv:label=", "label must be the name or the position of a column, got ''"),
+        (
+            "y.csv:drop=a",
+            "drop must name one column, but y.csv has 'a' at the positions 0, 1; give",
+        ),
         ("x.csv:label=u:label=v", "x.csv: label must be given once, got it twice"),
         ("x.csv:label=w:drop=ID", "label must be a column of x.csv or a position, got 'w'; colu"),
         ("x.csv:label=u:drop=w", "drop must be a column of x.csv or a position, got 'w'; columns:"),
@@ -93,6 +97,7 @@ def test_words_of_delimiters() -> None:
     ],
 )
 def test_wrong_options_are_one_clear_line(text: str, says: str) -> None:
+    Path("y.csv").write_text("a,a,u\n1,2,x\n3,4,y\n", encoding="utf-8")
     with pytest.raises(SettingError) as raised:
         load_dataset(text)
     assert says in str(raised.value)
