@@ -1,19 +1,27 @@
-"""Base class of learners: they build the terms of one boosting round from searches.
+"""Base class of learners: they build the base classifier of one boosting round from searches.
 
-A learner calls `search` for each stump it needs; each search has a separate budget.
+A round adds alpha o(x) with o(x) in {-1, +1}^K to the model. A learner gets the `Targets` of all
+examples. `search` lets the strategy choose a stump for some targets; `split` and `times` make
+targets for further searches. The learner returns the targets of its leaves; for each leaf the loop
+computes the best votes on all of its examples.
 """
 
 from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from boostsample.records import Term
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["EDGE_GAP", "Found", "Learner", "alpha_of"]
+from boostsample.errors import StrategyError
+from boostsample.shard.target_rows import Stretch, TargetRows
+from boostsample.shard.weighted_rows import WeightedRows
+
+__all__ = ["EDGE_GAP", "Found", "Learner", "Targets", "alpha_of"]
 
 #: Edges above 1 - EDGE_GAP are treated as 1: alpha is capped there and training ends.
 EDGE_GAP = 1e-12
@@ -25,20 +33,153 @@ def alpha_of(edge: float) -> float:
     return 0.5 * (math.log1p(capped) - math.log1p(-capped))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Result of one search: the finished term, its edge G and its history row."""
+    """Result of one search: a stump, finished on all examples of its targets.
 
-    term: Term
+    Attributes
+    ----------
+    search : int
+        Number of the search in its round, from 0.
+    feature : int
+    threshold : int
+        Bin index: phi(x) = +1 where the bin is at least this, else -1.
+    value : float
+        Raw threshold.
+    votes : ndarray of int8, shape (K,)
+        The best votes on the targets.
+    edge : float
+        Edge G on the targets, in units of their own weight: between 0 and 1.
+    sums, whole : ndarray of float64, shape (K,)
+        Sums over i of w_il y_il phi(x_i) and of w_il y_il, in units of the weight of all examples.
+    row : dict
+        Its history row.
+    """
+
+    search: int
+    feature: int
+    threshold: int
+    value: float
+    votes: NDArray[np.int8]
     edge: float
+    sums: NDArray[np.float64]
+    whole: NDArray[np.float64]
     row: dict[str, Any]
 
 
+class Targets:
+    """Examples, and labels for them, that a learner searches a stump for.
+
+    The targets of a round begin with all examples and their labels. `split` divides the examples;
+    `times` multiplies the labels by the outputs of a stump.
+    """
+
+    def __init__(
+        self,
+        rows: TargetRows,
+        searching: Callable[[Targets], Found],
+        stretch: Stretch,
+        stumps: Sequence[Any] = (),
+        path: Sequence[tuple[Any, int]] = (),
+        sums: NDArray[np.float64] | None = None,
+    ) -> None:
+        self._rows = rows
+        self._searching = searching
+        self._sums = sums
+        self._halves: tuple[Targets, Targets] | None = None
+        self._found: Found | None = None
+        self.stretch = stretch
+        self.stumps = tuple(stumps)
+        self.path = tuple(path)
+
+    @property
+    def n_examples(self) -> int:
+        """Number of examples."""
+        return self.stretch[1] - self.stretch[0]
+
+    @property
+    def sums(self) -> NDArray[np.float64]:
+        """Label sums: sum over i of w_il y_il, in units of the weight of all examples; (K,)."""
+        if self._sums is None:
+            self._sums = self.read().sums[: self._rows.n_labels] / self._rows.whole_mass
+        return self._sums
+
+    @property
+    def edge(self) -> float:
+        """Edge of the constant classifier with the best votes: sum over l of abs(sums)."""
+        return float(np.add.reduce(np.abs(self.sums)))
+
+    @property
+    def mass(self) -> float:
+        """Weight of the examples; all examples together have weight 1."""
+        return self.read().mass / self._rows.whole_mass if self.n_examples else 0.0
+
+    def search(self) -> Found:
+        """Let the strategy choose a stump for these targets: one search with its own budget.
+
+        The budget is that of the round times the share of the examples. Each search is a history
+        row, used or not.
+        """
+        if self.n_examples == 0:
+            raise StrategyError("targets must hold an example to be searched, got none")
+        self._found = self._searching(self)
+        return self._found
+
+    def split(self, stump: Found) -> tuple[Targets, Targets]:
+        """The targets of the examples with phi = -1 and of those with phi = +1; O(n), no looks.
+
+        Targets can be split once: the examples are put into the order of the split.
+        """
+        if self._halves is not None:
+            raise StrategyError("targets can be split once; use the halves that split() returned")
+        below, above = self._rows.split(self.stretch, stump)
+        sums: list[Any] = [None, None]
+        if stump is self._found:
+            sums = [0.5 * (stump.whole - stump.sums), 0.5 * (stump.whole + stump.sums)]
+        parts = []
+        for stretch, side, own in zip((below, above), (-1, 1), sums, strict=True):
+            path = (*self.path, (stump, side))
+            if stretch[0] == stretch[1]:
+                own = np.zeros(self._rows.n_labels)
+            parts.append(Targets(self._rows, self._searching, stretch, self.stumps, path, own))
+        self._halves = parts[0], parts[1]
+        return self._halves
+
+    def times(self, stump: Found) -> Targets:
+        """These targets with labels multiplied by the outputs v_l phi(x) of a stump.
+
+        A second time with the same stump undoes it. No looks; O(n) when they are searched.
+        """
+        stumps = tuple(one for one in self.stumps if one is not stump)
+        if len(stumps) == len(self.stumps):
+            stumps = (*stumps, stump)
+        sums = stump.votes * stump.sums if stump is self._found else None
+        return Targets(self._rows, self._searching, self.stretch, stumps, self.path, sums)
+
+    def read(self) -> WeightedRows:
+        """The rows of the targets, valid until others are read. For the loop."""
+        return self._rows.read(self.stretch, self.stumps)
+
+
 class Learner(abc.ABC):
-    """Base of the learners."""
+    """Base of the learners.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    one_search : bool
+        Whether every round is one search whose stump is the base classifier. If not, history rows
+        have the column `term`.
+    """
 
     name: str
+    one_search: bool = False
 
     @abc.abstractmethod
-    def learn(self, weights: Any, search: Callable[[int], Found]) -> list[Found]:
-        """Call `search(0)`, `search(1)`, ...; return the results that are added to the model."""
+    def learn(self, targets: Targets) -> list[Targets]:
+        """Build a base classifier for the targets of all examples; return those of its leaves.
+
+        Each example must be in one leaf. On a leaf the classifier is the best constant vote vector,
+        multiplied by the outputs of the stumps in `times`.
+        """

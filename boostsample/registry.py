@@ -72,7 +72,11 @@ FAMILIES = {
 }
 
 #: The learners of this distribution.
-LEARNERS = {"stump": "boostsample.learners.stump:Stump"}
+LEARNERS = {
+    "stump": "boostsample.learners.stump:Stump",
+    "product": "boostsample.learners.product:Product",
+    "tree": "boostsample.learners.tree:Tree",
+}
 
 
 class _Kind(NamedTuple):

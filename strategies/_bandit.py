@@ -20,7 +20,7 @@ from boostsample.bandits.rewards import REWARDS, reward
 from boostsample.checks import check_integer, check_number
 from boostsample.errors import unknown
 from boostsample.step import Step
-from boostsample.strategies.uniform_naive import uniform_naive_n_features
+from boostsample.strategies.uniform_naive import uniform_naive_features, uniform_naive_n_features
 from boostsample.strategy import Outcome, Pool, Strategy, Stump, sample_members
 
 __all__ = ["BanditStrategy"]
@@ -87,9 +87,10 @@ class BanditStrategy(Strategy):
     def choose(self, step: Step) -> Stump:
         """Pull arms, search their features."""
         policy = self.policy()
-        arms = policy.select(step.rng, self.n_pulls_)
+        q = uniform_naive_features(self.n_features, step)
+        arms = policy.select(step.rng, min(self.n_pulls_, q))
         self.policy_ = policy.state()
-        features, owner = self._features(step, arms)
+        features, owner = self._features(step, arms, q)
         sample = step.draw(step.remaining // features.size)
         stumps = step.search(features, sample)
         best = np.zeros(arms.size)
@@ -120,12 +121,11 @@ class BanditStrategy(Strategy):
         return check_integer("pulls", self.pulls, 1, hint="or take '1.Q' or 'Q.1'")
 
     def _features(
-        self, step: Step, arms: NDArray[np.int64]
+        self, step: Step, arms: NDArray[np.int64], q: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Features to search, and the position in `arms` of each feature's arm."""
         if self.arms == "feature":
             return arms, np.arange(arms.size)
-        q = uniform_naive_n_features(self.n_features, step.n_examples, step.n_features, step.budget)
         shares = np.full(arms.size, q // arms.size)
         shares[: q % arms.size] += 1
         families = [step.families[arm] for arm in arms.tolist()]

@@ -51,19 +51,27 @@ class Laminating(Strategy):
         return {"n_features": stages[0][0], "scheme": self.scheme}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Check the settings, compute the stages."""
+        """Check the settings."""
         known_scheme(self.scheme)
-        self.stages_ = laminating_stages(self.n_features, pool.n_examples, pool.n_features, budget)
+        laminating_stages(self.n_features, pool.n_examples, pool.n_features, budget)
 
     def choose(self, step: Step) -> Stump:
         """Run the stages; the last one leaves one stump."""
-        n_first, _ = self.stages_[0]
-        features = step.rng.choice(step.n_features, size=n_first, replace=False, shuffle=False)
-        for n_features, n_examples in self.stages_:
+        size = step.n_examples, step.n_features
+        stages = laminating_stages(_affordable(self.n_features, step.budget), *size, step.budget)
+        features = step.rng.choice(step.n_features, size=stages[0][0], replace=False, shuffle=False)
+        for n_features, n_examples in stages:
             sample = step.draw(n_examples, self.scheme)
             stumps = step.search(features[:n_features], sample)
             features = stumps.feature[np.argsort(-stumps.edge, kind="stable")]
         return stumps.best()
+
+
+def _affordable(wanted: int | None, budget: int) -> int | None:
+    """The wanted Q0, or half of it again and again, for nodes of trees whose budget is small."""
+    while wanted is not None and wanted > 2 and _first(wanted, budget) < 1:
+        wanted //= 2
+    return wanted
 
 
 def laminating_stages(

@@ -8,7 +8,7 @@ features are searched, on more examples if the budget allows.
 from __future__ import annotations
 
 from boostsample.step import Step
-from boostsample.strategies.uniform_naive import UniformNaive, uniform_naive_n_features
+from boostsample.strategies.uniform_naive import UniformNaive, uniform_naive_features
 from boostsample.strategy import Stump
 
 __all__ = ["Uniform1Q"]
@@ -25,7 +25,7 @@ class Uniform1Q(UniformNaive):
 
     def choose(self, step: Step) -> Stump:
         """Draw a family, then features and examples, search."""
-        n = uniform_naive_n_features(self.n_features, step.n_examples, step.n_features, step.budget)
+        n = uniform_naive_features(self.n_features, step)
         family = step.families[int(step.rng.integers(len(step.families)))]
         features = family.sample(n, step.rng)
         sample = step.draw(step.remaining // features.size)

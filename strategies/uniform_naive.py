@@ -17,7 +17,7 @@ from boostsample.errors import SettingError
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = ["UniformNaive", "uniform_naive_n_features"]
+__all__ = ["UniformNaive", "uniform_naive_features", "uniform_naive_n_features"]
 
 
 class UniformNaive(Strategy):
@@ -43,10 +43,16 @@ class UniformNaive(Strategy):
 
     def choose(self, step: Step) -> Stump:
         """Draw features and examples, search."""
-        n = uniform_naive_n_features(self.n_features, step.n_examples, step.n_features, step.budget)
+        n = uniform_naive_features(self.n_features, step)
         features = step.rng.choice(step.n_features, size=n, replace=False, shuffle=False)
         sample = step.draw(step.remaining // n)
         return step.search(features, sample).best()
+
+
+def uniform_naive_features(wanted: int | None, step: Step) -> int:
+    """Q of a search; less than wanted in nodes of trees whose budget does not pay for it."""
+    most = None if wanted is None else min(wanted, step.budget)
+    return uniform_naive_n_features(most, step.n_examples, step.n_features, step.budget)
 
 
 def uniform_naive_n_features(

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from boostsample.errors import SettingError
-from boostsample.learner import Found, Learner, alpha_of
+from boostsample.learner import Found, Learner, Targets, alpha_of
+from boostsample.learners.product import Product
 from boostsample.learners.stump import Stump
-from boostsample.records import Term
+from boostsample.learners.tree import Tree
 from boostsample.registry import make_registered
 
-__all__ = ["LEARNERS", "Found", "Learner", "Stump", "Term", "alpha_of", "make_learner"]
+__all__ = [
+    "LEARNERS",
+    "Found",
+    "Learner",
+    "Product",
+    "Stump",
+    "Targets",
+    "Tree",
+    "alpha_of",
+    "make_learner",
+]
 
-LEARNERS: dict[str, type[Learner]] = {Stump.name: Stump}
+LEARNERS: dict[str, type[Learner]] = {one.name: one for one in (Stump, Product, Tree)}
 """The learners of this distribution; others by the entry-point group `boostsample.learners`."""
 
 

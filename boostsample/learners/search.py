@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import StrategyError
 from boostsample.history import history_row
-from boostsample.learner import Found, alpha_of
+from boostsample.learner import Found, Targets, alpha_of
 from boostsample.ledger import Ledger
-from boostsample.records import FamilyInfo, Outcome, Stump, Term
+from boostsample.records import FamilyInfo, Outcome, Stump
 from boostsample.shard.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Strategy
 
-__all__ = ["Search"]
+__all__ = ["LEAST_BUDGET", "Search"]
 
 _PLUS, _MINUS = np.int8(1), np.int8(-1)
+#: Looks that a search of a few examples has at least, if the budget of the run allows it.
+LEAST_BUDGET = 10
 
 
 class Search:
     """One search at each call, each with a separate budget.
 
-    A search computes votes, edge and alpha on all N examples and makes the history row; the loop
-    updates the weights. `round` is the current round; `plans_rounds` is whether the strategy has
-    read the number of rounds planned.
+    A search computes votes and edge on all examples of its targets and makes the history row; the
+    loop updates the weights. `round` is the current round, `rows` are its history rows;
+    `plans_rounds` is whether the strategy has read the number of rounds planned.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class Search:
         rng: np.random.Generator,
     ) -> None:
         self.round = 0
+        self.rows: list[dict[str, Any]] = []
         self.plans_rounds = False
         self._strategy = strategy
         self._searcher = searcher
@@ -47,12 +51,19 @@ class Search:
         self._families = families
         self._rng = rng
 
-    def __call__(self, index: int) -> Found:
-        """Let the strategy choose a stump and finish it on all N examples."""
-        strategy, bank, weights = self._strategy, self._searcher.bank, self._searcher.weights
+    def begin(self, number: int) -> None:
+        """Begin a round."""
+        self.round, self.rows = number, []
+
+    def __call__(self, targets: Targets) -> Found:
+        """Let the strategy choose a stump and finish it on all examples of the targets."""
+        strategy, bank, number = self._strategy, self._searcher.bank, len(self.rows)
+        weights = targets.read()
+        searcher = self._searcher.over(weights)
         computed = bank.values_computed
-        ledger = Ledger(type(strategy).__name__, self._budget)
-        step = Step(self._searcher, ledger, self._rng, self._families, (self.round, self._n_rounds))
+        budget = self._budget_of(weights.n_examples)
+        ledger = Ledger(type(strategy).__name__, budget)
+        step = Step(searcher, ledger, self._rng, self._families, (self.round, self._n_rounds))
         try:
             stump = strategy.choose(step)
         finally:
@@ -61,7 +72,7 @@ class Search:
             weights.release()
         if not isinstance(stump, Stump):
             raise StrategyError(
-                f"search {index}: choose() of {type(strategy).__name__} must return a Stump, got "
+                f"search {number}: choose() of {type(strategy).__name__} must return a Stump, got "
                 f"{type(stump).__name__}; return step.search(...).best()"
             )
         feature, threshold = int(stump.feature), int(stump.threshold)
@@ -73,16 +84,16 @@ class Search:
         if n_examples == weights.n_examples:
             estimated = edge  # exact sample: H = G; the search only rounds differently
         alpha = alpha_of(edge)
-        term = Term(feature, threshold, bank.threshold(feature, threshold), votes, alpha)
+        value = bank.threshold(feature, threshold)
         family = bank.family_of(feature)
         searched = [r.stumps.feature for r in records if r.purpose == "search"]
         row = history_row(
             notes,
             round=self.round,
-            search=index,
+            search=number,
             family=self._families[family].name,
             feature=feature,
-            threshold=term.value,
+            threshold=value,
             n_features=_n_different(searched),
             n_examples=n_examples,
             edge_estimated=estimated,
@@ -96,10 +107,19 @@ class Search:
             seconds=0.0,
             stopped="",
         )
+        self.rows.append(row)
         strategy.learn(
-            Outcome(self.round, index, feature, family, estimated, edge, alpha, ledger.spent)
+            Outcome(self.round, number, feature, family, estimated, edge, alpha, ledger.spent)
         )
-        return Found(term, edge, row)
+        whole = self._searcher.weights.mass
+        in_all = sums if weights.mass == whole else sums * (weights.mass / whole)
+        base = weights.sums[: weights.n_labels] / whole
+        return Found(number, feature, threshold, value, votes, edge, in_all, base, row)
+
+    def _budget_of(self, n_examples: int) -> int:
+        """The share of the budget for a search on some of the N examples."""
+        share = self._budget * n_examples // self._searcher.n_examples
+        return max(share, min(self._budget, LEAST_BUDGET))
 
 
 def _n_different(searched: list[NDArray[np.int64]]) -> int:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from boostsample.learner import Found, Learner
+from boostsample.learner import Learner, Targets
 
 __all__ = ["Stump"]
 
@@ -14,7 +11,8 @@ class Stump(Learner):
     """One decision stump a round ([BK10] eq. 9)."""
 
     name = "stump"
+    one_search = True
 
-    def learn(self, weights: Any, search: Callable[[int], Found]) -> list[Found]:
+    def learn(self, targets: Targets) -> list[Targets]:
         """The stump that the strategy chooses."""
-        return [search(0)]
+        return [targets.times(targets.search())]

@@ -26,12 +26,14 @@ from boostsample.checks import (
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.hashing import sha256_of_arrays
 from boostsample.labels import check_labels
-from boostsample.learner import EDGE_GAP, Found, Learner
+from boostsample.learner import EDGE_GAP, Learner, Targets, alpha_of
 from boostsample.learners import make_learner
 from boostsample.learners.search import Search
+from boostsample.learners.terms import leaf_votes, leaves_of, terms_of
 from boostsample.records import Pool, Round, Term
 from boostsample.registry import make_strategy
 from boostsample.shard.searcher import Searcher
+from boostsample.shard.target_rows import Leaf, TargetRows
 from boostsample.shard.weights import SignedWeights, initial_weights
 from boostsample.strategy import Strategy
 from boostsample.threads.threads import Threads, n_threads
@@ -111,8 +113,9 @@ class Booster:
         threads = Threads(n_threads(n_jobs))
         self._weights = SignedWeights(labels[kept], label_weights[kept], columns[kept], threads)
         self._searcher = Searcher(self._bank, self._weights)
-        self._searcher.compile()
         self._learner = make_learner(learner)
+        self._searcher.compile(self._learner.one_search)
+        self._rows = TargetRows(self._weights, self._searcher.column)
         self._rng = np.random.default_rng(rng)
         self._families = bank.family_infos()
         pool = Pool(self._families, bank.n_features, self._weights.n_examples)
@@ -153,47 +156,70 @@ class Booster:
         if self._stopped:
             raise StrategyError(f"training has ended in round {self._round}: {self._stopped}")
         started = time.perf_counter()
-        self._round += 1
-        self._search.round = self._round
-        try:
-            found = self._found()
-        except BaseException:
-            self._round -= 1  # a round that fails does not count
-            raise
-        for one in found:
-            self._finish(one)
+        self._search.begin(self._round + 1)
+        self._rows.begin()
+        leaves = self._learned()
+        edge = min(math.fsum(leaf.edge for leaf in leaves), 1.0)
+        terms = terms_of(leaves, alpha_of(edge))
+        self._round += 1  # a round that fails does not count
+        self._update_weights(terms, [_leaf(one) for one in leaves], edge)
+        rows = self._search.rows
+        self._finish(rows, terms, edge)
         seconds = time.perf_counter() - started
-        for one in found:
-            one.row["seconds"] = seconds / len(found)
-        return Round([one.term for one in found], [one.row for one in found])
+        for row in rows:
+            row["seconds"] = seconds / len(rows)
+        return Round(terms, rows, edge)
 
-    def _found(self) -> list[Found]:
-        """The results that the learner adds to the model; StrategyError if it returns others."""
-        found: Any = self._learner.learn(self._weights, self._search)
-        if isinstance(found, list) and found and all(isinstance(one, Found) for one in found):
-            return found
-        given = "an empty list" if found == [] else f"{found!r:.60}"
-        raise StrategyError(
-            f"learn() of the learner {type(self._learner).__name__} must return a list of one or "
-            f"more results of search(), got {given} in round {self._round}; return [search(0)]"
-        )
+    def _targets(self) -> Targets:
+        """The targets of all examples."""
+        return Targets(self._rows, self._search, self._rows.whole)
 
-    def _finish(self, found: Found) -> None:
-        """Update the weights and the loss; training ends at an edge of 1."""
-        edge = found.edge
-        self._update_weights(found.term, edge)
+    def _learned(self) -> list[Targets]:
+        """The leaves that the learner returns; StrategyError if they are not of this round."""
+        leaves: Any = self._learner.learn(self._targets())
+        who = f"learn() of the learner {type(self._learner).__name__}"
+        good = isinstance(leaves, list) and leaves and all(isinstance(x, Targets) for x in leaves)
+        if not good:
+            given = "an empty list" if leaves == [] else f"{leaves!r:.60}"
+            raise StrategyError(
+                f"{who} must return a list of one or more targets, got {given} in round "
+                f"{self._search.round}; return [targets.times(targets.search())]"
+            )
+        ends = sorted(leaf.stretch for leaf in leaves if leaf.n_examples)
+        if [one[0] for one in ends] + [self._rows.whole[1]] != [0, *(one[1] for one in ends)]:
+            raise StrategyError(
+                f"{who} must return leaves that hold each example once; return both halves of a "
+                "split, or their own leaves"
+            )
+        found: list[Targets] = leaves
+        return found
+
+    def _finish(self, rows: list[dict[str, Any]], terms: list[Term], edge: float) -> None:
+        """Set the loss, and the columns that belong to the round; training ends at an edge of 1."""
         if edge > 1.0 - EDGE_GAP:
+            what = "one stump" if self._learner.one_search else "one base classifier"
+            self._stopped = f"edge {edge:.15g}: every weight agrees with {what}"
             edge = 1.0 - EDGE_GAP
-            self._stopped = f"edge {found.edge:.15g}: every weight agrees with one stump"
         self._log_loss += 0.5 * (math.log1p(edge) + math.log1p(-edge))
-        found.row["log10_loss"] = self._log_loss / math.log(10.0)
-        found.row["stopped"] = self._stopped
+        for row in rows:
+            row["alpha"] = terms[0].alpha
+            row["log10_loss"] = self._log_loss / math.log(10.0)
+            row["stopped"] = self._stopped
+        if not self._learner.one_search:
+            number = {term.search: at for at, term in enumerate(terms)}
+            for row in rows:
+                row["term"] = number.get(row["search"], -1)
 
-    def _update_weights(self, term: Term, edge: float) -> None:
-        """Update the weights by a stump, unless its edge is 0 or 1."""
-        if 0.0 < edge <= 1.0 - EDGE_GAP:
+    def _update_weights(self, terms: Sequence[Term], leaves: Sequence[Leaf], edge: float) -> None:
+        """Update the weights by a base classifier, unless its edge is 0 or 1."""
+        if not 0.0 < edge <= 1.0 - EDGE_GAP:
+            return
+        if len(terms) == 1 and terms[0].below is None:
+            (term,) = terms
             column = self._searcher.column(term.feature)
             self._weights.update(column, term.threshold, term.votes, edge)
+        else:
+            self._rows.update(leaves, edge)
 
     def state(self) -> dict[str, Any]:
         """State for `restore`: nested dicts of arrays, scalars and strings."""
@@ -221,15 +247,19 @@ class Booster:
             self._restore(before)
             raise
 
-    def replay(self, terms: Sequence[Term], edges: Sequence[float], state: dict[str, Any]) -> None:
+    def replay(
+        self, rounds: Sequence[Sequence[Term]], edges: Sequence[float], state: dict[str, Any]
+    ) -> None:
         """Restore a `small_state()` of an equal booster before its first round.
 
-        Repeats the updates of the weights by the stumps of the run and their edges G: O(N) each, no
-        search. DataError, with this booster unchanged, if the weights are not those of the state.
+        Repeats the updates of the weights by the terms of the rounds and their edges G: O(N) each,
+        no search. DataError, with this booster unchanged, if the weights are not those of the
+        state.
         """
         before = self._weights.state()
-        for term, edge in zip(terms, edges, strict=True):
-            self._update_weights(term, edge)
+        for terms, edge in zip(rounds, edges, strict=True):
+            self._rows.begin()
+            self._update_weights(terms, leaves_of(terms, self._targets()), edge)
         weights = self._weights.state()
         self._weights.restore(before)
         if _checksum(weights) != state["weights"]:
@@ -263,6 +293,10 @@ def boost(
     booster = Booster(bank, rows, Y, strategy, **settings)
     while not booster.finished:
         yield booster.next_round()
+
+
+def _leaf(targets: Targets) -> Leaf:
+    return Leaf(targets.stretch, targets.stumps, leaf_votes(targets))
 
 
 def _checksum(weights: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The boosted classifier: arrays of stumps, and the families that compute their features."""
+"""The boosted classifier: arrays of terms, and the families that compute their features."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.models.model_html import model_html
+from boostsample.models.scoring import TermArrays
 from boostsample.records import Term
 
 __all__ = ["Model"]
@@ -17,42 +18,44 @@ __all__ = ["Model"]
 _CHUNK = 256
 
 
-class Model:
-    """f_l(x) = sum over rounds of alpha_r v_rl phi_r(x), from raw features.
+class Model(TermArrays):
+    """f_l(x) = sum over rounds of alpha_r o_rl(x), from raw features.
+
+    A round's base classifier o is a stump, or is made of several, the terms of the round, as
+    `boostsample.records.Term` defines.
 
     Parameters
     ----------
     families : sequence of Family
         Families of the training bank, in order.
     terms : iterable of Term
-        Stumps in the order of the rounds.
+        Terms in the order of the rounds.
     n_labels : int
         K.
 
     Attributes
     ----------
-    feature : ndarray of int64, shape (R,)
-    threshold : ndarray of float64, shape (R,)
+    feature : ndarray of int64, shape (M,)
+    threshold : ndarray of float64, shape (M,)
         Raw thresholds; phi(x) = +1 if x >= threshold else -1 (missing: -1).
-    votes : ndarray of int8, shape (R, K)
-    alpha : ndarray of float64, shape (R,)
+    votes, below : ndarray of int8, shape (M, K)
+        Votes for phi = +1 and for phi = -1; for stumps and products the opposite ones.
+    parent, side : ndarray of int64, shape (M,)
+    alpha : ndarray of float64, shape (M,)
+    first : ndarray of int64, shape (R,)
+        Position of the first term of each round.
     """
 
     def __init__(self, families: Sequence[Family], terms: Iterable[Term], n_labels: int) -> None:
         kept = list(terms)
+        super().__init__(kept, n_labels)
         self.families = tuple(families)
         self.n_labels = n_labels
-        self.feature = np.array([term.feature for term in kept], np.int64)
         self.threshold = np.array([term.value for term in kept], np.float64)
-        self.votes = np.array([term.votes for term in kept], np.int8).reshape(-1, n_labels)
-        self.alpha = np.array([term.alpha for term in kept], np.float64)
-
-    def __len__(self) -> int:
-        return int(self.feature.size)
 
     def _repr_html_(self) -> str:
-        """The first stumps as notebooks show them."""
-        return model_html(self.families, self.feature, self.threshold, self.votes, self.alpha)
+        """The first terms as notebooks show them."""
+        return model_html(self)
 
     def features(self, X: NDArray[np.generic], features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Columns of the given global features for the rows of X: float32 (n, q)."""
@@ -83,10 +86,9 @@ class Model:
             raise DataError(f"n_rounds must be between 0 and {len(self)}, got {n_rounds}")
         scores = np.zeros((X.shape[0], self.n_labels))
         for start in range(0, used, _CHUNK):
-            part = slice(start, min(start + _CHUNK, used))
+            part = self.terms(start, min(start + _CHUNK, used))
             different, at = np.unique(self.feature[part], return_inverse=True)
             values = self.features(X, different)
-            side = values[:, at] >= self.threshold[part].astype(np.float32)
-            phi = np.where(side, 1.0, -1.0)
-            scores += phi @ (self.votes[part] * self.alpha[part, None])
+            sides = values[:, at] >= self.threshold[part].astype(np.float32)
+            self.add_scores(sides.T, part, scores)
         return scores

@@ -1,52 +1,46 @@
-"""Models in notebooks: a table of their first stumps."""
+"""Models in notebooks: a table of their first terms."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
-from boostsample.family import Family
 
 __all__ = ["model_html"]
 
-_STUMPS = 10
+_TERMS = 10
 _LABELS = 20
-_HEAD = ("stump", "family", "feature", "threshold", "alpha", "votes")
 
 
-def model_html(
-    families: Sequence[Family],
-    feature: NDArray[np.int64],
-    threshold: NDArray[np.float64],
-    votes: NDArray[np.int8],
-    alpha: NDArray[np.float64],
-) -> str:
-    """A ``<table>`` of the first ten stumps, from the attributes of a `Model`.
+def model_html(model: Any) -> str:
+    """A ``<table>`` of the first ten terms of a `boostsample.models.model.Model`.
 
-    `feature`, `threshold` and `alpha` have shape (R,), `votes` (R, K).
+    Of a term that is no stump, the votes are those for values of at least the threshold.
     """
-    ends = np.cumsum([family.n_features for family in families])
-    n_stumps, n_labels = votes.shape
+    ends = np.cumsum([family.n_features for family in model.families])
+    n_terms, n_labels = model.votes.shape
+    stumps = len(model) == n_terms
     rows = []
-    for at in range(min(_STUMPS, n_stumps)):
-        owner = int(np.searchsorted(ends, feature[at], side="right"))
-        family = families[owner]
-        name = family.feature_name(int(feature[at] - ends[owner]) + family.n_features)
-        signs = "".join("+" if vote > 0 else "-" for vote in votes[at, :_LABELS].tolist())
+    for at in range(min(_TERMS, n_terms)):
+        feature = int(model.feature[at])
+        owner = int(np.searchsorted(ends, feature, side="right"))
+        family = model.families[owner]
+        name = family.feature_name(feature - int(ends[owner]) + family.n_features)
+        signs = "".join("+" if vote > 0 else "-" for vote in model.votes[at, :_LABELS].tolist())
         shown = signs + ("..." if n_labels > _LABELS else "")
-        rows.append(
-            (str(at + 1), family.name, name, f"{threshold[at]:.4g}", f"{alpha[at]:.4f}", shown)
-        )
-    head = "".join(f'<th scope="col">{name}</th>' for name in _HEAD)
+        number = int(np.searchsorted(model.first, at, side="right"))
+        threshold, alpha = f"{model.threshold[at]:.4g}", f"{model.alpha[at]:.4f}"
+        rows.append((str(number), family.name, name, threshold, alpha, shown))
+    columns = ("stump" if stumps else "round", "family", "feature", "threshold", "alpha", "votes")
+    head = "".join(f'<th scope="col">{name}</th>' for name in columns)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(entry)}</td>" for entry in row) + "</tr>"
         for row in rows
     )
-    more = f"; the first {_STUMPS} are shown" if n_stumps > _STUMPS else ""
-    caption = f"{n_stumps:,} stumps, {n_labels:,} votes each{more}"
+    more = f"; the first {_TERMS} are shown" if n_terms > _TERMS else ""
+    what = f"{n_terms:,} stumps" if stumps else f"{len(model):,} rounds of {n_terms:,} terms"
+    caption = f"{what}, {n_labels:,} votes each{more}"
     return (
         f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table>"

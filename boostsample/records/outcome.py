@@ -46,10 +46,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one round adds: `terms` to the model, `rows` to the history, one for each search."""
+    """What one round adds: `terms` to the model, `rows` to the history, one for each search.
+
+    `edge` is the edge G of the base classifier that the terms make.
+    """
 
     terms: list[Term]
     rows: list[dict[str, Any]]
+    edge: float
 
     @property
     def last(self) -> bool:

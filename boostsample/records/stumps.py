@@ -74,7 +74,11 @@ class Stumps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """One stump of the model, finished on all N examples.
+    """One stump of the model; those of a round make its base classifier alpha o(x).
+
+    The first term of a round is its root. A term's output is that of its child on the side of phi,
+    if there is one, or else its votes of this side; it is multiplied by the outputs of the children
+    of side 0. So a stump is one term, a product a term and its factors, a tree its inner nodes.
 
     Attributes
     ----------
@@ -84,7 +88,17 @@ class Term:
     value : float
         Raw threshold: phi(x) = +1 if x >= value else -1.
     votes : ndarray of int8, shape (K,)
+        Votes for phi = +1.
     alpha : float
+        Coefficient of the base classifier, the same for all terms of a round.
+    below : ndarray of int8, shape (K,), or None
+        Votes for phi = -1; None: the opposite ones.
+    search : int
+        Number of the search in the round that found the stump.
+    parent : int
+        Position in the round of the parent; -1 for the root.
+    side : int
+        Side of the parent that this term decides for, +1 or -1; 0 for factors and the root.
     """
 
     feature: int
@@ -92,3 +106,7 @@ class Term:
     value: float
     votes: NDArray[np.int8]
     alpha: float
+    below: NDArray[np.int8] | None = None
+    search: int = 0
+    parent: int = -1
+    side: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from functools import cache, lru_cache
@@ -19,6 +20,8 @@ from boostsample.kernels.search import search_kernel
 from boostsample.kernels.search_room import SEARCH_GROUP, search_room
 from boostsample.records import Stumps
 from boostsample.shard.sampling_schemes import SCHEMES, known_scheme
+from boostsample.shard.target_rows import Leaf, TargetRows
+from boostsample.shard.weighted_rows import WeightedRows
 from boostsample.shard.weights import SignedWeights
 from boostsample.threads.threads import CompilingThreads
 
@@ -36,24 +39,35 @@ _MOST_COMPARED = 16
 class Searcher:
     """Draws and searches of one run."""
 
-    def __init__(self, bank: Bank, weights: SignedWeights) -> None:
+    def __init__(self, bank: Bank, weights: WeightedRows) -> None:
         self.bank = bank
         self.weights = weights
         self.n_examples, self.n_labels = weights.n_examples, weights.n_labels
+        self._n_run = weights.n_examples
         self.n_features = int(bank.n_features)
         sizes = row_layout(weights.n_labels)
         self._search = search_kernel(*sizes)
         self._signed_edges = edge_kernels(*sizes).signed_edges
         self._rooms = [search_room(self.n_labels) for _ in range(weights.threads.n)]
 
-    def compile(self) -> None:
+    def compile(self, one_search: bool = True) -> None:
         """Compile all kernels of draws, searches and updates, once for each number of labels.
 
-        Reads no example of the run, and changes nothing of it.
+        Those of products and trees only if rounds are more than `one_search`. Reads no example of
+        the run, and changes nothing of it.
         """
         if COMPILED:
-            _compile(self.n_labels, self.weights.threads.n > 1, tuple(SCHEMES))
+            several_threads = self.weights.threads.n > 1
+            _compile(self.n_labels, several_threads, tuple(SCHEMES), one_search)
             self.bank.compile()
+
+    def over(self, rows: WeightedRows) -> Searcher:
+        """The same searches on other rows of the run, as they are now."""
+        if rows is self.weights:
+            return self
+        other = copy.copy(self)
+        other.weights, other.n_examples = rows, rows.n_examples
+        return other
 
     def draw(self, size: int, scheme: str, rng: np.random.Generator) -> Rows:
         """Weighted rows of a draw of `size` examples; all with exact weights if `size` is N."""
@@ -147,7 +161,7 @@ class Searcher:
 
     def _whole(self, rows: Rows) -> bool:
         """Whether these rows are all examples of the run."""
-        return rows.values.size == self.n_examples * self.weights.width
+        return rows.values.size == self._n_run * self.weights.width
 
     def _most(self, rows: Rows) -> int:
         """Features that the bank can show at once, in whole groups of the kernels."""
@@ -182,7 +196,9 @@ def _cuts(n_features: int) -> tuple[int, ...]:
 
 
 @cache
-def _compile(n_labels: int, several_threads: bool, schemes: tuple[str, ...]) -> None:
+def _compile(
+    n_labels: int, several_threads: bool, schemes: tuple[str, ...], one_search: bool
+) -> None:
     """Do on three examples of one feature what a run can do, with arrays of the same types."""
     Y, columns, feature = np.ones((3, n_labels), np.int8), np.arange(3), np.zeros(1, np.int64)
     threads = CompilingThreads() if several_threads else None
@@ -201,3 +217,9 @@ def _compile(n_labels: int, several_threads: bool, schemes: tuple[str, ...]) -> 
     searcher.signed_edges(stumps, weights.exact())
     weights.label_sums(bins[0], 1)
     weights.update(bins[0], 1, stumps.votes[0], 0.5)
+    if not one_search:
+        targets, stump = TargetRows(weights, lambda feature: bins[0]), stumps.best()
+        targets.read(targets.whole, [stump])
+        below, above = targets.split(targets.whole, stump)
+        leaves = [Leaf(stretch, (), stump.votes) for stretch in (below, above)]
+        targets.update(leaves, 0.5)

@@ -1,4 +1,4 @@
-"""Checks for any strategy and any feature family, one function for each rule.
+"""Checks for any strategy, feature family and learner.
 
 Checks of strategies take a function that makes the strategy, always with the same settings; checks
 of families take a family and a few examples. They raise an AssertionError that names the broken
@@ -13,8 +13,9 @@ In pytest, parametrise over `STRATEGY_CHECKS` or `FAMILY_CHECKS` to see each rul
 
 from boostsample.testing import families, strategies
 from boostsample.testing.families import *  # noqa: F403 - its __all__ is exported below
+from boostsample.testing.learners import check_learner
 from boostsample.testing.strategies import *  # noqa: F403 - its __all__ is exported below
 
-__all__ = []
+__all__ = ["check_learner"]
 __all__ += families.__all__
 __all__ += strategies.__all__

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
 from boostsample.families.columns import Columns
-from boostsample.learner import EDGE_GAP
+from boostsample.learner import EDGE_GAP, Learner
+from boostsample.learners.search import LEAST_BUDGET
 from boostsample.loop.booster import Booster
-from boostsample.records import Round
+from boostsample.models.scoring import TermArrays
+from boostsample.records import Round, Term
 from boostsample.shard.weights import initial_weights
 from boostsample.strategy import Strategy
 
@@ -37,6 +39,7 @@ class _Problem:
     rows: NDArray[np.int64] | None = None
     example_weight: NDArray[np.float64] | None = None
     weights: str = "balanced"
+    learner: str | Learner | None = None
 
 
 @dataclass(frozen=True)
@@ -48,16 +51,24 @@ class _Run:
     rounds: list[Round]
 
     def stumps(self) -> list[tuple[Any, ...]]:
-        """All parts of the stumps that a seed determines."""
-        return [
-            (t.feature, t.threshold, t.value, tuple(t.votes.tolist()), t.alpha, row["edge"])
-            for one in self.rounds
-            for t, row in zip(one.terms, one.rows, strict=True)
-        ]
+        """All parts of the terms and searches that a seed determines."""
+        terms = [(one.edge, *_parts(term)) for one in self.rounds for term in one.terms]
+        rows = [row for one in self.rounds for row in one.rows]
+        return [*terms, *((row["feature"], row["threshold"], row["edge"]) for row in rows)]
+
+
+def _parts(term: Term) -> tuple[Any, ...]:
+    below = () if term.below is None else tuple(term.below.tolist())
+    place = term.search, term.parent, term.side
+    return term.feature, term.threshold, term.value, *term.votes.tolist(), term.alpha, below, place
 
 
 def noisy_strategy_problem(
-    n: int = 90, sizes: tuple[int, ...] = (4, 3, 5), n_labels: int = 3, seed: int = 0
+    n: int = 90,
+    sizes: tuple[int, ...] = (4, 3, 5),
+    n_labels: int = 3,
+    seed: int = 0,
+    learner: str | Learner | None = None,
 ) -> _Problem:
     """Integer columns and noisy classes, so that no stump is perfect."""
     rng = np.random.default_rng(seed)
@@ -67,7 +78,7 @@ def noisy_strategy_problem(
         Y = np.where(codes == 1, 1, -1)[:, None]
     else:
         Y = np.where(np.arange(n_labels) == codes[:, None], 1, -1)
-    return _Problem(X.astype(np.float32), Y.astype(np.int8), sizes)
+    return _Problem(X.astype(np.float32), Y.astype(np.int8), sizes, learner=learner)
 
 
 def _bank_of(problem: _Problem) -> FeatureBank:
@@ -92,6 +103,7 @@ def _booster_of(
         problem.rows,
         problem.Y,
         make(),
+        problem.learner,
         n_rounds=STRATEGY_ROUNDS,
         budget=budget,
         weight_init=problem.weights,
@@ -120,33 +132,38 @@ def verify_run(make: Make, problem: _Problem, budget: int | None = None) -> _Run
     start /= start.sum()
     scores = np.zeros(Y.shape)
     for one in run.rounds:
-        for term, row in zip(one.terms, one.rows, strict=True):
-            where = f"round {row['round']}"
+        where = f"round {one.rows[0]['round']}"
+        for row in one.rows:
             spent = row["looks_search"] + row["looks_modelling"]
-            most = run.booster.budget
+            most = run.booster.budget * row["looks_finish"] // len(Y)
+            most = max(most, min(run.booster.budget, LEAST_BUDGET))
             require_of_strategy(
                 0 < spent <= most, make, f"{where}: spent {spent} of a budget of {most}"
             )
-            now = start * np.exp(-Y * scores)
-            now /= now.sum()
-            phi = np.where(problem.X[kept, term.feature] >= term.value, 1.0, -1.0)
-            sums = ((now * Y) * phi[:, None]).sum(axis=0)
-            edge = float(np.abs(sums).sum())
-            _require_close(row["edge"], edge, 1e-5, make, f"{where}: edge")
-            wrong = (np.abs(sums) > 1e-6) & (np.where(sums >= 0, 1, -1) != term.votes)
-            require_of_strategy(
-                not wrong.any(), make, f"{where}: votes {term.votes} of label sums {sums}"
-            )
-            capped = min(row["edge"], 1.0 - EDGE_GAP)
-            alpha = 0.5 * math.log((1.0 + capped) / (1.0 - capped))
-            _require_close(term.alpha, alpha, 1e-9 * max(1.0, alpha), make, f"{where}: alpha")
-            scores += term.alpha * phi[:, None] * term.votes
-            loss = math.log10(float((start * np.exp(-Y * scores)).sum()))
-            if row["edge"] <= 1.0 - EDGE_GAP:
-                _require_close(row["log10_loss"], loss, 1e-5, make, f"{where}: log10 of the loss")
             require_of_strategy(
                 0 <= row["edge_estimated"] <= 1, make, f"{where}: H {row['edge_estimated']}"
             )
+        now = start * np.exp(-Y * scores)
+        now /= now.sum()
+        sides = np.array([problem.X[kept, term.feature] >= term.value for term in one.terms])
+        outputs = TermArrays(one.terms, Y.shape[1]).outputs(sides)
+        edge = float((now * Y * outputs).sum())
+        _require_close(one.edge, edge, 1e-5, make, f"{where}: edge")
+        if len(one.terms) == 1 and one.terms[0].below is None:
+            phi = np.where(sides[0], 1.0, -1.0)
+            sums = ((now * Y) * phi[:, None]).sum(axis=0)
+            wrong = (np.abs(sums) > 1e-6) & (np.where(sums >= 0, 1, -1) != one.terms[0].votes)
+            require_of_strategy(
+                not wrong.any(), make, f"{where}: votes {one.terms[0].votes} of label sums {sums}"
+            )
+        capped = min(one.edge, 1.0 - EDGE_GAP)
+        alpha = 0.5 * math.log((1.0 + capped) / (1.0 - capped))
+        _require_close(one.terms[0].alpha, alpha, 1e-9 * max(1.0, alpha), make, f"{where}: alpha")
+        scores += one.terms[0].alpha * outputs
+        loss = math.log10(float((start * np.exp(-Y * scores)).sum()))
+        if one.edge <= 1.0 - EDGE_GAP:
+            found = one.rows[-1]["log10_loss"]
+            _require_close(found, loss, 1e-5, make, f"{where}: log10 of the loss")
     return run
 
 

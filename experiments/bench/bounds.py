@@ -27,9 +27,9 @@ from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.tables.tables import Table
 from boostsample.jit.prefetch import prefetch
 from boostsample.jit.vectors import LANES, vec_add_into, vec_load
-from boostsample.kernels.array_layout import aligned, row_layout
+from boostsample.kernels.array_layout import Rows, aligned, row_layout
 from boostsample.shard.searcher import Searcher
-from boostsample.shard.weights import Rows
+from boostsample.strategies.laminating import laminating_stages
 
 __all__ = [
     "bench_bounds",
@@ -159,7 +159,8 @@ def time_bounds(
     """
     warm_up_rounds(problem, "laminating")
     run = TimedRounds(problem, "laminating", n_rounds)
-    stages: list[list[int]] = vars(run.strategy)["stages_"]
+    n, n_features = len(problem.rows), problem.bank.n_features
+    stages = laminating_stages(None, n, n_features, 10 * n)
     weights = bench_problem_weights(problem)
     searcher = Searcher(problem.bank, weights)
     rng = np.random.default_rng(2)

@@ -29,9 +29,8 @@ from boostsample.experiments.bench.timing import (
 )
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.tables.tables import Table
-from boostsample.kernels.array_layout import row_layout
+from boostsample.kernels.array_layout import Rows, row_layout
 from boostsample.shard.searcher import Searcher
-from boostsample.shard.weights import Rows
 
 __all__ = ["LookTimes", "look_vectors", "bench_looks", "time_looks"]
 

@@ -6,11 +6,14 @@ searches of each round, 1 for stumps. Arrays with one element per search:
 - ``feature``, ``family`` (positions in the bank), ``n_features`` (Q), ``n_examples`` (T),
   ``looks_search``, ``looks_modelling``, ``looks_finish``, ``microseconds``: the narrowest integer
   type that holds the values;
-- ``threshold`` (float32, raw; phi = +1 if x >= threshold) and ``votes`` (K bits per stump, set for
-  +1): with ``edge`` they are the model, so that it can be scored again without training;
+- ``threshold`` (float32, raw; phi = +1 if x >= threshold); with the arrays of
+  `boostsample.experiments.cells.cell_terms` and the edges it is the model, so that it can be scored
+  again without training;
 - ``edge`` (G, float64); as float16, precise to three digits, ``excess`` (estimated edge H minus G)
   and, if the strategy predicts it, ``expected_edge``;
-- ``alpha`` and ``log10_loss`` (float64), only if they do not follow from the edges.
+
+``alpha`` and ``log10_loss`` (float64) have one element per round; they are stored only if they do
+not follow from the edges.
 
 Arrays with one element per scored number of stumps, listed in ``points``: ``loss`` (log10),
 ``error`` (percent of the test examples) and those of
@@ -39,7 +42,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.banks.bank import Bank
 from boostsample.errors import DataError
+from boostsample.experiments.cells.cell_terms import (
+    TERM_INTEGERS,
+    round_edges,
+    rounds_of_cell,
+    term_arrays,
+)
 from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.experiments.cells.kept_state import pack_state, unpack_state
 from boostsample.experiments.cells.tasks import cell_key
@@ -47,7 +57,7 @@ from boostsample.experiments.common.faults import one_line, os_fault
 from boostsample.hashing import sha256_of_bytes
 from boostsample.learner import EDGE_GAP, alpha_of
 from boostsample.loop.numerics import NUMERICS
-from boostsample.records import Term
+from boostsample.records import Round, Term
 
 __all__ = [
     "FORMAT",
@@ -94,22 +104,20 @@ def cell_integers(values: Any) -> NDArray[Any]:
     return array
 
 
-def cell_arrays(
-    rows: Sequence[Mapping[str, Any]], terms: Sequence[Term], families: Sequence[str]
-) -> dict[str, NDArray[Any]]:
-    """The arrays of a cell that have one element per search.
+def cell_arrays(rounds: Sequence[Round], families: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """The arrays of a cell that have one element per search, round or term.
 
-    `rows` are the history rows, `terms` the stumps that their searches added to the model, and
-    `families` the names of the bank's families in its order.
+    `families` are the names of the bank's families in its order.
     """
+    rows = [row for one in rounds for row in one.rows]
     number = {name: at for at, name in enumerate(families)}
     arrays = {name: cell_integers([row[name] for row in rows]) for name in _HISTORY_INTEGERS}
-    arrays["searches"] = cell_integers(np.bincount([row["round"] for row in rows])[1:])
+    arrays["searches"] = cell_integers([len(one.rows) for one in rounds])
     arrays["family"] = cell_integers([number[row["family"]] for row in rows])
     arrays["microseconds"] = cell_integers([round(1e6 * row["seconds"]) for row in rows])
-    arrays["threshold"] = np.array([term.value for term in terms], np.float32)
-    votes = np.array([term.votes > 0 for term in terms], np.bool_)
-    arrays["votes"] = np.packbits(votes.reshape(len(terms), -1), axis=1)
+    arrays["threshold"] = np.array([row["threshold"] for row in rows], np.float32)
+    for name, array in term_arrays(rounds).items():
+        arrays[name] = cell_integers(array) if name in TERM_INTEGERS else array
     edge = np.array([row["edge"] for row in rows], np.float64)
     arrays["edge"] = edge
     estimated = np.array([row["edge_estimated"] for row in rows], np.float64)
@@ -118,22 +126,23 @@ def cell_arrays(
         predicted = [row.get(PREDICTED) for row in rows]
         numbers = [math.nan if value is None else value for value in predicted]
         arrays[PREDICTED] = np.array(numbers, np.float16)
-    alpha = np.array([term.alpha for term in terms], np.float64)
-    if not np.array_equal(alpha, alphas_of_edges(edge)):
+    edges = round_edges(arrays)
+    alpha = np.array([one.terms[0].alpha for one in rounds], np.float64)
+    if not np.array_equal(alpha, alphas_of_edges(edges)):
         arrays["alpha"] = alpha
-    loss = np.array([row["log10_loss"] for row in rows], np.float64)
-    if not np.array_equal(loss, losses_of_edges(edge)):
+    loss = np.array([one.rows[-1]["log10_loss"] for one in rounds], np.float64)
+    if not np.array_equal(loss, losses_of_edges(edges)):
         arrays["log10_loss"] = loss
     return arrays
 
 
 def alphas_of_edges(edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The coefficients of stumps with these edges."""
+    """The coefficients of base classifiers with these edges."""
     return np.array([alpha_of(edge) for edge in edges.tolist()])
 
 
 def losses_of_edges(edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log10 of the loss after each stump, summed in the order of the loop."""
+    """log10 of the loss after each round, summed in the order of the loop."""
     total, losses = 0.0, []
     for given in edges.tolist():
         edge = 1.0 - EDGE_GAP if given > 1.0 - EDGE_GAP else given
@@ -173,25 +182,18 @@ class Cell:
         If it is not stored, it is computed from the edges; on a machine with another logarithm, the
         last bit may differ from `loss_at`, which always is the value from training.
         """
-        return self.losses[self._ends]
-
-    @cached_property
-    def losses(self) -> NDArray[np.float64]:
-        """log10 of the exponential loss after each stump: float64 (n,), as in `loss`."""
         stored = self.arrays.get("log10_loss")
-        return losses_of_edges(self.arrays["edge"]) if stored is None else stored
+        return losses_of_edges(round_edges(self.arrays)) if stored is None else stored
 
     @cached_property
     def alpha(self) -> NDArray[np.float64]:
-        """The coefficient of each stump: float64 (n,)."""
+        """The coefficient of each round: float64 (n_rounds,)."""
         stored = self.arrays.get("alpha")
-        return alphas_of_edges(self.arrays["edge"]) if stored is None else stored
+        return alphas_of_edges(round_edges(self.arrays)) if stored is None else stored
 
-    @cached_property
-    def votes(self) -> NDArray[np.int8]:
-        """Votes of each stump: int8 (n, K)."""
-        bits = np.unpackbits(self.arrays["votes"], axis=1, count=int(self.about["n_labels"]))
-        return np.where(bits == 1, 1, -1).astype(np.int8)
+    def rounds(self, bank: Bank) -> list[list[Term]]:
+        """The terms of each round, with thresholds as bins of the bank."""
+        return rounds_of_cell(self.arrays, self.alpha, int(self.about["n_labels"]), bank)
 
     @cached_property
     def edge_estimated(self) -> NDArray[np.float64]:

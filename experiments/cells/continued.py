@@ -21,6 +21,7 @@ from boostsample.experiments.cells.cell_file import (
     cell_integers,
     losses_of_edges,
 )
+from boostsample.experiments.cells.cell_terms import TERM_ARRAYS, TERM_INTEGERS, round_edges
 from boostsample.experiments.cells.kept_state import pack_state
 from boostsample.loop.booster import Booster
 from boostsample.records import Term
@@ -50,12 +51,16 @@ def saved_state(booster: Booster, own_learner: bool) -> tuple[dict[str, Any] | N
 
 
 def resume_booster(
-    new: Booster, old: Booster, cell: Cell, terms: Sequence[Term], history: bool
+    new: Booster,
+    old: Booster,
+    cell: Cell,
+    rounds: Sequence[Sequence[Term]],
+    history: bool,
 ) -> str:
     """Set a new booster to the end of a trained run; the reason why not if it cannot be continued.
 
-    `old` is a new booster for the number of rounds of the cell, with the same seed; `terms` are the
-    stumps of the cell.
+    `old` is a new booster for the number of rounds of the cell, with the same seed; `rounds` are
+    the terms of the cell.
     """
     if cell.state is None:
         return str(cell.about.get("stateless", "it was saved without the state of its booster"))
@@ -64,7 +69,7 @@ def resume_booster(
     if not _same(new.small_state(), old.small_state()):
         return PLANS_ROUNDS
     try:
-        new.replay(terms, cell.arrays["edge"].tolist(), cell.state)
+        new.replay(rounds, round_edges(cell.arrays).tolist(), cell.state)
     except BoostSampleError as error:
         return str(error)
     return ""
@@ -96,18 +101,20 @@ def _joined_arrays(before: Cell, after: Cell) -> dict[str, NDArray[Any]]:
     """The arrays of `after`, with those of all searches, typed as if they were trained at once."""
     cells = (before, after)
     arrays = {name: one for name, one in after.arrays.items() if name not in _DERIVED}
-    arrays["searches"] = arrays["searches"][before.n_rounds :]  # counted from the first round
-    for name in (*SEARCH_INTEGERS, "threshold", "votes", "edge", "excess"):
+    joined = [*SEARCH_INTEGERS, "threshold", "edge", "excess", *TERM_ARRAYS]
+    for name in (name for name in joined if name in arrays):
         both = np.concatenate([before.arrays[name], arrays[name]])
-        arrays[name] = cell_integers(both) if name in SEARCH_INTEGERS else both
+        integers = name in SEARCH_INTEGERS or name in TERM_INTEGERS
+        arrays[name] = cell_integers(both) if integers else both
     if any(PREDICTED in cell.arrays for cell in cells):
         parts = [cell.arrays.get(PREDICTED, _unknown(cell)) for cell in cells]
         arrays[PREDICTED] = np.concatenate(parts)
+    edges = round_edges(arrays)
     alpha = np.concatenate([cell.alpha for cell in cells])
-    if not np.array_equal(alpha, alphas_of_edges(arrays["edge"])):
+    if not np.array_equal(alpha, alphas_of_edges(edges)):
         arrays["alpha"] = alpha
-    loss = np.concatenate([cell.losses for cell in cells])
-    if not np.array_equal(loss, losses_of_edges(arrays["edge"])):
+    loss = np.concatenate([cell.loss for cell in cells])
+    if not np.array_equal(loss, losses_of_edges(edges)):
         arrays["log10_loss"] = loss
     return arrays
 

@@ -6,7 +6,7 @@ order, so that more points change no number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from boostsample.banks.bank import Bank
 from boostsample.experiments.cells.cell_file import cell_integers
 from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.labels import encode, error_percent
+from boostsample.models.scoring import TermArrays
 from boostsample.records import Term
 
 __all__ = [
@@ -28,8 +29,8 @@ __all__ = [
 MARGIN_BINS = 200
 """Bins of a histogram of margins, of equal width over [-1, 1]."""
 _MOST_TRAINING = 10_000  # most training examples whose margins are counted; of more, every n-th
-_CHUNK = 256  # stumps summed at a time, as in `Model.decision_function`
-_BLOCK = 4096  # rows summed at a time: a block of 256 stumps takes 8 MiB
+_CHUNK = 256  # rounds summed at a time, as in `Model.decision_function`
+_BLOCK = 4096  # rows summed at a time: a block of 256 terms takes 8 MiB
 
 
 def evaluate_cell(
@@ -64,7 +65,7 @@ def evaluate_cell(
         check()
         test.add(terms)
         train.add(terms)
-        total += sum(term.alpha for term in terms)
+        total += terms[0].alpha
         if stumps not in at_points:
             continue
         scores = test.current()
@@ -93,33 +94,34 @@ class Scores:
         self._bank = bank.reader(rows)
         self._rows = rows
         self._scores = np.zeros((rows.size, n_labels))
-        self._terms: list[Term] = []
+        self._rounds: list[Sequence[Term]] = []
 
-    def add(self, terms: Iterable[Term]) -> None:
-        """Add the stumps of one more round."""
-        self._terms.extend(terms)
-        while len(self._terms) >= _CHUNK:
-            self._sum(self._terms[:_CHUNK], self._scores)
-            del self._terms[:_CHUNK]
+    def add(self, terms: Sequence[Term]) -> None:
+        """Add the terms of one more round."""
+        self._rounds.append(terms)
+        if len(self._rounds) == _CHUNK:
+            self._sum(self._scores)
+            self._rounds = []
 
     def current(self) -> NDArray[np.float64]:
-        """Scores of all stumps so far: float64 (n, K).
+        """Scores of all rounds so far: float64 (n, K).
 
         Whole chunks are summed once, the rest at each call, so that calls do not change the sums.
         """
         scores = self._scores.copy()
-        if self._terms:
-            self._sum(self._terms, scores)
+        if self._rounds:
+            self._sum(scores)
         return scores
 
-    def _sum(self, terms: Sequence[Term], scores: NDArray[np.float64]) -> None:
-        features, at = np.unique([term.feature for term in terms], return_inverse=True)
+    def _sum(self, scores: NDArray[np.float64]) -> None:
+        terms = [term for one in self._rounds for term in one]
+        arrays = TermArrays(terms, scores.shape[1])
+        features, at = np.unique(arrays.feature, return_inverse=True)
         threshold = np.array([term.threshold for term in terms])
-        voted = np.array([term.votes * term.alpha for term in terms])
         for start in range(0, self._rows.size, _BLOCK):
             rows = self._rows[start : start + _BLOCK]
-            side = self._bank.take(features, rows)[at] >= threshold[:, None]
-            scores[start : start + _BLOCK] += np.where(side, 1.0, -1.0).T @ voted
+            sides = self._bank.take(features, rows)[at] >= threshold[:, None]
+            arrays.add_scores(sides, slice(0, len(terms)), scores[start : start + _BLOCK])
 
 
 def area_under_roc(scores: NDArray[np.float64], signs: NDArray[np.int8]) -> float:

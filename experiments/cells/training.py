@@ -176,15 +176,15 @@ def train_cell(split: TrainingSplit, order: TrainingOrder, watch: TrainingWatch)
     if order.known is not None:
         return _scored_again(split, order, Cell.from_bytes(order.known), watch)
     booster, begun, why = _begin(split, order)
-    rounds = [] if begun is None else _rounds_of(begun, split.bank)
-    n_before, wall = len(rounds), 0.0 if begun is None else float(begun.about["wall"])
+    rounds = [] if begun is None else begun.rounds(split.bank)
+    wall = 0.0 if begun is None else float(begun.about["wall"])
     losses = [] if begun is None else begun.loss.tolist()
-    rows: list[dict[str, Any]] = []
+    fresh: list[Round] = []
     while not booster.finished:
         watch.check()
         done = _next_round(booster, task)
         rounds.append(done.terms)
-        rows.extend(done.rows)
+        fresh.append(done)
         losses.append(done.rows[-1]["log10_loss"])
         watch.rounds, watch.seconds = len(rounds), wall + time.perf_counter() - clock
     scores = split.scores(order, rounds, watch)
@@ -210,8 +210,8 @@ def train_cell(split: TrainingSplit, order: TrainingOrder, watch: TrainingWatch)
         **({"stateless": stateless} if stateless else {}),
         **({"trained_anew": why} if why else {}),
     }
-    terms = [term for one in rounds[n_before:] for term in one]
-    arrays = cell_arrays(rows, terms, [family.name for family in families]) if rows else {}
+    arrays = cell_arrays(fresh, [family.name for family in families]) if fresh else {}
+    rows = [row for one in fresh for row in one.rows]
     cell = Cell(
         dict(task.facts), about, {**arrays, **scores}, rows if order.history else None, state
     )
@@ -230,8 +230,8 @@ def _begin(split: TrainingSplit, order: TrainingOrder) -> tuple[Booster, Cell | 
     if order.begun is None:
         return new, None, ""
     begun = Cell.from_bytes(order.begun)
-    terms = [term for one in _rounds_of(begun, split.bank) for term in one]
-    why = resume_booster(new, booster(begun.facts["n_rounds"]), begun, terms, order.history)
+    rounds = begun.rounds(split.bank)
+    why = resume_booster(new, booster(begun.facts["n_rounds"]), begun, rounds, order.history)
     return new, None if why else begun, why
 
 
@@ -242,24 +242,11 @@ def _scored_again(
     points = {*order.points, *cell.errors}
     marks = {*order.marks, *cell.areas}
     wider = replace(order, points=tuple(points), marks=tuple(marks))
-    scores = split.scores(wider, _rounds_of(cell, split.bank), watch)
+    scores = split.scores(wider, cell.rounds(split.bank), watch)
     known = cell.loss_at
     losses = [known.get(at, float(cell.loss[at - 1])) for at in scores["points"].tolist()]
     arrays = {**cell.arrays, **scores, "loss": np.array(losses, np.float64)}
     return Cell(cell.facts, cell.about, arrays, cell.history, cell.state)
-
-
-def _rounds_of(cell: Cell, bank: Bank) -> list[list[Term]]:
-    """The stumps of a cell by round, with thresholds as bins of the bank."""
-    rounds: list[list[Term]] = [[] for _ in range(cell.n_rounds)]
-    feature = cell.arrays["feature"].astype(np.int64)
-    raw = cell.arrays["threshold"]
-    for at, number in enumerate(cell.round.tolist()):
-        cuts = bank.cuts_of(feature[at : at + 1])[0]
-        threshold = 1 + int(np.searchsorted(cuts, raw[at], side="right"))
-        votes, alpha = cell.votes[at], float(cell.alpha[at])
-        rounds[number - 1].append(Term(int(feature[at]), threshold, float(raw[at]), votes, alpha))
-    return rounds
 
 
 def _next_round(booster: Booster, task: Task) -> Round:

@@ -34,6 +34,7 @@ from boostsample.experiments.tables.tables import Table
 from boostsample.families import Columns
 from boostsample.labels import classify, encode
 from boostsample.loop.booster import Booster
+from boostsample.models.scoring import TermArrays
 from boostsample.registry import default_families
 
 __all__ = [
@@ -165,9 +166,10 @@ def strategy_race_method(variant: Variant, plan: Plan) -> RaceMethod:
 
         def scores(first: int, end: int) -> Any:
             total = np.zeros((job.y_test.size, job.n_classes if job.n_classes > 2 else 1))
-            for term in itertools.chain(*rounds[first:end]):
-                side = np.where(job.X_test[:, term.feature] >= term.value, 1.0, -1.0)
-                total += side[:, None] * (term.alpha * term.votes)
+            terms = TermArrays([*itertools.chain(*rounds[first:end])], total.shape[1])
+            value = np.array([term.value for one in rounds[first:end] for term in one])
+            sides = value[:, None] <= job.X_test[:, terms.feature].T
+            terms.add_scores(sides, slice(0, value.size), total)
             return total
 
         yield scores

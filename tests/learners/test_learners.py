@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError, StrategyError
 from boostsample.families import Columns
 from boostsample.learner import EDGE_GAP
-from boostsample.learners import LEARNERS, Found, Learner, Stump, Term, alpha_of, make_learner
+from boostsample.learners import LEARNERS, Learner, Stump, Targets, alpha_of, make_learner
 from boostsample.loop.booster import Booster
 from tests.paths import ROOT
 
@@ -30,20 +29,6 @@ def test_alpha_is_capped() -> None:
         assert alpha_of(edge) == pytest.approx(cap, rel=1e-9)
     assert EDGE_GAP == 1e-12
     assert alpha_of(1 - 1e-11) < cap - 1
-
-
-def test_a_stump_is_one_search() -> None:
-    term = Term(3, 2, 0.5, np.ones(1, np.int8), 0.1)
-    asked = []
-
-    def search(index: int) -> Found:
-        asked.append(index)
-        return Found(term, 0.1, {})
-
-    weights: Any = None  # a stump needs none
-    found = Stump().learn(weights, search)
-    assert asked == [0]
-    assert [one.term for one in found] == [term]
 
 
 def test_learners_by_name() -> None:
@@ -67,30 +52,54 @@ class Returns(Learner):
     def __init__(self, value: Any) -> None:
         self.value = value
 
-    def learn(self, weights: Any, search: Callable[[int], Found]) -> list[Found]:
-        search(0)
-        found: list[Found] = self.value
-        return found
+    def learn(self, targets: Targets) -> list[Targets]:
+        found = targets.search()
+        halves = targets.split(found)
+        wrong: dict[str, Any] = {
+            "half": [halves[0]],
+            "twice": [targets, halves[1].times(found)],
+            "not a tree": [targets],
+        }
+        named = isinstance(self.value, str)
+        returned: list[Targets] = wrong[self.value] if named else self.value
+        return returned
 
 
 @pytest.mark.parametrize(
-    ("value", "given"), [([], "an empty list"), (None, "None"), ([3], r"\[3\]")]
+    ("value", "given"),
+    [
+        ([], "must return a list of .* got an empty list in round"),
+        (None, "must return a list of .* got None in round"),
+        ([3], r"must return a list of .* got \[3\] in round"),
+        ("half", "must return leaves that hold each example once"),
+        ("twice", "must return leaves that hold each example once"),
+        ("not a tree", "must return the leaves of one tree"),
+    ],
 )
 def test_a_learner_that_returns_no_results_is_a_clear_line(value: Any, given: str) -> None:
     X = np.arange(12.0, dtype=np.float32)[:, None]
     Y = np.where(np.arange(12) % 3 > 0, 1, -1)[:, None]
     bank = FeatureBank.build([Columns(range(1))], X)
     booster = Booster(bank, None, Y, "uniform-naive", Returns(value), n_rounds=2)
-    with pytest.raises(StrategyError, match=f"learner Returns must return .* got {given} in round"):
+    with pytest.raises(StrategyError, match=given):
         booster.next_round()
     assert booster.round == 0
 
 
 def test_the_guide_runs() -> None:
     text = (ROOT / "docs" / "adding_a_learner.md").read_text("utf-8")
-    (block,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     module: dict[str, Any] = {}
-    exec(block, module)
-    terms = [Found(Term(k, 2, 0.5, np.ones(1, np.int8), 0.1), edge, {}) for k, edge in
-             enumerate((0.1, 0.3, 0.2))]  # fmt: skip
-    assert module["BestOf"](3).learn(None, lambda index: terms[index]) == [terms[1]]
+    for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+        exec(block, module)
+    X = np.random.default_rng(0).random((60, 5), np.float32)
+    Y = np.where(X[:, :1] + X[:, 1:2] > 1, 1, -1)
+    bank = FeatureBank.build([Columns(range(5))], X)
+    booster = Booster(bank, None, Y, "uniform-naive:n_features=1", module["BestOf"](3), n_rounds=4)
+    for _ in range(4):
+        done = booster.next_round()
+        best = max(done.rows, key=lambda row: row["edge"])
+        assert [row["term"] for row in done.rows].count(-1) == 2
+        assert best["term"] == 0
+        assert done.edge == pytest.approx(best["edge"], abs=1e-12)
+    fork = Booster(bank, None, Y, "full", module["Fork"](), n_rounds=4).next_round()
+    assert [(term.parent, term.side) for term in fork.terms] == [(-1, 0), (0, -1), (0, 1)]

@@ -13,6 +13,7 @@ import boostsample.loop.booster as booster_module
 import boostsample.shard.weights as weights_module
 from boostsample.banks.bank import Bank
 from boostsample.family import Family
+from boostsample.kernels.array_layout import Rows
 from boostsample.ledger import Ledger
 from boostsample.loop.booster import Booster
 from boostsample.shard.searcher import Searcher
@@ -30,7 +31,7 @@ SECRET = (
     Booster,
     Searcher,
     weights_module.SignedWeights,
-    weights_module.Rows,
+    Rows,
 )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import itertools
 import zipfile
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.loop.booster import Booster
+from boostsample.records import Round, Term
 
 
 @pytest.fixture(scope="module")
@@ -114,30 +117,47 @@ def test_it_says_where_it_comes_from(cell: Cell) -> None:
 def test_losses_and_alphas_that_do_not_follow_from_the_edges_are_stored(cell: Cell) -> None:
     rows = [dict(row) for row in cell.history or ()]
     rows[4]["log10_loss"] += 1e-9
-    terms = rounds_of(rows)
-    terms[2].alpha = 0.25
-    arrays = cell_arrays(rows, terms, ["columns"])
-    other = Cell(cell.facts, cell.about, arrays)
+    alphas = [row["alpha"] for row in rows]
+    alphas[2] = 0.25
+    votes = np.array([1, -1, 1], np.int8)
+    rounds = [
+        Round([Term(row["feature"], 2, row["threshold"], votes, alpha)], [row], row["edge"])
+        for row, alpha in zip(rows, alphas, strict=True)
+    ]
+    other = Cell(cell.facts, cell.about, cell_arrays(rounds, ["columns"]))
     assert other.loss[4] == rows[4]["log10_loss"]
     assert other.alpha[2] == 0.25
-
-
-class _Term:
-    def __init__(self, row: dict[str, Any]) -> None:
-        self.value, self.alpha = row["threshold"], row["alpha"]
-        self.votes = np.array([1, -1, 1], np.int8)
-
-
-def rounds_of(rows: list[dict[str, Any]]) -> list[Any]:
-    return [_Term(row) for row in rows]
 
 
 def test_votes_are_kept_as_bits(data: Dataset, cell: Cell) -> None:
     split, _ = trained(data)
     booster = fresh_booster(split, data)
-    votes = [booster.next_round().terms[0].votes for _ in range(20)]
-    np.testing.assert_array_equal(cell.votes, votes)
+    want = [booster.next_round().terms for _ in range(20)]
+    assert_same_terms(cell.rounds(split.bank), want)
     assert cell.arrays["votes"].shape == (20, 1)
+
+
+@pytest.mark.parametrize("learner", ["product:n_terms=3", "tree:n_leaves=5"])
+def test_products_and_trees_come_back_from_the_file(data: Dataset, learner: str) -> None:
+    split, cell = trained(data, learner=learner)
+    booster = fresh_booster(split, data)
+    rounds = [booster.next_round() for _ in range(20)]
+    back = Cell.from_bytes(cell.to_bytes())
+    assert_same_terms(back.rounds(split.bank), [one.terms for one in rounds])
+    assert back.loss.tolist() == [one.rows[-1]["log10_loss"] for one in rounds]
+    assert back.arrays["round_edge"].tolist() == [one.edge for one in rounds]
+    assert back.arrays["searches"].tolist() == [len(one.rows) for one in rounds]
+
+
+def assert_same_terms(rounds: Sequence[Sequence[Term]], want: Sequence[Sequence[Term]]) -> None:
+    assert [len(one) for one in rounds] == [len(one) for one in want]
+    for term, other in zip(itertools.chain(*rounds), itertools.chain(*want), strict=True):
+        for name in ("feature", "threshold", "value", "alpha", "search", "parent", "side"):
+            assert getattr(term, name) == getattr(other, name)
+        np.testing.assert_array_equal(term.votes, other.votes)
+        assert (term.below is None) == (other.below is None)
+        if other.below is not None:
+            np.testing.assert_array_equal(term.below, other.below)
 
 
 def fresh_booster(split: TrainingSplit, data: Dataset) -> Booster:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, SupportsIndex
@@ -20,7 +19,7 @@ from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.family import Family, check_examples
-from boostsample.learner import Found, Learner
+from boostsample.learner import Learner, Targets
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
 
@@ -50,8 +49,9 @@ class BestOf(Learner):
     def __init__(self, n_searches: int = 2) -> None:
         self.n_searches = n_searches
 
-    def learn(self, weights: Any, search: Callable[[int], Found]) -> list[Found]:
-        return [max((search(k) for k in range(self.n_searches)), key=lambda one: one.edge)]
+    def learn(self, targets: Targets) -> list[Targets]:
+        found = [targets.search() for _ in range(self.n_searches)]
+        return [targets.times(max(found, key=lambda one: one.edge))]
 
 
 class Counting(Learner):
@@ -62,9 +62,10 @@ class Counting(Learner):
     def __init__(self) -> None:
         self.n = 0
 
-    def learn(self, weights: Any, search: Callable[[int], Found]) -> list[Found]:
+    def learn(self, targets: Targets) -> list[Targets]:
         self.n += 1
-        return [max((search(k) for k in range(self.n)), key=lambda one: one.edge)]
+        found = [targets.search() for _ in range(self.n)]
+        return [targets.times(max(found, key=lambda one: one.edge))]
 
 
 class First(Strategy):

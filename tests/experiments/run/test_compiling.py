@@ -30,7 +30,7 @@ from boostsample.experiments.run import schedule
 from boostsample.experiments.run.backend import Backend
 from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import compare_all
-from boostsample.learners import Found, Learner
+from boostsample.learners import Learner, Targets
 from boostsample.registry import LEARNERS, make_strategy
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
@@ -65,9 +65,9 @@ class ForeignLearner(Learner):
     name = "foreign"
     rounds = 0
 
-    def learn(self, weights: Any, search: Callable[[int], Found]) -> list[Found]:
+    def learn(self, targets: Targets) -> list[Targets]:
         type(self).rounds += 1
-        return [search(0)]
+        return [targets.times(targets.search())]
 
 
 @pytest.fixture

@@ -1,0 +1,47 @@
+"""Scores of products and trees, from the sides of their stumps."""
+
+from __future__ import annotations
+
+from boostsample.jit.compile_kernels import kernel
+from boostsample.kernels.array_layout import Bytes, Doubles, Ints
+
+
+@kernel
+def add_scores(
+    sides: Bytes,
+    ends: Ints,
+    parents: Ints,
+    children: Ints,
+    votes: Doubles,
+    alphas: Doubles,
+    reached: Bytes,
+    output: Doubles,
+    scores: Doubles,
+) -> None:
+    """scores[i, l] += alpha o_l(x_i) of each round, one after another.
+
+    Reads sides uint8 (terms, n), 1 where phi = +1; ends int64 (rounds,), the end of each round's
+    terms; parents int64 (terms,), positions in all terms, and children int64 (terms, 3): the side
+    that a term decides for as 0 or 1, or 2 for factors and roots, and its children for phi = -1 and
+    +1, or -1; votes float64 (terms, 2, K) for phi = -1 and +1. Writes scores float64 (n, K).
+    Overwrites reached uint8 (terms,) and output float64 (K,).
+    O(n terms K) at most.
+    """
+    n, n_labels = scores.shape
+    first = 0
+    for r in range(ends.size):
+        for i in range(n):
+            for label in range(n_labels):
+                output[label] = alphas[r]
+            for t in range(first, ends[r]):
+                parent, side = parents[t], children[t, 0]
+                reached[t] = t == first or (
+                    reached[parent] and (side == 2 or sides[parent, i] == side)
+                )
+                half = sides[t, i]
+                if reached[t] and children[t, 1 + half] < 0:
+                    for label in range(n_labels):
+                        output[label] *= votes[t, half, label]
+            for label in range(n_labels):
+                scores[i, label] += output[label]
+        first = ends[r]

@@ -1,0 +1,70 @@
+"""Decision trees with vote vectors at the leaves ([BK10] section 2.1, Hamming trees)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from boostsample.checks import check_integer
+from boostsample.learner import Learner, Targets
+
+__all__ = ["Tree"]
+
+#: A split must raise the edge by more than this.
+_LEAST_GAIN = 1e-9
+#: Leaves whose weights agree up to this share are not searched.
+_PURE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """A searched node, its halves, and how much its split raises the edge of the tree."""
+
+    halves: tuple[Targets, Targets]
+    gain: float
+
+
+class Tree(Learner):
+    """A tree of stumps, grown best first by the gain in edge over constant leaves.
+
+    The edge of a tree is the sum of abs(sum_i w_il y_il) over its leaves and labels. Each node is a
+    search on the examples that reach it, with its share of the budget; the leaf whose split gains
+    most is split next.
+
+    Parameters
+    ----------
+    n_leaves : int
+        Maximum number of leaves, at least 2.
+
+    Notes
+    -----
+    A round has at most 2 n_leaves - 3 searches: both halves of a split are searched before the
+    next split is chosen. Leaves of one example, and pure ones, are not searched.
+    """
+
+    name = "tree"
+
+    def __init__(self, n_leaves: int = 8) -> None:
+        self.n_leaves = check_integer("n_leaves", n_leaves, 2)
+
+    def learn(self, targets: Targets) -> list[Targets]:
+        """Split the leaf of the largest gain until the tree is complete."""
+        leaves = list(_split(targets).halves)
+        fresh, splits = list(leaves), {}
+        while len(leaves) < self.n_leaves:
+            for leaf in fresh:
+                if leaf.n_examples > 1 and leaf.edge < (1.0 - _PURE) * leaf.mass:
+                    splits[leaf] = _split(leaf)
+            best = max(splits, key=lambda leaf: splits[leaf].gain, default=None)
+            if best is None or splits[best].gain <= _LEAST_GAIN:
+                break
+            fresh = list(splits.pop(best).halves)
+            at = leaves.index(best)
+            leaves[at : at + 1] = fresh
+        return leaves
+
+
+def _split(targets: Targets) -> _Split:
+    """Search targets and split them."""
+    found = targets.search()
+    halves = targets.split(found)
+    return _Split(halves, halves[0].edge + halves[1].edge - targets.edge)

@@ -1,0 +1,88 @@
+"""Scores of terms: sums of the outputs of base classifiers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.kernels.scores import add_scores
+from boostsample.records import Term
+
+__all__ = ["TermArrays"]
+
+
+class TermArrays:
+    """Terms of whole rounds as arrays.
+
+    Attributes
+    ----------
+    feature : ndarray of int64, shape (M,)
+    votes, below : ndarray of int8, shape (M, K)
+        Votes for phi = +1 and for phi = -1.
+    parent, side : ndarray of int64, shape (M,)
+        As in `boostsample.records.Term`.
+    alpha : ndarray of float64, shape (M,)
+    first : ndarray of int64, shape (R,)
+        Position of the first term of each round.
+    """
+
+    def __init__(self, terms: Sequence[Term], n_labels: int) -> None:
+        self.feature = np.array([term.feature for term in terms], np.int64)
+        self.votes = np.array([term.votes for term in terms], np.int8).reshape(-1, n_labels)
+        below = [-term.votes if term.below is None else term.below for term in terms]
+        self.below = np.array(below, np.int8).reshape(-1, n_labels)
+        self.parent = np.array([term.parent for term in terms], np.int64)
+        self.side = np.array([term.side for term in terms], np.int64)
+        self.alpha = np.array([term.alpha for term in terms], np.float64)
+        self.first = np.flatnonzero(self.parent < 0)
+        self._are_stumps = self.first.size == len(terms) and not any(
+            term.below is not None for term in terms
+        )
+
+    def __len__(self) -> int:
+        """Number of rounds."""
+        return int(self.first.size)
+
+    def terms(self, first: int, end: int) -> slice:
+        """The terms of rounds first, ..., end - 1."""
+        ends = [*self.first.tolist(), self.feature.size]
+        return slice(ends[first], ends[end])
+
+    def outputs(self, sides: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Outputs o_l(x) of one round's terms: float64 (n, K) of -1 and +1; `sides` as below."""
+        outputs = np.zeros((sides.shape[1], self.votes.shape[1]))
+        alone = copy.copy(self)
+        alone.alpha = np.ones_like(self.alpha)
+        alone.add_scores(sides, slice(0, self.feature.size), outputs)
+        return outputs
+
+    def add_scores(
+        self, sides: NDArray[np.bool_], part: slice, scores: NDArray[np.float64]
+    ) -> None:
+        """Add the scores of the terms `part`, of whole rounds, to scores float64 (n, K).
+
+        `sides` is bool (terms of the part, n): whether phi = +1. Stumps are summed by one matrix
+        product, others round by round.
+        """
+        if self._are_stumps:
+            voted = self.votes[part] * self.alpha[part, None]
+            scores += np.where(sides, 1.0, -1.0).T @ voted
+            return
+        at = part.start
+        firsts = self.first[(self.first >= at) & (self.first < part.stop)]
+        ends = np.append(firsts[1:], part.stop) - at
+        root = np.repeat(firsts, np.diff(np.append(firsts, part.stop))) - at
+        parents = np.where(self.parent[part] < 0, 0, self.parent[part]) + root
+        children = np.full((parents.size, 3), -1)
+        side = self.side[part]
+        children[:, 0] = np.where(side == 0, 2, (side + 1) // 2)
+        for t in np.flatnonzero(side):
+            children[parents[t], 1 + (side[t] + 1) // 2] = t
+        votes = np.stack([self.below[part], self.votes[part]], axis=1).astype(np.float64)
+        alphas = self.alpha[part][firsts - at]
+        bits = np.ascontiguousarray(sides).view(np.uint8)
+        reached, output = np.zeros(parents.size, np.uint8), np.empty(scores.shape[1])
+        add_scores(bits, ends, parents, children, votes, alphas, reached, output, scores)

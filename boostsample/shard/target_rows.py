@@ -1,0 +1,178 @@
+"""Rows of the targets of products and trees: some examples, their labels multiplied by stumps.
+
+One copy of the weights is reused for all searches of a run, and no array of size N is allocated in
+a round. A node of a tree is a stretch of `order`, a permutation of the examples; a split partitions
+its stretch, and a search reads only its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.kernels.array_layout import row_layout
+from boostsample.kernels.targets import TargetFactors, partition, target_kernels
+from boostsample.shard.weighted_rows import PART, WeightedRows
+from boostsample.shard.weights import SignedWeights
+
+__all__ = ["Leaf", "Stretch", "TargetRows"]
+
+#: First and end position in `order`.
+Stretch = tuple[int, int]
+
+
+class Leaf(NamedTuple):
+    """Examples for which a base classifier is votes_l times the outputs of the stumps."""
+
+    stretch: Stretch
+    stumps: Sequence[Any]
+    votes: NDArray[np.int8]
+
+
+class TargetRows(WeightedRows):
+    """The rows of one target at a time.
+
+    Parameters
+    ----------
+    weights : SignedWeights
+        The weights of the run.
+    column : callable
+        The bins of a feature for every example of the bank.
+    """
+
+    def __init__(self, weights: SignedWeights, column: Callable[[int], NDArray[np.uint8]]) -> None:
+        self.n_labels = weights.n_labels
+        self._weights = weights
+        self._column = column
+        self._has_room = False
+
+    @property
+    def whole(self) -> Stretch:
+        """The stretch of all examples."""
+        return 0, self._weights.n_examples
+
+    @property
+    def whole_mass(self) -> float:
+        """Sum of the weights of all examples."""
+        return self._weights.mass
+
+    def begin(self) -> None:
+        """Begin a round: the weights have changed."""
+        if self._has_room:
+            self._order[:] = self._identity
+            self._stretch: Stretch | None = None
+            self._stumps: list[Any] = []
+
+    def _make_room(self) -> None:
+        """Allocate the copy of the weights when it is needed first; stumps never need it."""
+        if self._has_room:
+            return
+        weights = self._weights
+        super().__init__(weights.n_examples, weights.n_labels, weights.threads)
+        self._own = target_kernels(*row_layout(weights.n_labels))
+        self._identity = np.arange(weights.n_examples, dtype=np.int32)
+        self._order, self._spare = self._identity.copy(), self._identity.copy()
+        self._columns_room = self._identity.copy()
+        self._sides = np.ones(2 * self.width, np.float32)
+        self._has_room = True
+        self.begin()
+
+    def split(self, stretch: Stretch, stump: Any) -> tuple[Stretch, Stretch]:
+        """Partition a stretch by a stump: the examples with phi = -1 and with phi = +1; O(n)."""
+        self._make_room()
+        first, end = stretch
+        weights, column = self._weights, self._column(stump.feature)
+        threshold: Any = np.int16(stump.threshold)
+        place = weights.start, weights.columns, self._order, first, end, self._spare
+        middle = int(partition(column, threshold, *place))
+        self._stretch = None
+        return (first, middle), (middle, end)
+
+    def read(self, stretch: Stretch, stumps: Sequence[Any]) -> WeightedRows:
+        """The rows of a stretch, labels multiplied by the outputs of the stumps.
+
+        Valid until the next call. Rows that are read already are changed, not copied again.
+        """
+        if stretch == self.whole and not stumps:
+            return self._weights
+        self._read(stretch, stumps)
+        return self
+
+    def _read(self, stretch: Stretch, stumps: Sequence[Any]) -> None:
+        self._make_room()
+        if stretch != self._stretch:
+            self._copy(stretch)
+        for stump in _different(self._stumps, stumps):
+            self._flip(stump)
+        self._stumps = list(stumps)
+
+    def _copy(self, stretch: Stretch) -> None:
+        """Copy the rows of a stretch."""
+        weights, (first, end) = self._weights, stretch
+        self.resize(end - first)
+        self._stretch, self._stumps = stretch, []
+        if stretch == self.whole:
+            self.start, self.columns = weights.start, weights.columns
+            self.values[:] = weights.values
+            self.sums[:] = weights.sums
+            self.mass = weights.mass
+            return
+        positions = self._order[first:end]
+        self.start, self.columns = 0, self._columns_room[: end - first]
+        if weights.columns.size:
+            np.take(weights.columns, positions, out=self.columns)
+        else:
+            np.add(positions, np.int32(weights.start), out=self.columns)
+
+        def arguments(low: int, high: int) -> tuple[Any, ...]:
+            sums = self.part_sums, self.part_masses
+            return weights.values, positions, self.values, PART, low, high, *sums
+
+        self.share(self._own.gather, arguments)
+        self.set_sums(self.part_sums, self.part_masses)
+
+    def _flip(self, stump: Any) -> None:
+        """Multiply the labels by the outputs of a stump."""
+        column, rows = self._column(stump.feature), self.exact()
+        self._sides[: self.n_labels] = -stump.votes
+        self._sides[self.width : self.width + self.n_labels] = stump.votes
+
+        def arguments(low: int, high: int) -> tuple[Any, ...]:
+            threshold = np.int16(stump.threshold)
+            return column, threshold, rows, self._sides, PART, low, high, self.part_sums
+
+        self.share(self._own.flip, arguments)
+        np.add.reduce(self.part_sums, axis=0, out=self.sums)
+
+    def update(self, leaves: Iterable[Leaf], edge: float) -> None:
+        """Update the weights of the run by a base classifier of this edge; O(N)."""
+        weights = self._weights
+        right, wrong = weights.factors(edge)
+        sums, masses = [], []
+        nowhere = np.empty(0, np.int32)
+        for leaf in leaves:
+            if leaf.stretch[0] == leaf.stretch[1]:
+                continue
+            self._read(leaf.stretch, leaf.stumps)
+            votes = np.ones(self.width, np.float32)
+            votes[: self.n_labels] = leaf.votes
+            factors = TargetFactors(votes, right, wrong, weights.floor)
+            positions = nowhere if leaf.stretch == self.whole else self._order[slice(*leaf.stretch)]
+            given = weights.values, positions, self.values, factors, PART
+
+            def arguments(low: int, high: int, given: tuple[Any, ...] = given) -> tuple[Any, ...]:
+                return *given, low, high, self.part_sums, self.part_masses
+
+            self.share(self._own.update, arguments)
+            sums.append(self.part_sums.copy())
+            masses.append(self.part_masses.copy())
+        weights.set_sums(np.concatenate(sums), np.concatenate(masses))
+
+
+def _different(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+    """The stumps that are in one of two sequences only."""
+    mine, yours = {id(stump) for stump in one}, {id(stump) for stump in other}
+    return [s for s in one if id(s) not in yours] + [s for s in other if id(s) not in mine]

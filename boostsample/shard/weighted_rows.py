@@ -1,0 +1,135 @@
+"""Examples with signed label weights: exact rows, draws in proportion to weight, and label sums.
+
+The weights are one float32 matrix in the layout of `kernels.array_layout`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.jit.vectors import LANES
+from boostsample.kernels import draw as draw_kernels
+from boostsample.kernels.array_layout import Rows, aligned, row_layout
+from boostsample.kernels.edges import edge_kernels
+from boostsample.kernels.weight_update import weight_kernels
+from boostsample.shard.sampling_schemes import Scheme
+from boostsample.threads.threads import Threads
+
+__all__ = ["PART", "WeightedRows"]
+
+#: Examples summed at a time; a constant, so that bits do not depend on the number of threads.
+PART = 4096
+
+
+class WeightedRows:
+    """The rows that a search reads: of all examples of a run, or of some of them.
+
+    Attributes
+    ----------
+    n_examples, n_labels, width : int
+        Rows n, labels K, and K padded to P, the numbers of a row.
+    values : ndarray of float32, shape (n * P,)
+        Signed weights.
+    start, columns : int, ndarray of int32, shape (n,) or (0,)
+        Bank column of each row; without `columns`, they are start, start + 1, ...
+    sums : ndarray of float64, shape (P,)
+        Sum of the rows.
+    mass : float
+        Sum of the weights.
+    part_sums, part_masses : ndarray of float64, shape (parts, P) and (parts,)
+        Both for each part of PART rows.
+    """
+
+    def __init__(self, n_most: int, n_labels: int, threads: Threads) -> None:
+        """Room for `n_most` rows, all in use."""
+        self.threads = threads
+        self.n_labels = n_labels
+        blocks, tail = row_layout(n_labels)
+        self.width = LANES * blocks + tail
+        self._kernels = weight_kernels(blocks, tail)
+        self._label_sums = edge_kernels(blocks, tail).label_sums
+        self.start, self.columns = 0, np.empty(0, np.int32)
+        self.sums, self.mass = np.zeros(self.width), 0.0
+        n_parts, n_ends = -(-n_most // PART), -(-n_most // draw_kernels.DRAW_BLOCK)
+        self._room = aligned(n_most * self.width, np.float32), np.zeros(n_most, np.float32)
+        self._part_room = np.zeros((n_parts, self.width)), np.zeros(n_parts), np.empty(n_ends)
+        self._buffers: list[NDArray[np.float32]] = []
+        self._buffers_in_use = 0
+        self.resize(n_most)
+
+    def resize(self, n: int) -> None:
+        """Use the first n rows of the room."""
+        self.n_examples, n_parts = n, -(-n // PART)
+        values, weight = self._room
+        self.values, self._weight = values[: n * self.width], weight[:n]
+        part_sums, part_masses, ends = self._part_room
+        self.part_sums, self.part_masses = part_sums[:n_parts], part_masses[:n_parts]
+        self._ends = ends[: -(-n // draw_kernels.DRAW_BLOCK)]
+        self._cuts = range(n_parts + 1)
+        self.changed()
+
+    def changed(self) -> None:
+        """Form the cumulated weights anew at the next draw."""
+        self._ends_are_current = False
+
+    def share(
+        self, kernel: Callable[..., None], arguments: Callable[[int, int], tuple[Any, ...]]
+    ) -> None:
+        """Share the parts of the rows among the threads."""
+        self.threads.share(kernel, arguments, self._cuts)
+
+    def set_sums(self, part_sums: NDArray[np.float64], part_masses: NDArray[np.float64]) -> None:
+        """Take the sums of all rows from those of parts; the weights have changed."""
+        np.add.reduce(part_sums, axis=0, out=self.sums)
+        self.mass = math.fsum(part_masses.tolist())
+        self.changed()
+
+    def exact(self) -> Rows:
+        """All rows with their exact weights, not copied: an update changes them."""
+        return Rows(self.start, self.columns, self.values, self.sums, 1.0 / self.mass)
+
+    def draw(self, size: int, scheme: Scheme, rng: np.random.Generator) -> Rows:
+        """Draw `size` examples, fewer than n, by a scheme of `shard.sampling_schemes`."""
+        if not self._ends_are_current:
+            self._kernels.totals(self.values, self._weight)
+            draw_kernels.cumulate_for_draw(self._weight, self._ends)
+            self._ends_are_current = True
+        drawn = scheme(self._weight, self._ends, size, rng)
+        values = self._buffer(drawn.examples.size * self.width)
+        base = np.empty(self.width)
+        self._kernels.weigh(self.values, drawn.examples, drawn.factors, values, base)
+        examples = drawn.examples
+        if self.columns.size:
+            examples = self.columns[examples]
+        elif self.start:
+            examples = examples + np.int32(self.start)
+        return Rows(0, examples, values, base, 1.0)
+
+    def _buffer(self, size: int) -> NDArray[np.float32]:
+        """Work space until `release`; reused, so that later rounds allocate nothing of size N."""
+        if self._buffers_in_use == len(self._buffers):
+            self._buffers.append(aligned(size, np.float32))
+        mine = self._buffers[self._buffers_in_use]
+        if mine.size < size:
+            mine = self._buffers[self._buffers_in_use] = aligned(size, np.float32)
+        self._buffers_in_use += 1
+        return mine[:size]
+
+    def release(self) -> None:
+        """Invalidate all samples drawn so far; later ones reuse their buffers."""
+        self._buffers_in_use = 0
+
+    def label_sums(self, column: NDArray[np.uint8], threshold: int) -> NDArray[np.float64]:
+        """sum_i w_il y_il phi(x_i) for each label: float64 (K,), normalised; O(n)."""
+        sums, rows = np.empty((self._cuts.stop - 1, self.width)), self.exact()
+
+        def arguments(first: int, end: int) -> tuple[Any, ...]:
+            return column, np.int16(threshold), rows, PART, first, end, sums
+
+        self.share(self._label_sums, arguments)
+        return np.asarray(np.add.reduce(sums)[: self.n_labels] / self.mass)
