@@ -91,6 +91,11 @@ def first_field(value: str, sep: str, line: int = 1) -> Callable[[list[str]], li
     return change
 
 
+def last_field(value: str) -> Callable[[list[str]], list[str]]:
+    """Return a change that writes another last field into the first line."""
+    return lambda lines: [f"{lines[0].rpartition(',')[0]}, {value}\n", *lines[1:]]
+
+
 def test_the_list_of_data_sets_names_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "data"]) == 0
     listed = capsys.readouterr().out
@@ -120,9 +125,11 @@ def test_isolet(tmp_path: Path) -> None:
         (lambda lines: [], "must have lines of numbers, got "),
         (first_field("1.0001", ","), "must have values from -1 to 1, got others"),
         (first_field("nan", ","), "must have values from -1 to 1, got others"),
-        (lambda lines: [*lines[:-1], lines[0]], "the last numbers 1 to 26, each 1 to 2 times, got"),
+        (lambda lines: [*lines[:-1], lines[0]], "each at most 2 times, got 51 of these, one 3"),
+        (last_field("27."), "the last numbers 1 to 26, each at most 2 times, got 50 of these"),
+        (last_field("1.5"), "the last numbers 1 to 26, each at most 2 times, got 50 of these"),
     ],
-    ids=["short", "narrow", "ragged", "empty", "range", "nan", "letters"],
+    ids=["short", "narrow", "ragged", "empty", "range", "nan", "letters", "27", "1.5"],
 )
 def test_isolet_in_another_shape_is_refused(
     tmp_path: Path, change: Callable[[list[str]], list[str]], says: str
@@ -241,3 +248,16 @@ def test_compare_shows_the_metrics_of_the_cup(
                 for row in table.splitlines()
                 if row.split()[:1] == line.split()[:1]
             )
+
+
+def test_compare_shows_them_for_two_classes_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, folder = tmp_path / "x.csv", str(tmp_path / "results")
+    path.write_text("".join(f"{at},{at % 3}\n" for at in range(24)))
+    options = ["--strategies", "full", "--rounds", "2", "--repeats", "1", "--quiet"]
+    assert main(["compare", "--data", str(path), "--results", folder, *options]) == 0
+    shown = capsys.readouterr().out
+    assert "test error in percent" in shown
+    assert "accuracy" not in shown
+    assert "ROC" not in shown
