@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -261,6 +262,10 @@ def _print_comparison(comparison: Comparison) -> None:
     )
     print_table(score_table(rows, "loss"))
     print_table(score_table(rows, "error"))
+    if prepared.data.n_classes == 2 and not prepared.data.is_multilabel:  # one may be rare
+        print_table(score_table(rows, "balanced-accuracy"))
+        if scored := [row for row in comparison.curves if not math.isnan(row["auc"])]:
+            print_table(score_table(scored, "auc"))
     print_table(looks_table(comparison))
     print_table(tuning_table(comparison))
     print_line(f"{settings_in_use_text(comparison)}\n")

@@ -7,7 +7,8 @@
 ((200, 4), ('-1', '1'), 150, 50)
 
 `DATASETS` lists the named sets: scikit-learn's digits, benchmark sets read from their original
-files (`boostsample.experiments.data.originals`), and the two synthetic tasks of [BK10] sec. 4.1.
+files (`boostsample.experiments.data.originals`, and `unhashed_originals` for those without
+published hashes), and the two synthetic tasks of [BK10] sec. 4.1.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ from boostsample.experiments.data.dataset_files import is_dataset_file, read_dat
 from boostsample.experiments.data.file_options import check_file_option, split_data_text
 from boostsample.experiments.data.originals import ORIGINAL_READERS, ORIGINALS, locate_original
 from boostsample.experiments.data.synthetic import SYNTHETIC
+from boostsample.experiments.data.unhashed_originals import (
+    KDD_POSITIVES,
+    load_isolet,
+    load_kddcup,
+)
 from boostsample.hashing import hashed_seed
 
 __all__ = ["DATASETS", "Dataset", "NamedDataset", "dataset_names", "load_dataset"]
@@ -66,6 +72,18 @@ def _original(name: str) -> Callable[..., DataContent]:
     return load
 
 
+def _isolet(data_dir: str | os.PathLike[str] | None, **_: Any) -> DataContent:
+    return load_isolet(data_dir)
+
+
+def _kddcup(task: str) -> NamedDataset:
+    def load(data_dir: str | os.PathLike[str] | None, **_: Any) -> DataContent:
+        return load_kddcup(task, data_dir)
+
+    text = f"50000 rows of 190 numbers and 40 categories, 2 classes: KDD Cup 2009, {task}"
+    return NamedDataset(f"{text}; not downloaded", load)
+
+
 def _synthetic(name: str) -> NamedDataset:
     make = SYNTHETIC[name]
     parameters = inspect.signature(make).parameters.values()
@@ -87,6 +105,10 @@ DATASETS: dict[str, NamedDataset] = {
     "usps": NamedDataset("7291 + 2007 grey 16x16 images, 10 digits", _original("usps")),
     "pendigits": NamedDataset("7494 + 3498 rows of 16 numbers, 10 digits", _original("pendigits")),
     "letter": NamedDataset("16000 + 4000 rows of 16 numbers, 26 letters", _original("letter")),
+    "isolet": NamedDataset(
+        "6238 + 1559 rows of 617 numbers, 26 spoken letters; not downloaded", _isolet
+    ),
+    **{f"kdd2009-{task}": _kddcup(task) for task in KDD_POSITIVES},
     **{name: _synthetic(name) for name in SYNTHETIC},
 }
 
@@ -113,9 +135,11 @@ def load_dataset(
         ``diagonal(d=20,q=0)``; or the path of a file, see docs/data.md. A text may end in options
         as in ``x.csv:label=target:drop=ID``; a `pathlib.Path` is a path as a whole.
     data_dir : path or None
-        Folder of original files, each in ``data_dir`` or ``data_dir/<name of the set>``.
+        Folder of original files, each in ``data_dir`` or ``data_dir/<name of the set>``
+        (``data_dir/kdd2009`` for the three sets of the KDD Cup 2009).
     download : bool
-        Whether missing original files may be downloaded into the cache folder.
+        Whether missing original files may be downloaded into the cache folder; isolet and the sets
+        of the KDD Cup 2009 never are.
     seed : int
         Seed of the synthetic sets; no other set depends on it.
     **options

@@ -5,7 +5,8 @@ or gzipped. Files are searched in the user's ``data_dir``, then in the folder ``
 of the cache folder (`boostsample.banks.cache_folder`). Missing ones are downloaded there by pooch
 (extra ``data``). The hashes are the published ones; copies of the USPS text spell the same numbers
 differently, its hash is of the numbers. The train rows come first, in the original order; of the
-one file of letter, the first 16000 rows train.
+one file of letter, the first 16000 rows train. Sets without published hashes are those of
+`boostsample.experiments.data.unhashed_originals`.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from boostsample.experiments.data.dataset import DataContent
 
 __all__ = [
     "CIFAR10_CLASSES",
+    "LETTERS",
     "ORIGINALS",
     "ORIGINAL_READERS",
     "DownloadSource",
@@ -53,7 +55,7 @@ CIFAR10_CLASSES = (
     "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
 )  # fmt: skip
 _DIGITS = tuple("0123456789")
-_LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 _Read = Callable[[str], bytes]
 """Returns the verified content of an original file by its name without ``.gz``."""
@@ -74,8 +76,9 @@ class Original:
     """A data set as published.
 
     `files` has the ``algorithm:digest`` of the uncompressed content of each file, by its name
-    without ``.gz``. `canonical` maps the content to the bytes to hash, where copies spell the same
-    numbers differently; it raises ValueError for a content that it cannot parse.
+    without ``.gz``; "" if none is published. `canonical` maps the content to the bytes to hash,
+    where copies spell the same numbers differently; it raises ValueError for a content that it
+    cannot parse.
     """
 
     name: str
@@ -83,6 +86,7 @@ class Original:
     sources: tuple[DownloadSource, ...]  # tried in order
     folders: tuple[str, ...] = ()  # in ``data_dir``, besides that of the set's name
     canonical: Callable[[bytes], bytes] | None = None
+    page: str = ""  # where users get the files of a set that is never downloaded
 
     def verified(self, name: str, raw: bytes) -> bytes:
         """Return the content of a file, uncompressed and canonical; ValueError if not verified."""
@@ -96,6 +100,8 @@ class Original:
             except ValueError as error:
                 raise ValueError(f"cannot be read: {one_line(error)}") from error
         algorithm, _, digest = self.files[name].partition(":")
+        if not digest:
+            return content
         found = hashlib.new(algorithm, content, usedforsecurity=False).hexdigest()
         if found != digest:
             raise ValueError(f"must have {algorithm} {digest}, got {found}")
@@ -108,7 +114,11 @@ class Original:
         except ValueError as error:
             raise DataError(
                 f"{path} {error}; it is damaged or not the original {name}: replace it by the "
-                "original, or remove it to have it downloaded"
+                + (
+                    f"file of {self.page}"
+                    if self.page
+                    else "original, or remove it to have it downloaded"
+                )
             ) from error
         except OSError as error:
             raise DataError(
@@ -223,10 +233,16 @@ def locate_original(
             raise SettingError(f"data_dir must be an existing folder, got {str(base)!r}")
         folders = [base / original.name, base, *(base / sub for sub in original.folders), cache]
     missing = [name for name in original.files if _find(name, folders) is None]
-    if missing and not download:
+    if missing and (original.page or not download):
+        way = "put the original file there, or allow the download"
+        if original.page:
+            way = (
+                f"get the original from {original.page} and put it there, or give its folder as "
+                "data_dir; it has no published hash and is not downloaded"
+            )
         raise DataError(
             f"{original.name}: no file {missing[0]} or {missing[0]}.gz in "
-            f"{', '.join(map(str, folders))}; put the original file there, or allow the download"
+            f"{', '.join(map(str, folders))}; {way}"
         )
     if missing:
         _fetch(original, missing, cache)
@@ -358,7 +374,7 @@ def _letter(read: _Read) -> DataContent:
         "x-box y-box width high onpix x-bar y-bar x2bar y2bar xybar x2ybr xy2br x-ege xegvy "
         "y-ege yegvx"
     )
-    return DataContent(X, y, _LETTERS, tuple(columns.split()), 16000)
+    return DataContent(X, y, LETTERS, tuple(columns.split()), 16000)
 
 
 ORIGINAL_READERS: dict[str, Callable[[_Read], DataContent]] = {

@@ -20,7 +20,7 @@ from boostsample.experiments.results.curves import (
     check_disjoint_curves,
     curves_of_results,
 )
-from boostsample.experiments.results.labels import METRICS, is_charged, label_of, repetitions
+from boostsample.experiments.results.labels import is_charged, label_of, repetitions
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import Verdict, told_apart
 from boostsample.experiments.tables.choices import chosen_data, chosen_strategies
@@ -109,8 +109,10 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
     Parameters
     ----------
     rows : iterable of mapping
-        Result rows, with `boostsample.experiments.results.rows.RESULT_COLUMNS`.
-    metric : {"loss", "error"}
+        Result rows, or curve rows for the metrics that only they have
+        (`boostsample.experiments.results.rows`).
+    metric : str
+        One of `boostsample.experiments.results.curves.MEASURES`.
 
     Examples
     --------
@@ -125,9 +127,10 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
     ------  ------------
         10  -0.34 (0.01)
     """
-    if metric not in METRICS:
-        raise unknown("metric", metric, METRICS)
-    column, title = METRICS[metric]
+    if metric not in MEASURES:
+        raise unknown("metric", metric, MEASURES)
+    column, title = MEASURES[metric].column, MEASURES[metric].title
+    number = NUMBER_FORMATS[metric]
     found: dict[tuple[int, str], list[float]] = {}
     for row in rows:
         found.setdefault((row["stumps"], label_of(row)), []).append(row[column])
@@ -137,7 +140,7 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
         f"{title}, {repetitions(max(counts), 'mean (std)', min(counts))}",
         ("stumps", *labels),
         tuple(
-            (f"{mark:,}", *(mean_std(found.get((mark, label), [])) for label in labels))
+            (f"{mark:,}", *(mean_std(found.get((mark, label), []), number) for label in labels))
             for mark in sorted({stumps for stumps, _ in found})
         ),
     )

@@ -13,7 +13,7 @@ import pytest
 
 from boostsample.experiments.data import dataset_files
 from boostsample.experiments.data.class_labels import MISSING_MARKS
-from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.data.datasets import dataset_names, load_dataset
 from boostsample.experiments.data.file_options import FILE_OPTIONS
 from boostsample.experiments.plan.grid import combined_grid, read_grid_file
 from tests.paths import ROOT
@@ -45,6 +45,10 @@ def test_the_formats_are_those_of_the_code() -> None:
 
 def test_the_options_are_those_of_the_code() -> None:
     assert [name for [name], _ in table("Options")] == list(FILE_OPTIONS)
+
+
+def test_the_named_sets_are_those_of_the_code() -> None:
+    assert tuple(name for [name], *_ in table("Named data sets")) == dataset_names()
 
 
 def test_the_missing_values_are_those_of_the_code() -> None:

@@ -235,7 +235,7 @@ def test_synthetic_sets_have_the_papers_defaults_and_depend_on_the_seed() -> Non
         ("chess(5)", {}, "unknown setting '5' of data set chess; known: d, J, L, n"),
         ("digits", {"label": "y"}, "unknown setting 'label' of data set digits; it has none"),
         ("digit", {}, "unknown data set 'digit' (did you mean 'digits'?); known: digits, mnist"),
-        ("isolet", {}, "or a file (.csv, .tsv, .parquet, .npz, .svmlight), as in x.csv:label=t"),
+        ("iris", {}, "or a file (.csv, .tsv, .parquet, .npz, .svmlight), as in x.csv:label=t"),
         ("", {}, "unknown data set ''"),
     ],
 )
@@ -252,7 +252,10 @@ def test_the_seed_is_checked() -> None:
 
 
 def test_the_names() -> None:
-    expected = "digits mnist cifar10 usps pendigits letter diagonal chess"
+    expected = (
+        "digits mnist cifar10 usps pendigits letter isolet kdd2009-churn kdd2009-appetency "
+        "kdd2009-upselling diagonal chess"
+    )
     assert dataset_names() == tuple(expected.split())
     assert DATASETS["diagonal"].description == (make_diagonal.__doc__ or "").splitlines()[0].rstrip(
         "."
