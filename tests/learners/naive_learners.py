@@ -25,7 +25,9 @@ LEAST_GAIN = 1e-9
 #: A leaf is pure if the edge of its constant votes is at least this share of its weight.
 PURE = 1 - 1e-12
 
-#: A label sum this small, relative to the weight of its examples, is 0 but for rounding.
+#: An edge this close to the largest one, relatively, may be followed: float32 rounds by less.
+NEAR = 1e-6
+#: A label sum this small, relative to the sum of absolute values, is 0 but for rounding.
 ZERO = 1e-13
 
 LEARNERS = ("stump", "product", "tree")
@@ -46,7 +48,8 @@ class NaiveSearch:
     votes : ndarray of int8, shape (K,)
         Signs of the label sums of the stump on the targets of this search; 0 votes +1.
     least_sum : float
-        Smallest absolute label sum / total weight of the examples of the search.
+        Smallest of abs(sum_i target_il phi(i)) / sum_i abs(target_il) over the labels: below the
+        rounding of an implementation, a vote may differ.
     edge : float
         sum_l abs(sum_i target_il phi(i)) / total weight of the examples of the search.
     n_examples : int
@@ -61,7 +64,7 @@ class NaiveSearch:
         Other candidates with the same edge: `threshold`, of the same feature with the same cut of
         the examples; `alike`, of other features with the same cut; `apart`, with another cut.
     lead : float
-        The edge minus the largest edge of a candidate that is not tied; inf if all are.
+        The largest edge minus that of the best candidate not tied with it; inf if all are.
     """
 
     feature: int
@@ -86,13 +89,13 @@ class NaiveSearch:
 class Node:
     """A leaf, or once `split` is set an inner node, of a tree.
 
-    `rows` are the examples that reach it; `sums` are their label sums, whose signs are the votes of
-    a leaf; `search` is the index of its search, -1 for none.
+    `rows` are the examples that reach it, `votes` the signs of their label sums, `least_sum` is as
+    in `NaiveSearch`; `search` is the index of its search, -1 for none.
     """
 
     rows: NDArray[np.int64]
-    sums: Floats
     votes: Signs
+    least_sum: float
     search: int = -1
     split: NaiveSearch | None = None
     low: Node | None = None
@@ -111,13 +114,14 @@ class NaiveRound:
     """One round: its searches in order, and the base classifier alpha * o(x) that it adds.
 
     `tree` is the root, or None; the terms of a product (or the stump) are the searches in
-    the model.
+    the model. `least_sum` is the smallest one of a leaf, or of a search of a product.
     """
 
     searches: list[NaiveSearch]
     gamma: float
     alpha: float
     o: Signs
+    least_sum: float
     tree: Node | None = None
 
     def outputs(self, bins: Bins) -> Signs:
@@ -178,7 +182,7 @@ class NaiveBooster:
         """Learn a base classifier, add it to the scores, update the weights.
 
         `follow` holds (feature, threshold) for search 0, 1, ...: what another implementation found.
-        Among tied candidates this one is taken; it changes nothing otherwise.
+        It is taken if its edge is within `NEAR` of the largest one, and changes nothing otherwise.
         """
         if self.ended:
             raise ValueError("training must not go on after an edge of 1")
@@ -217,7 +221,7 @@ class NaiveBooster:
         for term in terms:
             term.in_model = True
         o = product_of(terms, self.bins)
-        return NaiveRound(searches, *edge_and_alpha(s, o), o)
+        return NaiveRound(searches, *edge_and_alpha(s, o), o, min(f.least_sum for f in searches))
 
     # ---------------------------------------------------------------------------------- trees
 
@@ -242,7 +246,8 @@ class NaiveBooster:
             leaves.remove(split)
             leaves.extend(new)
         o = root.outputs(self.bins)
-        return NaiveRound(searches, *edge_and_alpha(s, o), o, root)
+        least = min(leaf.least_sum for leaf in leaves)
+        return NaiveRound(searches, *edge_and_alpha(s, o), o, least, root)
 
     def _search_leaf(
         self,
@@ -285,7 +290,7 @@ def best_stump(
 ) -> NaiveSearch:
     """The stump of the largest sum_l abs(sum_i target_il phi(i)); targets (n, K).
 
-    Ties go to the first feature, then to the lowest threshold; to `chosen` if that is tied.
+    Ties go to the first feature, then to the lowest threshold; to `chosen` if that is near.
     """
     total = targets.sum(axis=0)
     by_bin = histograms(bins, int(n_bins.max()), targets)  # (F, bins, K)
@@ -293,15 +298,17 @@ def best_stump(
     edges[np.arange(1, edges.shape[1] + 1) >= n_bins[:, None]] = -1.0
     tied = edges >= edges.max() * (1 - TIE)
     candidates = [(int(j), int(b) + 1) for j, b in np.argwhere(tied)]
-    feature, threshold = chosen if chosen in candidates and chosen else candidates[0]
+    feature, threshold = candidates[0]
+    if chosen is not None and edges[chosen[0], chosen[1] - 1] >= edges.max() * (1 - NEAR):
+        feature, threshold = chosen
     phi = phi_of(bins[feature], threshold)
     sums = phi @ targets
     weight = float(np.abs(targets).sum())
-    found = NaiveSearch(feature, threshold, signs(sums, weight), 0.0, 0.0, len(targets))
+    votes, least = signs(sums, targets), least_sum(sums, targets)
+    found = NaiveSearch(feature, threshold, votes, least, 0.0, len(targets))
     if weight > 0:
         found.edge = float(np.abs(sums).sum()) / weight
-        found.least_sum = float(np.abs(sums).min()) / weight
-        found.lead = found.edge - float(edges[~tied].max(initial=-math.inf)) / weight
+        found.lead = float(edges.max() - edges[~tied].max(initial=-math.inf)) / weight
     for j, b in candidates:
         if (j, b) != (feature, threshold):
             kind = "apart"
@@ -331,15 +338,22 @@ def phi_of(column: Bins, threshold: int) -> Signs:
     return np.where(column >= threshold, np.int8(1), np.int8(-1))
 
 
-def signs(sums: Floats, weight: float) -> Signs:
-    """Votes of the label sums of examples of this weight: int8, +1 for 0."""
-    return np.where(sums >= -ZERO * weight, np.int8(1), np.int8(-1))
+def signs(sums: Floats, s: Floats) -> Signs:
+    """Votes of label sums (K,) of terms s (n, K) up to sign: int8, +1 for 0."""
+    return np.where(sums >= -ZERO * np.abs(s).sum(axis=0), np.int8(1), np.int8(-1))
+
+
+def least_sum(sums: Floats, s: Floats) -> float:
+    """The smallest label sum (K,) relative to the absolute terms s (n, K); 1 without examples."""
+    absolute = np.abs(s).sum(axis=0)
+    used = absolute > 0
+    return float((np.abs(sums[used]) / absolute[used]).min(initial=1.0))
 
 
 def node_of(s: Floats, rows: NDArray[np.int64]) -> Node:
     """A leaf that holds these examples."""
     sums = s[rows].sum(axis=0)
-    return Node(rows, sums, signs(sums, float(np.abs(s[rows]).sum())))
+    return Node(rows, signs(sums, s[rows]), least_sum(sums, s[rows]))
 
 
 def product_of(terms: Sequence[NaiveSearch], bins: Bins, n_labels: int | None = None) -> Signs:

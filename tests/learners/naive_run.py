@@ -80,12 +80,12 @@ def run(data: Dataset, learner: str, size: int, n_rounds: int) -> None:
 
 def count(done: NaiveRound, counts: Counter[str]) -> None:
     """Count the searches of a round, those with ties of each kind, and those not in the model."""
+    counts["rounds with a label sum below 1e-6"] += done.least_sum < 1e-6
     for found in done.searches:
         counts["searches"] += 1
         counts["not in the model"] += not found.in_model
         counts["tied"] += bool(found.ties)
         counts["lead below 1e-6"] += found.lead < 1e-6
-        counts["label sum below 1e-6"] += found.least_sum < 1e-6
         for kind in found.ties:
             where = "all examples" if found.parent < 0 else "a leaf"
             counts[f"{kind} on {where}"] += 1

@@ -26,7 +26,7 @@ def xor(learner: str, size: int) -> NaiveBooster:
     return NaiveBooster(XOR, np.array([3, 3]), XOR_Y, learner, size, XOR_WEIGHTS)
 
 
-def stumps(done: NaiveRound) -> list[tuple[int, int, int, float]]:
+def stumps(done: NaiveRound) -> list[Any]:
     return [(s.feature, s.threshold, int(s.votes[0]), s.edge) for s in done.searches]
 
 
@@ -202,4 +202,4 @@ def test_the_command_prints_errors_at_marks(capsys: pytest.CaptureFixture[str]) 
     title, columns, *marks, counts = capsys.readouterr().out.splitlines()
     assert title == "digits: 1257 + 540 examples, 64 features"
     assert [line.split()[0] for line in (columns, *marks)] == ["round", "1", "2", "3"]
-    assert counts.startswith("searches: ")
+    assert "searches: " in counts
