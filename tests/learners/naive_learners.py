@@ -296,14 +296,14 @@ def best_stump(
     by_bin = histograms(bins, int(n_bins.max()), targets)  # (F, bins, K)
     edges = np.abs(total - 2 * np.cumsum(by_bin, axis=1)[:, :-1]).sum(axis=2)  # of b = 1, 2, ...
     edges[np.arange(1, edges.shape[1] + 1) >= n_bins[:, None]] = -1.0
-    tied = edges >= edges.max() * (1 - TIE)
+    weight = float(np.abs(targets).sum())
+    tied = edges >= edges.max() * (1 - TIE) - ZERO * weight  # edges of 0 are tied
     candidates = [(int(j), int(b) + 1) for j, b in np.argwhere(tied)]
     feature, threshold = candidates[0]
     if chosen is not None and edges[chosen[0], chosen[1] - 1] >= edges.max() * (1 - NEAR):
         feature, threshold = chosen
     phi = phi_of(bins[feature], threshold)
     sums = phi @ targets
-    weight = float(np.abs(targets).sum())
     votes, least = signs(sums, targets), least_sum(sums, targets)
     found = NaiveSearch(feature, threshold, votes, least, 0.0, len(targets))
     if weight > 0:

@@ -162,6 +162,21 @@ def test_ties_go_to_the_first_feature_and_are_counted() -> None:
     assert (refused.feature, refused.threshold) == (0, 2)
 
 
+def test_a_label_sum_of_0_votes_plus_whatever_its_rounding() -> None:
+    assert -0.1 - 0.2 + 0.3 < 0
+    targets = np.array([[-0.1], [-0.2], [0.3]])
+    found = best_stump(np.array([[1, 1, 1]], np.uint8), np.array([2]), targets)
+    assert found.votes.tolist() == [1]
+    assert found.least_sum == pytest.approx(0, abs=1e-15)
+
+
+def test_only_stumps_of_nearly_the_same_edge_are_followed() -> None:
+    bins = np.vstack([XOR, XOR[1]])
+    booster = NaiveBooster(bins, np.array([3, 3, 3]), XOR_Y, "product", 2, XOR_WEIGHTS)
+    done = booster.next_round([(2, 2), (1, 2)])
+    assert [s[:2] for s in stumps(done)] == [(2, 2), (0, 2), (1, 2)]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_search_is_the_plain_loop(seed: int) -> None:
     bins, n_bins, targets = random_problem(seed)
