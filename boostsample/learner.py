@@ -12,6 +12,7 @@ import abc
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ class Targets:
             self._sums = self.read().sums[: self._rows.n_labels] / self._rows.whole_mass
         return self._sums
 
-    @property
+    @cached_property
     def edge(self) -> float:
         """Edge of the constant classifier with the best votes: sum over l of abs(sums)."""
         return float(np.add.reduce(np.abs(self.sums)))

@@ -105,9 +105,10 @@ class TargetRows(WeightedRows):
         self._make_room()
         if stretch != self._stretch:
             self._copy(stretch)
-        for stump in _different(self._stumps, stumps):
-            self._flip(stump)
-        self._stumps = list(stumps)
+        if self._stumps or stumps:
+            for stump in _different(self._stumps, stumps):
+                self._flip(stump)
+            self._stumps = list(stumps)
 
     def _copy(self, stretch: Stretch) -> None:
         """Copy the rows of a stretch."""
