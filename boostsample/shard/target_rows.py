@@ -150,19 +150,25 @@ class TargetRows(WeightedRows):
 
     def update(self, leaves: Iterable[Leaf], edge: float) -> None:
         """Update the weights of the run by a base classifier of this edge; O(N)."""
+        self._make_room()
         weights = self._weights
         right, wrong = weights.factors(edge)
-        sums, masses = [], []
-        nowhere = np.empty(0, np.int32)
+        sums, masses, nothing = [], [], (np.empty(0, np.int32), np.empty(0, np.float32))
         for leaf in leaves:
             if leaf.stretch[0] == leaf.stretch[1]:
                 continue
-            self._read(leaf.stretch, leaf.stumps)
+            positions, targets = self._order[slice(*leaf.stretch)], nothing[1]
+            if leaf.stretch == self.whole or leaf.stumps:
+                self._read(leaf.stretch, leaf.stumps)
+                targets = self.values
+                positions = nothing[0] if leaf.stretch == self.whole else positions
+            else:
+                self.resize(leaf.stretch[1] - leaf.stretch[0])
+                self._stretch = None
             votes = np.ones(self.width, np.float32)
             votes[: self.n_labels] = leaf.votes
             factors = TargetFactors(votes, right, wrong, weights.floor)
-            positions = nowhere if leaf.stretch == self.whole else self._order[slice(*leaf.stretch)]
-            given = weights.values, positions, self.values, factors, PART
+            given = weights.values, positions, targets, factors, PART
 
             def arguments(low: int, high: int, given: tuple[Any, ...] = given) -> tuple[Any, ...]:
                 return *given, low, high, self.part_sums, self.part_masses
