@@ -73,6 +73,12 @@ __all__ = ["compare"]
     metavar="N,N,...",
     help="Numbers of stumps to report; the largest is the number of rounds.",
 )
+@click.option(
+    "--score-every",
+    type=float,
+    metavar="PERCENT",
+    help="Also score whenever the number of stumps has grown by this much; 1 for smoothed errors.",
+)
 @click.option("--repeats", default=3, metavar="N", help="Repetitions.")
 @options.budget_option
 @options.weights_option
@@ -196,7 +202,17 @@ def _grid(context: click.Context, jobs: int | None) -> Grid:
         "rounds": parse_marks,
         "bank": Variant.parse,
     }
-    plain = ("repeats", "learner", "budget", "weights", "seed", "history", "tune", "draws")
+    plain = (
+        "repeats",
+        "learner",
+        "budget",
+        "weights",
+        "seed",
+        "history",
+        "tune",
+        "draws",
+        "score_every",
+    )
     names = (*plain, *parsers)
     given = {
         {"weights": "weight_init"}.get(name, name): parsers.get(name, lambda value: value)(
