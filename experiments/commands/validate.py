@@ -51,7 +51,7 @@ def validate(
         raise SettingError("--overwrite needs a file to replace; add -o FILE, or leave it out")
     target = None
     if output is not None:
-        target = check_writable_file(output, FORMATS[name].ending, "table", overwrite=overwrite)
+        target = check_writable_file(output, FORMATS[name].ending, "the table", overwrite=overwrite)
     found = read_results(validation)
     choices = choose(found)
     tests = None if test is None else score_choices(choices, found, read_results(test))
@@ -62,5 +62,5 @@ def validate(
     if target is None:
         print_line(text)
         return
-    write_file(target, f"{text}\n", "table")
+    write_file(target, f"{text}\n", "the table")
     print_line(f"table: {target}")
