@@ -45,8 +45,8 @@ _PICTURES = {
 )
 @click.option(
     "--metric",
-    metavar="loss|error|balanced-accuracy|f1|log-loss",
-    help="What curves (default: loss and error) or ranks (loss) show.",
+    metavar="loss|error|balanced-accuracy|f1|log-loss|smoothed-error",
+    help="What curves (default: loss and error) or ranks (loss, not smoothed-error) show.",
 )
 @click.option(
     "--against", metavar="stumps|looks|seconds", help="Axis of curves.  [default: stumps]"
