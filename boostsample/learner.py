@@ -67,6 +67,15 @@ class Found:
     whole: NDArray[np.float64]
     row: dict[str, Any]
 
+    @property
+    def gain(self) -> float:
+        """By how much a split raises the edge of a constant leaf: sum of max(0, |sums| - |whole|).
+
+        The edge of the two leaves is the sum over l of |whole - sums| / 2 + |whole + sums| / 2.
+        """
+        more = np.abs(self.sums) - np.abs(self.whole)
+        return float(np.add.reduce(np.maximum(more, 0.0)))
+
 
 class Targets:
     """Examples, and labels for them, that a learner searches a stump for.
