@@ -40,7 +40,8 @@ class Run:
                 phi = np.where(bank.column(term.feature) >= term.threshold, 1, -1)
                 self.scores += term.alpha * np.outer(phi, term.votes)
         u = naive.initial_weights(Y, init, None if user is None else user.tolist())
-        self.q, self.shares = map(np.array, naive.acceptance(self.scores.tolist(), Y, u))
+        accepted, shares = naive.acceptance(self.scores.tolist(), Y, u)
+        self.q, self.shares = np.array(accepted), np.array(shares)
         # A round begins by telling the weights of the loss.
         self.weights = self.booster._weights
         self.weights.log_loss = self.booster._log_loss
