@@ -42,6 +42,7 @@ STRATEGIES = {
     "uniform-naive": "boostsample.strategies.uniform_naive:UniformNaive",
     "uniform-1q": "boostsample.strategies.uniform_1q:Uniform1Q",
     "uniform-q1": "boostsample.strategies.uniform_q1:UniformQ1",
+    "filterboost": "boostsample.strategies.filterboost:FilterBoost",
     "ucb": "boostsample.strategies.ucb:UCB",
     "ucbv": "boostsample.strategies.ucbv:UCBV",
     "exp3p": "boostsample.strategies.exp3p:Exp3P",

@@ -119,8 +119,8 @@ class Step:
         T : int
             Number of examples, at least 1; N or more means all with their exact weights.
         scheme : str
-            `iid` ([DF11] eq. 4-6), `stratified`, `distinct`, or a registered name; see
-            `boostsample.shard.sampling_schemes`.
+            `iid` ([DF11] eq. 4-6), `stratified`, `distinct`, `filter` (by logistic weights: biased
+            edges), or a registered name; see `boostsample.shard.sampling_schemes`.
 
         Returns
         -------

@@ -9,6 +9,7 @@ from boostsample.step import Step
 from boostsample.strategies.epsilon_greedy import EpsilonGreedy
 from boostsample.strategies.exp3p import Exp3P
 from boostsample.strategies.explore_then_commit import ExploreThenCommit
+from boostsample.strategies.filterboost import FilterBoost
 from boostsample.strategies.full import Full
 from boostsample.strategies.laminating import Laminating
 from boostsample.strategies.mas_1q import MAS1Q
@@ -35,6 +36,7 @@ __all__ = [
     "Exp3P",
     "ExploreThenCommit",
     "FamilyInfo",
+    "FilterBoost",
     "Full",
     "Laminating",
     "MAS1Q",

@@ -18,7 +18,7 @@ from boostsample.planning.mixture import (
     fit_mixtures,
     sampling_variance,
 )
-from boostsample.shard.sampling_schemes import known_scheme
+from boostsample.shard.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
 from boostsample.strategy import FamilyInfo, Pool, Strategy, Stumps, sample_members
 
@@ -62,7 +62,7 @@ class MASStrategy(Strategy):
         check_integer("n_components", self.n_components, 1)
         if self.noise not in _NOISES:
             raise unknown("noise", self.noise, _NOISES)
-        known_scheme(self.scheme)
+        unbiased_scheme(self.scheme)
 
 
 def mas_probe(budget: int, n_features: int, n_examples: int) -> tuple[int, int]:

@@ -370,3 +370,20 @@ def pivotal(
             left[fighter], left[i] = a + b - 1, 1.0
     chosen = [i for i in range(len(weight)) if left[i] > 0.5]
     return chosen, [pi[i] for i in chosen]
+
+
+def acceptance(
+    scores: Sequence[Sequence[float]], Y: NDArray[Any], u: NDArray[Any]
+) -> tuple[list[float], list[list[float]]]:
+    """FilterBoost's q_i, and the shares of the labels in them, from scores f.
+
+    q_i is the mean of 1 / (1 + exp(y_il f_l)) by the weights u_il, times the sum of these.
+    """
+    accepted, shares = [], []
+    for i in range(Y.shape[0]):
+        parts = []
+        for label in range(Y.shape[1]):
+            parts.append(u[i, label] / (1.0 + math.exp(Y[i, label] * scores[i][label])))
+        accepted.append(sum(parts))
+        shares.append([part / accepted[-1] for part in parts])
+    return accepted, shares

@@ -85,6 +85,16 @@ def lay_out_rows(matrix: NDArray[Any], width: int) -> Floats:
     return np.concatenate(planes)
 
 
+def matrix_of_rows(rows: Floats, n_examples: int, n_labels: int) -> Floats:
+    """The matrix (n, K) that `lay_out_rows` laid out, without the padding: float32."""
+    at, planes = 0, []
+    while at < n_labels:
+        lanes = min(2 * LANES, rows.size // n_examples - at)
+        planes.append(rows[n_examples * at :][: n_examples * lanes].reshape(n_examples, lanes))
+        at += lanes
+    return np.hstack(planes)[:, :n_labels]
+
+
 def aligned(size: int, dtype: Any) -> NDArray[Any]:
     """A flat array of zeros that starts on a cache line; NumPy's arrays start 16 bytes off."""
     n_bytes = np.dtype(dtype).itemsize * size

@@ -107,11 +107,18 @@ class Booster:
         labels = check_labels(Y, columns.size)
         self.n_rounds = check_integer("n_rounds", n_rounds, 1)
         user = check_example_weight(example_weight, columns.size)
-        label_weights = initial_weights(labels, weights or weight_init) * user[:, None]
-        kept = user > 0
+        init, kept = weights or weight_init, user > 0
+        label_weights = initial_weights(labels, init) * user[:, None]
         self._bank = bank.reader(columns[kept])
         threads = Threads(n_threads(n_jobs))
-        self._weights = SignedWeights(labels[kept], label_weights[kept], columns[kept], threads)
+        of_kept = 1.0 if example_weight is None else user[kept, None]
+        self._weights = SignedWeights(
+            labels[kept],
+            label_weights[kept],
+            columns[kept],
+            threads,
+            lambda Y: initial_weights(Y, init) * of_kept,
+        )
         self._searcher = Searcher(self._bank, self._weights)
         self._learner = make_learner(learner)
         self._searcher.compile(self._learner.one_search)
@@ -158,6 +165,7 @@ class Booster:
         started = time.perf_counter()
         self._search.begin(self._round + 1)
         self._rows.begin()
+        self._weights.log_loss = self._log_loss
         leaves = self._learned()
         edge = min(math.fsum(leaf.edge for leaf in leaves), 1.0)
         terms = terms_of(leaves, alpha_of(edge))

@@ -1,7 +1,13 @@
 """Sampling schemes: draw T examples in proportion to their weights.
 
-For *fixed* stumps every scheme gives unbiased edges with variance at most (1 - G^2) / T ([DF11]
-eq. 6, 7), in any order of the examples. A draw costs no looks: it reads no feature.
+For *fixed* stumps every scheme but `filter` gives unbiased edges with variance at most
+(1 - G^2) / T ([DF11] eq. 6, 7), in any order of the examples. A draw costs no looks: it reads no
+feature.
+
+`filter` draws by the logistic weights of FilterBoost (Bradley and Schapire 2007), u_il / (1 +
+exp(y_il f_l)), with the initial weights u_il: its edges estimate those under logistic weights and
+are biased for G. FilterBoost accepts uniformly drawn examples with probability q_i: these are
+i.i.d. draws by q_i.
 """
 
 from __future__ import annotations
@@ -17,7 +23,15 @@ from boostsample.errors import SettingError, unknown
 from boostsample.kernels import draw as kernels
 from boostsample.kernels.array_layout import Doubles, Floats
 
-__all__ = ["SCHEMES", "DrawnSample", "Scheme", "known_scheme", "register_scheme"]
+__all__ = [
+    "LOGISTIC_SCHEMES",
+    "SCHEMES",
+    "DrawnSample",
+    "Scheme",
+    "known_scheme",
+    "register_scheme",
+    "unbiased_scheme",
+]
 
 
 class DrawnSample(NamedTuple):
@@ -70,7 +84,15 @@ def _distinct(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator
     return DrawnSample(examples[:used], 1.0 / (inclusion[:used] * ends[-1]))
 
 
-_SCHEMES: dict[str, Scheme] = {"iid": _iid, "stratified": _stratified, "distinct": _distinct}
+#: Schemes that get logistic weights as `weight` and `ends`: their edges are biased for G.
+LOGISTIC_SCHEMES = frozenset({"filter"})
+
+_SCHEMES: dict[str, Scheme] = {
+    "iid": _iid,
+    "stratified": _stratified,
+    "distinct": _distinct,
+    "filter": _iid,
+}
 
 #: Schemes by name, read-only.
 SCHEMES: Mapping[str, Scheme] = MappingProxyType(_SCHEMES)
@@ -92,3 +114,13 @@ def known_scheme(name: str) -> Scheme:
     if name not in _SCHEMES:
         raise unknown("scheme", name, _SCHEMES)
     return _SCHEMES[name]
+
+
+def unbiased_scheme(name: str) -> Scheme:
+    """The scheme of the given name; SettingError if its edges are biased for G, or unknown."""
+    if name in LOGISTIC_SCHEMES:
+        raise SettingError(
+            f"scheme must give unbiased edges here, got {name!r}, which draws by logistic weights; "
+            f"use {', '.join(sorted(_SCHEMES.keys() - LOGISTIC_SCHEMES))}"
+        )
+    return known_scheme(name)

@@ -18,7 +18,7 @@ from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.search import search_kernel
 from boostsample.kernels.search_room import SEARCH_GROUP, search_room
 from boostsample.records import Stumps
-from boostsample.shard.sampling_schemes import SCHEMES, known_scheme
+from boostsample.shard.sampling_schemes import LOGISTIC_SCHEMES, SCHEMES, known_scheme
 from boostsample.shard.target_rows import Leaf, TargetRows
 from boostsample.shard.weighted_rows import WeightedRows
 from boostsample.shard.weights import SignedWeights
@@ -73,7 +73,7 @@ class Searcher:
         method = known_scheme(scheme)
         if size == self.n_examples:
             return self.weights.exact()
-        return self.weights.draw(size, method, rng)
+        return self.weights.draw(size, method, rng, scheme in LOGISTIC_SCHEMES)
 
     def _tie(self, n_rows: int) -> float:
         """Edges this close are equal: float32 weights round by 6e-8 each, independently."""
@@ -201,7 +201,7 @@ def _compile(
     """Do on three examples of one feature what a run can do, with arrays of the same types."""
     Y, columns, feature = np.ones((3, n_labels), np.int8), np.arange(3), np.zeros(1, np.int64)
     threads = CompilingThreads() if several_threads else None
-    weights = SignedWeights(Y, np.ones(Y.shape), columns, threads)
+    weights = SignedWeights(Y, np.ones(Y.shape), columns, threads, lambda Y: np.ones(Y.shape))
     bins = np.ones((1, 3), np.uint8)
     bank: Any = SimpleNamespace(
         n_features=1,

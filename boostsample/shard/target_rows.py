@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.kernels.array_layout import row_layout
+from boostsample.kernels.array_layout import Floats, row_layout
 from boostsample.kernels.targets import TargetFactors, partition, target_kernels
 from boostsample.shard.weighted_rows import PART, WeightedRows
 from boostsample.shard.weights import SignedWeights
@@ -147,6 +147,21 @@ class TargetRows(WeightedRows):
 
         self.share(self._own.flip, arguments)
         np.add.reduce(self.part_sums, axis=0, out=self.sums)
+
+    def odds_factors(self) -> tuple[Floats, float]:
+        """Those of the run, gathered in a node; multiplied labels do not change them."""
+        factors, scale = self._weights.odds_factors()
+        if self._stretch is None or self._stretch == self.whole:
+            return factors, scale
+        first, end = self._stretch
+        mine, positions = self._buffer(self.values.size), self._order[first:end]
+        sums = np.empty_like(self.part_sums), np.empty_like(self.part_masses)
+
+        def arguments(low: int, high: int) -> tuple[Any, ...]:
+            return factors, positions, mine, PART, low, high, *sums
+
+        self.share(self._own.gather, arguments)
+        return mine, scale
 
     def update(self, leaves: Iterable[Leaf], edge: float) -> None:
         """Update the weights of the run by a base classifier of this edge; O(N)."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
 from boostsample.kernels import draw as draw_kernels
-from boostsample.kernels.array_layout import Rows, aligned, row_layout
+from boostsample.kernels.array_layout import Floats, Rows, aligned, row_layout
 from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.weight_update import weight_kernels
 from boostsample.shard.sampling_schemes import Scheme
@@ -96,22 +96,46 @@ class WeightedRows:
         """All rows with their exact weights, not copied: an update changes them."""
         return Rows(self.start, self.columns, self.values, self.sums, 1.0 / self.mass)
 
-    def draw(self, size: int, scheme: Scheme, rng: np.random.Generator) -> Rows:
-        """Draw `size` examples, fewer than n, by a scheme of `shard.sampling_schemes`."""
-        if not self._ends_are_current:
-            self._kernels.totals(self.values, self._weight)
+    def draw(
+        self, size: int, scheme: Scheme, rng: np.random.Generator, logistic: bool = False
+    ) -> Rows:
+        """Draw `size` examples, fewer than n, by a scheme of `shard.sampling_schemes`.
+
+        By logistic weights if `logistic`, which takes O(n P) more for each draw.
+        """
+        signed = self._logistic() if logistic else self.values
+        if logistic or not self._ends_are_current:
+            self._kernels.totals(signed, self._weight)
             draw_kernels.cumulate_for_draw(self._weight, self._ends)
-            self._ends_are_current = True
+            self._ends_are_current = not logistic
         drawn = scheme(self._weight, self._ends, size, rng)
         values = self._buffer(drawn.examples.size * self.width)
         base = np.empty(self.width)
-        self._kernels.weigh(self.values, drawn.examples, drawn.factors, values, base)
+        self._kernels.weigh(signed, drawn.examples, drawn.factors, values, base)
         examples = drawn.examples
         if self.columns.size:
             examples = self.columns[examples]
         elif self.start:
             examples = examples + np.int32(self.start)
         return Rows(0, examples, values, base, 1.0)
+
+    def odds_factors(self) -> tuple[Floats, float]:
+        """r, float32 (n * P,), and c such that exp(-y_il f_l) = c r_il abs(w_il)."""
+        raise NotImplementedError
+
+    def _logistic(self) -> Floats:
+        """Signed weights in proportion to u_il / (1 + exp(y_il f_l)), until `release`.
+
+        They are w_il / (1 + exp(-y_il f_l)), since w_il is in proportion to u_il exp(-y_il f_l).
+        """
+        factors, scale = self.odds_factors()
+        signed = self._buffer(self.values.size)
+        np.abs(self.values, out=signed)
+        signed *= factors
+        signed *= np.float32(scale)
+        signed += 1.0
+        np.divide(self.values, signed, out=signed)
+        return signed
 
     def _buffer(self, size: int) -> NDArray[np.float32]:
         """Work space until `release`; reused, so that later rounds allocate nothing of size N."""

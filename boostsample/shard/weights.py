@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError, unknown
-from boostsample.kernels.array_layout import Rows, lay_out_rows, row_layout
+from boostsample.errors import DataError, SettingError, unknown
+from boostsample.kernels.array_layout import (
+    Floats,
+    Rows,
+    lay_out_rows,
+    matrix_of_rows,
+    row_layout,
+)
 from boostsample.kernels.weight_update import WeightFactors, weight_kernels
 from boostsample.shard.weighted_rows import PART, WeightedRows
 from boostsample.threads.threads import Threads
@@ -57,6 +64,13 @@ class SignedWeights(WeightedRows):
         Bank column of each example.
     threads : Threads or None
         Threads that share the passes over all examples; results do not depend on them.
+    initial : callable or None
+        The label weights again, from Y: for logistic draws, which alone need them.
+
+    Attributes
+    ----------
+    log_loss : float
+        Log of the loss, the mean of exp(-y_il f_l) by `label_weights`: the loop sets it.
     """
 
     def __init__(
@@ -65,6 +79,7 @@ class SignedWeights(WeightedRows):
         label_weights: NDArray[np.float64],
         columns: NDArray[np.int64],
         threads: Threads | None = None,
+        initial: Callable[[NDArray[np.int8]], NDArray[np.float64]] | None = None,
     ) -> None:
         n_examples, n_labels = (int(n) for n in Y.shape)
         super().__init__(n_examples, n_labels, Threads(1) if threads is None else threads)
@@ -83,6 +98,9 @@ class SignedWeights(WeightedRows):
         every = Rows(0, np.zeros(self.n_examples, np.int32), self.values, self.sums, 1.0)
         self._update(np.zeros(1, np.uint8), 0, every, 1.0, 1.0)
         self.floor[: self.n_labels] = WEIGHT_FLOOR
+        self.log_loss = 0.0
+        self._initial = initial
+        self._inverse: Floats | None = None
 
     def _update(
         self, column: NDArray[np.uint8], threshold: int, rows: Rows, right: float, wrong: float
@@ -111,6 +129,20 @@ class SignedWeights(WeightedRows):
         self._sides[: self.n_labels] = -votes
         self._sides[self.width : self.width + self.n_labels] = votes
         self._update(column, threshold, self.exact(), *self.factors(edge))
+
+    def odds_factors(self) -> tuple[Floats, float]:
+        """1 / u_il and loss / mass; the signs of the weights are those of Y."""
+        if self._inverse is None:
+            if self._initial is None:
+                raise SettingError(
+                    "draws by logistic weights need the initial label weights, got initial=None; "
+                    "pass SignedWeights a function that returns them"
+                )
+            signs = np.sign(matrix_of_rows(self.values, self.n_examples, self.n_labels))
+            u = self._initial(signs.astype(np.int8))
+            u = np.maximum(u / math.fsum(u.ravel()), WEIGHT_FLOOR)
+            self._inverse = lay_out_rows(1.0 / u, self.width)
+        return self._inverse, math.exp(self.log_loss) / self.mass
 
     def state(self) -> dict[str, Any]:
         """A copy of everything that changes from round to round, as arrays and scalars."""

@@ -42,7 +42,7 @@ from boostsample.experiments.plan.variants import Variant
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.planning.mixture import Mixture
-from boostsample.shard.sampling_schemes import known_scheme
+from boostsample.shard.sampling_schemes import unbiased_scheme
 
 DEFAULT_PLAN = Plan(strategies=(Variant("mas-naive"),), marks=(3, 30, 100, 300), repeats=1)
 DEFAULT_REPEATS = 200
@@ -123,7 +123,7 @@ def check_request(plan: Plan, repeats: int, scheme: str) -> None:
             "another seed gives another run"
         )
     check_integer("repeats", repeats, 2)
-    known_scheme(scheme)
+    unbiased_scheme(scheme)
 
 
 def calibrate(

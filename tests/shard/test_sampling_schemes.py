@@ -1,5 +1,7 @@
 """Draws by weight: unbiased, and no more variable than [DF11] eq. 7 says, in any order of rows.
 
+Schemes that draw by logistic weights promise neither; see `test_logistic_draws`.
+
 The statistical tests are about *fixed* stumps, whose edges `Step.edges` estimates on a sample. A
 mean is refused beyond 4.5 of its standard errors (7e-6 for each comparison, about 5e-3 for all of
 them together), a mean squared deviation from G where it exceeds (1 - G^2) / T by 4.5 of its own.
@@ -22,10 +24,12 @@ from boostsample.kernels.draw import DRAW_BLOCK, cumulate_for_draw
 from boostsample.ledger import Ledger
 from boostsample.shard import sampling_schemes
 from boostsample.shard.sampling_schemes import (
+    LOGISTIC_SCHEMES,
     SCHEMES,
     DrawnSample,
     known_scheme,
     register_scheme,
+    unbiased_scheme,
 )
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.weights import SignedWeights
@@ -256,9 +260,12 @@ def test_hits_are_proportional_to_the_weights(scheme: str) -> None:
 
 
 def test_schemes_by_name() -> None:
-    assert set(NAMES) <= set(SCHEMES)
+    assert {*NAMES, *LOGISTIC_SCHEMES} == set(SCHEMES)
     for name in NAMES:
-        assert known_scheme(name) is SCHEMES[name]
+        assert known_scheme(name) is unbiased_scheme(name) is SCHEMES[name]
+    for name in LOGISTIC_SCHEMES:
+        with pytest.raises(SettingError, match=f"unbiased edges here, got '{name}'.*use distinct"):
+            unbiased_scheme(name)
     with pytest.raises(
         SettingError, match=r"'stratify' \(did you mean 'stratified'\?\); known: iid"
     ):

@@ -1,0 +1,137 @@
+"""Draws by logistic weights, as FilterBoost's, against scores that are summed outside."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.errors import SettingError
+from boostsample.kernels.array_layout import Rows
+from boostsample.learner import Targets
+from boostsample.loop.booster import Booster
+from boostsample.shard.sampling_schemes import SCHEMES
+from boostsample.shard.weighted_rows import WeightedRows
+from boostsample.shard.weights import SignedWeights
+from boostsample.strategies import UniformNaive
+from tests import naive
+from tests.kernels.test_weight_update import from_planes
+from tests.problems import bank_of, noisy_labels, table
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+N, T, Z, REPETITIONS = 120, 40, 4.5, 2000
+
+
+class Run:
+    """A booster after some rounds of stumps, the scores of its examples, and their naive q."""
+
+    def __init__(self, n_labels: int, init: str = "balanced", weighted: bool = False) -> None:
+        X, Y = table(N, seed=5), noisy_labels(N, n_labels)
+        user = np.random.default_rng(6).uniform(0.2, 3.0, N) if weighted else None
+        bank = bank_of(X)
+        settings: dict[str, Any] = {"weight_init": init, "example_weight": user}
+        self.booster = Booster(bank, None, Y, UniformNaive(3), n_rounds=99, rng=7, **settings)
+        self.Y, self.bank, self.scores = Y, bank, np.zeros(Y.shape)
+        for _ in range(12):
+            for term in self.booster.next_round().terms:
+                phi = np.where(bank.column(term.feature) >= term.threshold, 1, -1)
+                self.scores += term.alpha * np.outer(phi, term.votes)
+        u = naive.initial_weights(Y, init, None if user is None else user.tolist())
+        accepted, shares = naive.acceptance(self.scores.tolist(), Y, u)
+        self.q, self.shares = np.array(accepted), np.array(shares)
+        # A round begins by telling the weights of the loss.
+        self.weights = self.booster._weights
+        self.weights.log_loss = self.booster._log_loss
+
+    def drawn(self, rows: WeightedRows, rng: np.random.Generator) -> tuple[Rows, NDArray[Any]]:
+        """A sample and its signed weights, (n, K)."""
+        rows.release()
+        found = rows.draw(min(T, rows.n_examples - 1), SCHEMES["filter"], rng, logistic=True)
+        values = from_planes(found.values, found.examples.size, rows.width)
+        return found, values[:, : self.Y.shape[1]].astype(np.float64)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("init", ["balanced", "uniform"])
+@pytest.mark.parametrize("n_labels", [1, 3, 20])
+def test_weights_of_drawn_rows_are_logistic(n_labels: int, init: str, weighted: bool) -> None:
+    run = Run(n_labels, init, weighted)
+    assert np.ptp(run.scores) > 0.5
+    rows, values = run.drawn(run.weights, np.random.default_rng(0))
+    hits = np.abs(values).sum(axis=1) * T
+    np.testing.assert_allclose(hits, np.rint(hits), atol=1e-4)
+    assert round(hits.sum()) == T
+    expected = run.shares[rows.examples] * run.Y[rows.examples] * hits[:, None] / T
+    np.testing.assert_allclose(values, expected, rtol=1e-4)
+
+
+@pytest.mark.skipif(not COMPILED, reason="thousands of draws take minutes without compilation")
+@pytest.mark.parametrize("n_labels", [1, 3])
+def test_examples_are_drawn_as_they_are_accepted(n_labels: int) -> None:
+    run, rng, hits = Run(n_labels), np.random.default_rng(1), np.zeros(N)
+    for _ in range(REPETITIONS):
+        rows, values = run.drawn(run.weights, rng)
+        hits[rows.examples] += np.rint(np.abs(values).sum(axis=1) * T)
+    # The algorithm itself: a stream of uniformly drawn examples, each accepted with probability q.
+    stream = rng.integers(0, N, 40 * T * REPETITIONS // 10)
+    chance = run.q * N  # u sums to 1
+    kept = stream[rng.random(stream.size) < chance[stream]]
+    accepted = np.bincount(kept, minlength=N) / kept.size
+    share = run.q / run.q.sum()
+    for found, n in ((hits / hits.sum(), T * REPETITIONS), (accepted, kept.size)):
+        assert (np.abs(found - share) <= Z * np.sqrt(share / n)).all()
+    by_weight = run.weights.exact()
+    total = np.abs(from_planes(by_weight.values, N, run.weights.width)).sum(axis=1)
+    other = total / total.sum()  # draws by the weights of the loop would be seen
+    assert (np.abs(hits / hits.sum() - other) > Z * np.sqrt(other / (T * REPETITIONS))).any()
+
+
+@pytest.mark.parametrize("n_labels", [1, 3])
+def test_targets_of_products_and_nodes_of_trees(n_labels: int) -> None:
+    run = Run(n_labels)
+    run.booster._rows.begin()
+    run.booster._search.begin(1)
+    targets = run.booster._targets()
+    found = targets.search()
+    phi = np.where(run.bank.column(found.feature) >= found.threshold, 1, -1)
+    labels = run.Y * np.outer(phi, found.votes)
+    product = targets.times(found)
+    below, above = targets.split(found)
+    nodes: list[tuple[Targets, NDArray[Any], NDArray[Any]]] = [
+        (product, labels, np.ones(N, bool)),
+        (below, run.Y, phi < 0),
+        (above, run.Y, phi > 0),
+    ]
+    for node, signs, members in nodes:
+        rows, values = run.drawn(node.read(), np.random.default_rng(2))
+        assert members[rows.examples].all()
+        sizes = np.abs(values).sum(axis=1, keepdims=True)
+        expected = (run.shares * signs)[rows.examples]
+        np.testing.assert_allclose(values / sizes, expected, rtol=1e-4)
+        np.testing.assert_allclose(sizes.sum(), 1.0, rtol=1e-4)
+
+
+def test_other_draws_are_the_same_after_a_logistic_one() -> None:
+    run = Run(3)
+    plain = run.weights.draw(T, SCHEMES["iid"], np.random.default_rng(3))
+    logistic, _ = run.drawn(run.weights, np.random.default_rng(3))
+    again = run.weights.draw(T, SCHEMES["iid"], np.random.default_rng(3))
+    np.testing.assert_array_equal(plain.examples, again.examples)
+    assert not np.array_equal(plain.examples, logistic.examples)
+
+
+def test_a_loss_of_zero_leaves_the_weights_of_the_loop() -> None:
+    """u / (1 + exp(y f)) tends to u exp(-y f), without underflow."""
+    run = Run(3)
+    run.weights.log_loss = -5000.0
+    np.testing.assert_array_equal(run.weights._logistic(), run.weights.values)
+
+
+def test_weights_without_their_initial_values_refuse() -> None:
+    Y = noisy_labels(N)
+    weights = SignedWeights(Y, np.ones(Y.shape), np.arange(N))
+    with pytest.raises(SettingError, match="initial=None; pass SignedWeights a function"):
+        weights.draw(5, SCHEMES["filter"], np.random.default_rng(0), logistic=True)
