@@ -26,7 +26,7 @@ from boostsample.checks import (
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.hashing import sha256_of_arrays
 from boostsample.labels import check_labels
-from boostsample.learner import EDGE_GAP, Learner, Targets, alpha_of
+from boostsample.learner import EDGE_GAP, Found, Learner, Targets, alpha_of
 from boostsample.learners import make_learner
 from boostsample.learners.search import Search
 from boostsample.learners.terms import leaf_votes, leaves_of, terms_of
@@ -180,7 +180,11 @@ class Booster:
 
     def _targets(self) -> Targets:
         """The targets of all examples."""
-        return Targets(self._rows, self._search, self._rows.whole)
+
+        def search(targets: Targets) -> Found:
+            return self._search(targets)
+
+        return Targets(self._rows, search, self._rows.whole)
 
     def _learned(self) -> list[Targets]:
         """The leaves that the learner returns; StrategyError if they are not of this round."""

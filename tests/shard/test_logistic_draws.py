@@ -34,7 +34,8 @@ class Run:
         bank = bank_of(X)
         settings: dict[str, Any] = {"weight_init": init, "example_weight": user}
         self.booster = Booster(bank, None, Y, UniformNaive(3), n_rounds=99, rng=7, **settings)
-        self.Y, self.bank, self.scores = Y, bank, np.zeros(Y.shape)
+        self.Y, self.bank = Y, bank
+        self.scores: Any = np.zeros(Y.shape)
         for _ in range(12):
             for term in self.booster.next_round().terms:
                 phi = np.where(bank.column(term.feature) >= term.threshold, 1, -1)
