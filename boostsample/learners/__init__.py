@@ -7,6 +7,7 @@ from boostsample.learner import Found, Learner, Targets, alpha_of
 from boostsample.learners.product import Product
 from boostsample.learners.stump import Stump
 from boostsample.learners.tree import Tree
+from boostsample.records import Term
 from boostsample.registry import make_registered
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Product",
     "Stump",
     "Targets",
+    "Term",
     "Tree",
     "alpha_of",
     "make_learner",

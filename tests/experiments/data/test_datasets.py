@@ -253,8 +253,8 @@ def test_the_seed_is_checked() -> None:
 
 def test_the_names() -> None:
     expected = (
-        "digits mnist cifar10 usps pendigits letter isolet kdd2009-churn kdd2009-appetency "
-        "kdd2009-upselling diagonal chess"
+        "digits mnist cifar10 usps usps-smoothed pendigits letter isolet kdd2009-churn "
+        "kdd2009-appetency kdd2009-upselling diagonal chess"
     )
     assert dataset_names() == tuple(expected.split())
     assert DATASETS["diagonal"].description == (make_diagonal.__doc__ or "").splitlines()[0].rstrip(

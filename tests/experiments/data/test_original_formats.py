@@ -201,3 +201,15 @@ def test_a_truncated_original_is_refused(data_dir: Path, tmp_path: Path, cut: in
     (tmp_path / "letter-recognition.data.gz").write_bytes(stored[:cut])
     with pytest.raises(DataError, match=r"letter-recognition\.data\.gz must be complete gzip data"):
         load("letter", tmp_path)
+
+
+def test_usps_smoothed_has_the_images_of_usps_with_less_contrast(data_dir: Path) -> None:
+    plain, smooth = (load(name, data_dir) for name in ("usps", "usps-smoothed"))
+    np.testing.assert_array_equal(plain.y, smooth.y)
+    assert smooth.X.shape == plain.X.shape
+    assert smooth.X.dtype == np.float32
+    assert smooth.X[:50].std() < plain.X[:50].std()
+    # Of a single bright pixel far from the edges, the Gaussian keeps (sum of exp(-k^2 / 1.125))^-2.
+    kernel = np.exp(-(np.arange(-3, 4) ** 2) / (2 * 0.75**2))
+    middle = np.einsum("i,j,nij->n", kernel, kernel, plain.X[:20, 5:12, 5:12]) / kernel.sum() ** 2
+    np.testing.assert_allclose(smooth.X[:20, 8, 8], middle, atol=1e-6)
