@@ -95,13 +95,14 @@ def plot(
     for option, pictures in _PICTURES.items():
         if options.given_options(context, option) and what not in pictures:
             raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {what}")
+    against = "stumps" if against in (None, "rounds") else against
     names = {} if rename is None else parse_new_names(rename)
     path = check_picture(output, overwrite=overwrite)
     if what == "curves":
         from boostsample.experiments.plots.curves import curves_figure
 
         metrics = MAIN_METRICS if metric is None else (metric,)
-        figure = curves_figure(_read(results, data, names), against or "stumps", metrics, charged)
+        figure = curves_figure(_read(results, data, names), against, metrics, charged)
     elif what == "ranks":
         from boostsample.experiments.plots.ranks import ranks_figure
 

@@ -12,8 +12,14 @@ from boostsample.errors import unknown
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.layout import current_layout
-from boostsample.experiments.results.curves import AXES, curves_of_data, shared_curve
-from boostsample.experiments.results.labels import HIGHER_IS_BETTER, MAIN_METRICS, is_charged
+from boostsample.experiments.results.curves import AXES, Curves, curves_of_data, shared_curve
+from boostsample.experiments.results.labels import (
+    HIGHER_IS_BETTER,
+    MAIN_METRICS,
+    counted,
+    is_charged,
+    with_learner,
+)
 from boostsample.experiments.results.labels import METRICS as COLUMNS
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.write_folder import settings_record
@@ -53,6 +59,9 @@ def curves_figure(
     for curves in found.values():
         curves.check_known(*metrics)
     data = {name: one.runs for name, one in found.items()}
+    learners = [learner for one in found.values() for learner in one.learners]
+    axis = counted(learners) if against == "stumps" else AXES[against]
+    title = with_learner(", ".join(data), learners)
     labels = list(
         dict.fromkeys(label for runs in data.values() for label in runs if not is_charged(label))
     )
@@ -63,7 +72,7 @@ def curves_figure(
             if charged or not is_charged(label):
                 _strategy(axes, list(own.values()), metric, against, label, labels)
         _scales(axes, metric, against)
-        axes.set(xlabel=AXES[against], ylabel=drawing.METRICS[metric])
+        axes.set(xlabel=axis, ylabel=drawing.METRICS[metric])
         if len(data) > 1:
             axes.set_title(name)
     drawing.legend_below(figure, panels)
@@ -74,11 +83,11 @@ def curves_figure(
         repeats += f"; {' or '.join(filter(None, weights))} weights"
     has_tuned = against != "stumps" and any(map(is_tuned_variant, labels))
     note = "\n* tuned, without the cost of the search" if has_tuned else ""
-    figure.suptitle(f"{', '.join(data)}: {repeats}{note}")
+    figure.suptitle(f"{title}: {repeats}{note}")
     what = " and ".join(_NAMES.get(metric, drawing.METRICS[metric]) for metric in metrics)
     figure.set_label(
-        f"Curves of {what} on {', '.join(data)} against {AXES[against]}, {repeats}. "
-        + " ".join(_best(name, runs, metrics) for name, runs in data.items())
+        f"Curves of {what} on {title} against {axis}, {repeats}. "
+        + " ".join(_best(one, metrics) for one in found.values())
     )
     return figure
 
@@ -119,14 +128,14 @@ def _scales(axes: Axes, metric: str, against: str) -> None:
         drawing.error_axis(axes)
 
 
-def _best(name: str, runs: Mapping[str, Mapping[int, Rows]], metrics: Sequence[str]) -> str:
+def _best(curves: Curves, metrics: Sequence[str]) -> str:
     """A sentence that names the strategy with the best final value of each metric."""
     parts = []
     for metric in metrics:
         column, _ = COLUMNS[metric]
         ends = {
             label: float(np.mean([run[-1][column] for run in own.values()]))
-            for label, own in runs.items()
+            for label, own in curves.runs.items()
             if not is_charged(label)
         }
         higher = metric in HIGHER_IS_BETTER
@@ -135,5 +144,5 @@ def _best(name: str, runs: Mapping[str, Mapping[int, Rows]], metrics: Sequence[s
         title = "log10 loss" if metric == "loss" else _NAMES.get(metric, drawing.METRICS[metric])
         order = "highest" if higher else "lowest"
         parts.append(f"the {order} mean {title} is {ends[best]:.2f}{unit}, of {best}")
-    last = max(int(run[-1]["stumps"]) for own in runs.values() for run in own.values())
-    return f"After {last:,} stumps on {name} {'; '.join(parts)}."
+    last = max(int(run[-1]["stumps"]) for own in curves.runs.values() for run in own.values())
+    return f"After {last:,} {curves.counted} on {curves.data} {'; '.join(parts)}."

@@ -23,8 +23,10 @@ from boostsample.experiments.results.labels import (
     HIGHER_IS_BETTER,
     MAIN_METRICS,
     METRICS,
+    counted,
     is_charged,
     label_of,
+    learners_of,
 )
 from boostsample.experiments.results.read_folder import Results
 
@@ -45,7 +47,7 @@ AXES = {
     "looks": "looks (search and modelling)",
     "seconds": "seconds of training",
 }
-"""Axes on which strategies are compared, with their titles in pictures."""
+"""Axes on which strategies are compared, with their titles in pictures; see `counted`."""
 
 _POINTS = 60
 _DIGITS = 3  # significant digits of default levels, so that tables can show them in full
@@ -85,6 +87,16 @@ class Curves:
     runs: Mapping[str, Mapping[int, Sequence[Mapping[str, Any]]]] = field(repr=False)
     marks: tuple[int, ...]  # numbers of stumps of the result rows
     complete: bool = True  # False if there are rows at the marks only
+
+    @property
+    def learners(self) -> tuple[str, ...]:
+        """The different learners of the runs."""
+        return learners_of(rows[0] for mine in self.runs.values() for rows in mine.values())
+
+    @property
+    def counted(self) -> str:
+        """What the marks count: stumps or rounds."""
+        return counted(self.learners)
 
     def at(self, metric: str, axis: str, level: float) -> dict[str, dict[int, float]]:
         """The values of a metric, one of `MEASURES`, at a level of one of `AXES`.
@@ -156,7 +168,8 @@ class Curves:
             near = " and ".join(f"{point:,}" for point in points[max(0, after - 1) : after + 1])
             between = "" if set(points) <= set(self.marks) else f" (nearest rows: {near})"
             raise SettingError(
-                f"{metric} of {self.data} is known at {marks} stumps{between}, got {level:,g}"
+                f"{metric} of {self.data} is known at {marks} {self.counted}{between}, got "
+                f"{level:,g}"
             )
         column = MEASURES[metric].column
         return {
@@ -298,8 +311,14 @@ def parse_levels(text: str) -> tuple[str, tuple[float, ...] | None]:
 
     >>> parse_levels("stumps"), parse_levels("looks=6e6,6e7")
     (('stumps', None), ('looks', (6000000.0, 60000000.0)))
+
+    A round of stumps is one stump: the axis has both names.
+
+    >>> parse_levels("rounds=10")
+    ('stumps', (10.0,))
     """
     axis, equals, listed = text.partition("=")
+    axis = "stumps" if axis == "rounds" else axis
     if axis not in AXES:
         raise unknown("axis", axis, AXES)
     if not equals:
