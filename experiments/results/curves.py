@@ -161,7 +161,7 @@ class Curves:
             )
 
     def _at_stumps(self, metric: str, level: float) -> dict[str, dict[int, float]]:
-        points = self.marks if metric == "auc" else self._points()
+        points = self.marks if metric == "auc" else self.points()
         if level not in points:
             marks = ", ".join(f"{mark:,}" for mark in self.marks)
             after = bisect.bisect(points, level)
@@ -180,7 +180,7 @@ class Curves:
             for label, mine in self.runs.items()
         }
 
-    def _points(self) -> tuple[int, ...]:
+    def points(self) -> tuple[int, ...]:
         """Numbers of stumps at which all runs have rows, charged ones apart."""
         found = [{row["stumps"] for row in rows} for rows in self._uncharged()]
         return tuple(sorted(set.intersection(*found))) if found else ()
@@ -256,12 +256,13 @@ def curves_of_results(results: Results) -> list[Curves]:
 
 
 def check_disjoint_curves(names: Iterable[str]) -> None:
-    """Raise SettingError if two results folders have the same data set, given all names."""
+    """Raise SettingError if results of one learner have the same data set, given all names."""
     for name, count in Counter(names).items():
         if count > 1:
             raise SettingError(
                 f"the data set '{name}' is in two of the results folders; name folders with "
-                "different data sets, or put their grids into one folder"
+                "different data sets, or put their grids into one folder (table and plot also "
+                "take folders with different learners)"
             )
 
 
