@@ -172,7 +172,7 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         while not booster.finished:
             rounds.append(booster.next_round())
             if show is not None:
-                show(rounds[-1].rows[-1], booster.finished)
+                show(rounds[-1].rows[-1], rounds[-1].edge, booster.finished)
         terms = (term for one in rounds for term in one.terms)
         self.model_ = Model(families, terms, labels.shape[1])
         self.history_ = [row for one in rounds for row in one.rows]

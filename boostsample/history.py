@@ -17,6 +17,7 @@ from boostsample.errors import SettingError
 __all__ = [
     "HISTORY_COLUMNS",
     "HISTORY_NAMES",
+    "TERM_COLUMN",
     "Column",
     "history_row",
     "markdown_table",
@@ -41,20 +42,32 @@ HISTORY_COLUMNS = (
     Column("n_features", int, "different features searched, Q"),
     Column("n_examples", int, "examples of the sample that the chosen stump was found on, T"),
     Column("edge_estimated", float, "edge of the stump on its sample, H"),
-    Column("edge", float, "edge on all N examples, G"),
-    Column("alpha", float, "coefficient of the stump"),
+    Column("edge", float, "edge on all examples of the search, G"),
+    Column("alpha", float, "coefficient of the base classifier of the round"),
     Column("log10_loss", float, "log10 of the exponential loss after the round"),
     Column("looks_search", int, "looks spent on searching"),
     Column("looks_modelling", int, "looks spent on modelling"),
-    Column("looks_finish", int, "examples read to finish the stump, N; not charged to the budget"),
+    Column(
+        "looks_finish",
+        int,
+        "examples read to finish the stump: all of the search; not charged to the budget",
+    ),
     Column("values_computed", int, "feature values that a lazy bank computed"),
     Column("seconds", float, "duration of the round, shared evenly by its searches"),
     Column("stopped", str, "why training ended in this round; empty if it goes on"),
 )
 
+TERM_COLUMN = Column(
+    "term",
+    int,
+    "last column, of products and trees only: place of the stump among the terms of the round, "
+    "from 0; -1 if the model does not use it",
+)
+"""The column that follows the notes if rounds have several searches."""
+
 _ORDER = tuple(column.name for column in HISTORY_COLUMNS)
 #: Names that notes must not use.
-HISTORY_NAMES = frozenset(_ORDER)
+HISTORY_NAMES = frozenset((*_ORDER, TERM_COLUMN.name))
 
 
 def history_row(notes: dict[str, Any], **entries: Any) -> dict[str, Any]:
@@ -102,7 +115,7 @@ def _vector_columns(name: str, n: int) -> tuple[str, ...]:
     return tuple(f"{name}_{i}" for i in range(n))
 
 
-def markdown_table(columns: Sequence[Column] = HISTORY_COLUMNS) -> str:
+def markdown_table(columns: Sequence[Column] = (*HISTORY_COLUMNS, TERM_COLUMN)) -> str:
     """The columns as a Markdown table, as in `docs/columns.md`."""
     rows = [f"| `{name}` | {kind.__name__} | {text} |" for name, kind, text in columns]
     return "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *rows])

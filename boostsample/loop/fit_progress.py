@@ -22,11 +22,11 @@ class FitProgress:
         self._terminal = sys.stderr.isatty()
         self._shown = 0.0
 
-    def __call__(self, row: dict[str, Any], finished: bool) -> None:
-        """Show a finished round, given its last history row."""
+    def __call__(self, row: dict[str, Any], edge: float, finished: bool) -> None:
+        """Show a finished round, given its last history row and the edge of its classifier."""
         text = (
             f"round {row['round']:,} of {self._n_rounds:,}: log10 loss {row['log10_loss']:.3f}, "
-            f"edge {row['edge']:.4f}"
+            f"edge {edge:.4f}"
         )
         if row["stopped"]:
             text += f"; training ends: {row['stopped']}"

@@ -7,6 +7,9 @@ which [DF11] eq. 9-13 predict from a model of the edges. It is compared with the
 strategy and with the edge that the strategy gets, which is measured by replaying its round with
 other random numbers.
 
+With a learner of several searches a round, the run is that of the learner, and what is measured
+and replayed is the first search of the round, of the first term or the root.
+
 Measurements use copies and separate random streams, so that the run has the same bits without them.
 """
 
@@ -220,6 +223,7 @@ class _Run:
                 train_rows,
                 labels,
                 self.variant.strategy(),
+                plan.learner,
                 n_rounds=plan.n_rounds,
                 budget=prepared.budget(self.variant, 0),
                 weight_init=plan.weights,
@@ -244,9 +248,9 @@ class _Run:
         return row["edge"], row["edge_estimated"]
 
     def next_row(self, booster: Booster) -> dict[str, Any]:
-        """Do one round and return its history row; errors name the strategy and the round."""
+        """Do one round and return the row of its first search; errors name strategy and round."""
         try:
-            row = booster.next_round().rows[-1]
+            row = booster.next_round().rows[0]
         except (BoostSampleError, MemoryError):
             raise
         except Exception as error:

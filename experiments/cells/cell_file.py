@@ -205,6 +205,20 @@ class Cell:
         """The round of each search, counted from 1: int64 (n,)."""
         return np.repeat(np.arange(1, self.n_rounds + 1), self.arrays["searches"])
 
+    @property
+    def n_searches(self) -> int:
+        """Searches of all rounds, also those whose stump is not in the model."""
+        return int(self.arrays["searches"].sum(dtype=np.int64))
+
+    @property
+    def n_terms(self) -> int:
+        """Terms of the model: stumps, one or more for each round."""
+        return (
+            int(self.arrays["terms"].sum(dtype=np.int64))
+            if "terms" in self.arrays
+            else self.n_rounds
+        )
+
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
         """Position of the last search of each round."""

@@ -28,6 +28,7 @@ __all__ = ["calibrate"]
     help="The strategy of the run (boostsample list strategies), with its predictions if it makes "
     "any.",
 )
+@options.learner_option
 @options.families_option
 @click.option(
     "--bank",
@@ -79,7 +80,8 @@ def calibrate(
     """Compare the edges that searches find with predictions.
 
     At chosen rounds of a run, searches points (Q, T) within the budget repeatedly, and compares
-    their mean true edges with the strategy's prediction, choice and result.
+    their mean true edges with the strategy's prediction, choice and result. With --learner product
+    or tree, the first search of each round is measured: that of its first term or its root.
     """
     if settings["figure2"] is not None:
         _draw_figure_2(context, settings["figure2"], overwrite)
@@ -105,7 +107,7 @@ def calibrate(
             marks=parse_marks(settings["rounds"]),
             repeats=1,
             bank=Variant.parse(settings["bank"]),
-            **{name: settings[name] for name in ("budget", "weights", "seed")},
+            **{name: settings[name] for name in ("learner", "budget", "weights", "seed")},
         )
         measuring = {name: settings[name] for name in ("repeats", "scheme")}
         calibration.check_request(plan, **measuring)
@@ -135,6 +137,11 @@ def _print_calibration(found: Calibration) -> None:
         f"features ({families}), {prepared.plan.weights} initial weights; {found.repeats:,} "
         f"searches a point, examples drawn {found.scheme}\n"
     )
+    if prepared.plan.learner != "stump":
+        print_line(
+            f"learner {prepared.learner_in_use}: measured are the first searches of the rounds, "
+            "those of the first terms or roots\n"
+        )
     for choice in found.choices:
         print_table(calibration_tables.calibration_points_table(found, choice["round"]))
         print_table(calibration_tables.calibration_budget_table(found, choice["round"]))

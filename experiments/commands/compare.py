@@ -73,7 +73,7 @@ __all__ = ["compare"]
     "--rounds",
     default="10,100,300",
     metavar="N,N,...",
-    help="Numbers of stumps to report; the largest is the number of rounds.",
+    help="Numbers of rounds to report, of which the last is trained; one of stumps adds a stump.",
 )
 @click.option(
     "--score-every",
@@ -262,6 +262,7 @@ def _write(
 
 
 def _print_comparison(comparison: Comparison) -> None:
+    from boostsample.experiments.results.labels import STUMP
     from boostsample.experiments.tables.score_tables import score_table
     from boostsample.experiments.tables.tables import (
         looks_table,
@@ -272,10 +273,12 @@ def _print_comparison(comparison: Comparison) -> None:
     prepared, rows = comparison.prepared, comparison.rows
     sizes = sorted({(len(train), len(test)) for train, test in prepared.splits})
     families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
+    learner = prepared.plan.learner
     print_line(
         f"{prepared.data.name}: {sizes[0][0]:,} training and {sizes[0][1]:,} test examples, "
         f"{prepared.data.n_classes} {'labels' if prepared.data.is_multilabel else 'classes'}, "
-        f"{prepared.n_features:,} features ({families}), {prepared.plan.weights} initial weights\n"
+        f"{prepared.n_features:,} features ({families}), {prepared.plan.weights} initial weights"
+        f"{'' if learner == STUMP else f', learner {learner}'}\n"
     )
     print_table(score_table(rows, "loss"))
     print_table(score_table(rows, "error"))

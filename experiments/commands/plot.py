@@ -88,6 +88,7 @@ def plot(
 ) -> None:
     """Draw a picture of results folders that compare has written.
 
+    Folders of different learners may have the same data set: names then end with the learner.
     Pictures of families, features, sampling, edges and margins need the cells of the folder. Those
     of features have a panel for each data set, the others show one data set.
     """
@@ -100,13 +101,14 @@ def plot(
     for option, pictures in _PICTURES.items():
         if options.given_options(context, option) and what not in pictures:
             raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {what}")
+    against = "stumps" if against in (None, "rounds") else against
     names = {} if rename is None else parse_new_names(rename)
     path = check_picture(output, overwrite=overwrite)
     if what == "curves":
         from boostsample.experiments.plots.curves import curves_figure
 
         metrics = MAIN_METRICS if metric is None else (metric,)
-        figure = curves_figure(_read(results, data, names), against or "stumps", metrics, charged)
+        figure = curves_figure(_read(results, data, names), against, metrics, charged)
     elif what == "ranks":
         from boostsample.experiments.plots.ranks import ranks_figure
 
@@ -122,10 +124,12 @@ def plot(
 def _read(folders: Sequence[str], data: str | None, names: Mapping[str, str]) -> list[Results]:
     """The results of the folders with new names, or the part of them on one data set."""
     from boostsample.experiments.plots.renaming import renamed_results
+    from boostsample.experiments.results.joined import joined_results
     from boostsample.experiments.results.read_folder import read_results
 
-    found = renamed_results([read_results(folder) for folder in folders], names)
-    missing = sum(one.missing for one in found)
+    there = [read_results(folder) for folder in folders]
+    found = renamed_results(joined_results(there), names)
+    missing = sum(one.missing for one in there)
     if missing:
         print_note(f"{missing:,} runs are missing, the results are incomplete")
     if data is None:
@@ -176,17 +180,15 @@ def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
     """The runs in all folders by data set."""
     from pathlib import Path
 
-    from boostsample.experiments.results.curves import check_disjoint_curves
+    from boostsample.experiments.results.joined import joined_runs
     from boostsample.experiments.results.read_folder import SETTINGS, read_runs
 
-    found: dict[str, list[Run]] = {}
+    found = []
     for folder in folders:
-        mine = read_runs(folder)
-        check_disjoint_curves([*found, *mine])
+        found.append(read_runs(folder))
         if not (Path(folder) / SETTINGS).exists():
             print_note(f"'{folder}' is incomplete; the picture shows the runs so far")
-        found |= mine
-    return found
+    return joined_runs(found)
 
 
 def _chosen(names: Collection[str], data: str | None) -> str:

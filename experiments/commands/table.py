@@ -86,12 +86,14 @@ def table(
 ) -> None:
     """Print tables of results folders that compare has written, one for each data set.
 
+    Folders of different learners may have the same data set: names then end with the learner.
     Entries are mean (std) over repetitions. Each row marks the best entry and those that a paired
     test cannot tell from it; a note below the table describes the test.
     """
     from boostsample.experiments.common.files import check_writable_file, write_file
     from boostsample.experiments.common.new_names import parse_new_names
     from boostsample.experiments.results.curves import MEASURES, parse_levels
+    from boostsample.experiments.results.joined import joined_results
     from boostsample.experiments.results.read_folder import read_results
     from boostsample.experiments.tables.choices import split_names
     from boostsample.experiments.tables.formats import FORMATS, chosen_format, one_by_one
@@ -116,7 +118,7 @@ def table(
         raise SettingError("--overwrite needs a file to replace; add -o FILE, or leave it out")
     found = [read_results(folder) for folder in results]
     tables: Sequence[ScoreTable] = result_table(
-        found,
+        joined_results(found),
         metric,
         axis,
         levels,

@@ -5,6 +5,7 @@ Everything is checked before anything is computed; nothing here trains.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +22,8 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
-from boostsample.registry import default_families, families_by_name
+from boostsample.names import parse_name
+from boostsample.registry import default_families, families_by_name, registered_class
 from boostsample.strategy import FamilyInfo, Pool
 
 __all__ = ["Prepared", "pool_of_families", "prepare", "settings_in_use"]
@@ -63,6 +65,14 @@ class Prepared:
         pool = self.pool(repetition)
         given = self.plan.looks(pool.n_examples)
         return variant.strategy().default_budget(pool) if given is None else given
+
+    @property
+    def learner_in_use(self) -> str:
+        """The learner with the values of all its settings, given or by default."""
+        name, given = parse_name(self.plan.learner)
+        parameters = inspect.signature(registered_class("learner", name)).parameters.values()
+        usual = {one.name: one.default for one in parameters if one.default is not one.empty}
+        return Variant(name, {**usual, **given}).label
 
     def settings_in_use(self, variant: Variant) -> dict[str, Any]:
         """Return the settings of a strategy in repetition 0, see `settings_in_use`."""

@@ -20,7 +20,13 @@ from boostsample.experiments.results.curves import (
     curves_of_data,
     shared_curve,
 )
-from boostsample.experiments.results.labels import HIGHER_IS_BETTER, MAIN_METRICS, is_charged
+from boostsample.experiments.results.labels import (
+    HIGHER_IS_BETTER,
+    MAIN_METRICS,
+    counted,
+    is_charged,
+    with_learner,
+)
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.smoothed import SMOOTHED
 from boostsample.experiments.results.write_folder import settings_record
@@ -63,6 +69,9 @@ def curves_figure(
         if SMOOTHED in metrics:
             curves.check(SMOOTHED, against)
     data = {name: _rows_of(one, metrics) for name, one in found.items()}
+    learners = [learner for one in found.values() for learner in one.learners]
+    axis = counted(learners) if against == "stumps" else AXES[against]
+    title = with_learner(", ".join(data), learners)
     labels = list(
         dict.fromkeys(label for runs in data.values() for label in runs if not is_charged(label))
     )
@@ -73,7 +82,7 @@ def curves_figure(
             if charged or not is_charged(label):
                 _strategy(axes, list(own.values()), metric, against, label, labels)
         _scales(axes, metric, against)
-        axes.set(xlabel=AXES[against], ylabel=drawing.METRICS[metric])
+        axes.set(xlabel=axis, ylabel=drawing.METRICS[metric])
         if len(data) > 1:
             axes.set_title(name)
     drawing.legend_below(figure, panels)
@@ -84,11 +93,11 @@ def curves_figure(
         repeats += f"; {' or '.join(filter(None, weights))} weights"
     has_tuned = against != "stumps" and any(map(is_tuned_variant, labels))
     note = "\n* tuned, without the cost of the search" if has_tuned else ""
-    figure.suptitle(f"{', '.join(data)}: {repeats}{note}")
+    figure.suptitle(f"{title}: {repeats}{note}")
     what = " and ".join(_NAMES.get(metric, drawing.METRICS[metric]) for metric in metrics)
     figure.set_label(
-        f"Curves of {what} on {', '.join(data)} against {AXES[against]}, {repeats}. "
-        + " ".join(_best(name, runs, metrics) for name, runs in data.items())
+        f"Curves of {what} on {title} against {axis}, {repeats}. "
+        + " ".join(_best(one, metrics) for one in found.values())
     )
     return figure
 
@@ -140,9 +149,9 @@ def _last(rows: Rows, column: str) -> float:
     return found[-1] if found else math.nan
 
 
-def _best(name: str, runs: Mapping[str, Mapping[int, Rows]], metrics: Sequence[str]) -> str:
+def _best(curves: Curves, metrics: Sequence[str]) -> str:
     """A sentence that names the strategy with the best final value of each metric."""
-    parts = []
+    parts, runs = [], _rows_of(curves, metrics)
     for metric in metrics:
         column = MEASURES[metric].column
         ends = {
@@ -156,5 +165,5 @@ def _best(name: str, runs: Mapping[str, Mapping[int, Rows]], metrics: Sequence[s
         title = "log10 loss" if metric == "loss" else _NAMES.get(metric, drawing.METRICS[metric])
         order = "highest" if higher else "lowest"
         parts.append(f"the {order} mean {title} is {ends[best]:.2f}{unit}, of {best}")
-    last = max(int(run[-1]["stumps"]) for own in runs.values() for run in own.values())
-    return f"After {last:,} stumps on {name} {'; '.join(parts)}."
+    last = max(int(run[-1]["stumps"]) for own in curves.runs.values() for run in own.values())
+    return f"After {last:,} {curves.counted} on {curves.data} {'; '.join(parts)}."

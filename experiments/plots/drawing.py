@@ -261,7 +261,7 @@ def strategy_panels(
     n_rows = math.ceil(len(labels) / most)
     n_columns = math.ceil(len(labels) / n_rows)
     width = max(int(8 * figure_width()) // n_columns, 12)
-    names = [label.partition(":")[::2] for label in labels]
+    names = [label.replace(" (", ":(", 1).partition(":")[::2] for label in labels]
     titles = [[name, *textwrap.wrap(more.replace(":", ", "), width)] for name, more in names]
     figure = new_figure((height + 0.16 * max(map(len, titles))) * n_rows + 1.5)
     places = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)

@@ -12,6 +12,7 @@ from boostsample.experiments.cells.cell_file import PREDICTED
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.layout import current_layout
 from boostsample.experiments.plots.windows import round_windows, window_means, window_middles
+from boostsample.experiments.results.labels import counted, with_learner
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
@@ -78,10 +79,13 @@ def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
         drawing.decade_ticks(first.yaxis)
     drawing.legend_below(figure, panels.values())
     repeats = drawing.repeats_title(found.values(), "range" if is_log else "std")
-    figure.suptitle(f"{name}: edges of the chosen stumps, {repeats}")
+    learners = [run.learner for run in runs]
+    title = with_learner(name, learners)
+    chosen = "the chosen stumps" if counted(learners) == "stumps" else "all searches"
+    figure.suptitle(f"{title}: edges of {chosen}, {repeats}")
     ratios = "; ".join(f"{label} {_optimism(one):.2f}" for label, one in means.items())
     figure.set_label(
-        f"True, estimated and expected edges on {name} over rounds, {repeats}. "
+        f"True, estimated and expected edges on {title} over rounds, {repeats}. "
         f"Estimated edge over true edge in the last rounds: {ratios}."
     )
     return figure

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.windows import round_windows
-from boostsample.experiments.results.labels import repetitions
+from boostsample.experiments.results.labels import chosen_by_searches, repetitions, with_learner
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _HATCHES = ("", "//", "..", "xx")
 
 @dataclass(frozen=True)
 class FamilyShares:
-    """Shares of the families among the stumps, over windows of rounds.
+    """Shares of the families among the stumps of all searches, over windows of rounds.
 
     `edges`, shape (n_windows + 1,), are those of `round_windows`. `shares` has for each strategy
     the means over repetitions, shape (n_families, n_windows), NaN where all runs had ended.
@@ -75,13 +75,16 @@ def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
     A bar at the right of each panel shows the shares among all features.
     """
     found = family_shares(runs)
-    figure, panels = drawing.strategy_panels(tuple(found.shares), "round", "percent of the stumps")
+    learners = [run.learner for run in runs]
+    title, stumps = with_learner(name, learners), chosen_by_searches(learners)
+    share = f"percent of the {stumps}"
+    figure, panels = drawing.strategy_panels(tuple(found.shares), "round", share)
     for label, axes in panels.items():
         _panel(axes, found, found.shares[label])
     drawing.legend_below(figure, list(panels.values())[:1], handlelength=1.6)
     repeats = repetitions(max(found.n_runs), "mean", min(found.n_runs))
     figure.suptitle(
-        f"{name}: families that the stumps come from, {repeats}\n"
+        f"{title}: families that the {stumps} come from, {repeats}\n"
         "(bars at the right: shares of all features)"
     )
     ends = "; ".join(
@@ -91,7 +94,7 @@ def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
         for at in [np.flatnonzero(~np.isnan(shares[0]))[-1]]
     )
     figure.set_label(
-        f"Shares of {len(found.sizes)} families among the stumps on {name} over rounds, "
+        f"Shares of {len(found.sizes)} families among the {stumps} on {title} over rounds, "
         f"{repeats}: {ends}."
     )
     return figure

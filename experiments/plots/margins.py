@@ -1,4 +1,4 @@
-"""Plots of the cumulative distributions of margins, by number of stumps.
+"""Plots of the cumulative distributions of margins, by number of stumps or rounds.
 
 Boosting keeps raising small margins after all training examples are classified correctly, which
 explains according to [SFBL98] why the test error keeps falling.
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.experiments.plots import drawing
+from boostsample.experiments.results.labels import counted, with_learner
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
@@ -81,9 +82,11 @@ def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None =
     figure, panels = drawing.strategy_panels(
         tuple(found), "margin", "percent of margins below", 2.5
     )
+    learners = [run.learner for run in runs]
+    title, word = with_learner(name, learners), counted(learners)
     for label, axes in panels.items():
         for mark, colour in zip(chosen, _COLOURS[-len(chosen) :], strict=True):
-            _draw(axes, shares[label][mark], mark, colour)
+            _draw(axes, shares[label][mark], f"{mark:,} {word}", colour)
         axes.axvline(0, color="#888888", linewidth=0.8)
     first = next(iter(panels.values()))
     first.xaxis.set_major_locator(MultipleLocator(0.5))
@@ -92,19 +95,19 @@ def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None =
     drawing.legend_below(figure, panels.values())
     repeats = drawing.repeats_title(found.values(), "")
     figure.suptitle(
-        f"{name}: margins y f(x) / sum of alphas over all examples and labels, {repeats}"
+        f"{title}: margins y f(x) / sum of alphas over all examples and labels, {repeats}"
     )
     last = {label: one[chosen[-1]][1] for label, one in shares.items()}
     wrong = "; ".join(f"{label} {100 * one[len(one) // 2]:.2f}" for label, one in last.items())
     figure.set_label(
-        f"Cumulative distributions of training and test margins on {name} after "
-        f"{', '.join(f'{mark:,}' for mark in chosen)} stumps, {repeats}. Percent of the test "
+        f"Cumulative distributions of training and test margins on {title} after "
+        f"{', '.join(f'{mark:,}' for mark in chosen)} {word}, {repeats}. Percent of the test "
         f"margins below zero at the end: {wrong}."
     )
     return figure
 
 
-def _draw(axes: Axes, shares: NDArray[np.float64], mark: int, colour: str) -> None:
+def _draw(axes: Axes, shares: NDArray[np.float64], mark: str, colour: str) -> None:
     """Draw both sides, cut to where they rise."""
     edges = np.linspace(-1, 1, shares.shape[1])
     for (side, style), values in zip(_SIDES.items(), shares, strict=True):
@@ -113,7 +116,7 @@ def _draw(axes: Axes, shares: NDArray[np.float64], mark: int, colour: str) -> No
         first = np.flatnonzero(values > 0)[0] - 1
         last = np.flatnonzero(values < 1)[-1] + 1
         kept = slice(first, last + 1)
-        label = f"{mark:,} stumps, {side}"
+        label = f"{mark}, {side}"
         axes.plot(edges[kept], 100 * values[kept], color=colour, label=label, **style)
 
 

@@ -79,7 +79,7 @@ def ranks_figure(
     figure = new_figure(_LINE * (depth + 4.4) + 0.2 * (3 + notes.count("\n")))
     _diagram(figure.subplots(), found, difference, groups, depth)
     marks = dict.fromkeys(f"{mark:,}" for mark in found.stumps.values())
-    where = f"after {' or '.join(marks)} stumps, {len(found.data)} data sets"
+    where = f"after {' or '.join(marks)} {found.counted}, {len(found.data)} data sets"
     title = f"Mean ranks (1 is best) by {METRICS[metric]} {where}"
     figure.suptitle(title)
     figure.supxlabel(notes, fontsize="small")

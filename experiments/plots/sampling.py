@@ -13,7 +13,12 @@ from boostsample.errors import DataError
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.windows import round_windows, window_means, window_middles
 from boostsample.experiments.results.curves import curves_of_results, shared_curve
-from boostsample.experiments.results.labels import is_charged
+from boostsample.experiments.results.labels import (
+    counted,
+    is_charged,
+    learners_of,
+    with_learner,
+)
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 
@@ -41,7 +46,8 @@ def sampling_figure(name: str, runs: Sequence[Run]) -> Figure:
         ]
         for label, own in found.items()
     }
-    return _figure(name, curves, last, "round", "of the searches, over rounds")
+    title = with_learner(name, (run.learner for run in runs))
+    return _figure(title, curves, last, "round", "of the searches, over rounds")
 
 
 def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figure:
@@ -61,7 +67,9 @@ def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figu
         for label, runs in found.runs.items()
     }
     last = max(int(row["stumps"]) for row in own)
-    return _figure(name, means, last, "stumps", "means over all searches so far")
+    learners = learners_of(own)
+    title = with_learner(name, learners)
+    return _figure(title, means, last, counted(learners), "means over all searches so far")
 
 
 @drawing.styled_axes

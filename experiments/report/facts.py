@@ -23,20 +23,22 @@ from boostsample.experiments.common.progress import duration_text
 from boostsample.experiments.plan.prepared import pool_of_families, settings_in_use
 from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
 from boostsample.experiments.report.items import CodeItem, Item, ListingItem, TextItem
-from boostsample.experiments.results.labels import label_of
+from boostsample.experiments.results.labels import counted, label_of, learners_of
 from boostsample.experiments.results.read_folder import (
     Results,
     read_folder_toml,
     read_results,
     read_runs,
 )
-from boostsample.experiments.results.runs import Run
+from boostsample.experiments.results.runs import LOOKS, Run, runs_by_strategy
 from boostsample.experiments.tables.number_formats import mean_std
+from boostsample.experiments.tables.tables import searches_and_terms
 from boostsample.registry import strategy_class
 
 __all__ = [
     "FactSource",
     "facts_of_comparison",
+    "facts_of_rounds",
     "read_fact_source",
     "facts_to_repeat",
     "facts_of_tuning",
@@ -60,6 +62,11 @@ class FactSource:
     def names(self) -> list[str]:
         """Names of the data sets that have rows."""
         return list(dict.fromkeys(str(row["data"]) for row in self.results.rows))
+
+    @property
+    def learners(self) -> tuple[str, ...]:
+        """The learner of the runs."""
+        return learners_of(self.results.rows)
 
     @property
     def title(self) -> str:
@@ -284,10 +291,25 @@ def facts_of_tuning(source: FactSource, name: str) -> ListingItem | None:
         return None
     header = ("strategy", "kept", "repetitions", "its log10 loss", "worst of the grid")
     return ListingItem(
-        f"Settings kept by their training loss after {source.settings['rounds'][-1]:,} stumps",
+        f"Settings kept by their training loss after {source.settings['rounds'][-1]:,} "
+        f"{counted(source.learners)}",
         (*header, "settings tried", "looks of all of them"),
         tuple(rows),
     )
+
+
+def facts_of_rounds(source: FactSource, name: str) -> ListingItem | None:
+    """List searches, terms and looks of a round; None without cells, or for stumps."""
+    runs = source.runs.get(name, ())
+    if not runs or counted(source.learners) == "stumps":
+        return None
+    rows = []
+    for label, own in runs_by_strategy(runs).items():
+        n_rounds = sum(run.n_rounds for run in own)
+        looks = (f"{sum(run.looks[one] for run in own) / n_rounds:,.0f}" for one in LOOKS)
+        rows.append((label, *searches_and_terms(own), *looks))
+    header = ("strategy", "searches", "terms", *(f"looks of {one}" for one in LOOKS))
+    return ListingItem("A round of the kept runs, means", header, tuple(rows))
 
 
 def facts_to_repeat(source: FactSource, several: bool) -> list[Item]:

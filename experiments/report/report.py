@@ -11,6 +11,7 @@ import os
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,15 @@ from boostsample.experiments.report.items import (
     picture_item,
 )
 from boostsample.experiments.results.curves import AXES
-from boostsample.experiments.results.labels import MAIN_METRICS, METRICS, is_charged
+from boostsample.experiments.results.labels import (
+    MAIN_METRICS,
+    METRICS,
+    STUMP,
+    chosen_by_searches,
+    counted,
+    is_charged,
+    with_learner,
+)
 from boostsample.experiments.tables.formats import to_html
 from boostsample.experiments.tables.score_tables import (
     BEST,
@@ -127,11 +136,13 @@ def _lead(sources: Sequence[FactSource]) -> str:
         for data in source.data_sets.values()
         for one in data["strategies"]
     }
+    learners = {learner for source in sources for learner in source.learners} - {STUMP}
+    others = f" with {' and '.join(sorted(learners))}" if learners else ""
     repeats = sorted({int(source.settings["repeats"]) for source in sources})
     rounds = sorted({int(source.settings["rounds"][-1]) for source in sources})
     return (
         f"{len(labels):,} sampling {'strategy' if len(labels) == 1 else 'strategies'} for "
-        f"AdaBoost.MH, compared at an equal budget of looks on {_names(sources)}: "
+        f"AdaBoost.MH{others}, compared at an equal budget of looks on {_names(sources)}: "
         f"{' or '.join(f'{n:,}' for n in rounds)} rounds, "
         f"{' or '.join(map(str, repeats))} repetition{'s' if repeats[-1] > 1 else ''}."
     )
@@ -173,7 +184,8 @@ class _Report:
     def chapters(self) -> list[_Chapter]:
         """All chapters, in order."""
         self._progress("tables")
-        listings = (*facts.facts_of_comparison(self._sources), _text("reading"))
+        every = [learner for source in self._sources for learner in source.learners]
+        listings = (*facts.facts_of_comparison(self._sources), _text("reading", every))
         chapters = [
             _Chapter("summary", "Summary", self._summary()),
             _Chapter("compared", "What was compared", listings),
@@ -214,7 +226,9 @@ class _Report:
         for source in self._sources:
             for name, axis in itertools.product(source.names, _axes(source)):
                 level = self._table(source, name, "loss", axis).rows[-1][0]
-                where = f"{'after' if axis == 'stumps' else 'at'} {level} {axis}"
+                where = f"at {level} {axis}"
+                if axis == "stumps":
+                    where = f"after {level} {counted(source.learners)}"
                 best = (_winner(self._table(source, name, metric, axis)) for metric in MAIN_METRICS)
                 rows.append((name, where, *best))
         header = ("data set", "where", *(f"lowest {METRICS[one][1]}" for one in MAIN_METRICS))
@@ -241,23 +255,28 @@ class _Report:
         kept = facts.facts_of_tuning(source, name)
         runs = source.runs.get(name, ())
         prefix = self._ids[name]
+        part = partial(_part, source.learners, prefix)
         parts = [
-            _part(prefix, f"at-{axis}", self._at(source, name, axis), charged=kept is not None)
+            part(f"at-{axis}", self._at(source, name, axis), charged=kept is not None)
             for axis in _axes(source)
         ]
-        parts.append(_part(prefix, "cost", self._scores(source, name, "looks", "seconds")))
+        cost = self._scores(source, name, "looks", "seconds")
+        spent = facts.facts_of_rounds(source, name)
+        parts.append(part("cost", [*cost, *([spent] if spent else [])]))
         if kept is not None:
-            parts.append(_part(prefix, "tuning", [kept]))
+            parts.append(part("tuning", [kept]))
         if source.results.curves:
             if runs:
                 figure = RUN_FIGURES["sampling"](name, runs)
             else:
                 figure = mean_sampling_figure(name, source.results.curves)
             scores = self._scores(source, name, "features", "examples")
-            parts.append(_part(prefix, "sampling", [*scores, _shown("sampling", figure)]))
-        shown = ["families"] if len(source.data_sets[name]["families"]) > 1 else []
-        for key in [*shown, "edges", "margins"] if runs else ():
-            parts.append(_part(prefix, key, [_shown(key, RUN_FIGURES[key](name, runs))]))
+            shown = _shown("sampling", figure, source.learners)
+            parts.append(part("sampling", [*scores, shown]))
+        families = ["families"] if len(source.data_sets[name]["families"]) > 1 else []
+        for key in [*families, "edges", "margins"] if runs else ():
+            figure = RUN_FIGURES[key](name, runs)
+            parts.append(part(key, [_shown(key, figure, source.learners)]))
         return _Chapter(prefix, name, () if source.runs else (_text("no_cells"),), tuple(parts))
 
     def _at(self, source: FactSource, name: str, axis: str) -> list[Item]:
@@ -266,7 +285,10 @@ class _Report:
         metrics = ["loss", "error"]
         if axis == "stumps" and source.results.curves:
             metrics.append("auc")
-        caption = f"Loss and test error against {axis}; bands: one standard deviation to each side."
+        against = counted(source.learners) if axis == "stumps" else axis
+        caption = (
+            f"Loss and test error against {against}; bands: one standard deviation to each side."
+        )
         return [*self._scores(source, name, *metrics, axis=axis), picture_item(figure, caption)]
 
     def _scores(
@@ -280,26 +302,38 @@ class _Report:
         for metric in metrics:
             table = self._table(source, name, metric, axis)
             numbers = sorted(self._notes.numbers(table.notes))
-            title = table.title.removeprefix(f"{name}: ")
+            title = table.title.removeprefix(f"{with_learner(name, source.learners)}: ")
             title = title[:1].upper() + title[1:]
             html = to_html(replace(table.transposed() if many else table, title=title))
             found.append(ScoresItem(title, Markup(html), tuple(numbers)))
         return found
 
 
-def _text(key: str) -> TextItem:
-    return TextItem(" ".join(_WORDS[key].split()))
+def _text(key: str, learners: Sequence[str] = ()) -> TextItem:
+    return TextItem(_worded(_WORDS[key], learners))
 
 
-def _part(prefix: str, key: str, items: Sequence[Item], *, charged: bool = False) -> _Part:
+def _worded(text: str, learners: Sequence[str]) -> str:
+    """A text in the words for these learners, with single spaces."""
+    words = {"counted": counted(learners), "stumps": chosen_by_searches(learners)}
+    return " ".join(text.format(**words).split())
+
+
+def _part(
+    learners: Sequence[str], prefix: str, key: str, items: Sequence[Item], *, charged: bool = False
+) -> _Part:
     """A part with its title and text; `charged` adds a remark on tuned strategies."""
     words = _WORDS[key]
-    text = " ".join(f"{words['text']} {words['charged'] if charged else ''}".split())
-    return _Part(f"{prefix}-{key}", words["title"], (*([TextItem(text)] if text else []), *items))
+    remarks = [words["charged"] if charged else ""]
+    if counted(learners) != "stumps":
+        remarks.insert(0, words.get("searches", ""))
+    text = _worded(" ".join([words["text"], *remarks]), learners)
+    title = _worded(words["title"], learners)
+    return _Part(f"{prefix}-{key}", title, (*([TextItem(text)] if text else []), *items))
 
 
-def _shown(key: str, figure: Figure) -> Item:
-    return picture_item(figure, _WORDS[key]["caption"])
+def _shown(key: str, figure: Figure, learners: Sequence[str]) -> Item:
+    return picture_item(figure, _worded(_WORDS[key]["caption"], learners))
 
 
 def _axes(source: FactSource) -> tuple[str, ...]:

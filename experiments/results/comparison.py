@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.frames import rows_to_frame
+from boostsample.experiments.results.labels import counted
 from boostsample.experiments.results.rows import curve_rows, history_rows, result_rows
 from boostsample.experiments.results.runs import Run
 
@@ -51,6 +52,7 @@ class Comparison:
     def notes(self) -> tuple[str, ...]:
         """Notes for the reader of tables: strategies left out, tuning, runs that ended early."""
         n_rounds = self.prepared.plan.n_rounds
+        word = counted([self.prepared.plan.learner])
         early = []
         for variant in self.prepared.variants:
             ended = [one for one in self.runs if one.variant is variant and one.n_rounds < n_rounds]
@@ -58,14 +60,14 @@ class Comparison:
             reasons = "; ".join(dict.fromkeys(one.stopped for one in ended))
             if ended:
                 early.append(
-                    f"{variant.label}: training ended early, number of stumps: {places} "
+                    f"{variant.label}: training ended early, number of {word}: {places} "
                     f"({reasons}); later rows repeat the last state"
                 )
-        tuning = _tuning_note(self.prepared.variants, n_rounds)
+        tuning = _tuning_note(self.prepared.variants, n_rounds, word)
         return (*self.prepared.notes, *([tuning] if tuning else []), *early)
 
 
-def _tuning_note(variants: Sequence[Variant], n_rounds: int) -> str:
+def _tuning_note(variants: Sequence[Variant], n_rounds: int, word: str) -> str:
     """A note on how to read the results of tuned strategies; empty if there are none."""
     tuned = [variant for variant in variants if variant.grid]
     if not tuned:
@@ -74,7 +76,7 @@ def _tuning_note(variants: Sequence[Variant], n_rounds: int) -> str:
     return (
         "strategies with a * were tuned: each of the M settings of their tuning grid "
         f"({sizes}) was trained in each repetition, and the run with the smallest training loss "
-        f"after {n_rounds:,} stumps was kept. A column 'charged' includes the cost of tuning: its "
-        "row of m stumps shows the kept run after m / M stumps, when all M runs together have "
-        "spent the looks of m stumps; '-' if that is less than one stump"
+        f"after {n_rounds:,} {word} was kept. A column 'charged' includes the cost of tuning: its "
+        f"row of m {word} shows the kept run after m / M {word}, when all M runs together have "
+        f"spent the looks of m {word}; '-' if that is less than one {word.removesuffix('s')}"
     )

@@ -24,8 +24,10 @@ from boostsample.experiments.results.labels import (
     HIGHER_IS_BETTER,
     MAIN_METRICS,
     METRICS,
+    counted,
     is_charged,
     label_of,
+    learners_of,
 )
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.smoothed import (
@@ -52,7 +54,7 @@ AXES = {
     "looks": "looks (search and modelling)",
     "seconds": "seconds of training",
 }
-"""Axes on which strategies are compared, with their titles in pictures."""
+"""Axes on which strategies are compared, with their titles in pictures; see `counted`."""
 
 _POINTS = 60
 _DIGITS = 3  # significant digits of default levels, so that tables can show them in full
@@ -93,6 +95,16 @@ class Curves:
     runs: Mapping[str, Mapping[int, Sequence[Mapping[str, Any]]]] = field(repr=False)
     marks: tuple[int, ...]  # numbers of stumps of the result rows
     complete: bool = True  # False if there are rows at the marks only
+
+    @property
+    def learners(self) -> tuple[str, ...]:
+        """The different learners of the runs."""
+        return learners_of(rows[0] for mine in self.runs.values() for rows in mine.values())
+
+    @property
+    def counted(self) -> str:
+        """What the marks count: stumps or rounds."""
+        return counted(self.learners)
 
     def at(self, metric: str, axis: str, level: float) -> dict[str, dict[int, float]]:
         """The values of a metric, one of `MEASURES`, at a level of one of `AXES`.
@@ -178,7 +190,8 @@ class Curves:
             near = " and ".join(f"{point:,}" for point in points[max(0, after - 1) : after + 1])
             between = "" if set(points) <= set(self.marks) else f" (nearest rows: {near})"
             raise SettingError(
-                f"{metric} of {self.data} is known at {marks} stumps{between}, got {level:,g}"
+                f"{metric} of {self.data} is known at {marks} {self.counted}{between}, got "
+                f"{level:,g}"
             )
         column = MEASURES[metric].column
         return {
@@ -270,12 +283,13 @@ def curves_of_results(results: Results) -> list[Curves]:
 
 
 def check_disjoint_curves(names: Iterable[str]) -> None:
-    """Raise SettingError if two results folders have the same data set, given all names."""
+    """Raise SettingError if results of one learner have the same data set, given all names."""
     for name, count in Counter(names).items():
         if count > 1:
             raise SettingError(
                 f"the data set '{name}' is in two of the results folders; name folders with "
-                "different data sets, or put their grids into one folder"
+                "different data sets, or put their grids into one folder (table and plot also "
+                "take folders with different learners)"
             )
 
 
@@ -325,8 +339,14 @@ def parse_levels(text: str) -> tuple[str, tuple[float, ...] | None]:
 
     >>> parse_levels("stumps"), parse_levels("looks=6e6,6e7")
     (('stumps', None), ('looks', (6000000.0, 60000000.0)))
+
+    A round of stumps is one stump: the axis has both names.
+
+    >>> parse_levels("rounds=10")
+    ('stumps', (10.0,))
     """
     axis, equals, listed = text.partition("=")
+    axis = "stumps" if axis == "rounds" else axis
     if axis not in AXES:
         raise unknown("axis", axis, AXES)
     if not equals:

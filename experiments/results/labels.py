@@ -1,8 +1,8 @@
-"""Labels of strategies, titles of metrics and of repetitions, for tables and pictures."""
+"""Labels of strategies, titles of metrics, words for learners and repetitions, for readers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
@@ -11,9 +11,14 @@ __all__ = [
     "HIGHER_IS_BETTER",
     "MAIN_METRICS",
     "METRICS",
+    "STUMP",
+    "chosen_by_searches",
+    "counted",
     "is_charged",
     "label_of",
+    "learners_of",
     "repetitions",
+    "with_learner",
 ]
 
 METRICS = {
@@ -39,6 +44,45 @@ def label_of(row: Mapping[str, Any]) -> str:
 def is_charged(label: str) -> bool:
     """Whether a label is that of a tuned strategy with its tuning charged to it."""
     return label.endswith(CHARGED_VARIANT)
+
+
+STUMP = "stump"
+"""The learner that adds one stump in each round."""
+
+
+def learners_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The different learners of result rows; rows that name none are of stumps."""
+    return tuple(dict.fromkeys(str(row.get("learner", STUMP)) for row in rows))
+
+
+def counted(learners: Iterable[str]) -> str:
+    """What marks and the column `stumps` count: a round of another learner has several terms.
+
+    >>> counted(["stump"]), counted(["stump", "tree:n_leaves=8"])
+    ('stumps', 'rounds')
+    """
+    return "stumps" if set(learners) <= {STUMP} else "rounds"
+
+
+def chosen_by_searches(learners: Iterable[str]) -> str:
+    """What the searches of runs chose: of other learners not all are in the model.
+
+    >>> chosen_by_searches(["product:n_terms=3"])
+    'stumps of all searches'
+    """
+    return "stumps" if set(learners) <= {STUMP} else "stumps of all searches"
+
+
+def with_learner(name: str, learners: Iterable[str]) -> str:
+    """The name of a data set, with the learner unless it is the stump; labels tell several apart.
+
+    >>> with_learner("digits", ["stump"]), with_learner("digits", ["tree:n_leaves=8"])
+    ('digits', 'digits, learner tree:n_leaves=8')
+    """
+    different = set(learners)
+    if len(different) != 1 or STUMP in different:
+        return name
+    return f"{name}, learner {different.pop()}"
 
 
 def repetitions(n: int, what: str = "mean and std", least: int | None = None) -> str:

@@ -37,7 +37,11 @@ RESULT_SCHEMA = (
     Column("settings", str, "settings of the strategy, for a tuned one those that were kept"),
     Column("learner", str, "learner"),
     Column("repetition", int, "repetition, counted from 0"),
-    Column("stumps", int, "number of stumps (rounds)"),
+    Column(
+        "stumps",
+        int,
+        "number of rounds, each a base classifier: with the learner `stump`, of stumps",
+    ),
     Column("log10_loss", float, "log10 of the exponential loss on the training examples"),
     Column("test_error", float, "error on the test examples in percent"),
     Column("looks", int, "looks so far for search and modelling, without the finish"),

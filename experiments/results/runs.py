@@ -72,6 +72,11 @@ class Run:
         return {"strategy": name, "settings": self.trained.settings_text}
 
     @property
+    def learner(self) -> str:
+        """Name of the learner, with its settings as they were given."""
+        return str(self.cell.facts["learner"])
+
+    @property
     def n_rounds(self) -> int:
         """Rounds trained."""
         return self.cell.n_rounds
@@ -132,7 +137,7 @@ class Run:
         return {
             "data": self.cell.facts["data"]["name"],
             **names,
-            "learner": self.cell.facts["learner"],
+            "learner": self.learner,
             "repetition": self.repetition,
             "stumps": stumps,
             "log10_loss": self.cell.loss_at[at] if at else math.nan,

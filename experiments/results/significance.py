@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.results.curves import curves_of_data
-from boostsample.experiments.results.labels import HIGHER_IS_BETTER, METRICS, is_charged
+from boostsample.experiments.results.labels import HIGHER_IS_BETTER, METRICS, counted, is_charged
 from boostsample.experiments.results.read_folder import Results
 
 __all__ = [
@@ -242,6 +242,7 @@ class Ranking:
     data: tuple[str, ...]
     left_out: tuple[str, ...]
     stumps: dict[str, int]
+    counted: str = "stumps"  # or rounds
 
 
 def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None = None) -> Ranking:
@@ -279,4 +280,5 @@ def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None
         tuple(data),
         tuple(label for label in every if label not in shared),
         at,
+        counted(learner for curves in data.values() for learner in curves.learners),
     )

@@ -32,8 +32,9 @@ def chosen_data(wanted: Sequence[str], there: Collection[str]) -> tuple[str, ...
 def chosen_strategies(wanted: Sequence[str], labels: Collection[str]) -> tuple[str, ...]:
     """The labels that are wanted, in the order of `wanted`.
 
-    A label means itself; another name, without settings, means all its variants. Charged ones go
-    with their own. SettingError if one is not there.
+    A label means itself, without its learner in parentheses all learners; another name, without
+    settings, means all its variants. Charged ones go with their own. SettingError if one is not
+    there.
 
     >>> chosen_strategies(["ucb", "full"], ["full", "ucb*", "ucb:exploration=1"])
     ('ucb*', 'ucb:exploration=1', 'full')
@@ -50,7 +51,8 @@ def chosen_strategies(wanted: Sequence[str], labels: Collection[str]) -> tuple[s
     return tuple(found)
 
 
-def _names(label: str) -> tuple[str, str]:
-    """The name in a label, without settings: with the mark of tuning, and without."""
-    name = label.removesuffix(CHARGED_VARIANT).partition(":")[0]
-    return name, name.removesuffix(TUNED_VARIANT)
+def _names(label: str) -> tuple[str, ...]:
+    """The label without its learner; without settings; and without the mark of tuning."""
+    strategy = label.removesuffix(CHARGED_VARIANT).partition(" (")[0]
+    name = strategy.partition(":")[0]
+    return strategy, name, name.removesuffix(TUNED_VARIANT)

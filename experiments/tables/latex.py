@@ -89,7 +89,7 @@ def to_latex(table: ScoreTable, width: float = TEXT_WIDTH) -> str:
         names = levels
         columns = [table.scores[at::per_level] for at in range(per_level)]
         heads = [re.split(r"(?<=.)(?=:)", name) for name in table.header[1:]]
-        corner = f"{table.axis}{level_unit}"
+        corner = f"{table.unit}{level_unit}"
     entries = [_entries(column, scale, DECIMALS[table.metric]) for column in columns]
     sizes = [
         max(_BOLD * max(latex_width(plain) for plain, _ in column), *map(latex_width, head))
@@ -98,7 +98,7 @@ def to_latex(table: ScoreTable, width: float = TEXT_WIDTH) -> str:
     first = max(map(latex_width, [corner, *names]))
     lines = []
     for part in _parts(table, first, sizes, width):
-        span = f"{table.axis}{level_unit}" if by_strategy else ""
+        span = f"{table.unit}{level_unit}" if by_strategy else ""
         head = _head([heads[at] for at in part], corner, span)
         rows = [
             " & ".join([escaped_latex(name), *(entries[at][number][1] for at in part)]) + r" \\"

@@ -55,8 +55,8 @@ def table_notes(
     return (
         *_test_notes(verdicts, facts),
         *_smoothing_notes(curves, metric),
-        *_level_notes(axis, levels),
-        *_tuning_notes(axis, labels, facts),
+        *_level_notes(axis, levels, curves.counted),
+        *_tuning_notes(axis, labels, facts, curves.counted),
         *_missing_notes(results, curves, labels, facts),
     )
 
@@ -102,19 +102,21 @@ def _smoothing_notes(curves: Curves, metric: str) -> list[str]:
     return [note]
 
 
-def _level_notes(axis: str, levels: Sequence[float] | None) -> list[str]:
+def _level_notes(axis: str, levels: Sequence[float] | None, counted: str) -> list[str]:
     if axis == "stumps":
         return []
     note = (
         f"values at equal {axis} are interpolated along each run; '-' where a run has none, before "
-        "its first stump or after its end"
+        f"its first {counted.removesuffix('s')} or after its end"
     )
     if levels is None:
         note += f"; the {axis} are the fewest that any run had spent at each mark, rounded down"
     return [note]
 
 
-def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
+def _tuning_notes(
+    axis: str, labels: Sequence[str], facts: Mapping[str, Any], counted: str
+) -> list[str]:
     """The notes of the comparison; incomplete folders have none yet and get the usual one."""
     notes = [note for note in facts.get("notes", ()) if _concerns(note, labels)]
     if "notes" not in facts and any(map(is_tuned_variant, labels)):
@@ -123,7 +125,7 @@ def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) ->
             "trained, and the run with the smallest training loss at the last mark was kept"
         )
     if any(map(is_charged, labels)) and (axis != "stumps" or "notes" not in facts):
-        where = "after m / M stumps in the row of m" if axis == "stumps" else "at the level"
+        where = f"after m / M {counted} in the row of m" if axis == "stumps" else "at the level"
         notes.append(
             "a column 'charged' has the same runs with the cost of all M runs of their search, "
             f"{where}"

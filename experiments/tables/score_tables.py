@@ -20,7 +20,14 @@ from boostsample.experiments.results.curves import (
     check_disjoint_curves,
     curves_of_results,
 )
-from boostsample.experiments.results.labels import is_charged, label_of, repetitions
+from boostsample.experiments.results.labels import (
+    counted,
+    is_charged,
+    label_of,
+    learners_of,
+    repetitions,
+    with_learner,
+)
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import Verdict, told_apart
 from boostsample.experiments.tables.choices import chosen_data, chosen_strategies
@@ -73,6 +80,7 @@ class ScoreTable(Table):
     data: str = ""
     metric: str = ""
     axis: str = ""
+    unit: str = ""  # what levels count: stumps, rounds, looks or seconds
     scores: tuple[Score, ...] = field(default=(), repr=False)  # row by row
     across: str = "row"
 
@@ -96,7 +104,7 @@ class ScoreTable(Table):
         columns = range(1, len(self.header))
         return replace(
             self,
-            header=("strategy", *(f"{row[0]} {self.axis}" for row in self.rows)),
+            header=("strategy", *(f"{row[0]} {self.unit}" for row in self.rows)),
             rows=tuple((self.header[at], *(row[at] for row in self.rows)) for at in columns),
             flags=tuple(("", *(row[at] for row in self.flags)) for at in columns),
             across="column" if self.across == "row" else "row",
@@ -104,7 +112,7 @@ class ScoreTable(Table):
 
 
 def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Table:
-    """Mean (std) over repetitions: a row for each number of stumps, a column for each strategy.
+    """Mean (std) over repetitions: a row for each mark, a column for each strategy.
 
     Parameters
     ----------
@@ -132,16 +140,17 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
     column, title = MEASURES[metric].column, MEASURES[metric].title
     number = NUMBER_FORMATS[metric]
     found: dict[tuple[int, str], list[float]] = {}
+    rows = list(rows)
     for row in rows:
         found.setdefault((row["stumps"], label_of(row)), []).append(row[column])
     labels = tuple(dict.fromkeys(label for _, label in found))
     counts = [len(values) for values in found.values()] or [1]
     return Table(
         f"{title}, {repetitions(max(counts), 'mean (std)', min(counts))}",
-        ("stumps", *labels),
+        (counted(learners_of(rows)), *labels),
         tuple(
             (f"{mark:,}", *(mean_std(found.get((mark, label), []), number) for label in labels))
-            for mark in sorted({stumps for stumps, _ in found})
+            for mark in sorted({mark for mark, _ in found})
         ),
     )
 
@@ -228,9 +237,10 @@ def _table(
         scores.append([_score(level, label, values[label], verdicts[-1]) for label in labels])
     counts = [len(curves.runs[label]) for label in labels]
     spread = repetitions(max(counts), "mean (std)", min(counts))
+    unit = curves.counted if axis == "stumps" else axis
     return ScoreTable(
-        title=f"{curves.data}: {MEASURES[metric].title}, {spread}",
-        header=(axis, *labels),
+        title=f"{with_learner(curves.data, curves.learners)}: {MEASURES[metric].title}, {spread}",
+        header=(unit, *labels),
         rows=tuple(
             (level_text(row[0].level), *(_entry(one, NUMBER_FORMATS[metric]) for one in row))
             for row in scores
@@ -240,6 +250,7 @@ def _table(
         data=curves.data,
         metric=metric,
         axis=axis,
+        unit=unit,
         scores=tuple(one for row in scores for one in row),
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from boostsample.experiments.plan.variants import CHARGED_VARIANT
+from boostsample.experiments.results.labels import STUMP, counted
 from boostsample.experiments.results.runs import LOOKS, Run, TuningRuns
 from boostsample.experiments.tables.notebook import notebook_html
 from boostsample.experiments.tables.number_formats import mean_std
@@ -32,21 +33,41 @@ class Table:
 def looks_table(comparison: Comparison) -> Table:
     """Mean looks and milliseconds a round of each strategy, over all rounds and repetitions.
 
-    A tuned strategy has a second row with the cost of all runs of its tuning.
+    A tuned strategy has a second row with the cost of all runs of its tuning. If the learner is not
+    the stump, columns have the mean numbers of searches and terms of a round, too.
     """
     rows = []
+    several = comparison.prepared.plan.learner != STUMP
     for variant in comparison.prepared.variants:
         runs = [one for one in comparison.runs if one.variant is variant]
         n_rounds = sum(one.n_rounds for one in runs)
-        rows.append((variant.label, *_spent(runs, n_rounds)))
+        rows.append(
+            (variant.label, *(searches_and_terms(runs) if several else ()), *_spent(runs, n_rounds))
+        )
         searches = [one.tuning for one in runs if one.tuning is not None]
         if searches:
-            rows.append((variant.label + CHARGED_VARIANT, *_spent(searches, n_rounds)))
+            unknown = ("-", "-") if several else ()
+            rows.append((variant.label + CHARGED_VARIANT, *unknown, *_spent(searches, n_rounds)))
+    if several:
+        return Table(
+            "searches, terms and looks a round, of all searches, used or not; the budget is that "
+            "of one search of all examples, the finish outside it; milliseconds",
+            ("strategy", "searches", "terms", "budget", *LOOKS, "ms"),
+            tuple(rows),
+        )
     return Table(
         "looks a round, the finish outside the budget; milliseconds",
         ("strategy", "budget", *LOOKS, "ms"),
         tuple(rows),
     )
+
+
+def searches_and_terms(runs: Sequence[Run]) -> tuple[str, str]:
+    """Mean numbers of searches, used or not, and of terms of the model a round."""
+    n_rounds = sum(one.n_rounds for one in runs)
+    totals = (sum(one.cell.n_searches for one in runs), sum(one.cell.n_terms for one in runs))
+    searches, terms = (f"{total / n_rounds:.1f}" for total in totals)
+    return searches, terms
 
 
 def _spent(runs: Sequence[Run | TuningRuns], n_rounds: int) -> tuple[str, ...]:
@@ -67,7 +88,14 @@ def settings_in_use_text(comparison: Comparison) -> str:
         replace(variant, settings=prepared.settings_in_use(variant)).label
         for variant in prepared.variants
     ]
-    return "\n".join(["settings in use", *labels])
+    learner = prepared.plan.learner
+    return "\n".join(
+        [
+            "settings in use",
+            *labels,
+            *([] if learner == STUMP else [f"learner {prepared.learner_in_use}"]),
+        ]
+    )
 
 
 def tuning_table(comparison: Comparison) -> Table | None:
@@ -95,10 +123,11 @@ def tuning_table(comparison: Comparison) -> Table | None:
             )
     if not rows:
         return None
-    n_rounds, repeats = comparison.prepared.plan.n_rounds, comparison.prepared.plan.repeats
+    plan = comparison.prepared.plan
+    n_rounds, repeats = plan.n_rounds, plan.repeats
     return Table(
-        f"settings kept by their training loss after {n_rounds:,} stumps, in {repeats} "
-        f"repetition{'s' if repeats > 1 else ''}",
+        f"settings kept by their training loss after {n_rounds:,} {counted([plan.learner])}, "
+        f"in {repeats} repetition{'s' if repeats > 1 else ''}",
         ("strategy", "tried", "kept", "times", "loss", "worst of the grid"),
         tuple(rows),
     )

@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 
 
 def row(at: int, stopped: str = "") -> dict[str, Any]:
-    return {"round": at, "log10_loss": -0.5, "edge": 0.25, "stopped": stopped}
+    return {"round": at, "log10_loss": -0.5, "edge": 0.75, "stopped": stopped}
 
 
 @pytest.mark.parametrize(("n_rounds", "lines"), [(3, 3), (200, 10), (1003, 10)])
@@ -27,7 +27,7 @@ def test_a_file_gets_ten_lines(
 ) -> None:
     show = FitProgress(n_rounds)
     for at in range(1, n_rounds + 1):
-        show(row(at), at == n_rounds)
+        show(row(at), 0.25, at == n_rounds)
     shown = capsys.readouterr().err.splitlines()
     assert len(shown) == lines
     assert shown[-1] == f"round {n_rounds:,} of {n_rounds:,}: log10 loss -0.500, edge 0.2500"
@@ -39,7 +39,7 @@ def test_a_terminal_has_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fit_progress, "_PAUSE", 0.0)
     show = FitProgress(3)
     for at in (1, 2, 3):
-        show(row(at), at == 3)
+        show(row(at), 0.25, at == 3)
     shown = terminal.getvalue()
     assert shown.count("\r\x1b[Kround") == 3
     assert shown.count("\n") == 1
@@ -47,5 +47,5 @@ def test_a_terminal_has_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_early_end_is_shown_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    FitProgress(500)(row(3, "edge 1"), finished=True)
+    FitProgress(500)(row(3, "edge 1"), 0.25, finished=True)
     assert capsys.readouterr().err.endswith("edge 0.2500; training ends: edge 1\n")

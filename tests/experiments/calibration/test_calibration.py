@@ -386,3 +386,11 @@ def test_a_fault_in_a_strategy_is_told_with_its_place(
     monkeypatch.setattr(variants_module, "make_strategy", lambda name: Do(fail))
     with pytest.raises(StrategyError, match=r"'mine' failed in round 1: IndexError: out of bounds"):
         calibrate(data, plan_of("mine", 2), repeats=2)
+
+
+def test_of_a_tree_the_root_is_measured(data: Dataset) -> None:
+    plan = plan_of("uniform-q1", 2, learner="tree:n_leaves=3", history=True)
+    calibration = calibrate(data, plan, repeats=2)
+    rows = [row for row in compare(data, plan).history if row["round"] == 2]
+    assert len(rows) > 1
+    assert calibration.choices[0]["edge"] == rows[0]["edge"]

@@ -25,7 +25,7 @@ def run(edges: list[float], excess: float, expected: list[float] | None = None) 
     if expected is not None:
         arrays["expected_edge"] = np.array(expected, np.float16)
     variant = Variant("made")
-    return Run(variant, 0, 1, variant, Cell({}, {"n_rounds": len(edges)}, arrays))
+    return Run(variant, 0, 1, variant, Cell({"learner": "stump"}, {"n_rounds": len(edges)}, arrays))
 
 
 def test_means_of_edges() -> None:

@@ -34,7 +34,9 @@ def runs(lengths: dict[str, tuple[int, ...]], names: tuple[str, ...] = NAMES) ->
                 "searches": np.ones(n_rounds, np.int64),
             }
             about = {"n_rounds": n_rounds, "data": {"families": sizes}}
-            found.append(Run(variant, repetition, 1, variant, Cell({}, about, arrays)))
+            found.append(
+                Run(variant, repetition, 1, variant, Cell({"learner": "stump"}, about, arrays))
+            )
     return found
 
 

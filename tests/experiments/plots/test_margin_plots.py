@@ -19,7 +19,7 @@ def run(margins: dict[int, tuple[list[int], list[int]]], n_rounds: int, name: st
     counts = np.array([margins[mark] for mark in margins]).swapaxes(0, 1)
     arrays = {"marks": np.array(list(margins)), "margins": counts}
     variant = Variant(name)
-    return Run(variant, 0, 1, variant, Cell({}, {"n_rounds": n_rounds}, arrays))
+    return Run(variant, 0, 1, variant, Cell({"learner": "stump"}, {"n_rounds": n_rounds}, arrays))
 
 
 WHOLE = run({2: ([1, 1, 1, 1], [2, 0, 0, 2]), 9: ([0, 0, 4, 0], [1, 0, 1, 2])}, 9)

@@ -1,0 +1,113 @@
+"""Joins results folders of different learners, whose labels then name the learner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from boostsample.errors import SettingError
+from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
+from boostsample.experiments.results.curves import check_disjoint_curves, curves_of_results
+from boostsample.experiments.results.labels import is_charged, label_of, learners_of
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.runs import Run
+
+__all__ = ["joined_results", "joined_runs"]
+
+
+def joined_results(results: Sequence[Results]) -> list[Results]:
+    """Results of several learners with labels as ``laminating (tree:n_leaves=8)``.
+
+    Those on the same data set become one, with the marks that all have, or else the last number of
+    rounds that all have. Results of one learner stay as they are.
+
+    SettingError if a data set has the same learner twice, or other examples or splits.
+    """
+    if len(learners_of(row for one in results for row in one.rows)) < 2:
+        return list(results)
+    parts: dict[str, list[Results]] = {}
+    for one in results:
+        for name in dict.fromkeys(str(row["data"]) for row in one.rows):
+            parts.setdefault(name, []).append(one.part(name))
+    return [_joined(name, own) for name, own in parts.items()]
+
+
+def _joined(name: str, parts: Sequence[Results]) -> Results:
+    """The results on one data set as one."""
+    learners = [learner for one in parts for learner in learners_of(one.rows)]
+    check_disjoint_curves([name] * max(map(learners.count, learners)))
+    first = parts[0]
+    keys = ("sha256", "split", "n_train", "n_test")
+    facts = [[one.settings_of(name).get(key) for key in keys] for one in parts]
+    seeds = {one.settings.get("seed") for one in parts}
+    if len(seeds) > 1 or any(own != facts[0] for own in facts):
+        raise SettingError(
+            f"the results of '{name}' must have the same examples, splits and seed to be compared "
+            f"by learner ({', '.join(learners)}); run them again with equal --data and --seed"
+        )
+    points = [set(curves.points) for one in parts for curves in curves_of_results(one)]
+    shared = set.intersection(*points)
+    if not shared:
+        raise SettingError(f"the results of '{name}' have no number of rounds in common")
+    marks = sorted(shared & {mark for one in parts for mark in one.settings["rounds"]})
+    notes = [note for one in parts for note in _notes(one, name)]
+    entry = {**first.settings_of(name), "notes": list(dict.fromkeys(notes))}
+    entry.pop("searches", None)
+    settings = {
+        **first.settings,
+        "rounds": marks or [max(shared)],
+        "repeats": max(int(one.settings.get("repeats", 0)) for one in parts),
+        "data_sets": [entry],
+    }
+    return replace(
+        first,
+        rows=[_with_learner(row) for one in parts for row in one.rows],
+        curves=[_with_learner(row) for one in parts for row in one.curves]
+        if all(one.curves for one in parts)
+        else [],
+        settings=settings,
+        history=None,
+        missing=sum(one.missing for one in parts),
+    )
+
+
+def _with_learner(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row whose label names the learner."""
+    label = label_of(row)
+    plain = label.removesuffix(CHARGED_VARIANT)
+    ending = CHARGED_VARIANT if is_charged(label) else ""
+    return {**row, "strategy": f"{plain} ({row['learner']}){ending}", "settings": ""}
+
+
+def _notes(part: Results, name: str) -> list[str]:
+    """The notes of a data set; those on a strategy name the learner."""
+    (learner,) = learners_of(part.rows)
+    labels = {label_of(row) for row in part.rows}
+    found = []
+    for note in part.settings_of(name).get("notes", ()):
+        label, colon, text = note.partition(": ")
+        found.append(f"{label} ({learner}){colon}{text}" if label in labels else note)
+    return found
+
+
+def joined_runs(folders: Sequence[Mapping[str, Sequence[Run]]]) -> dict[str, list[Run]]:
+    """The runs of several folders by data set, with labels as in `joined_results`.
+
+    SettingError if two folders have the same data set and learner.
+    """
+    every = [(name, list(runs)) for one in folders for name, runs in one.items()]
+    if len({run.learner for _, runs in every for run in runs}) < 2:
+        check_disjoint_curves(name for name, _ in every)
+        return dict(every)
+    found: dict[str, list[Run]] = {}
+    for name, runs in every:
+        there = {run.learner for run in found.get(name, ())}
+        check_disjoint_curves([name] * (1 + len(there & {run.learner for run in runs})))
+        found.setdefault(name, []).extend(map(_run_with_learner, runs))
+    return found
+
+
+def _run_with_learner(run: Run) -> Run:
+    label = Variant(f"{label_of(run.row_names)} ({run.learner})")
+    return replace(run, variant=label, trained=label)

@@ -1,0 +1,82 @@
+"""Results folders of different learners in one table: labels and words tell them apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from boostsample.errors import SettingError
+from boostsample.experiments.results.joined import joined_results
+from boostsample.experiments.results.labels import label_of
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.tables.choices import chosen_strategies
+from boostsample.experiments.tables.score_tables import result_table, score_table
+from tests.experiments.fake_results import curve, results
+
+TREE = "tree:n_leaves=8"
+
+
+def folder(learner: str, **facts: Any) -> Results:
+    """Two strategies; trees lose 1 more of log10 loss than stumps."""
+    shift = 0.0 if learner == "stump" else -1.0
+    curves = [
+        [{**row, "learner": learner} for row in curve(name, repetition, shift=shift)]
+        for name in ("full", "laminating")
+        for repetition in (0, 1)
+    ]
+    return results(curves, **facts)
+
+
+def test_one_learner_leaves_results_as_they_are() -> None:
+    one = folder("stump")
+    assert joined_results([one]) == [one]
+
+
+def test_two_learners_make_one_table_whose_labels_name_them() -> None:
+    (table,) = result_table(joined_results([folder("stump"), folder(TREE)]), "loss")
+    names = ("full", "laminating")
+    assert table.header == (
+        "rounds",
+        *(f"{name} ({learner})" for learner in ("stump", TREE) for name in names),
+    )
+    assert table.title.startswith("made: ")
+    assert [row[0] for row in table.rows] == ["10", "100"]
+
+
+def test_a_folder_of_trees_counts_rounds_and_names_the_learner() -> None:
+    one = folder(TREE)
+    (table,) = result_table([one], "loss")
+    assert table.header[0] == "rounds"
+    assert table.title.startswith(f"made, learner {TREE}: log10 loss")
+    assert table.transposed().header[1] == "10 rounds"
+    assert score_table(one.rows).header[0] == "rounds"
+
+
+def test_a_folder_of_stumps_counts_stumps() -> None:
+    one = folder("stump")
+    (table,) = result_table([one], "loss")
+    assert table.header[0] == "stumps"
+    assert table.transposed().header[1] == "10 stumps"
+    assert score_table(one.rows).header[0] == "stumps"
+
+
+def test_the_same_learner_twice_is_refused() -> None:
+    with pytest.raises(SettingError, match="the data set 'made' is in two of the results folders"):
+        joined_results([folder("stump"), folder(TREE), folder(TREE)])
+
+
+def test_other_seeds_are_refused() -> None:
+    other = folder(TREE)
+    other.settings["seed"] = 7
+    with pytest.raises(SettingError, match="must have the same examples, splits and seed"):
+        joined_results([folder("stump"), other])
+
+
+def test_strategies_are_chosen_with_and_without_their_learner() -> None:
+    labels = dict.fromkeys(
+        label_of(row) for one in joined_results([folder("stump"), folder(TREE)]) for row in one.rows
+    )
+    both = ("full (stump)", f"full ({TREE})")
+    assert chosen_strategies(["full"], labels) == both
+    assert chosen_strategies([both[1]], labels) == both[1:]
