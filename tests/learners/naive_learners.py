@@ -65,6 +65,8 @@ class NaiveSearch:
         the examples; `alike`, of other features with the same cut; `apart`, with another cut.
     lead : float
         The largest edge minus that of the best candidate not tied with it; inf if all are.
+    followed : bool
+        Whether this is the stump of another implementation and not the first of the largest edge.
     """
 
     feature: int
@@ -79,6 +81,7 @@ class NaiveSearch:
     in_model: bool = False
     ties: dict[str, int] = field(default_factory=dict)
     lead: float = math.inf
+    followed: bool = False
 
     def phi(self, bins: Bins) -> Signs:
         """+1 or -1 for each row of bins (F, M): int8 (M,)."""
@@ -306,6 +309,7 @@ def best_stump(
     sums = phi @ targets
     votes, least = signs(sums, targets), least_sum(sums, targets)
     found = NaiveSearch(feature, threshold, votes, least, 0.0, len(targets))
+    found.followed = (feature, threshold) != candidates[0]
     if weight > 0:
         found.edge = float(np.abs(sums).sum()) / weight
         found.lead = float(edges.max() - edges[~tied].max(initial=-math.inf)) / weight
