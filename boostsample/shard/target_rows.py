@@ -48,6 +48,7 @@ class TargetRows(WeightedRows):
         self._weights = weights
         self._column = column
         self._has_room = False
+        self.round = 0
 
     @property
     def whole(self) -> Stretch:
@@ -60,7 +61,11 @@ class TargetRows(WeightedRows):
         return self._weights.mass
 
     def begin(self) -> None:
-        """Begin a round: the weights have changed."""
+        """Begin a round: the weights have changed. `round` counts them."""
+        self.round += 1
+        self._begin()
+
+    def _begin(self) -> None:
         if self._has_room:
             self._order[:] = self._identity
             self._stretch: Stretch | None = None
@@ -78,7 +83,7 @@ class TargetRows(WeightedRows):
         self._columns_room = self._identity.copy()
         self._sides = np.ones(2 * self.width, np.float32)
         self._has_room = True
-        self.begin()
+        self._begin()
 
     def split(self, stretch: Stretch, stump: Any) -> tuple[Stretch, Stretch]:
         """Partition a stretch by a stump: the examples with phi = -1 and with phi = +1; O(n)."""

@@ -180,16 +180,21 @@ class NaiveBooster:
         self.log10_loss = 0.0
         self.ended = False
         self._follow: Sequence[tuple[int, int]] = ()
+        self._parents: Sequence[int] = ()
 
-    def next_round(self, follow: Sequence[tuple[int, int]] = ()) -> NaiveRound:
+    def next_round(
+        self, follow: Sequence[tuple[int, int]] = (), parents: Sequence[int] = ()
+    ) -> NaiveRound:
         """Learn a base classifier, add it to the scores, update the weights.
 
         `follow` holds (feature, threshold) for search 0, 1, ...: what another implementation found.
         It is taken if its edge is within `NEAR` of the largest one, and changes nothing otherwise.
+        `parents` are the `parent` of its searches: of leaves whose gains are that near, the one is
+        split whose children it searched next.
         """
         if self.ended:
             raise ValueError("training must not go on after an edge of 1")
-        self._follow = follow
+        self._follow, self._parents = follow, parents
         s = self.w * self.Y
         done = self._tree(s) if self.learner == "tree" else self._product(s)
         self.scores += done.alpha * done.o
@@ -243,8 +248,10 @@ class NaiveBooster:
             gains = [searches[leaf.search].gain for leaf in searched]
             if max(gains, default=0.0) <= LEAST_GAIN:
                 break
-            first = next(i for i, gain in enumerate(gains) if gain >= max(gains) * (1 - TIE))
-            split = searched[first]
+            near = [leaf for i, leaf in enumerate(searched) if gains[i] >= max(gains) * (1 - NEAR)]
+            tied = (i for i, gain in enumerate(gains) if gain >= max(gains) * (1 - TIE))
+            wanted = [leaf for leaf in near if leaf.search in self._parents[len(searches) :][:1]]
+            split = wanted[0] if wanted else searched[next(tied)]
             new = self._split(split, searches, s)
             leaves.remove(split)
             leaves.extend(new)
