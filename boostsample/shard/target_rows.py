@@ -153,14 +153,21 @@ class TargetRows(WeightedRows):
         np.add.reduce(self.part_sums, axis=0, out=self.sums)
 
     def update(self, leaves: Iterable[Leaf], edge: float) -> None:
-        """Update the weights of the run by a base classifier of this edge; O(N)."""
+        """Update the weights of the run by a base classifier of this edge; O(N).
+
+        Leaves and their rows are added up in one order, whatever else was split before: `replay`
+        splits only what the model holds.
+        """
         weights = self._weights
         right, wrong = weights.factors(edge)
         sums, masses = [], []
         nowhere = np.empty(0, np.int32)
-        for leaf in leaves:
+        for leaf in sorted(leaves, key=lambda leaf: leaf.stretch):
             if leaf.stretch[0] == leaf.stretch[1]:
                 continue
+            if leaf.stretch != self.whole:
+                self._order[slice(*leaf.stretch)].sort()
+                self._stretch = None
             self._read(leaf.stretch, leaf.stumps)
             votes = np.ones(self.width, np.float32)
             votes[: self.n_labels] = leaf.votes
