@@ -12,6 +12,7 @@ import abc
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,15 @@ class Found:
     whole: NDArray[np.float64]
     row: dict[str, Any]
 
+    @property
+    def gain(self) -> float:
+        """By how much a split raises the edge of a constant leaf: sum of max(0, |sums| - |whole|).
+
+        The edge of the two leaves is the sum over l of |whole - sums| / 2 + |whole + sums| / 2.
+        """
+        more = np.abs(self.sums) - np.abs(self.whole)
+        return float(np.add.reduce(np.maximum(more, 0.0)))
+
 
 class Targets:
     """Examples, and labels for them, that a learner searches a stump for.
@@ -108,7 +118,7 @@ class Targets:
             self._sums = self.read().sums[: self._rows.n_labels] / self._rows.whole_mass
         return self._sums
 
-    @property
+    @cached_property
     def edge(self) -> float:
         """Edge of the constant classifier with the best votes: sum over l of abs(sums)."""
         return float(np.add.reduce(np.abs(self.sums)))

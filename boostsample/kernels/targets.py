@@ -157,10 +157,10 @@ def target_kernels(blocks: int, tail: int) -> _TargetKernels:
     ) -> None:
         """Multiply values[positions[t]] by `right` where targets[t] * votes > 0, else by `wrong`.
 
-        Without positions, they are 0, 1, ... Sums and masses as in `gather`, of the new values.
-        O(n P / 8).
+        Without positions, they are 0, 1, ...; without targets, these are the values themselves.
+        Sums and masses as in `gather`, of the new values. O(n P / 8).
         """
-        n = targets.size // width
+        n = positions.size if positions.size else targets.size // width
         for part in range(first, end):
             low, high = part * part_size, min(n, (part + 1) * part_size)
             mass = 0.0
@@ -255,6 +255,7 @@ def _pair(lanes: int, more: int, width: int) -> tuple[Any, Any, Any]:
     ) -> float:
         votes, right, wrong, floor = factors
         row, other = at * (values.size // width), at * (targets.size // width)
+        other_rows = targets.size > 0
         then = at + lanes if second else at
         right_low = right - np.float64(np.float32(right))
         wrong_low = wrong - np.float64(np.float32(wrong))
@@ -270,8 +271,11 @@ def _pair(lanes: int, more: int, width: int) -> tuple[Any, Any, Any]:
         for t in range(low, high):
             place = np.int64(positions[np.uint64(t)]) if positions.size else np.int64(t)
             here, there = row + place * size, other + t * size
+            if positions.size:
+                soon = np.int64(positions[min(t + PREFETCHED_ROWS, high - 1)])
+                prefetch_first(values, row + soon * size)
             value = vec_load(values, here, lanes)
-            agree = vec_multiply(vec_load(targets, there, lanes), vote)
+            agree = vec_multiply(vec_load(targets, there, lanes) if other_rows else value, vote)
             low_part = vec_multiply(value, vec_choose(agree, gain_low, loss_low))
             value = vec_fused(value, vec_choose(agree, gain, loss), low_part)
             value = vec_at_least(value, least)
@@ -280,7 +284,8 @@ def _pair(lanes: int, more: int, width: int) -> tuple[Any, Any, Any]:
             sizes = vec_add(sizes, vec_magnitude(vec_widen(value)))
             if second:
                 value2 = vec_load(values, here + lanes, rest)
-                agree2 = vec_multiply(vec_load(targets, there + lanes, rest), vote2)
+                target2 = vec_load(targets, there + lanes, rest) if other_rows else value2
+                agree2 = vec_multiply(target2, vote2)
                 low_part2 = vec_multiply(value2, vec_choose(agree2, gain2_low, loss2_low))
                 value2 = vec_fused(value2, vec_choose(agree2, gain2, loss2), low_part2)
                 value2 = vec_at_least(value2, least2)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from boostsample.checks import check_integer
-from boostsample.learner import Learner, Targets
+from boostsample.learner import Found, Learner, Targets
 
 __all__ = ["Tree"]
 
@@ -13,14 +11,6 @@ __all__ = ["Tree"]
 _LEAST_GAIN = 1e-9
 #: Leaves whose weights agree up to this share are not searched.
 _PURE = 1e-12
-
-
-@dataclass(frozen=True, eq=False)
-class _Split:
-    """A searched node, its halves, and how much its split raises the edge of the tree."""
-
-    halves: tuple[Targets, Targets]
-    gain: float
 
 
 class Tree(Learner):
@@ -48,23 +38,16 @@ class Tree(Learner):
 
     def learn(self, targets: Targets) -> list[Targets]:
         """Split the leaf of the largest gain until the tree is complete."""
-        leaves = list(_split(targets).halves)
-        fresh, splits = list(leaves), {}
+        leaves = list(targets.split(targets.search()))
+        fresh, found = list(leaves), dict[Targets, Found]()
         while len(leaves) < self.n_leaves:
             for leaf in fresh:
                 if leaf.n_examples > 1 and leaf.edge < (1.0 - _PURE) * leaf.mass:
-                    splits[leaf] = _split(leaf)
-            best = max(splits, key=lambda leaf: splits[leaf].gain, default=None)
-            if best is None or splits[best].gain <= _LEAST_GAIN:
+                    found[leaf] = leaf.search()
+            best = max(found, key=lambda leaf: found[leaf].gain, default=None)
+            if best is None or found[best].gain <= _LEAST_GAIN:
                 break
-            fresh = list(splits.pop(best).halves)
+            fresh = list(best.split(found.pop(best)))
             at = leaves.index(best)
             leaves[at : at + 1] = fresh
         return leaves
-
-
-def _split(targets: Targets) -> _Split:
-    """Search targets and split them."""
-    found = targets.search()
-    halves = targets.split(found)
-    return _Split(halves, halves[0].edge + halves[1].edge - targets.edge)

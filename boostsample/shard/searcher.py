@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterator
 from functools import cache, lru_cache
@@ -65,8 +64,8 @@ class Searcher:
         """The same searches on other rows of the run, as they are now."""
         if rows is self.weights:
             return self
-        other = copy.copy(self)
-        other.weights, other.n_examples = rows, rows.n_examples
+        other = object.__new__(Searcher)
+        other.__dict__ = {**self.__dict__, "weights": rows, "n_examples": rows.n_examples}
         return other
 
     def draw(self, size: int, scheme: str, rng: np.random.Generator) -> Rows:

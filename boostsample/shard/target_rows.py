@@ -110,9 +110,10 @@ class TargetRows(WeightedRows):
         self._make_room()
         if stretch != self._stretch:
             self._copy(stretch)
-        for stump in _different(self._stumps, stumps):
-            self._flip(stump)
-        self._stumps = list(stumps)
+        if self._stumps or stumps:
+            for stump in _different(self._stumps, stumps):
+                self._flip(stump)
+            self._stumps = list(stumps)
 
     def _copy(self, stretch: Stretch) -> None:
         """Copy the rows of a stretch."""
@@ -158,22 +159,27 @@ class TargetRows(WeightedRows):
         Leaves and their rows are added up in one order, whatever else was split before: `replay`
         splits only what the model holds.
         """
+        self._make_room()
         weights = self._weights
         right, wrong = weights.factors(edge)
-        sums, masses = [], []
-        nowhere = np.empty(0, np.int32)
+        sums, masses, nothing = [], [], (np.empty(0, np.int32), np.empty(0, np.float32))
         for leaf in sorted(leaves, key=lambda leaf: leaf.stretch):
             if leaf.stretch[0] == leaf.stretch[1]:
                 continue
+            positions, targets = self._order[slice(*leaf.stretch)], nothing[1]
             if leaf.stretch != self.whole:
-                self._order[slice(*leaf.stretch)].sort()
+                positions.sort()
                 self._stretch = None
-            self._read(leaf.stretch, leaf.stumps)
+            if leaf.stretch == self.whole or leaf.stumps:
+                self._read(leaf.stretch, leaf.stumps)
+                targets = self.values
+                positions = nothing[0] if leaf.stretch == self.whole else positions
+            else:
+                self.resize(leaf.stretch[1] - leaf.stretch[0])
             votes = np.ones(self.width, np.float32)
             votes[: self.n_labels] = leaf.votes
             factors = TargetFactors(votes, right, wrong, weights.floor)
-            positions = nowhere if leaf.stretch == self.whole else self._order[slice(*leaf.stretch)]
-            given = weights.values, positions, self.values, factors, PART
+            given = weights.values, positions, targets, factors, PART
 
             def arguments(low: int, high: int, given: tuple[Any, ...] = given) -> tuple[Any, ...]:
                 return *given, low, high, self.part_sums, self.part_masses

@@ -81,7 +81,10 @@ class WeightedRows:
         self, kernel: Callable[..., None], arguments: Callable[[int, int], tuple[Any, ...]]
     ) -> None:
         """Share the parts of the rows among the threads."""
-        self.threads.share(kernel, arguments, self._cuts)
+        if self.threads.n == 1:  # saves 5 us
+            kernel(*arguments(0, self._cuts.stop - 1))
+        else:
+            self.threads.share(kernel, arguments, self._cuts)
 
     def set_sums(self, part_sums: NDArray[np.float64], part_masses: NDArray[np.float64]) -> None:
         """Take the sums of all rows from those of parts; the weights have changed."""

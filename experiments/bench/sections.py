@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from boostsample.experiments.bench.bounds import bench_bounds
 from boostsample.experiments.bench.growth import bench_growth
+from boostsample.experiments.bench.learner_rounds import bench_learner_rounds
 from boostsample.experiments.bench.looks import bench_looks
 from boostsample.experiments.bench.problem import BenchProblem
 from boostsample.experiments.bench.rounds import bench_rounds
@@ -23,6 +24,7 @@ SECTIONS: Mapping[str, Callable[[BenchProblem, TimingSizes, Progress], TimingRes
     "looks": bench_looks,
     "bounds": bench_bounds,
     "rounds": bench_rounds,
+    "learners": bench_learner_rounds,
     "growth": bench_growth,
 }
 """By name, in the order in which they run."""

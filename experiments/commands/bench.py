@@ -23,7 +23,7 @@ __all__ = ["bench", "chosen_sections"]
 
 
 @click.command()
-@click.option("--only", metavar="A,B", help="Sections: looks, bounds, rounds, growth.")
+@click.option("--only", metavar="A,B", help="Sections: looks, bounds, rounds, learners, growth.")
 @click.option(
     "--data", metavar="NAME|PATH", help="A data set.  [default: made data, 60,000 x 2,000]"
 )
@@ -60,10 +60,11 @@ def bench(
     Compares ratios of times with those of a reference. Run nothing else at the same time.
 
     \b
-    looks   nanoseconds a look, and its bounds
-    bounds  the bare reads of laminating beside its searches
-    rounds  milliseconds a round of every strategy, its parts, and two threads
-    growth  cost as N, Q, T and K grow, with slopes
+    looks     nanoseconds a look, and its bounds
+    bounds    the bare reads of laminating beside its searches
+    rounds    milliseconds a round of every strategy, its parts, and two threads
+    learners  products and trees beside stumps at equal looks
+    growth    cost as N, Q, T and K grow, with slopes
     """  # noqa: D301 - click reads the character itself as "leave these lines as they are"
     from boostsample.experiments.common.progress import ProgressDisplay
 

@@ -32,6 +32,7 @@ from boostsample.experiments.commands.printing import GuardedStream, OutputFaile
 from boostsample.experiments.commands.race import race
 from boostsample.experiments.commands.report import report
 from boostsample.experiments.commands.table import table
+from boostsample.experiments.commands.validate import validate
 
 __all__ = ["main"]
 
@@ -51,7 +52,18 @@ def cli(context: click.Context) -> None:
         print_line(context.get_help())
 
 
-for _command in (bench, cache, calibrate, compare, list_names, plot, race, report, table):
+for _command in (
+    bench,
+    cache,
+    calibrate,
+    compare,
+    list_names,
+    plot,
+    race,
+    report,
+    table,
+    validate,
+):
     cli.add_command(_command)
 
 

@@ -35,7 +35,8 @@ __all__ = ["compare"]
     multiple=True,
     metavar="NAME|FILE:OPTION=VALUE",
     help="A named data set (boostsample list data), or a CSV, TSV, Parquet, .npz or svmlight file "
-    "with options as in x.csv:label=target:drop=ID; may be repeated.  [default: digits]",
+    "with options as in x.csv:label=target:drop=ID; any takes validation=0.2, to score held-out "
+    "training rows; may be repeated.  [default: digits]",
 )
 @options.data_dir_option
 @click.option(
@@ -73,6 +74,12 @@ __all__ = ["compare"]
     default="10,100,300",
     metavar="N,N,...",
     help="Numbers of stumps to report; the largest is the number of rounds.",
+)
+@click.option(
+    "--score-every",
+    type=float,
+    metavar="PERCENT",
+    help="Also score whenever the number of stumps has grown by this much; 1 for smoothed errors.",
 )
 @click.option("--repeats", default=3, metavar="N", help="Repetitions.")
 @options.budget_option
@@ -197,7 +204,17 @@ def _grid(context: click.Context, jobs: int | None) -> Grid:
         "rounds": parse_marks,
         "bank": Variant.parse,
     }
-    plain = ("repeats", "learner", "budget", "weights", "seed", "history", "tune", "draws")
+    plain = (
+        "repeats",
+        "learner",
+        "budget",
+        "weights",
+        "seed",
+        "history",
+        "tune",
+        "draws",
+        "score_every",
+    )
     names = (*plain, *parsers)
     given = {
         {"weights": "weight_init"}.get(name, name): parsers.get(name, lambda value: value)(

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["plot"]
 
-_WHAT = ("curves", "families", "sampling", "edges", "margins", "ranks")
+_WHAT = ("curves", "families", "features", "sampling", "edges", "margins", "ranks")
 _PICTURES = {
     "metric": ("curves", "ranks"),
     "against": ("curves",),
     "charged": ("curves",),
-    "stumps": ("ranks",),
-    "data": ("curves", "families", "sampling", "edges", "margins"),
+    "stumps": ("ranks", "features"),
+    "data": ("curves", "families", "features", "sampling", "edges", "margins"),
 }
 """The pictures for which an option is allowed."""
 
@@ -39,14 +39,15 @@ _PICTURES = {
     default="curves",
     show_default=True,
     metavar="|".join(_WHAT),
-    help="curves: loss and test error; families: families that the stumps come from; sampling: "
-    "numbers of features and examples searched; edges: expected, estimated and true edges; "
-    "margins: of training and test examples; ranks: critical-difference diagram over data sets.",
+    help="curves: loss and test error; families: families that the stumps come from; "
+    "features: how often each of at most 50 features is chosen; sampling: numbers of features and "
+    "examples searched; edges: expected, estimated and true edges; margins: of training and test "
+    "examples; ranks: critical-difference diagram over data sets.",
 )
 @click.option(
     "--metric",
-    metavar="loss|error|balanced-accuracy|f1|log-loss",
-    help="What curves (default: loss and error) or ranks (loss) show.",
+    metavar="loss|error|balanced-accuracy|f1|log-loss|smoothed-error",
+    help="What curves (default: loss and error) or ranks (loss, not smoothed-error) show.",
 )
 @click.option(
     "--against", metavar="stumps|looks|seconds", help="Axis of curves.  [default: stumps]"
@@ -54,7 +55,11 @@ _PICTURES = {
 @click.option(
     "--charged", is_flag=True, help="Draw tuned strategies also with the cost of their tuning."
 )
-@click.option("--stumps", type=int, help="Number of stumps for ranks.  [default: the last mark]")
+@click.option(
+    "--stumps",
+    type=int,
+    help="Number of stumps for ranks and features.  [default: the last mark]",
+)
 @click.option("--data", metavar="NAME", help="Data set to draw, if the results have several.")
 @click.option(
     "--rename",
@@ -83,8 +88,8 @@ def plot(
 ) -> None:
     """Draw a picture of results folders that compare has written.
 
-    Pictures of families, sampling, edges and margins show one data set, and need the cells of the
-    folder.
+    Pictures of families, features, sampling, edges and margins need the cells of the folder. Those
+    of features have a panel for each data set, the others show one data set.
     """
     from boostsample.experiments.common.new_names import parse_new_names
     from boostsample.experiments.plots.picture_files import check_picture, save_picture
@@ -106,6 +111,8 @@ def plot(
         from boostsample.experiments.plots.ranks import ranks_figure
 
         figure = ranks_figure(_read(results, None, names), metric or "loss", stumps)
+    elif what == "features":
+        figure = _of_features(results, data, names, stumps)
     else:
         figure = _of_runs(results, what, data, names)
     save_picture(figure, path)
@@ -147,6 +154,22 @@ def _of_runs(
         return mean_sampling_figure(name, [row for one in found for row in one.curves])
     name = _chosen(runs, data)
     return RUN_FIGURES[what](name, renamed_runs(runs[name], names))
+
+
+def _of_features(
+    folders: Sequence[str], data: str | None, names: Mapping[str, str], stumps: int | None
+) -> Figure:
+    """A picture of the features chosen on all data sets, or on one."""
+    from boostsample.experiments.plots.feature_shares import features_figure
+    from boostsample.experiments.plots.renaming import renamed_runs
+
+    runs = _runs(folders)
+    if data is not None:
+        runs = {data: runs[_chosen(runs, data)]}
+    renamed = iter(renamed_runs([run for own in runs.values() for run in own], names))
+    return features_figure(
+        {name: [next(renamed) for _ in own] for name, own in runs.items()}, stumps
+    )
 
 
 def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:

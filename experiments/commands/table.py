@@ -25,9 +25,11 @@ __all__ = ["table"]
     "--metric",
     default="loss",
     show_default=True,
-    metavar="loss|error|balanced-accuracy|f1|log-loss|auc|looks|seconds|features|examples",
-    help="Training loss (log10), a metric of the test examples, looks or seconds spent so far, or "
-    "the mean numbers of features and examples of a search so far.",
+    metavar="loss|error|balanced-accuracy|f1|log-loss|auc|smoothed-error|looks|seconds|features|"
+    "examples",
+    help="Training loss (log10), a metric of the test examples, their error smoothed over a window "
+    "of stumps, looks or seconds spent so far, or the mean numbers of features and examples of a "
+    "search so far.",
 )
 @click.option(
     "--at",

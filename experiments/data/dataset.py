@@ -2,17 +2,59 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
-from boostsample.errors import DataError
+from boostsample.errors import DataError, SettingError
 from boostsample.hashing import hashed_seed
 
-__all__ = ["DataContent", "Dataset"]
+__all__ = ["DataContent", "Dataset", "check_share", "validation_base", "validation_name"]
+
+_VALIDATION = ":validation="
+
+
+def check_share(value: Any) -> float:
+    """Return the share of the training rows held out for validation, also from its text.
+
+    SettingError unless it is above 0 and at most 0.5.
+
+    >>> check_share("0.2")
+    0.2
+    """
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        share = math.nan
+    if isinstance(value, bool) or not 0 < share <= 0.5:
+        raise SettingError(
+            "validation must be the share of training rows to hold out, above 0 and at most 0.5, "
+            f"got {value!r}"
+        )
+    return share
+
+
+def validation_name(name: str, share: float) -> str:
+    """The name of a data set whose training rows are split for validation.
+
+    >>> validation_name("usps", 0.2)
+    'usps:validation=0.2'
+    """
+    return f"{name}{_VALIDATION}{share!r}"
+
+
+def validation_base(name: str) -> str | None:
+    """The name without its validation option; None if it has none.
+
+    >>> validation_base("usps:validation=0.2"), validation_base("usps")
+    ('usps', None)
+    """
+    base, option, _ = name.rpartition(_VALIDATION)
+    return base if option else None
 
 
 class DataContent(NamedTuple):
@@ -46,12 +88,18 @@ class Dataset:
     seed_name : str or None
         Part of the seeds of the splits and of the strategies' random streams. None: `name`. It is
         the same for all files, so that these do not depend on the name of a file.
+    validation : float or None
+        Share of the training rows of each repetition that `split` holds out to be scored, in place
+        of the test rows, which are then in neither part. `name` should say so, see
+        `validation_name`. None: the test rows are scored.
 
     Raises
     ------
     DataError
         The arrays do not fit each other, are empty or constant, hold infinite values, or the
         training rows have fewer than two classes.
+    SettingError
+        `validation` is not above 0 and at most 0.5.
     """
 
     name: str
@@ -61,8 +109,11 @@ class Dataset:
     columns: tuple[str, ...] | None = None
     n_train: int | None = None
     seed_name: str | None = None
+    validation: float | None = None
 
     def __post_init__(self) -> None:
+        if self.validation is not None:
+            check_share(self.validation)
         self._check_features()
         self._check_labels()
         n_train = self.n_examples if self.n_train is None else self.n_train
@@ -148,6 +199,11 @@ class Dataset:
         return self.name if self.seed_name is None else self.seed_name
 
     @property
+    def draws_splits(self) -> bool:
+        """Whether repetitions have splits of their own."""
+        return self.n_train is None or self.validation is not None
+
+    @property
     def n_examples(self) -> int:
         """Number of rows, train and test together."""
         return len(self.X)
@@ -180,23 +236,49 @@ class Dataset:
         every class, rounded up or down; a class with a single row keeps it for training. The draw
         depends on the labels, `seeded_by`, `seed` and `repetition` only. SettingError if one of
         these is below 0.
+
+        With `validation`, that share of these training rows, drawn in the same way, takes the place
+        of the test rows. DataError if that is less than one row.
         """
         seed = check_integer("seed", seed, 0)
         repetition = check_integer("repetition", repetition, 0)
         rows = np.arange(self.n_examples, dtype=np.int64)
         if self.n_train is not None:
-            return rows[: self.n_train], rows[self.n_train :]
-        key = (self.seeded_by, seed, repetition)
-        rng = np.random.default_rng(hashed_seed(repr(key).encode()))
-        order = rng.permutation(self.n_examples)
-        if self.is_multilabel:
-            group = np.unique(self.y, axis=0, return_inverse=True)[1].reshape(-1)
+            train, test = rows[: self.n_train], rows[self.n_train :]
         else:
-            group = self.y.astype(np.intp)
+            rng = self._split_stream(seed, repetition)
+            order = self._by_class(rows, rng)
+            tested = order[int(rng.integers(min(4, len(order)))) :: 4]
+            train, test = _without(rows, tested), np.sort(tested)
+        if self.validation is None:
+            return train, test
+        rng = self._split_stream(seed, repetition, "validation")
+        order = self._by_class(train, rng)
+        steps = np.floor(np.arange(len(order) + 1) * self.validation + rng.random())
+        held_out = order[np.diff(steps) > 0]
+        if not len(held_out):
+            raise self._error(
+                f"validation must hold out at least one row, got a share of {self.validation} of "
+                f"{len(order)} training rows of classes with two rows or more; raise the share"
+            )
+        return _without(train, held_out), np.sort(held_out)
+
+    def _split_stream(self, *key: int | str) -> np.random.Generator:
+        return np.random.default_rng(hashed_seed(repr((self.seeded_by, *key)).encode()))
+
+    def _by_class(self, rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Rows by class, shuffled within each; without those of classes that have one row."""
+        order = rng.permutation(len(rows))
+        if self.is_multilabel:
+            group = np.unique(self.y[rows], axis=0, return_inverse=True)[1].reshape(-1)
+        else:
+            group = self.y[rows].astype(np.intp)
             order = order[np.bincount(group)[group[order]] > 1]
-        order = order[np.argsort(group[order], kind="stable")]
         if not len(order):
             raise self._error("a split needs a class with at least two rows, got none")
-        test = np.zeros(self.n_examples, dtype=bool)
-        test[order[int(rng.integers(min(4, len(order)))) :: 4]] = True
-        return rows[~test], rows[test]
+        return rows[order[np.argsort(group[order], kind="stable")]]
+
+
+def _without(rows: NDArray[np.int64], held_out: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Increasing rows without some of them."""
+    return rows[~np.isin(rows, held_out)]

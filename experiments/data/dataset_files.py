@@ -71,7 +71,7 @@ def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) ->
     known = [name for name in inspect.signature(reader).parameters if name != "path"]
     for option in options:
         if option not in known:
-            raise unknown(f"option of {kind} files", option, ["kind", "name", *known])
+            raise unknown(f"option of {kind} files", option, ["kind", "name", "validation", *known])
     checked = {
         name: check_file_option(name, value) for name, value in options.items() if value is not None
     }

@@ -17,6 +17,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -25,7 +26,12 @@ import numpy as np
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.data.dataset import DataContent, Dataset
+from boostsample.experiments.data.dataset import (
+    DataContent,
+    Dataset,
+    check_share,
+    validation_name,
+)
 from boostsample.experiments.data.dataset_files import is_dataset_file, read_dataset_file
 from boostsample.experiments.data.file_options import check_file_option, split_data_text
 from boostsample.experiments.data.originals import ORIGINAL_READERS, ORIGINALS, locate_original
@@ -84,6 +90,18 @@ def _kddcup(task: str) -> NamedDataset:
     return NamedDataset(f"{text}; not downloaded", load)
 
 
+def _usps_smoothed(**settings: Any) -> DataContent:
+    """USPS with each image smoothed by a Gaussian of width 0.75, the background beyond its edges.
+
+    So the set was prepared for kernel methods (Scholkopf et al. 1997).
+    """
+    from scipy.ndimage import gaussian_filter
+
+    plain = _original("usps")(**settings)
+    smooth = gaussian_filter(plain.X, (0.0, 0.75, 0.75), mode="constant", cval=-1.0)
+    return plain._replace(X=smooth)
+
+
 def _synthetic(name: str) -> NamedDataset:
     make = SYNTHETIC[name]
     parameters = inspect.signature(make).parameters.values()
@@ -103,6 +121,9 @@ DATASETS: dict[str, NamedDataset] = {
     "mnist": NamedDataset("60000 + 10000 grey 28x28 images, 10 digits", _original("mnist")),
     "cifar10": NamedDataset("50000 + 10000 colour 32x32 images, 10 classes", _original("cifar10")),
     "usps": NamedDataset("7291 + 2007 grey 16x16 images, 10 digits", _original("usps")),
+    "usps-smoothed": NamedDataset(
+        "7291 + 2007 grey 16x16 images, 10 digits, smoothed", _usps_smoothed
+    ),
     "pendigits": NamedDataset("7494 + 3498 rows of 16 numbers, 10 digits", _original("pendigits")),
     "letter": NamedDataset("16000 + 4000 rows of 16 numbers, 26 letters", _original("letter")),
     "isolet": NamedDataset(
@@ -143,9 +164,11 @@ def load_dataset(
     seed : int
         Seed of the synthetic sets; no other set depends on it.
     **options
-        Settings of a synthetic set; for a file ``kind`` (csv, parquet, npz or svmlight, where the
-        suffix does not tell), ``name`` (shown instead of the file's name), and ``label``, ``drop``
-        (CSV, Parquet), ``header``, ``delimiter`` (CSV) or ``multilabel`` (svmlight).
+        For any data set ``validation``, the share of training rows of each repetition to score in
+        place of the test rows, as in ``usps:validation=0.2``. Settings of a synthetic set. For a
+        file ``kind`` (csv, parquet, npz or svmlight, where the suffix does not tell), ``name``
+        (shown instead of the file's name), and ``label``, ``drop`` (CSV, Parquet), ``header``,
+        ``delimiter`` (CSV) or ``multilabel`` (svmlight).
 
     Raises
     ------
@@ -161,13 +184,16 @@ def load_dataset(
         for twice in written.keys() & given.keys():
             raise SettingError(f"{text}: {twice} must be given once, got it twice")
         given |= written
+    share = given.pop("validation", None)
+    share = None if share is None else check_share(share)
     match = re.fullmatch(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", text)
     if match and match[1] in DATASETS and isinstance(name_or_path, str):
         base = match[1]
         settings = _settings(base, match[2] or "", given)
         shown = ",".join(f"{key}={value}" for key, value in settings.items())
         content = DATASETS[base].load(data_dir=data_dir, download=download, seed=seed, **settings)
-        return Dataset(f"{base}({shown})" if shown else base, *content)
+        name = f"{base}({shown})" if shown else base
+        return _for_validation(Dataset(name, *content), share)
     path = Path(text).expanduser()
     if "kind" not in given and not is_dataset_file(path) and not path.is_file():
         hint = "or a file (.csv, .tsv, .parquet, .npz, .svmlight), as in x.csv:label=target"
@@ -175,7 +201,16 @@ def load_dataset(
     name = given.pop("name", None)
     name = Path(path.name.removesuffix(".gz")).stem if name is None else name
     name = check_file_option("name", name)
-    return Dataset(name, *read_dataset_file(path, **given), seed_name=_FILE_SEED_NAME)
+    data = Dataset(name, *read_dataset_file(path, **given), seed_name=_FILE_SEED_NAME)
+    return _for_validation(data, share)
+
+
+def _for_validation(data: Dataset, share: float | None) -> Dataset:
+    """The data set with this share of its training rows to be scored, if one is given."""
+    if share is None:
+        return data
+    name = validation_name(data.name, share)
+    return replace(data, name=name, seed_name=data.seeded_by, validation=share)
 
 
 def _settings(base: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Options of the user's own files, as in ``x.csv:label=target:drop=ID``: parsed and checked.
+"""Options of data sets, as in ``x.csv:label=target:drop=ID``: parsed and checked.
 
 The command line, grid files and Python take the same options with the same rules.
 """
@@ -9,11 +9,22 @@ import re
 from typing import Any
 
 from boostsample.errors import SettingError
+from boostsample.experiments.data.dataset import check_share
 
 __all__ = ["FILE_OPTIONS", "check_file_option", "split_data_text"]
 
-FILE_OPTIONS = ("name", "kind", "label", "drop", "header", "delimiter", "multilabel")
-"""All options of files; which of them a format takes is known to its reader."""
+FILE_OPTIONS = (
+    "name",
+    "kind",
+    "label",
+    "drop",
+    "header",
+    "delimiter",
+    "multilabel",
+    "validation",
+)
+"""All options of files; which of them a format takes is known to its reader. `validation` fits any
+data set, also a named one."""
 
 _FLAGS = {"true": True, "false": False}
 _DELIMITERS = {"tab": "\t", "space": " "}
@@ -46,6 +57,8 @@ def check_file_option(name: str, value: Any) -> Any:
         if not isinstance(found, bool):
             raise _wrong(name, "true or false", value)
         return found
+    if name == "validation":
+        return check_share(value)
     if name == "drop":
         columns = value.split(",") if isinstance(value, str) else value
         columns = [columns] if isinstance(columns, int) else columns

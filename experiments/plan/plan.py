@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+
+import numpy as np
 
 from boostsample.banks.bank_forms import bank_settings
 from boostsample.checks import budget_looks, check_integer, parse_budget
@@ -53,6 +56,9 @@ class Plan:
     draws : int or None
         Number of random settings to tune with instead of the whole tuning grid, two or more, see
         `boostsample.experiments.plan.random_search`.
+    score_every : float or None
+        Percent of growth of the number of stumps at which the test rows are scored, beside about
+        forty numbers on a log scale; smoothed errors need about 1.
     bank : Variant
         Form of the feature bank and its settings, see `boostsample.banks.bank_forms.make_bank`.
 
@@ -74,6 +80,7 @@ class Plan:
     history: bool = False
     tune: bool = False
     draws: int | None = None
+    score_every: float | None = None
     bank: Variant = field(default_factory=partial(Variant, "memory"))
 
     def __post_init__(self) -> None:
@@ -82,6 +89,10 @@ class Plan:
         check_integer("seed", self.seed, 0)
         if self.draws is not None:
             check_integer("draws", self.draws, 2)
+        if self.score_every is not None and not 0 < self.score_every <= 100:
+            raise SettingError(
+                f"score_every must be a percentage above 0 and at most 100, got {self.score_every}"
+            )
         if self.n_jobs is not None and self.n_jobs != -1 and self.n_jobs < 1:
             raise SettingError(f"jobs must be 1 or more, or -1 for all cores, got {self.n_jobs}")
         if self.weights not in WEIGHT_INITS:
@@ -109,6 +120,18 @@ class Plan:
     def n_rounds(self) -> int:
         """Number of boosting rounds: the last mark."""
         return self.marks[-1]
+
+    @property
+    def extra_points(self) -> set[int]:
+        """The numbers of stumps to score for `score_every`.
+
+        >>> sorted(Plan(marks=(10,), score_every=50).extra_points)
+        [1, 2, 3, 5, 7, 10]
+        """
+        if self.score_every is None:
+            return set()
+        steps = math.ceil(math.log(self.n_rounds) / math.log1p(self.score_every / 100))
+        return set(np.rint(np.geomspace(1, self.n_rounds, steps + 1)).astype(int).tolist())
 
     def looks(self, n_examples: int) -> int | None:
         """Return the looks per search on N training examples; None if no budget is given.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,16 @@ from boostsample.errors import unknown
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.layout import current_layout
-from boostsample.experiments.results.curves import AXES, curves_of_data, shared_curve
+from boostsample.experiments.results.curves import (
+    AXES,
+    MEASURES,
+    Curves,
+    curves_of_data,
+    shared_curve,
+)
 from boostsample.experiments.results.labels import HIGHER_IS_BETTER, MAIN_METRICS, is_charged
-from boostsample.experiments.results.labels import METRICS as COLUMNS
 from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.smoothed import SMOOTHED
 from boostsample.experiments.results.write_folder import settings_record
 
 if TYPE_CHECKING:
@@ -27,7 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["comparison_figure", "curves_figure"]
 
 Rows = Sequence[Mapping[str, Any]]
-_NAMES = {"loss": "loss", "error": "test error"}
+_NAMES = {"loss": "loss", "error": "test error", SMOOTHED: "smoothed test error"}
+_UNITS = {"error": " percent", SMOOTHED: " percent where last defined"}
 
 
 @drawing.styled_axes
@@ -52,7 +60,9 @@ def curves_figure(
     found = curves_of_data(results)
     for curves in found.values():
         curves.check_known(*metrics)
-    data = {name: one.runs for name, one in found.items()}
+        if SMOOTHED in metrics:
+            curves.check(SMOOTHED, against)
+    data = {name: _rows_of(one, metrics) for name, one in found.items()}
     labels = list(
         dict.fromkeys(label for runs in data.values() for label in runs if not is_charged(label))
     )
@@ -92,7 +102,7 @@ def comparison_figure(comparison: Comparison) -> Figure:
 def _strategy(
     axes: Axes, runs: Sequence[Rows], metric: str, against: str, label: str, labels: list[str]
 ) -> None:
-    x, values = shared_curve(runs, COLUMNS[metric][0], against)
+    x, values = shared_curve(runs, MEASURES[metric].column, against)
     style: dict[str, Any] = {}
     if is_charged(label):  # in the colour of the strategy without charge
         thin = current_layout().scale
@@ -115,23 +125,34 @@ def _scales(axes: Axes, metric: str, against: str) -> None:
         axes.set_xscale("log")
         axes.set_xlim(first / 1.05, last * 1.05)
         drawing.decade_ticks(axes.xaxis)
-    if metric == "error":
+    if metric in ("error", SMOOTHED):
         drawing.error_axis(axes)
+
+
+def _rows_of(curves: Curves, metrics: Sequence[str]) -> Mapping[str, Mapping[int, Rows]]:
+    """The rows of a data set with the columns of all metrics."""
+    return curves.runs_with(SMOOTHED if SMOOTHED in metrics else metrics[0])
+
+
+def _last(rows: Rows, column: str) -> float:
+    """The last value of a column that is not NaN; NaN if there is none."""
+    found = [float(row[column]) for row in rows if not math.isnan(row[column])]
+    return found[-1] if found else math.nan
 
 
 def _best(name: str, runs: Mapping[str, Mapping[int, Rows]], metrics: Sequence[str]) -> str:
     """A sentence that names the strategy with the best final value of each metric."""
     parts = []
     for metric in metrics:
-        column, _ = COLUMNS[metric]
+        column = MEASURES[metric].column
         ends = {
-            label: float(np.mean([run[-1][column] for run in own.values()]))
+            label: float(np.mean([_last(run, column) for run in own.values()]))
             for label, own in runs.items()
             if not is_charged(label)
         }
         higher = metric in HIGHER_IS_BETTER
         best = (max if higher else min)(ends, key=ends.__getitem__)
-        unit = " percent" if metric == "error" else ""
+        unit = _UNITS.get(metric, "")
         title = "log10 loss" if metric == "loss" else _NAMES.get(metric, drawing.METRICS[metric])
         order = "highest" if higher else "lowest"
         parts.append(f"the {order} mean {title} is {ends[best]:.2f}{unit}, of {best}")

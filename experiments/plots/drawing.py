@@ -31,6 +31,7 @@ METRICS = {
     "balanced-accuracy": "balanced accuracy",
     "f1": "macro F1",
     "log-loss": "log loss of the test examples",
+    "smoothed-error": "smoothed test error in percent",
 }
 """Metrics of curves and ranks, with the titles of their axes."""
 

@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,12 @@ from boostsample.experiments.results.labels import (
     label_of,
 )
 from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.smoothed import (
+    SMOOTHED,
+    SMOOTHED_COLUMN,
+    smoothed_runs,
+    window,
+)
 
 __all__ = [
     "MEASURES",
@@ -66,6 +73,7 @@ MEASURES = {
         for name, (column, title) in METRICS.items()
     },
     "auc": Measure("auc", "area under the ROC curve of the test examples", 1),
+    SMOOTHED: Measure(SMOOTHED_COLUMN, "smoothed test error in percent", -1),
     "looks": Measure("looks", "looks so far, the finish apart", 0),
     "seconds": Measure("seconds", "seconds of training so far, evaluation apart", -1),
     "features": Measure("features", "features searched, mean over all searches so far", 0),
@@ -99,8 +107,21 @@ class Curves:
         column = MEASURES[metric].column
         return {
             label: {one: _interpolated(rows, column, axis, level) for one, rows in mine.items()}
-            for label, mine in self.runs.items()
+            for label, mine in self.runs_with(metric).items()
         }
+
+    def runs_with(self, metric: str) -> Mapping[str, Mapping[int, Sequence[Mapping[str, Any]]]]:
+        """The curve rows with the column of a metric."""
+        return self._smoothed if metric == SMOOTHED else self.runs
+
+    @cached_property
+    def _smoothed(self) -> dict[str, dict[int, list[dict[str, Any]]]]:
+        return smoothed_runs(self.runs)
+
+    def smoothed_points(self) -> tuple[int, ...]:
+        """Numbers of stumps at which all runs have rows and a smoothed error is defined."""
+        points = self.points
+        return tuple(one for one in points if window(points, one))
 
     def chosen(self, labels: Sequence[str]) -> Curves:
         """The curves of some strategies, in the order of their labels; SettingError for none."""
@@ -125,7 +146,8 @@ class Curves:
                 f"auc is known at the marks only, so that curves have none at equal {axis}; take "
                 "it at stumps, or the test error at equal looks or seconds"
             )
-        if not self.complete and (axis != "stumps" or metric in ("auc", "features", "examples")):
+        on_curves = ("auc", SMOOTHED, "features", "examples")
+        if not self.complete and (axis != "stumps" or metric in on_curves):
             what = metric if axis == "stumps" else f"{metric} at equal {axis}"
             raise DataError(
                 f"the results of {self.data} were written without curves, which {what} needs; run "
@@ -149,7 +171,7 @@ class Curves:
             )
 
     def _at_stumps(self, metric: str, level: float) -> dict[str, dict[int, float]]:
-        points = self.marks if metric == "auc" else self._points()
+        points = self.marks if metric == "auc" else self.points
         if level not in points:
             marks = ", ".join(f"{mark:,}" for mark in self.marks)
             after = bisect.bisect(points, level)
@@ -164,21 +186,26 @@ class Curves:
                 one: next((row[column] for row in rows if row["stumps"] == level), math.nan)
                 for one, rows in mine.items()
             }
-            for label, mine in self.runs.items()
+            for label, mine in self.runs_with(metric).items()
         }
 
-    def _points(self) -> tuple[int, ...]:
+    @property
+    def points(self) -> tuple[int, ...]:
         """Numbers of stumps at which all runs have rows, charged ones apart."""
         found = [{row["stumps"] for row in rows} for rows in self._uncharged()]
         return tuple(sorted(set.intersection(*found))) if found else ()
 
-    def levels(self, axis: str) -> tuple[float, ...]:
-        """Default levels of an axis, ascending.
+    def levels(self, axis: str, metric: str = "error") -> tuple[float, ...]:
+        """Default levels of an axis for a metric, ascending.
 
         At stumps the marks. At looks and seconds, for each mark, the least that any run had spent
         there, rounded down to three digits, so that every run has reached the level. Charged
-        strategies do not count, nor runs that ended before the mark, unless all did.
+        strategies do not count, nor runs that ended before the mark, unless all did. Of a smoothed
+        error, the marks are those where it is defined, and the last such number of stumps.
         """
+        if metric == SMOOTHED and (points := self.smoothed_points()):
+            marks = sorted({points[-1], *set(points).intersection(self.marks)})
+            return replace(self, marks=tuple(marks)).levels(axis)
         if axis not in AXES:
             raise unknown("axis", axis, AXES)
         if axis == "stumps":

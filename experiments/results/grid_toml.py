@@ -48,6 +48,7 @@ def grid_toml(grid: Grid, prepared: Sequence[Prepared]) -> str:
         "learner": plan.learner,
         "seed": plan.seed,
         "draws": plan.draws,
+        "score_every": plan.score_every,
         "bank": plan.bank.label,
         "history": plan.history or None,
     }

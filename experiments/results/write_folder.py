@@ -285,7 +285,7 @@ def _splits(prepared: Prepared) -> dict[str, Any]:
     """Name of the data, sizes by repetition, and whether the splits of repetitions differ."""
     return {
         "name": prepared.data.name,
-        "split": "drawn" if prepared.data.n_train is None else "fixed",
+        "split": "drawn" if prepared.data.draws_splits else "fixed",
         "n_train": [len(train) for train, _ in prepared.splits],
         "n_test": [len(test) for _, test in prepared.splits],
     }
@@ -304,9 +304,11 @@ def _group_record(group: TaskGroup) -> dict[str, Any]:
 
 def settings_record(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """The content of ``settings.json``: everything needed to repeat comparisons of one plan."""
+    plan = comparisons[0].prepared.plan
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        **_plan_record(comparisons[0].prepared.plan),
+        **_plan_record(plan),
+        **({} if plan.score_every is None else {"score_every": plan.score_every}),
         "data_sets": [_data_record(one) for one in comparisons],
         "numerics": NUMERICS,
         "versions": versions(),

@@ -111,8 +111,9 @@ class _MissingCell(Exception):
 def _orders(plan: Plan, groups: Sequence[TaskGroup]) -> list[TrainingOrder]:
     """An order for each task of a plan."""
     return [
-        TrainingOrder(task, tuple(sorted(group.points(plan.marks))), plan.marks, plan.history)
+        TrainingOrder(task, tuple(sorted(points)), plan.marks, plan.history)
         for group in groups
+        for points in [group.points(plan.marks) | plan.extra_points]
         for task in group.tasks
     ]
 

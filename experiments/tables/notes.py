@@ -11,6 +11,7 @@ from boostsample.experiments.results.curves import Curves
 from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import LEVEL, Verdict
+from boostsample.experiments.results.smoothed import SMOOTHED, window
 
 __all__ = ["overlap_for_notes", "table_notes"]
 
@@ -40,6 +41,7 @@ def table_notes(
     results: Results,
     curves: Curves,
     labels: Sequence[str],
+    metric: str,
     axis: str,
     levels: Sequence[float] | None,
     verdicts: Sequence[Verdict],
@@ -52,6 +54,7 @@ def table_notes(
     facts = results.settings_of(curves.data)
     return (
         *_test_notes(verdicts, facts),
+        *_smoothing_notes(curves, metric),
         *_level_notes(axis, levels),
         *_tuning_notes(axis, labels, facts),
         *_missing_notes(results, curves, labels, facts),
@@ -84,6 +87,19 @@ def _test_notes(verdicts: Sequence[Verdict], facts: Mapping[str, Any]) -> list[s
         names = ", ".join(untested)
         notes.append(f"not tested, with fewer than two repetitions beside the best: {names}")
     return notes
+
+
+def _smoothing_notes(curves: Curves, metric: str) -> list[str]:
+    if metric != SMOOTHED:
+        return []
+    points = curves.smoothed_points()
+    n_scored = len(window(curves.points, points[-1])) if points else 0
+    note = (
+        "a smoothed error is the mean of the test errors at the scored numbers of stumps from 4/5 "
+        "to 6/5 of its own ([BK10] 4.2), so that it ends at 5/6 of the rounds, there a mean of "
+        f"{n_scored:,}; compare --score-every 1 scores more"
+    )
+    return [note]
 
 
 def _level_notes(axis: str, levels: Sequence[float] | None) -> list[str]:

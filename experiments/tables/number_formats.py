@@ -70,6 +70,7 @@ DECIMALS: Mapping[str, int] = {
     "loss": 2,
     "error": 2,
     "auc": 4,
+    "smoothed-error": 2,
     "balanced-accuracy": 4,
     "f1": 4,
     "log-loss": 4,

@@ -222,7 +222,7 @@ def _table(
     overlap = overlap_for_notes(results.settings_of(curves.data))
     scores: list[list[Score]] = []
     verdicts: list[Verdict] = []
-    for level in curves.levels(axis) if levels is None else levels:
+    for level in curves.levels(axis, metric) if levels is None else levels:
         values = curves.at(metric, axis, level)
         verdicts.append(_verdict(values, metric, overlap))
         scores.append([_score(level, label, values[label], verdicts[-1]) for label in labels])
@@ -236,7 +236,7 @@ def _table(
             for row in scores
         ),
         flags=tuple(("", *(one.flag for one in row)) for row in scores),
-        notes=table_notes(results, curves, labels, axis, levels, verdicts),
+        notes=table_notes(results, curves, labels, metric, axis, levels, verdicts),
         data=curves.data,
         metric=metric,
         axis=axis,

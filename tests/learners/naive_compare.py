@@ -12,7 +12,6 @@ its own; exits with 1 if there are differences.
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.labels import encode
 from boostsample.learner import Found, Targets

@@ -115,7 +115,7 @@ def test_a_run_and_its_comparison_with_itself(
     # The reference of the package is for the usual sizes.
     assert "note: looks: not compared, examples is 400 here and 60000 in the reference" in printed
     record = json.loads(Path(numbers).read_text())
-    assert list(record["sections"]) == ["looks", "bounds", "rounds", "growth"]
+    assert list(record["sections"]) == ["looks", "bounds", "rounds", "learners", "growth"]
     assert record["command"][:2] == ["boostsample", "bench"]
     drawn = Path(picture).read_text()
     assert "slope" in drawn

@@ -43,6 +43,7 @@ def new(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 SAYS = {
     "curves": "test error in percent",
     "families": "% of all features",
+    "features": "percent of the rounds",
     "sampling": "features searched, Q",
     "edges": "true edge G",
     "margins": "4 stumps, training",
@@ -143,7 +144,7 @@ def test_plot_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
         ("new", "--what", "ranks", "-o", "x.svg"): (2, "of 5 strategies needs 3 data sets or more"),
         ("new", "--metric", "los", "-o", "x.svg"): (2, "unknown metric 'los' (did you mean 'loss'"),
         ("new", "--against", "time", "-o", "x.svg"): (2, "unknown axis 'time'; known: stumps"),
-        ("new", "--stumps", "2", "-o", "x.svg"): (2, "--stumps needs --what ranks, got curves"),
+        ("new", "--stumps", "2", "-o", "x.svg"): (2, "--stumps needs --what ranks or feat"),
         ("new", "--what", "edges", "--metric", "loss", "-o", "x.svg"): (
             2,
             "--metric needs --what curves or ranks, got edges",
@@ -182,6 +183,21 @@ def test_a_picture_for_a_paper(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert main(["compare", "--size", "3x2"]) == 2
     assert "--size is for a picture, but none is drawn; add --plot FILE" in capsys.readouterr().err
+
+
+def test_features_of_several_data_sets(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = [str(trained / name) for name in ("new", "other")]
+    args = ["plot", *folders, "--what", "features", "--overwrite", "-o", "x.svg"]
+    assert main([*args, "--stumps", "2", "--rename", "full=FULL"]) == 0
+    text = Path("x.svg").read_text(encoding="utf-8")
+    assert all(words in text for words in (OTHER, "chess(", "in 2 rounds", ">FULL<"))
+    assert main([*args, "--data", OTHER]) == 0
+    text = Path("x.svg").read_text(encoding="utf-8")
+    assert OTHER in text
+    assert "chess(" not in text
+    capsys.readouterr()
+    assert main([*args, "--data", "ches"]) == 2
+    assert "unknown data set of these results 'ches'" in capsys.readouterr().err
 
 
 def test_a_picture_of_families(capsys: pytest.CaptureFixture[str]) -> None:

@@ -80,7 +80,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     Path("grid.toml").write_text(f'{block("toml")}strategies = ["uniform-naive"]\n', "utf-8")
     assert set(tomllib.loads(block("toml"))) == {"data"}
     grid = [one.data for one in combined_grid(read_grid_file("grid.toml"), {}).prepare()]
-    (text,) = re.findall(r"compare --data (\S+)", PAGE)
+    text, *_ = re.findall(r"compare --data (\S+)", PAGE)
     for data in (found["data"], found["same"], *grid, load_dataset(text)):
         assert data.columns == ("width", "height")
         assert data.classes == ("cat", "dog")

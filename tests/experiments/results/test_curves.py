@@ -29,6 +29,8 @@ def test_at_stumps_the_row_itself() -> None:
         if metric == "auc":
             assert found.at("auc", "stumps", 10)["cheap"] == {0: 0.9, 1: 0.9 - 0.2 / 100}
             continue
+        if metric == "smoothed-error":  # tests/experiments/results/test_smoothed.py
+            continue
         expected = {one: row[measure.column] for one, row in rows.items()}
         assert found.at(metric, "stumps", 30)["cheap"] == expected
 
