@@ -70,7 +70,7 @@ def old_stump(mine: Any, targets: Targets) -> list[Targets]:
 def test_what_is_left_of_an_earlier_round_is_an_error(what: Any) -> None:
     run = booster(Does(what))
     run.next_round()
-    with pytest.raises(StrategyError, match="of this round, got .* of an earlier one"):
+    with pytest.raises(StrategyError, match=r"of this round, got .* of an earlier one"):
         run.next_round()
     assert run.round == 1
 
@@ -130,7 +130,7 @@ def test_a_learner_of_one_search_makes_one() -> None:
             targets.search()
             return [targets.times(targets.search())]
 
-    with pytest.raises(StrategyError, match="must make one search .* got 2 searches"):
+    with pytest.raises(StrategyError, match=r"must make one search .* got 2 searches"):
         booster(Two()).next_round()
 
 
