@@ -92,11 +92,13 @@ class Targets:
         stumps: Sequence[Any] = (),
         path: Sequence[tuple[Any, int]] = (),
         sums: NDArray[np.float64] | None = None,
+        split: list[Found] | None = None,
     ) -> None:
         self._rows = rows
+        self._round = rows.round
         self._searching = searching
         self._sums = sums
-        self._halves: tuple[Targets, Targets] | None = None
+        self._split: list[Found] = [] if split is None else split  # shared by targets of `times`
         self._found: Found | None = None
         self.stretch = stretch
         self.stumps = tuple(stumps)
@@ -110,6 +112,8 @@ class Targets:
     @property
     def sums(self) -> NDArray[np.float64]:
         """Label sums: sum over i of w_il y_il, in units of the weight of all examples; (K,)."""
+        if self.n_examples == 0:
+            return np.zeros(self._rows.n_labels)
         if self._sums is None:
             self._sums = self.read().sums[: self._rows.n_labels] / self._rows.whole_mass
         return self._sums
@@ -140,8 +144,13 @@ class Targets:
 
         Targets can be split once: the examples are put into the order of the split.
         """
-        if self._halves is not None:
-            raise StrategyError("targets can be split once; use the halves that split() returned")
+        self._require_this_round()
+        if self._split:
+            raise StrategyError(
+                "the examples of targets can be split once, got a second split() of them or of "
+                "their times(); use the halves that split() returned"
+            )
+        self._split.append(stump)
         below, above = self._rows.split(self.stretch, stump)
         sums: list[Any] = [None, None]
         if stump is self._found:
@@ -149,11 +158,8 @@ class Targets:
         parts = []
         for stretch, side, own in zip((below, above), (-1, 1), sums, strict=True):
             path = (*self.path, (stump, side))
-            if stretch[0] == stretch[1]:
-                own = np.zeros(self._rows.n_labels)
             parts.append(Targets(self._rows, self._searching, stretch, self.stumps, path, own))
-        self._halves = parts[0], parts[1]
-        return self._halves
+        return parts[0], parts[1]
 
     def times(self, stump: Found) -> Targets:
         """These targets with labels multiplied by the outputs v_l phi(x) of a stump.
@@ -164,11 +170,24 @@ class Targets:
         if len(stumps) == len(self.stumps):
             stumps = (*stumps, stump)
         sums = stump.votes * stump.sums if stump is self._found else None
-        return Targets(self._rows, self._searching, self.stretch, stumps, self.path, sums)
+        own = sums, self._split
+        return Targets(self._rows, self._searching, self.stretch, stumps, self.path, *own)
 
     def read(self) -> WeightedRows:
         """The rows of the targets, valid until others are read. For the loop."""
+        self._require_this_round()
         return self._rows.read(self.stretch, self.stumps)
+
+    def belongs_to(self, rows: TargetRows) -> bool:
+        """Whether these are targets of the current round of a run. For the loop."""
+        return rows is self._rows and rows.round == self._round
+
+    def _require_this_round(self) -> None:
+        if not self.belongs_to(self._rows):
+            raise StrategyError(
+                "targets must be those of this round, got targets of an earlier one; begin with "
+                "the targets that learn() is given"
+            )
 
 
 class Learner(abc.ABC):

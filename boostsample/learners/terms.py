@@ -36,7 +36,7 @@ def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:
     waiting = [(list(leaves), 0, -1, 0)]
     while waiting:
         group, depth, parent, side = waiting.pop()
-        if len(group[0].path) == depth:
+        if any(len(leaf.path) == depth for leaf in group):
             if len(group) > 1 or not group[0].stumps:
                 raise StrategyError(
                     "learn() must return the leaves of one tree, each the result of split() or "

@@ -197,11 +197,24 @@ class Booster:
                 f"{who} must return a list of one or more targets, got {given} in round "
                 f"{self._search.round}; return [targets.times(targets.search())]"
             )
+        made = [id(row) for row in self._search.rows]
+        stumps = [s for leaf in leaves for s in (*leaf.stumps, *(one for one, _ in leaf.path))]
+        current = all(leaf.belongs_to(self._rows) for leaf in leaves)
+        if not current or any(id(stump.row) not in made for stump in stumps):
+            raise StrategyError(
+                f"{who} must return targets and stumps of this round, got some of an earlier one "
+                f"in round {self._search.round}; search the targets that learn() is given"
+            )
         ends = sorted(leaf.stretch for leaf in leaves if leaf.n_examples)
         if [one[0] for one in ends] + [self._rows.whole[1]] != [0, *(one[1] for one in ends)]:
             raise StrategyError(
                 f"{who} must return leaves that hold each example once; return both halves of a "
                 "split, or their own leaves"
+            )
+        if self._learner.one_search and (len(made) > 1 or len(stumps) > 1):
+            raise StrategyError(
+                f"{who} must make one search and return its stump, got {len(made)} searches and "
+                f"{len(stumps)} stumps; set one_search = False"
             )
         found: list[Targets] = leaves
         return found

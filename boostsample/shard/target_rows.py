@@ -48,6 +48,7 @@ class TargetRows(WeightedRows):
         self._weights = weights
         self._column = column
         self._has_room = False
+        self.round = 0
 
     @property
     def whole(self) -> Stretch:
@@ -60,7 +61,11 @@ class TargetRows(WeightedRows):
         return self._weights.mass
 
     def begin(self) -> None:
-        """Begin a round: the weights have changed."""
+        """Begin a round: the weights have changed. `round` counts them."""
+        self.round += 1
+        self._begin()
+
+    def _begin(self) -> None:
         if self._has_room:
             self._order[:] = self._identity
             self._stretch: Stretch | None = None
@@ -78,7 +83,7 @@ class TargetRows(WeightedRows):
         self._columns_room = self._identity.copy()
         self._sides = np.ones(2 * self.width, np.float32)
         self._has_room = True
-        self.begin()
+        self._begin()
 
     def split(self, stretch: Stretch, stump: Any) -> tuple[Stretch, Stretch]:
         """Partition a stretch by a stump: the examples with phi = -1 and with phi = +1; O(n)."""
@@ -164,22 +169,28 @@ class TargetRows(WeightedRows):
         return mine, scale
 
     def update(self, leaves: Iterable[Leaf], edge: float) -> None:
-        """Update the weights of the run by a base classifier of this edge; O(N)."""
+        """Update the weights of the run by a base classifier of this edge; O(N).
+
+        Leaves and their rows are added up in one order, whatever else was split before: `replay`
+        splits only what the model holds.
+        """
         self._make_room()
         weights = self._weights
         right, wrong = weights.factors(edge)
         sums, masses, nothing = [], [], (np.empty(0, np.int32), np.empty(0, np.float32))
-        for leaf in leaves:
+        for leaf in sorted(leaves, key=lambda leaf: leaf.stretch):
             if leaf.stretch[0] == leaf.stretch[1]:
                 continue
             positions, targets = self._order[slice(*leaf.stretch)], nothing[1]
+            if leaf.stretch != self.whole:
+                positions.sort()
+                self._stretch = None
             if leaf.stretch == self.whole or leaf.stumps:
                 self._read(leaf.stretch, leaf.stumps)
                 targets = self.values
                 positions = nothing[0] if leaf.stretch == self.whole else positions
             else:
                 self.resize(leaf.stretch[1] - leaf.stretch[0])
-                self._stretch = None
             votes = np.ones(self.width, np.float32)
             votes[: self.n_labels] = leaf.votes
             factors = TargetFactors(votes, right, wrong, weights.floor)

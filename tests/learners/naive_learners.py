@@ -65,6 +65,8 @@ class NaiveSearch:
         the examples; `alike`, of other features with the same cut; `apart`, with another cut.
     lead : float
         The largest edge minus that of the best candidate not tied with it; inf if all are.
+    followed : bool
+        Whether this is the stump of another implementation and not the first of the largest edge.
     """
 
     feature: int
@@ -79,6 +81,7 @@ class NaiveSearch:
     in_model: bool = False
     ties: dict[str, int] = field(default_factory=dict)
     lead: float = math.inf
+    followed: bool = False
 
     def phi(self, bins: Bins) -> Signs:
         """+1 or -1 for each row of bins (F, M): int8 (M,)."""
@@ -177,16 +180,21 @@ class NaiveBooster:
         self.log10_loss = 0.0
         self.ended = False
         self._follow: Sequence[tuple[int, int]] = ()
+        self._parents: Sequence[int] = ()
 
-    def next_round(self, follow: Sequence[tuple[int, int]] = ()) -> NaiveRound:
+    def next_round(
+        self, follow: Sequence[tuple[int, int]] = (), parents: Sequence[int] = ()
+    ) -> NaiveRound:
         """Learn a base classifier, add it to the scores, update the weights.
 
         `follow` holds (feature, threshold) for search 0, 1, ...: what another implementation found.
         It is taken if its edge is within `NEAR` of the largest one, and changes nothing otherwise.
+        `parents` are the `parent` of its searches: of leaves whose gains are that near, the one is
+        split whose children it searched next.
         """
         if self.ended:
             raise ValueError("training must not go on after an edge of 1")
-        self._follow = follow
+        self._follow, self._parents = follow, parents
         s = self.w * self.Y
         done = self._tree(s) if self.learner == "tree" else self._product(s)
         self.scores += done.alpha * done.o
@@ -240,8 +248,10 @@ class NaiveBooster:
             gains = [searches[leaf.search].gain for leaf in searched]
             if max(gains, default=0.0) <= LEAST_GAIN:
                 break
-            first = next(i for i, gain in enumerate(gains) if gain >= max(gains) * (1 - TIE))
-            split = searched[first]
+            near = [leaf for i, leaf in enumerate(searched) if gains[i] >= max(gains) * (1 - NEAR)]
+            tied = (i for i, gain in enumerate(gains) if gain >= max(gains) * (1 - TIE))
+            wanted = [leaf for leaf in near if leaf.search in self._parents[len(searches) :][:1]]
+            split = wanted[0] if wanted else searched[next(tied)]
             new = self._split(split, searches, s)
             leaves.remove(split)
             leaves.extend(new)
@@ -306,6 +316,7 @@ def best_stump(
     sums = phi @ targets
     votes, least = signs(sums, targets), least_sum(sums, targets)
     found = NaiveSearch(feature, threshold, votes, least, 0.0, len(targets))
+    found.followed = (feature, threshold) != candidates[0]
     if weight > 0:
         found.edge = float(np.abs(sums).sum()) / weight
         found.lead = float(edges.max() - edges[~tied].max(initial=-math.inf)) / weight

@@ -1,0 +1,184 @@
+"""Trains the engine with the strategy `full` and the naive twin, and compares round by round.
+
+    python -m tests.learners.naive_compare digits tree:9 200
+    python -m tests.learners.naive_compare letter product:10 50 --data-dir FOLDER
+
+Data, bank and initial weights are those of `naive_run`. Stumps of the engine whose edge is within
+1e-6 of the largest one are followed, and the order of splits whose gains are that near. Prints
+every difference, how far numbers are apart, and how often the twin followed a stump that was not
+its own; exits with 1 if there are differences.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.labels import encode
+from boostsample.learner import Found, Targets
+from boostsample.loop.booster import Booster
+from boostsample.models.scoring import TermArrays
+from boostsample.records import Round
+from boostsample.shard.weights import initial_weights
+from tests.learners.naive_learners import NaiveBooster, NaiveRound
+from tests.learners.naive_run import bank_for, say, split_of
+
+#: Largest difference: of edges, relative; of gamma and alpha; of log10 of the loss.
+EDGE, ALPHA, LOSS = 1e-6, 1e-6, 1e-4
+
+Seen = list[tuple[Found, Targets]]
+
+
+class Comparison:
+    """An engine and a twin on the same examples.
+
+    Attributes
+    ----------
+    differences : list of str
+    apart : dict
+        The largest difference of each kind of number so far.
+    counts : dict
+        Searches, and those for which the twin followed the engine.
+    errors : list of tuple
+        Errors on the test rows after each round: of the engine, and of the twin.
+    """
+
+    def __init__(self, data: Dataset, learner: str) -> None:
+        train, self._test = split_of(data)
+        self._y = data.y[self._test]
+        bank = bank_for(data, train)
+        Y = encode(data.y[train], data.n_classes)
+        name, _, size = learner.partition(":")
+        settings = {"product": ":n_terms=", "tree": ":n_leaves="}
+        named = name + settings[name] + size if size else name
+        self.engine = Booster(bank, train, Y, "full", named, n_rounds=10**6)
+        self._bins, self._test_bins = bank.bins[:, train], bank.bins[:, self._test]
+        weights = initial_weights(Y, "balanced")
+        self.twin = NaiveBooster(self._bins, bank.n_bins, Y, name, int(size or 1), weights)
+        self._scores = np.zeros((2, len(self._test), Y.shape[1]))
+        self.differences: list[str] = []
+        self.apart = {"edge": 0.0, "gamma": 0.0, "alpha": 0.0, "log10 loss": 0.0}
+        self.counts = {"searches": 0, "followed": 0, "lead below 1e-6": 0}
+        self.errors: list[tuple[int, int]] = []
+        self._seen: Seen = []
+        self.engine._targets = self._watched  # type: ignore[method-assign]  # to see each search
+
+    def _watched(self) -> Targets:
+        """The targets of all examples; searches are kept with their targets."""
+
+        def search(targets: Targets) -> Found:
+            found = self.engine._search(targets)
+            self._seen.append((found, targets))
+            return found
+
+        rows = self.engine._rows
+        return Targets(rows, search, rows.whole)
+
+    def next_round(self) -> None:
+        """Train a round of both."""
+        self._seen = []
+        done = self.engine.next_round()
+        stumps = [(found.feature, found.threshold) for found, _ in self._seen]
+        nodes = [self._node(targets) for _, targets in self._seen]
+        twin = self.twin.next_round(stumps, [parent for parent, _ in nodes])
+        self._compare_searches(twin)
+        self._compare_rounds(done, twin)
+
+    def _node(self, targets: Targets) -> tuple[int, int]:
+        """The search of the parent and the side of it, -1 and 0 for all examples."""
+        if not targets.path:
+            return -1, 0
+        parent, side = targets.path[-1]
+        return parent.search, side
+
+    def _compare_searches(self, twin: NaiveRound) -> None:
+        self._same("searches", len(self._seen), len(twin.searches))
+        for number, ((found, targets), naive) in enumerate(
+            zip(self._seen, twin.searches, strict=False)
+        ):
+            where = f"search {number}"
+            self.counts["searches"] += 1
+            self.counts["lead below 1e-6"] += naive.lead < EDGE
+            self.counts["followed"] += naive.followed
+            self._same(f"{where}: node", self._node(targets), (naive.parent, naive.side))
+            self._same(f"{where}: examples", targets.n_examples, naive.n_examples)
+            self._same(
+                f"{where}: stump (lead {naive.lead:.2g})",
+                (found.feature, found.threshold),
+                (naive.feature, naive.threshold),
+            )
+            if naive.least_sum > EDGE:
+                self._same(f"{where}: votes", found.votes.tolist(), naive.votes.tolist())
+            self._near("edge", found.edge, naive.edge, EDGE * naive.edge + 1e-9, where)
+            self._same(f"{where}: in the model", found.row.get("term", 0) >= 0, naive.in_model)
+
+    def _compare_rounds(self, done: Round, twin: NaiveRound) -> None:
+        arrays = TermArrays(done.terms, self._scores.shape[2])
+        outputs = arrays.outputs(self._sides(done, self._bins))
+        differ = int((outputs != twin.o).sum())
+        self._same(f"outputs (least sum {twin.least_sum:.2g})", differ, 0)
+        self._near("gamma", done.edge, twin.gamma, ALPHA, "")
+        if not self.engine.stopped:
+            self._near("alpha", done.terms[0].alpha, twin.alpha, ALPHA, "")
+        loss = float(done.rows[-1]["log10_loss"])
+        self._near("log10 loss", loss, self.twin.log10_loss, LOSS, "")
+        self._same("ended", bool(self.engine.stopped), self.twin.ended)
+        mine, its = self._scores
+        mine += done.terms[0].alpha * arrays.outputs(self._sides(done, self._test_bins))
+        its += twin.alpha * twin.outputs(self._test_bins)
+        mistakes = [int((scores.argmax(axis=1) != self._y).sum()) for scores in (mine, its)]
+        self._same("test errors", *mistakes)
+        self.errors.append((mistakes[0], mistakes[1]))
+
+    def _sides(self, done: Round, bins: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        return np.array([bins[term.feature] >= term.threshold for term in done.terms])
+
+    def _same(self, what: str, one: Any, other: Any) -> None:
+        if one != other:
+            self.differences.append(f"round {self.engine.round}, {what}: {one}, twin {other}")
+
+    def _near(self, name: str, one: float, other: float, most: float, where: str) -> None:
+        apart = abs(one - other)
+        self.apart[name] = max(self.apart[name], apart)
+        if not apart <= most:
+            self._same(f"{where} {name}", one, f"{other}, apart by {apart:.2g}")
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", help="digits, pendigits, letter or another named set")
+    parser.add_argument("learner", help="product:TERMS or tree:LEAVES")
+    parser.add_argument("rounds", type=int)
+    parser.add_argument("--data-dir", type=Path)
+    given = parser.parse_args()
+    data = load_dataset(given.data, data_dir=given.data_dir, download=False)
+    compared = Comparison(data, given.learner)
+    told = 0
+    while compared.engine.round < given.rounds and not compared.engine.stopped:
+        compared.next_round()
+        for line in compared.differences[told : told + 20]:
+            say(line)
+        told = len(compared.differences)
+        if told > 100:
+            break
+    engine = compared.engine
+    say(
+        f"{given.data} {given.learner}: {engine.round} rounds, {told} differences, "
+        f"{compared.errors[-1][0]} test errors, log10 loss {compared.twin.log10_loss:.4f}"
+    )
+    say("apart by at most: " + ", ".join(f"{k} {v:.2g}" for k, v in compared.apart.items()))
+    say(", ".join(f"{name}: {n}" for name, n in compared.counts.items()))
+    sys.exit(told > 0)
+
+
+if __name__ == "__main__":
+    main()
