@@ -118,6 +118,8 @@ def mas_first_models(
     edges = np.zeros(sum(counts))
     edges.setflags(write=False)  # as the edges of a search: kernels are compiled for this, too
     models = _fit_families(edges, counts, n_components, noise, size, size == pool.n_examples)
+    if n_components == 1 and noise == "paper":  # nodes of trees search fewer features
+        fit_gaussians(edges[:1].reshape(1, 1))
     return models, budget - edges.size * size
 
 

@@ -220,5 +220,6 @@ def _compile(
         targets, stump = TargetRows(weights, lambda feature: bins[0]), stumps.best()
         targets.read(targets.whole, [stump])
         below, above = targets.split(targets.whole, stump)
+        targets.read((0, 1), [])
         leaves = [Leaf(stretch, (), stump.votes) for stretch in (below, above)]
         targets.update(leaves, 0.5)

@@ -95,11 +95,12 @@ def test_forms_of_banks_give_the_same_bits(
     X, Y = table(120, 3), noisy_labels(120)
     found = []
     monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path))
-    for form, settings in (
-        ("memory", {"reference": 50}),
-        ("disk", {"reference": 50}),
-        ("lazy", {"reference": 50, "cache_bytes": 300}),
-    ):
+    forms: dict[str, dict[str, Any]] = {
+        "memory": {"reference": 50},
+        "disk": {"reference": 50},
+        "lazy": {"reference": 50, "cache_bytes": 300},
+    }
+    for form, settings in forms.items():
         bank = make_bank(form, powers(), X, **settings)
         run = Booster(bank, np.arange(10, 110), Y[10:110], "full", learner, n_rounds=5, rng=0)
         rows = rows_of(run, 5)
@@ -127,7 +128,8 @@ def test_rows_of_weight_zero_are_as_good_as_absent(learner: str) -> None:
     X, Y = table(), noisy_labels()
     s = np.random.default_rng(2).integers(0, 3, 80).astype(np.float64)
     kept = np.flatnonzero(s)
-    bank, same = bank_of(X, kept), {"n_rounds": 8, "rng": 4}
+    bank = bank_of(X, kept)
+    same: dict[str, Any] = {"n_rounds": 8, "rng": 4}
     strategy = "uniform-naive"
     weighted = Booster(bank, None, Y, strategy, learner, example_weight=s, **same)
     without = Booster(bank, kept, Y[kept], strategy, learner, example_weight=s[kept], **same)

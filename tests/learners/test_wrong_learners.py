@@ -1,0 +1,186 @@
+"""Learners that do what learners may not, or what is at the border of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.errors import StrategyError
+from boostsample.learner import Found, Learner, Targets
+from boostsample.loop.booster import Booster
+from boostsample.models.scoring import TermArrays
+from boostsample.records import Round
+from tests.problems import bank_of, noisy_labels, table
+
+
+class Does(Learner):
+    """A learner whose `learn` is a function of itself and the targets; it may keep things."""
+
+    name = "does"
+
+    def __init__(self, what: Callable[[Any, Targets], list[Targets]]) -> None:
+        self.what = what
+        self.kept: list[Any] = []
+
+    def learn(self, targets: Targets) -> list[Targets]:
+        return self.what(self, targets)
+
+
+def booster(learner: Any, X: NDArray[Any] | None = None, **settings: Any) -> Booster:
+    X = table(60, 4) if X is None else X
+    Y = settings.pop("Y", noisy_labels(len(X)))
+    return Booster(bank_of(X), None, Y, "full", learner, rng=0, **settings)
+
+
+def edge_of(done: Round, X: NDArray[Any], Y: NDArray[Any]) -> float:
+    """Edge in the first round, with uniform weights."""
+    sides = np.array([X[:, term.feature] >= term.value for term in done.terms])
+    return float((Y * TermArrays(done.terms, Y.shape[1]).outputs(sides)).mean())
+
+
+def old_targets(mine: Any, targets: Targets) -> list[Targets]:
+    mine.kept.append(targets)
+    mine.kept[0].search()
+    return [targets.times(targets.search())]
+
+
+def old_half(mine: Any, targets: Targets) -> list[Targets]:
+    halves = targets.split(targets.search())
+    mine.kept.append(halves[1])
+    mine.kept[0].search()
+    return list(halves)
+
+
+def old_leaves(mine: Any, targets: Targets) -> list[Targets]:
+    mine.kept.append(list(targets.split(targets.search())))
+    leaves: list[Targets] = mine.kept[0]
+    return leaves
+
+
+def old_stump(mine: Any, targets: Targets) -> list[Targets]:
+    mine.kept.append(targets.search())
+    return [targets.times(mine.kept[0])]
+
+
+@pytest.mark.parametrize("what", [old_targets, old_half, old_leaves, old_stump])
+def test_what_is_left_of_an_earlier_round_is_an_error(what: Any) -> None:
+    run = booster(Does(what))
+    run.next_round()
+    with pytest.raises(StrategyError, match=r"of this round, got .* of an earlier one"):
+        run.next_round()
+    assert run.round == 1
+
+
+def split_twice(targets: Targets, found: Found) -> list[Targets]:
+    targets.split(found)
+    return list(targets.split(found))
+
+
+def split_after_times(targets: Targets, found: Found) -> list[Targets]:
+    targets.times(found).split(targets.search())
+    return list(targets.split(found))
+
+
+def leaf_and_its_halves(targets: Targets, found: Found) -> list[Targets]:
+    """One half has no examples: they tile the examples, but are not one tree."""
+    low, high = targets.split(found)
+    empty, full = (low, high) if low.n_examples == 0 else (high, low)
+    return [full, *empty.split(found), empty]
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        (split_twice, "can be split once"),
+        (split_after_times, "can be split once"),
+        (leaf_and_its_halves, "the leaves of one tree"),
+        (lambda targets, found: [*targets.split(found), targets], "each example once"),
+        (lambda targets, found: [targets.split(found)[0]] * 2, "each example once"),
+        (lambda targets, found: [targets.times(found).times(found)], "the leaves of one tree"),
+    ],
+)
+def test_learners_that_return_nonsense(what: Any, message: str) -> None:
+    X = np.ones((60, 2), np.float32) if what is leaf_and_its_halves else None
+    run = booster(Does(lambda mine, targets: what(targets, targets.search())), X)
+    with pytest.raises(StrategyError, match=message):
+        run.next_round()
+    assert run.round == 0
+
+
+def test_targets_of_another_run_are_an_error() -> None:
+    kept: list[Targets] = []
+
+    def keep(mine: Any, targets: Targets) -> list[Targets]:
+        kept.append(targets)
+        return [targets.times(targets.search())]
+
+    booster(Does(keep), Y=noisy_labels(60)).next_round()
+    with pytest.raises(StrategyError, match="of this round"):
+        booster(Does(lambda mine, targets: [kept[0].times(kept[0].search())])).next_round()
+
+
+def test_a_learner_of_one_search_makes_one() -> None:
+    class Two(Learner):
+        name = "two"
+        one_search = True
+
+        def learn(self, targets: Targets) -> list[Targets]:
+            targets.search()
+            return [targets.times(targets.search())]
+
+    with pytest.raises(StrategyError, match=r"must make one search .* got 2 searches"):
+        booster(Two()).next_round()
+
+
+def times_of_another(mine: Any, targets: Targets) -> list[Targets]:
+    """A stump found on one half multiplies the other; a search after the split; all orders."""
+    first = targets.search()
+    low, high = targets.split(first)
+    found = high.search()
+    targets.search()  # all examples can still be searched
+    again = low.times(found)
+    again = again.times(again.search())
+    low.search()
+    return [high.times(first), again]
+
+
+def empty_half(mine: Any, targets: Targets) -> list[Targets]:
+    """A half without examples, split and multiplied."""
+    low, high = targets.split(targets.search())
+    empty, full = (low, high) if low.n_examples == 0 else (high, low)
+    found = full.search()
+    assert (empty.edge, empty.mass, empty.sums.tolist()) == (0.0, 0.0, [0.0] * 3)
+    return [*empty.times(found).split(found), full.times(found)]
+
+
+@pytest.mark.parametrize(("what", "constant"), [(times_of_another, False), (empty_half, True)])
+def test_unusual_learners_are_their_definition(what: Any, constant: bool) -> None:
+    X, Y = table(60, 4), noisy_labels(60, 3 if constant else 1)
+    if constant:
+        X[:] = 1
+    done = booster(Does(what), X, Y, weight_init="uniform").next_round()
+    assert done.edge == pytest.approx(edge_of(done, X, Y), abs=1e-6)
+
+
+@pytest.mark.parametrize("learner", ["tree:n_leaves=500", "product:n_terms=500"])
+def test_very_many_terms(learner: str) -> None:
+    """Labels alternate along one feature: a tree is a chain of many nodes."""
+    X = np.arange(600, dtype=np.float32)[:, None] % 250
+    Y = np.where((X // 1) % 2 == 0, 1, -1).astype(np.int8)
+    Y[::7] *= -1
+    first, second = (booster(learner, X, Y=Y, weight_init="uniform") for _ in range(2))
+    done = first.next_round()
+    assert done.edge == pytest.approx(edge_of(done, X, Y), abs=1e-6)
+    second.replay([done.terms], [done.edge], first.small_state())
+
+
+@pytest.mark.parametrize("learner", ["tree:n_leaves=8", "product:n_terms=3"])
+def test_constant_features(learner: str) -> None:
+    X, Y = np.ones((60, 3), np.float32), noisy_labels(60)
+    done = booster(learner, X, weight_init="uniform").next_round()
+    assert done.edge == pytest.approx(edge_of(done, X, Y), abs=1e-6)
+    assert done.edge == pytest.approx(np.abs(Y.mean(axis=0)).mean(), abs=1e-6)
