@@ -23,6 +23,15 @@ from boostsample.registry import STRATEGIES, default_families
 
 N_ROUNDS = 6
 _N_EXAMPLES, _SIDE, _N_LABELS = 150, 8, 3
+#: Forms of the bank, threads, and learners.
+PLACES = (
+    ("lazy", 1, "tree:n_leaves=4"),
+    ("memory", 1, "product:n_terms=2"),
+    ("memory", 2, "tree:n_leaves=4"),
+    ("lazy", 1, "stump"),
+    ("memory", 1, "stump"),
+    ("memory", 2, "stump"),
+)
 #: Those first that share a kernel with one further down, which would compile it for them.
 _FIRST = (
     "mas-1q,mas-q1,mas-1q:noise=deconvolved:scheme=distinct,mas-naive,"
@@ -59,18 +68,19 @@ def cold_runs() -> Iterator[tuple[str, list[str], list[float]]]:
     codes = (X.reshape(_N_EXAMPLES, -1)[:, :_N_LABELS]).argmax(axis=1)
     labels = np.where(codes[:, None] == np.arange(_N_LABELS), 1, -1).astype(np.int8)
     families = default_families(X.shape[1:])
-    for form, n_jobs in (("lazy", 1), ("memory", 1), ("memory", 2)):
+    for form, n_jobs, learner in PLACES:
         bank = make_bank(form, families, X)
         for variant in variants():
+            data = bank, None, labels
             booster = Booster(
-                bank, None, labels, variant.strategy(), n_rounds=N_ROUNDS, rng=0, n_jobs=n_jobs
+                *data, variant.strategy(), learner, n_rounds=N_ROUNDS, rng=0, n_jobs=n_jobs
             )
             before, seconds = len(compiled.names), list[float]()
             for _ in range(N_ROUNDS):
                 started = time.process_time()
                 booster.next_round()
                 seconds.append(time.process_time() - started)
-            yield f"{variant.label} {form} {n_jobs}", compiled.names[before:], seconds
+            yield f"{variant.label} {learner} {form} {n_jobs}", compiled.names[before:], seconds
 
 
 if __name__ == "__main__":

@@ -162,7 +162,7 @@ def test_unusual_learners_are_their_definition(what: Any, constant: bool) -> Non
     X, Y = table(60, 4), noisy_labels(60, 3 if constant else 1)
     if constant:
         X[:] = 1
-    done = booster(Does(what), X, Y, weight_init="uniform").next_round()
+    done = booster(Does(what), X, Y=Y, weight_init="uniform").next_round()
     assert done.edge == pytest.approx(edge_of(done, X, Y), abs=1e-6)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cold_rounds import N_ROUNDS, variants
+from tests.cold_rounds import N_ROUNDS, PLACES, variants
 from tests.paths import ROOT
 
 #: Seconds on the processor by which a round of milliseconds may exceed the median of its run.
@@ -33,7 +33,7 @@ def test_no_round_compiles_anything(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     runs = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(runs) == 3 * len(variants())
+    assert len(runs) == len(PLACES) * len(variants())
     for name, compiled, seconds in runs:
         assert compiled == [], name
         assert len(seconds) == N_ROUNDS, name
