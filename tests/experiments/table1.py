@@ -1,9 +1,9 @@
-"""Prints the tables of docs/BK10.md: our smoothed test errors beside Table 1 of [BK10].
+"""Prints the tables of docs/BK10.md: our smoothed test errors beside Table 1 of [BK10], and costs.
 
     python -m tests.experiments.table1 [FOLDER]
 
-The runs are those of the small folders bk10-* in docs/results, or in FOLDER: results of the grids
-in docs/bk10. docs/results/bk10.csv holds Table 1 of the paper.
+With FOLDER, which holds the results of the grids in docs/bk10, it first writes the figures of these
+results to docs/results/bk10-validated.csv. docs/results/bk10.csv holds Table 1 of the paper.
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ import csv
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from boostsample.experiments.results.read_folder import read_results
-from boostsample.experiments.results.validation import Choice, ChoiceScore, choose, score_choices
+from boostsample.experiments.results.curves import curves_of_data
+from boostsample.experiments.results.read_folder import Results, read_results
+from boostsample.experiments.results.smoothed import SMOOTHED, SMOOTHED_COLUMN
+from boostsample.experiments.results.validation import Choice, choose, score_choices
 from tests.paths import ROOT
 
 RESULTS = ROOT / "docs" / "results"
+FIGURES = RESULTS / "bk10-validated.csv"
 METHODS = {
     "full": "FULL",
     "uniform-naive": "RANDOM",
@@ -26,12 +30,17 @@ METHODS = {
     "exp3p": "EXP3.P",
 }
 NAMES = {
-    "mnist": "MNIST",
+    "mnist": "MNIST, pixels",
     "usps-smoothed": "USPS, smoothed",
-    "usps": "USPS",
     "pendigits": "pendigits",
     "letter": "letter",
 }
+COLUMNS = (
+    *("learner", "data", "strategy", "settings", "rounds", "falling", "validation", "test"),
+    *("level", "looks", "seconds"),
+)
+WITHIN = 1.25
+"""Costs are those at which the smoothed test error is this many times FULL's validated one."""
 
 
 def paper() -> dict[tuple[str, str, str], float]:
@@ -43,36 +52,102 @@ def paper() -> dict[tuple[str, str, str], float]:
         }
 
 
-def found(folder: Path) -> Iterator[tuple[Choice, ChoiceScore]]:
-    """What validation chose in all folders of results, with its test errors."""
+def collected(folder: Path) -> Iterator[dict[str, Any]]:
+    """The figures of all results in a folder."""
     for one in sorted(folder.glob("bk10-*/results.csv")):
         results = read_results(one.parent)
-        if any(":validation" in data["name"] for data in results.settings["data_sets"]):
-            choices = choose(results)
-            yield from zip(choices, score_choices(choices, results, results), strict=True)
+        if not any(":validation" in data["name"] for data in results.settings["data_sets"]):
+            continue
+        choices = choose(results)
+        tests = score_choices(choices, results, results)
+        base = {c.base: t.errors[0] for c, t in zip(choices, tests, strict=True)
+                if c.strategy == "full"}  # fmt: skip
+        for choice, test in zip(choices, tests, strict=True):
+            level = WITHIN * base.get(choice.base, float("nan"))
+            looks, seconds = first_reached(results, choice, level)
+            figures = (choice.errors[0], test.errors[0], level, looks, seconds)
+            shown = (f"{value:.6g}" for value in figures)
+            validation, tested, *costs = shown
+            named = (choice.learner, choice.base, choice.strategy, choice.settings)
+            place = choice.stumps, "+" if choice.at_end else ""
+            yield dict(zip(COLUMNS, (*named, *place, validation, tested, *costs), strict=True))
 
 
-def table(folder: Path) -> Iterator[str]:
-    """The table in Markdown: our error, T, and the paper's error in italics."""
+def first_reached(results: Results, choice: Choice, level: float) -> tuple[float, float]:
+    """Looks and seconds at which the smoothed test error of a choice first is at most `level`."""
+    (run,) = curves_of_data([results])[choice.base].runs_with(SMOOTHED)[choice.label].values()
+    for row in run:
+        if row[SMOOTHED_COLUMN] <= level:
+            return float(row["looks"]), float(row["seconds"])
+    return float("nan"), float("nan")
+
+
+def figures() -> list[dict[str, str]]:
+    """The kept figures."""
+    with FIGURES.open(newline="", encoding="ascii") as stream:
+        return list(csv.DictReader(stream))
+
+
+def by_row() -> dict[tuple[str, str], dict[str, dict[str, str]]]:
+    """The kept figures by learner and data set, then by strategy."""
+    rows: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+    for row in figures():
+        rows.setdefault((row["learner"], row["data"]), {})[row["strategy"]] = row
+    kinds = ("stump", "product", "tree")
+    order = sorted(rows, key=lambda key: (kinds.index(key[0].partition(":")[0]), key[1]))
+    return {key: rows[key] for key in order}
+
+
+def table1() -> Iterator[str]:
+    """Our smoothed test error, T in parentheses, and the paper's in italics; Markdown."""
     yield "| learner | data | " + " | ".join(METHODS.values()) + " |"
     yield "| --- | --- |" + " ---: |" * len(METHODS)
     theirs = paper()
-    cells: dict[tuple[str, str], dict[str, str]] = {}
-    for choice, test in found(folder):
-        kind = choice.learner.partition(":")[0]
-        name = choice.base.partition("-")[0]
-        published = theirs.get((kind, choice.strategy, name))
-        falling = "+" if choice.at_end else ""
-        text = f"{test.errors[0]:.2f} ({choice.stumps:,}{falling})"
-        text += "" if published is None else f" *{published:.2f}*"
-        cells.setdefault((choice.learner, choice.base), {})[choice.strategy] = text
-    order = sorted(cells, key=lambda key: (("stu", "pro", "tre").index(key[0][:3]), key[1]))
-    for learner, data in order:
-        mine = cells[learner, data]
-        entries = " | ".join(mine.get(method, "") for method in METHODS)
-        yield f"| `{learner}` | {NAMES.get(data, data)} | {entries} |"
+    for (learner, data), mine in by_row().items():
+        cells = []
+        for method in METHODS:
+            row = mine.get(method)
+            key = learner.partition(":")[0], method, data.partition("-")[0]
+            cells.append(
+                ""
+                if row is None
+                else f"{float(row['test']):.2f} ({int(row['rounds']):,}{row['falling']}) "
+                f"*{theirs[key]:.2f}*"
+            )
+        yield f"| `{learner}` | {NAMES[data]} | {' | '.join(cells)} |"
+
+
+def costs() -> Iterator[str]:
+    """Looks and seconds up to a given smoothed test error, as shares of FULL's; Markdown."""
+    rest = [method for method in METHODS if method != "full"]
+    yield "| learner | data | error | FULL | " + " | ".join(METHODS[one] for one in rest) + " |"
+    yield "| --- | --- | ---: | ---: |" + " ---: |" * len(rest)
+    for (learner, data), mine in by_row().items():
+        if "full" not in mine:
+            continue
+        full = mine["full"]
+        looks, seconds = float(full["looks"]), float(full["seconds"])
+        cells = []
+        for method in rest:
+            row = mine[method]
+            parts = float(row["looks"]) / looks, float(row["seconds"]) / seconds
+            missed = parts[0] != parts[0]
+            cells.append("not reached" if missed else f"{parts[0]:.2f}, {parts[1]:.2f}")
+        level = float(full["level"])
+        first = f"{looks:.2g} looks, {seconds:.3g} s"
+        yield f"| `{learner}` | {NAMES[data]} | {level:.2f} | {first} | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Write the figures of a folder if one is named; print the tables."""
+    if sys.argv[1:]:
+        found = list(collected(Path(sys.argv[1])))
+        with FIGURES.open("w", newline="", encoding="ascii") as stream:
+            writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(found)
+    sys.stdout.write("\n".join([*table1(), "", *costs()]) + "\n")
 
 
 if __name__ == "__main__":
-    lines = table(Path(sys.argv[1]) if sys.argv[1:] else RESULTS)
-    sys.stdout.write("\n".join(lines) + "\n")
+    main()
