@@ -39,7 +39,7 @@ def model_html(model: Any) -> str:
         for row in rows
     )
     more = f"; the first {_TERMS} are shown" if n_terms > _TERMS else ""
-    what = f"{n_terms:,} stumps" if stumps else f"{len(model):,} rounds of {n_terms:,} terms"
+    what = f"{n_terms:,} stumps" if stumps else f"{len(model):,} rounds, {n_terms:,} terms"
     caption = f"{what}, {n_labels:,} votes each{more}"
     return (
         f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"

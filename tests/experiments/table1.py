@@ -3,7 +3,8 @@
     python -m tests.experiments.table1 [FOLDER]
 
 With FOLDER, which holds the results of the grids in docs/bk10, it first writes the figures of these
-results to docs/results/bk10-validated.csv. docs/results/bk10.csv holds Table 1 of the paper.
+results to docs/results/bk10-validated.csv and bk10-mnist.csv. docs/results/bk10.csv holds Table 1
+of the paper.
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ from boostsample.experiments.results.curves import curves_of_data
 from boostsample.experiments.results.read_folder import Results, read_results
 from boostsample.experiments.results.smoothed import SMOOTHED, SMOOTHED_COLUMN
 from boostsample.experiments.results.validation import Choice, choose, score_choices
+from boostsample.experiments.tables.number_formats import mean_std
 from tests.paths import ROOT
 
 RESULTS = ROOT / "docs" / "results"
 FIGURES = RESULTS / "bk10-validated.csv"
+MNIST = RESULTS / "bk10-mnist.csv"
+LEVELS = (1e7, 1e8, 1e9, 6e9)
+"""Looks at which the learners are compared on MNIST."""
 METHODS = {
     "full": "FULL",
     "uniform-naive": "RANDOM",
@@ -138,15 +143,52 @@ def costs() -> Iterator[str]:
         yield f"| `{learner}` | {NAMES[data]} | {level:.2f} | {first} | {' | '.join(cells)} |"
 
 
+def at_looks(folder: Path) -> Iterator[dict[str, Any]]:
+    """The test error of each run on MNIST with all families, at the last score up to each level."""
+    for kind in ("stumps", "products", "trees"):
+        place = folder / f"bk10-mnist-families-{kind}"
+        if not place.is_dir():
+            continue
+        results = read_results(place)
+        runs = curves_of_data([results])["mnist"].runs
+        (learner,) = {str(row["learner"]) for row in results.rows}
+        for repetition, run in enumerate(next(iter(runs.values())).values()):
+            for level in LEVELS:
+                if run[-1]["looks"] >= level:
+                    error = [row["test_error"] for row in run if row["looks"] <= level][-1]
+                    row = learner, f"{level:.0e}", repetition, f"{error:.6g}"
+                    yield dict(zip(("learner", "looks", "repetition", "error"), row, strict=True))
+
+
+def mnist() -> Iterator[str]:
+    """The kept errors on MNIST at equal looks: mean and standard deviation; Markdown."""
+    errors: dict[tuple[str, str], list[float]] = {}
+    with MNIST.open(newline="", encoding="ascii") as stream:
+        for row in csv.DictReader(stream):
+            errors.setdefault((row["learner"], row["looks"]), []).append(float(row["error"]))
+    learners = dict.fromkeys(learner for learner, _ in errors)
+    yield "| looks | " + " | ".join(f"`{learner}`" for learner in learners) + " |"
+    yield "| --- |" + " ---: |" * len(learners)
+    for looks in dict.fromkeys(looks for _, looks in errors):
+        cells = [mean_std(errors.get((learner, looks), ())) for learner in learners]
+        yield f"| {looks} | {' | '.join(cells)} |"
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows as CSV."""
+    with path.open("w", newline="", encoding="ascii") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def main() -> None:
     """Write the figures of a folder if one is named; print the tables."""
     if sys.argv[1:]:
-        found = list(collected(Path(sys.argv[1])))
-        with FIGURES.open("w", newline="", encoding="ascii") as stream:
-            writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(found)
-    sys.stdout.write("\n".join([*table1(), "", *costs()]) + "\n")
+        folder = Path(sys.argv[1])
+        write(FIGURES, list(collected(folder)))
+        write(MNIST, list(at_looks(folder)))
+    sys.stdout.write("\n".join([*table1(), "", *costs(), "", *mnist()]) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,19 @@
+"""docs/BK10.md shows what the kept figures print."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.experiments.table1 import costs, mnist, table1
+from tests.paths import ROOT
+
+TABLES = {"table 1": table1, "costs": costs, "mnist": mnist}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_tables_of_the_page(name: str) -> None:
+    page = (ROOT / "docs" / "BK10.md").read_text("utf-8")
+    (block,) = re.findall(rf"<!-- {name} -->\n(.*?)<!-- end -->", page, flags=re.DOTALL)
+    assert block.strip() == "\n".join(TABLES[name]())
