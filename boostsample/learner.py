@@ -26,6 +26,8 @@ __all__ = ["EDGE_GAP", "Found", "Learner", "Targets", "alpha_of"]
 
 #: Edges above 1 - EDGE_GAP are treated as 1: alpha is capped there and training ends.
 EDGE_GAP = 1e-12
+#: Label sums of halves that are smaller than this part of the whole are summed again.
+_CANCELLED = 1e-9
 
 
 def alpha_of(edge: float) -> float:
@@ -131,8 +133,10 @@ class Targets:
     def search(self) -> Found:
         """Let the strategy choose a stump for these targets: one search with its own budget.
 
-        The budget is that of the round times the share of the examples. Each search is a history
-        row, used or not.
+        The budget is that of the round times the share of the examples, at least 10 looks. Each
+        search is a history row, used or not.
+
+        Raises StrategyError if there is no example, or if the strategy breaks a rule.
         """
         if self.n_examples == 0:
             raise StrategyError("targets must hold an example to be searched, got none")
@@ -142,7 +146,8 @@ class Targets:
     def split(self, stump: Found) -> tuple[Targets, Targets]:
         """The targets of the examples with phi = -1 and of those with phi = +1; O(n), no looks.
 
-        Targets can be split once: the examples are put into the order of the split.
+        Targets can be split once, or it is a StrategyError: the examples are put into the order of
+        the split.
         """
         self._require_this_round()
         if self._split:
@@ -154,7 +159,7 @@ class Targets:
         below, above = self._rows.split(self.stretch, stump)
         sums: list[Any] = [None, None]
         if stump is self._found:
-            sums = [0.5 * (stump.whole - stump.sums), 0.5 * (stump.whole + stump.sums)]
+            sums = [_exact(stump.whole, -stump.sums), _exact(stump.whole, stump.sums)]
         parts = []
         for stretch, side, own in zip((below, above), (-1, 1), sums, strict=True):
             path = (*self.path, (stump, side))
@@ -190,6 +195,13 @@ class Targets:
             )
 
 
+def _exact(whole: NDArray[np.float64], sums: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Half the sum of both, or None if too little is left of one for its sign to be known."""
+    half = 0.5 * (whole + sums)
+    left = np.abs(half) >= _CANCELLED * np.abs(whole)
+    return half if left.all() else None
+
+
 class Learner(abc.ABC):
     """Base of the learners.
 
@@ -208,6 +220,8 @@ class Learner(abc.ABC):
     @abc.abstractmethod
     def learn(self, targets: Targets) -> list[Targets]:
         """Build a base classifier for the targets of all examples; return those of its leaves.
+
+        A learner keeps nothing between rounds: states of a booster do not hold it.
 
         Each example must be in one leaf. On a leaf the classifier is the best constant vote vector,
         multiplied by the outputs of the stumps in `times`.

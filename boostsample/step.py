@@ -83,7 +83,7 @@ class Step:
 
     @property
     def n_examples(self) -> int:
-        """Examples with weight, N."""
+        """Examples of this search: those with weight, N, or those of a node of a tree."""
         return self.__searcher.n_examples
 
     @property
@@ -98,7 +98,7 @@ class Step:
 
     @property
     def budget(self) -> int:
-        """Looks that may be spent in this step."""
+        """Looks that may be spent in this step; nodes of trees have a part of the run's."""
         return self.__ledger.budget
 
     @property

@@ -4,8 +4,8 @@ Cost per iteration: one search of Q features on T = C log(t + 3) examples in rou
 budget pays for, all F or some drawn uniformly. The draw takes O(N) and costs no looks. Source:
 FilterBoost (Bradley and Schapire 2007), which accepts example i with probability q_i = 1 / (1 +
 exp(y_i f(x_i))), and searches all features. The paper leaves open: C (300, as in MultiBoost), K
-labels (q_i is the mean over them, weighted by the initial weights u_il), and too large T. Here T is
-at most N, all examples with their exact weights, and leaves looks for 10 features.
+labels (q_i is the mean over them, weighted by the initial weights u_il), and T beyond the budget.
+Here T is at most N, all examples with their exact weights, and leaves looks for 10 features.
 
 Alpha is not FilterBoost's: 1/2 log((1/2 + g) / (1/2 - g)), where g is half of an edge estimated on
 a second accepted sample, thus under logistic weights. MultiBoost estimates the edge e on a second

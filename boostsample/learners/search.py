@@ -111,10 +111,11 @@ class Search:
         strategy.learn(
             Outcome(self.round, number, feature, family, estimated, edge, alpha, ledger.spent)
         )
-        whole = self._searcher.weights.mass
-        in_all = sums if weights.mass == whole else sums * (weights.mass / whole)
-        base = weights.sums[: weights.n_labels] / whole
-        return Found(number, feature, threshold, value, votes, edge, in_all, base, row)
+        base = weights.sums[: weights.n_labels] / weights.mass  # rounded as `sums`
+        share = weights.mass / self._searcher.weights.mass
+        if share != 1.0:
+            sums, base = sums * share, base * share
+        return Found(number, feature, threshold, value, votes, edge, sums, base, row)
 
     def _budget_of(self, n_examples: int) -> int:
         """The share of the budget for a search on some of the N examples."""

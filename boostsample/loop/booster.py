@@ -56,7 +56,7 @@ class Booster:
         A name as ``"ucb:exploration=0.1"``, or an instance, which is cloned without learned state
         as `booster.strategy`.
     learner : str, Learner or None
-        A name, `stump` by default, or an instance.
+        A name, `stump` by default, or an instance, which is copied.
     n_rounds : int
         Rounds planned; strategies may use it.
     budget : int, str or None
@@ -83,7 +83,8 @@ class Booster:
 
     Notes
     -----
-    A round costs the strategy's looks, at most `budget`, and 2 passes over N * K weights. The
+    A search costs the strategy's looks, at most `budget`; a round of a stump is one search and 2
+    passes over N * K weights, see docs/learners.md for products and trees. The
     constructor compiles all kernels: the seconds of a round are those of its work.
     """
 
@@ -120,7 +121,7 @@ class Booster:
             lambda Y: initial_weights(Y, init) * of_kept,
         )
         self._searcher = Searcher(self._bank, self._weights)
-        self._learner = make_learner(learner)
+        self._learner = copy.deepcopy(make_learner(learner))
         self._searcher.compile(self._learner.one_search)
         self._rows = TargetRows(self._weights, self._searcher.column)
         self._rng = np.random.default_rng(rng)
@@ -213,8 +214,8 @@ class Booster:
             )
         if self._learner.one_search and (len(made) > 1 or len(stumps) > 1):
             raise StrategyError(
-                f"{who} must make one search and return its stump, got {len(made)} searches and "
-                f"{len(stumps)} stumps; set one_search = False"
+                f"{who} must make one search and return its stump, got searches: "
+                f"{len(made)}, stumps: {len(stumps)}; set one_search = False"
             )
         found: list[Targets] = leaves
         return found

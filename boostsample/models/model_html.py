@@ -20,7 +20,7 @@ def model_html(model: Any) -> str:
     """
     ends = np.cumsum([family.n_features for family in model.families])
     n_terms, n_labels = model.votes.shape
-    stumps = len(model) == n_terms
+    stumps = model.are_stumps
     rows = []
     for at in range(min(_TERMS, n_terms)):
         feature = int(model.feature[at])

@@ -27,6 +27,8 @@ class TermArrays:
     alpha : ndarray of float64, shape (M,)
     first : ndarray of int64, shape (R,)
         Position of the first term of each round.
+    are_stumps : bool
+        Whether every round is one stump with opposite votes.
     """
 
     def __init__(self, terms: Sequence[Term], n_labels: int) -> None:
@@ -38,7 +40,7 @@ class TermArrays:
         self.side = np.array([term.side for term in terms], np.int64)
         self.alpha = np.array([term.alpha for term in terms], np.float64)
         self.first = np.flatnonzero(self.parent < 0)
-        self._are_stumps = self.first.size == len(terms) and not any(
+        self.are_stumps = self.first.size == len(terms) and not any(
             term.below is not None for term in terms
         )
 
@@ -67,7 +69,7 @@ class TermArrays:
         `sides` is bool (terms of the part, n): whether phi = +1. Stumps are summed by one matrix
         product, others round by round.
         """
-        if self._are_stumps:
+        if self.are_stumps:
             voted = self.votes[part] * self.alpha[part, None]
             scores += np.where(sides, 1.0, -1.0).T @ voted
             return

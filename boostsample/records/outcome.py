@@ -27,9 +27,9 @@ class Outcome:
     edge_estimated : float
         Edge on the sample, H.
     edge : float
-        Edge on all N examples, G.
+        Edge on all examples of the search, G.
     alpha : float
-        Coefficient of the stump.
+        Coefficient that a stump of this edge has.
     cost : int
         Looks spent in the search, modelling included.
     """

@@ -129,7 +129,7 @@ class TargetRows(WeightedRows):
         positions = self._order[first:end]
         self.start, self.columns = 0, self._columns_room[: end - first]
         if weights.columns.size:
-            np.take(weights.columns, positions, out=self.columns)
+            np.take(weights.columns, positions, out=self.columns, mode="clip")  # unbuffered
         else:
             np.add(positions, np.int32(weights.start), out=self.columns)
 

@@ -6,6 +6,7 @@ update of the weights, and the strategy's own work. Learners run in turns of equ
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any
 
@@ -33,7 +34,8 @@ class _Run:
     def __init__(self, problem: BenchProblem, strategy: str, learner: str, n_rounds: int) -> None:
         self.names = {"strategy": strategy, "learner": learner}
         data = problem.bank, problem.rows, problem.Y
-        self._booster = Booster(*data, strategy, learner, n_rounds=n_rounds, rng=0)
+        self._new = functools.partial(Booster, *data, strategy, learner, n_rounds=n_rounds, rng=0)
+        self._booster = self._new()
         self.rounds = self.searches = self.looks = 0
         self.costs: list[float] = []  # seconds a look of each turn
         self.turn(1)
@@ -42,14 +44,16 @@ class _Run:
     def turn(self, looks: int) -> int:
         """Train rounds until these looks are spent; the looks that were."""
         spent, seconds = 0, 0.0
-        while spent < looks and not self._booster.stopped:
+        while spent < looks:
+            if self._booster.stopped:  # at an edge of 1: the run begins again
+                self._booster = self._new()
             before = time.perf_counter()
             rows = self._booster.next_round().rows
             seconds += time.perf_counter() - before
             spent += sum(row["looks_search"] + row["looks_modelling"] for row in rows)
             self.rounds, self.searches = self.rounds + 1, self.searches + len(rows)
         self.looks += spent
-        self.costs.append(seconds / max(spent, 1))
+        self.costs.append(seconds / spent)
         return spent
 
     def numbers(self, base: _Run) -> dict[str, Any]:

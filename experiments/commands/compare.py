@@ -73,7 +73,7 @@ __all__ = ["compare"]
     "--rounds",
     default="10,100,300",
     metavar="N,N,...",
-    help="Numbers of rounds to report, of which the last is trained; one of stumps adds a stump.",
+    help="Rounds to report, ascending; training runs to the largest. A round of stumps adds one.",
 )
 @click.option(
     "--score-every",

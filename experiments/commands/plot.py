@@ -47,7 +47,8 @@ _PICTURES = {
 @click.option(
     "--metric",
     metavar="loss|error|balanced-accuracy|f1|log-loss|smoothed-error",
-    help="What curves (default: loss and error) or ranks (loss, not smoothed-error) show.",
+    help="What curves (default: loss and error) and ranks (default: loss) show; smoothed-error is "
+    "for curves.",
 )
 @click.option(
     "--against", metavar="stumps|looks|seconds", help="Axis of curves.  [default: stumps]"

@@ -132,7 +132,7 @@ def test_a_learner_of_one_search_makes_one() -> None:
             targets.search()
             return [targets.times(targets.search())]
 
-    with pytest.raises(StrategyError, match=r"must make one search .* got 2 searches"):
+    with pytest.raises(StrategyError, match=r"must make one search .* got searches: 2"):
         booster(Two()).next_round()
 
 
