@@ -137,7 +137,7 @@ def costs() -> Iterator[str]:
             row = mine[method]
             parts = float(row["looks"]) / looks, float(row["seconds"]) / seconds
             missed = parts[0] != parts[0]
-            cells.append("not reached" if missed else f"{parts[0]:.2f}, {parts[1]:.2f}")
+            cells.append("not reached" if missed else f"{parts[0]:.2g}, {parts[1]:.2g}")
         level = float(full["level"])
         first = f"{looks:.2g} looks, {seconds:.3g} s"
         yield f"| `{learner}` | {NAMES[data]} | {level:.2f} | {first} | {' | '.join(cells)} |"
@@ -171,7 +171,9 @@ def mnist() -> Iterator[str]:
     yield "| --- |" + " ---: |" * len(learners)
     for looks in dict.fromkeys(looks for _, looks in errors):
         cells = [mean_std(errors.get((learner, looks), ())) for learner in learners]
-        yield f"| {looks} | {' | '.join(cells)} |"
+        factor, _, power = looks.partition("e+0")
+        shown = f"10^{power}" if factor == "1" else f"{factor} * 10^{power}"
+        yield f"| {shown} | {' | '.join(cells)} |"
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
