@@ -121,7 +121,7 @@ class WeightedRows:
 
     def odds_factors(self) -> tuple[Floats, float]:
         """r, float32 (n * P,), and c such that exp(-y_il f_l) = c r_il abs(w_il)."""
-        raise NotImplementedError
+        raise NotImplementedError  # these rows alone do not know the initial weights
 
     def _logistic(self) -> Floats:
         """Signed weights in proportion to u_il / (1 + exp(y_il f_l)), until `release`.

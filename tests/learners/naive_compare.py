@@ -11,15 +11,13 @@ its own; exits with 1 if there are differences.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.data.datasets import Dataset
 from boostsample.labels import encode
 from boostsample.learner import Found, Targets
 from boostsample.loop.booster import Booster
@@ -27,7 +25,7 @@ from boostsample.models.scoring import TermArrays
 from boostsample.records import Round
 from boostsample.shard.weights import initial_weights
 from tests.learners.naive_learners import NaiveBooster, NaiveRound
-from tests.learners.naive_run import bank_for, say, split_of
+from tests.learners.naive_run import arguments, bank_for, say, split_of
 
 #: Largest difference: of edges, relative; of gamma and alpha; of log10 of the loss.
 EDGE, ALPHA, LOSS = 1e-6, 1e-6, 1e-4
@@ -152,15 +150,7 @@ class Comparison:
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("data", help="digits, pendigits, letter or another named set")
-    parser.add_argument("learner", help="product:TERMS or tree:LEAVES")
-    parser.add_argument("rounds", type=int)
-    parser.add_argument("--data-dir", type=Path)
-    given = parser.parse_args()
-    data = load_dataset(given.data, data_dir=given.data_dir, download=False)
+    data, given = arguments(__doc__)
     compared = Comparison(data, given.learner)
     told = 0
     while compared.engine.round < given.rounds and not compared.engine.stopped:

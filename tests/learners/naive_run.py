@@ -96,18 +96,23 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def main() -> None:
-    """Run the command."""
+def arguments(description: str | None) -> tuple[Dataset, argparse.Namespace]:
+    """The data set and the options of a command line."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", help="digits, pendigits, letter or another named set")
     parser.add_argument("learner", help="stump, product:TERMS or tree:LEAVES")
     parser.add_argument("rounds", type=int)
     parser.add_argument("--data-dir", type=Path)
     given = parser.parse_args()
+    return load_dataset(given.data, data_dir=given.data_dir, download=False), given
+
+
+def main() -> None:
+    """Run the command."""
+    data, given = arguments(__doc__)
     learner, _, size = given.learner.partition(":")
-    data = load_dataset(given.data, data_dir=given.data_dir, download=False)
     run(data, learner, int(size or 1), given.rounds)
 
 
