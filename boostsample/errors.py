@@ -1,4 +1,4 @@
-"""Exceptions of boostsample: one base, one class for each cause."""
+"""Exceptions of boostsample: one base, one class for each cause; errors in a few words."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ __all__ = [
     "DataError",
     "SettingError",
     "StrategyError",
+    "one_line",
+    "os_fault",
     "unknown",
 ]
 
@@ -45,3 +47,16 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> SettingError:
     near = difflib.get_close_matches(str(name), names, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     return SettingError(f"unknown {kind} {str(name)!r}{hint}; known: {', '.join(names)}")
+
+
+def one_line(error: BaseException) -> str:
+    """Return an exception's message, or its class if it has none, in at most 200 characters."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def os_fault(error: OSError) -> str:
+    """Return why a file could not be used, in a few words."""
+    if isinstance(error, FileExistsError):
+        return f"'{error.filename}' is a file"
+    return error.strerror or one_line(error)

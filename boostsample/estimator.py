@@ -14,17 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostsample.banks.bank_forms import make_bank
 from boostsample.checks import check_example_weight
-from boostsample.family import Family
-from boostsample.labels import classes_and_labels, classify
-from boostsample.learner import Learner
-from boostsample.loop.booster import Booster
-from boostsample.loop.fit_progress import FitProgress
-from boostsample.models.estimator_inputs import (
+from boostsample.classifier.inputs import (
     estimator_families,
     inputs_are_numbers,
     prediction_inputs,
     training_inputs,
 )
+from boostsample.family import Family
+from boostsample.labels import classes_and_labels, classify
+from boostsample.learner import Learner
+from boostsample.loop.booster import Booster
+from boostsample.loop.fit_progress import FitProgress
 from boostsample.models.model import Model
 from boostsample.strategy import Strategy
 

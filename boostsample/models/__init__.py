@@ -1,1 +1,1 @@
-"""Trained models, and the input of the classifier that trains them."""
+"""Trained models."""

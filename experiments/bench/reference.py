@@ -16,12 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from boostsample.errors import DataError
+from boostsample.errors import DataError, one_line, os_fault
 from boostsample.experiments.bench.timing import TimingResult
-from boostsample.experiments.common.faults import one_line, os_fault
-from boostsample.experiments.common.files import write_file
 from boostsample.experiments.common.machine import machine, machine_cache, versions
 from boostsample.experiments.tables.tables import Table
+from boostsample.files.atomic import write_file
 from boostsample.hashing import sha256_of_json
 
 __all__ = [

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank_forms import make_bank
 from boostsample.checks import check_integer
-from boostsample.errors import BoostSampleError, SettingError, StrategyError
+from boostsample.errors import BoostSampleError, SettingError, StrategyError, one_line
 from boostsample.experiments.calibration.points import (
     CHOICE_COLUMNS,
     POINT_COLUMNS,
@@ -36,7 +36,6 @@ from boostsample.experiments.calibration.points import (
     point_model,
     predict_point,
 )
-from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan

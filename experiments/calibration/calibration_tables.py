@@ -11,8 +11,8 @@ from typing import Any
 
 from boostsample.experiments.calibration.calibration import Calibration
 from boostsample.experiments.calibration.points import POINT_COLUMNS
-from boostsample.experiments.common.files import write_file
 from boostsample.experiments.tables.tables import Table
+from boostsample.files.atomic import write_file
 
 
 def _edge(value: float | None) -> str:

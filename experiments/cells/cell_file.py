@@ -24,16 +24,14 @@ examples.
 
 ``meta`` is JSON: `facts`, whose hash is the cell's key, and `about`. ``history``, optional, is
 JSON: the history rows by column. ``state``, optional, is JSON: what the run needs to be
-continued (`boostsample.experiments.cells.kept_state`). ``sha256`` is a checksum over all other
+continued (`boostsample.files.kept_state`). ``sha256`` is a checksum over all other
 entries.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -43,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
-from boostsample.errors import DataError
+from boostsample.errors import DataError, one_line, os_fault
 from boostsample.experiments.cells.cell_terms import (
     TERM_INTEGERS,
     round_edges,
@@ -51,10 +49,17 @@ from boostsample.experiments.cells.cell_terms import (
     term_arrays,
 )
 from boostsample.experiments.cells.class_metrics import CLASS_METRICS
-from boostsample.experiments.cells.kept_state import pack_state, unpack_state
 from boostsample.experiments.cells.tasks import cell_key
-from boostsample.experiments.common.faults import one_line, os_fault
-from boostsample.hashing import sha256_of_bytes
+from boostsample.files.archive import (
+    archive_bytes,
+    archive_entries,
+    json_entry,
+    read_json_entry,
+    rows_by_column,
+    rows_of_columns,
+    text_entry,
+)
+from boostsample.files.kept_state import pack_state, unpack_state
 from boostsample.learner import EDGE_GAP, alpha_of
 from boostsample.loop.numerics import NUMERICS
 from boostsample.records import Round, Term
@@ -280,29 +285,23 @@ class Cell:
     def to_bytes(self) -> bytes:
         """The content of the cell's file."""
         meta = {"format": FORMAT, "facts": self.facts, "about": self.about}
-        entries = {**self.arrays, "meta": _json(meta)}
+        entries = {**self.arrays, "meta": json_entry(meta)}
         if self.history is not None:
-            entries["history"] = _json(_columns(self.history))
+            entries["history"] = json_entry(rows_by_column(self.history))
         if self.state is not None:
-            entries["state"] = np.frombuffer(pack_state(self.state).encode("ascii"), np.uint8)
-        entries["sha256"] = np.frombuffer(_digest(entries), np.uint8)
-        stream = io.BytesIO()
-        np.savez_compressed(stream, allow_pickle=False, **entries)
-        return stream.getvalue()
+            entries["state"] = text_entry(pack_state(self.state))
+        return archive_bytes(entries)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Cell:
         """Read the content of a cell's file; DamagedCell if `to_bytes` has not written it."""
         try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-                entries = {name: archive[name] for name in archive.files}
-            if entries.pop("sha256").tobytes() != _digest(entries):
-                raise DamagedCell("the cell's checksum does not fit its content")
-            meta = json.loads(entries.pop("meta").tobytes())
+            entries = archive_entries(content)
+            meta = read_json_entry(entries.pop("meta"))
             if meta["format"] != FORMAT:
                 raise DamagedCell(f"the cell is in format {meta['format']}, not {FORMAT}")
             columns = entries.pop("history", None)
-            history = None if columns is None else _rows(json.loads(columns.tobytes()))
+            history = None if columns is None else rows_of_columns(read_json_entry(columns))
             packed = entries.pop("state", None)
             state = None if packed is None else unpack_state(packed.tobytes().decode("ascii"))
             return cls(meta["facts"], meta["about"], entries, history, state)
@@ -310,34 +309,6 @@ class Cell:
             raise
         except Exception as error:  # NumPy's parsers raise errors of many types on garbage
             raise DamagedCell(f"it is damaged or half-written ({one_line(error)})") from error
-
-
-def _json(value: Any) -> NDArray[np.uint8]:
-    text = json.dumps(value, sort_keys=True)
-    return np.frombuffer(text.encode("ascii"), np.uint8)
-
-
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """History rows by column, which compresses better, and the columns of each row."""
-    names = list(dict.fromkeys(key for row in rows for key in row))
-    kinds: dict[tuple[str, ...], int] = {}
-    of_row = [kinds.setdefault(tuple(row), len(kinds)) for row in rows]
-    return {
-        "kinds": [list(kind) for kind in kinds],
-        "of_row": of_row,
-        "columns": {name: [row[name] for row in rows if name in row] for name in names},
-    }
-
-
-def _rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    values = {name: iter(column) for name, column in found["columns"].items()}
-    return [{name: next(values[name]) for name in found["kinds"][kind]} for kind in found["of_row"]]
-
-
-def _digest(entries: Mapping[str, NDArray[Any]]) -> bytes:
-    heads = {name: f"{name}:{one.dtype.str}:{one.shape};" for name, one in entries.items()}
-    content = b"".join(heads[name].encode() + entries[name].tobytes() for name in sorted(entries))
-    return bytes.fromhex(sha256_of_bytes(content))
 
 
 def read_cell_file(path: Path, key: str) -> Cell:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from boostsample.experiments.common.files import temporary_file
+from boostsample.files.atomic import temporary_file
 from boostsample.hashing import sha256_of_bytes
 
 __all__ = ["Claims"]

@@ -22,7 +22,7 @@ from boostsample.experiments.cells.cell_file import (
     losses_of_edges,
 )
 from boostsample.experiments.cells.cell_terms import TERM_ARRAYS, TERM_INTEGERS, round_edges
-from boostsample.experiments.cells.kept_state import pack_state
+from boostsample.files.kept_state import pack_state
 from boostsample.loop.booster import Booster
 from boostsample.records import Term
 

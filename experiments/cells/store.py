@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from boostsample.errors import DataError
+from boostsample.errors import DataError, os_fault
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.claims import Claims
 from boostsample.experiments.cells.tasks import Task
-from boostsample.experiments.common.faults import os_fault
-from boostsample.experiments.common.files import TEMPORARY, atomic_file
+from boostsample.files.atomic import TEMPORARY, atomic_file
 
 __all__ = ["STORE_FOLDER", "FolderStore", "Store"]
 

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.banks.bank_forms import make_bank
-from boostsample.errors import BoostSampleError, StrategyError
+from boostsample.errors import BoostSampleError, StrategyError, one_line
 from boostsample.experiments.cells.cell_file import Cell, cell_arrays
 from boostsample.experiments.cells.continued import joined_cells, resume_booster, saved_state
 from boostsample.experiments.cells.evaluation import evaluate_cell
 from boostsample.experiments.cells.tasks import Task
-from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.labels import encode

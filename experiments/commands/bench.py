@@ -79,8 +79,8 @@ def bench(
         from boostsample.experiments.bench import reference as kept_ratios
         from boostsample.experiments.bench.problem import loaded_bench_problem, made_bench_problem
         from boostsample.experiments.bench.sections import SECTION_SIZES, SECTIONS
-        from boostsample.experiments.common.files import check_writable_file
         from boostsample.experiments.plots.picture_files import check_picture, save_picture
+        from boostsample.files.atomic import check_writable_file
 
         sections = chosen_sections(settings["only"])
         if plot is not None and "growth" not in sections:

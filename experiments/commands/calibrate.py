@@ -94,11 +94,11 @@ def calibrate(
         from boostsample.experiments.calibration import calibration
         from boostsample.experiments.calibration.calibration_figure import calibration_figure
         from boostsample.experiments.calibration.calibration_tables import write_calibration_rows
-        from boostsample.experiments.common.files import check_writable_file
         from boostsample.experiments.data.datasets import load_dataset
         from boostsample.experiments.plan.plan import Plan, parse_marks
         from boostsample.experiments.plan.variants import Variant, parse_names
         from boostsample.experiments.plots.picture_files import check_picture, save_picture
+        from boostsample.files.atomic import check_writable_file
 
         families = settings["families"]
         plan = Plan(

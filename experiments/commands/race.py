@@ -55,12 +55,12 @@ def race(
 
     with ProgressDisplay(quiet) as display:
         display("starting", 0, 0)
-        from boostsample.experiments.common.files import check_writable_file
         from boostsample.experiments.data.datasets import load_dataset
         from boostsample.experiments.plan.plan import Plan
         from boostsample.experiments.plan.variants import Variant
         from boostsample.experiments.race import peers as others
         from boostsample.experiments.race import race as timing
+        from boostsample.files.atomic import check_writable_file
         from boostsample.threads.threads import n_threads
 
         rules = timing.RaceRules(rest["error"], rest["limit"], rest["repeats"], seed)

@@ -90,7 +90,6 @@ def table(
     Entries are mean (std) over repetitions. Each row marks the best entry and those that a paired
     test cannot tell from it; a note below the table describes the test.
     """
-    from boostsample.experiments.common.files import check_writable_file, write_file
     from boostsample.experiments.common.new_names import parse_new_names
     from boostsample.experiments.results.curves import MEASURES, parse_levels
     from boostsample.experiments.results.joined import joined_results
@@ -100,6 +99,7 @@ def table(
     from boostsample.experiments.tables.latex import parse_width, to_latex
     from boostsample.experiments.tables.renamed import renamed_tables
     from boostsample.experiments.tables.score_tables import result_table
+    from boostsample.files.atomic import check_writable_file, write_file
 
     if metric not in MEASURES:
         raise unknown("metric", metric, MEASURES)

@@ -1,4 +1,4 @@
-"""Collects errors to report all of them in one message, and describes errors in a few words."""
+"""Collects errors to report all of them in one message."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from boostsample.errors import BoostSampleError, DataError, SettingError
 
-__all__ = ["Faults", "one_line", "os_fault"]
+__all__ = ["Faults"]
 
 
 class Faults:
@@ -43,16 +43,3 @@ class Faults:
             subject = f"{subject} has {len(texts)} errors" if subject else f"{len(texts)} errors"
         settings = any(isinstance(error, SettingError) for _, error in self._found)
         raise (SettingError if settings else DataError)(f"{subject}: {'; '.join(texts)}")
-
-
-def one_line(error: BaseException) -> str:
-    """Return an exception's message, or its class if it has none, in at most 200 characters."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 200 else text[:197] + "..."
-
-
-def os_fault(error: OSError) -> str:
-    """Return why a file could not be used, in a few words."""
-    if isinstance(error, FileExistsError):
-        return f"'{error.filename}' is a file"
-    return error.strerror or one_line(error)

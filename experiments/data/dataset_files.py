@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.common.files import readable_file
 from boostsample.experiments.common.machine import machine_memory
 from boostsample.experiments.data.class_labels import parse_labels
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.experiments.data.file_options import check_file_option
 from boostsample.experiments.data.table_files import read_csv, read_parquet
+from boostsample.files.atomic import readable_file
 
 __all__ = ["is_dataset_file", "read_dataset_file", "read_npz", "read_svmlight"]
 

@@ -29,10 +29,9 @@ from typing import NamedTuple
 import numpy as np
 
 from boostsample.banks.cache_folder import cache_dir
-from boostsample.errors import DataError, SettingError
-from boostsample.experiments.common.faults import one_line
-from boostsample.experiments.common.files import atomic_file
+from boostsample.errors import DataError, SettingError, one_line
 from boostsample.experiments.data.dataset import DataContent
+from boostsample.files.atomic import atomic_file
 
 __all__ = [
     "CIFAR10_CLASSES",

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.common.files import readable_file
 from boostsample.experiments.data.class_labels import parse_labels, parse_number
 from boostsample.experiments.data.dataset import DataContent
+from boostsample.files.atomic import readable_file
 
 __all__ = ["read_csv", "read_parquet"]
 

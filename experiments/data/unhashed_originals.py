@@ -32,8 +32,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError
-from boostsample.experiments.common.faults import one_line
+from boostsample.errors import DataError, one_line
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.experiments.data.originals import LETTERS, Original, locate_original
 

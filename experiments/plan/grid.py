@@ -24,8 +24,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.common.faults import Faults, os_fault
+from boostsample.errors import DataError, SettingError, os_fault, unknown
+from boostsample.experiments.common.faults import Faults
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.data.file_options import (
     FILE_OPTIONS,

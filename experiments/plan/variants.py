@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boostsample.errors import BoostSampleError, SettingError
-from boostsample.experiments.common.faults import one_line
+from boostsample.errors import BoostSampleError, SettingError, one_line
 from boostsample.hashing import hashed_seed
 from boostsample.names import Alternatives, parse_name, refuse_alternatives, split_names
 from boostsample.registry import make_strategy

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import SettingError
-from boostsample.experiments.common.files import check_writable_file, write_file
 from boostsample.experiments.plots.drawing import check_drawing, current_style
 from boostsample.experiments.plots.layout import current_layout
+from boostsample.files.atomic import check_writable_file, write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

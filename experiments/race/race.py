@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.checks import check_integer, check_number
-from boostsample.errors import BoostSampleError, DataError, SettingError
-from boostsample.experiments.common.faults import one_line
-from boostsample.experiments.common.files import write_file
+from boostsample.errors import BoostSampleError, DataError, SettingError, one_line
 from boostsample.experiments.common.machine import machine, version_of, versions
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
@@ -32,6 +30,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Alternatives, Variant, parse_names
 from boostsample.experiments.tables.tables import Table
 from boostsample.families import Columns
+from boostsample.files.atomic import write_file
 from boostsample.labels import classify, encode
 from boostsample.loop.booster import Booster
 from boostsample.models.scoring import TermArrays

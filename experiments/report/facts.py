@@ -18,7 +18,6 @@ from typing import Any
 from urllib.parse import quote
 
 from boostsample.errors import BoostSampleError, DataError
-from boostsample.experiments.common.files import slug
 from boostsample.experiments.common.progress import duration_text
 from boostsample.experiments.plan.prepared import pool_of_families, settings_in_use
 from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
@@ -33,6 +32,7 @@ from boostsample.experiments.results.read_folder import (
 from boostsample.experiments.results.runs import LOOKS, Run, runs_by_strategy
 from boostsample.experiments.tables.number_formats import mean_std
 from boostsample.experiments.tables.tables import searches_and_terms
+from boostsample.files.atomic import slug
 from boostsample.registry import strategy_class
 
 __all__ = [

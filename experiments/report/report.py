@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import boostsample
 from boostsample.errors import BoostSampleError
-from boostsample.experiments.common.files import check_writable_file, write_file
 from boostsample.experiments.plots.curves import curves_figure
 from boostsample.experiments.plots.drawing import check_drawing
 from boostsample.experiments.plots.ranks import ranks_figure
@@ -50,6 +49,7 @@ from boostsample.experiments.tables.score_tables import (
     ScoreTable,
     result_table,
 )
+from boostsample.files.atomic import check_writable_file, write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

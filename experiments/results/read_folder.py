@@ -23,10 +23,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boostsample.errors import DataError
+from boostsample.errors import DataError, one_line
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.store import STORE_FOLDER
-from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.frames import rows_to_frame
 from boostsample.experiments.results.rows import (

@@ -17,11 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.banks.bank_forms import bank_settings
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError, SettingError, os_fault
 from boostsample.experiments.cells.store import STORE_FOLDER, FolderStore
 from boostsample.experiments.cells.tasks import TaskGroup, task_groups
-from boostsample.experiments.common.faults import os_fault
-from boostsample.experiments.common.files import TEMPORARY, atomic_file
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared
@@ -41,6 +39,7 @@ from boostsample.experiments.results.read_folder import (
 )
 from boostsample.experiments.results.rows import CURVE_COLUMNS, RESULT_COLUMNS
 from boostsample.experiments.results.runs import tuning_record
+from boostsample.files.atomic import TEMPORARY, atomic_file
 from boostsample.hashing import sha256_of_bytes
 from boostsample.loop.numerics import NUMERICS
 

@@ -19,7 +19,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
-from boostsample.errors import SettingError, StrategyError
+from boostsample.errors import SettingError, StrategyError, one_line
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.training import (
     TrainingOrder,
@@ -28,7 +28,6 @@ from boostsample.experiments.cells.training import (
     train_cell,
     warm_up_key,
 )
-from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.run.backend import (
     Backend,

@@ -29,7 +29,7 @@ from contextlib import suppress
 from typing import Any
 
 from boostsample.banks.cache_folder import cache_dir
-from boostsample.errors import DataError
+from boostsample.errors import DataError, one_line
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.training import (
     TrainingOrder,
@@ -38,7 +38,6 @@ from boostsample.experiments.cells.training import (
     TrainingWatch,
     warm_up_key,
 )
-from boostsample.experiments.common.faults import one_line
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.run.backend import (
     Backend,

@@ -24,7 +24,7 @@ from boostsample.experiments.bench.reference import (
     write_reference,
 )
 from boostsample.experiments.bench.timing import TimingResult
-from boostsample.experiments.common.files import check_writable_file
+from boostsample.files.atomic import check_writable_file
 from boostsample.hashing import sha256_of_json
 
 FACTS: dict[str, Any] = {

@@ -33,11 +33,11 @@ from boostsample.experiments.calibration.figure_2 import (
 )
 from boostsample.experiments.calibration.points import POINT_COLUMNS
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.common.files import check_writable_file
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.tables.tables import Table
+from boostsample.files.atomic import check_writable_file
 from boostsample.planning.expected_edge import expected_edge_curve, gaussian_expected_edge
 
 QuadContourSet = pytest.importorskip(

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from boostsample.experiments.cells.cell_file import Cell, read_cell_file
-from boostsample.experiments.cells.kept_state import pack_state, unpack_state
 from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.data.datasets import load_dataset
@@ -20,6 +19,7 @@ from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import Comparison, compare_all
+from boostsample.files.kept_state import pack_state, unpack_state
 from boostsample.loop.booster import Booster
 from boostsample.records import Stump
 from boostsample.step import Step

@@ -40,7 +40,9 @@ N_CELLS = (3 + 2) * 3
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Runs, Path]]:
     """What runs the command, and the folder of an undisturbed run."""
     whole = tmp_path_factory.mktemp("undisturbed") / "whole"
-    with Runs([*COMMAND, "--results", str(whole)]) as started:
+    args = [*COMMAND, "--results", str(whole)]
+    with Runs(args) as started:
+        assert started.run(args) == 0  # it begins when the first run has ended
         yield started, whole
 
 

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.common.files import atomic_file
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import FORMAT, read_results
 from boostsample.experiments.results.write_folder import ResultsFolder, settings_record
 from boostsample.experiments.run.compare import RESULT_COLUMNS, Comparison, compare
+from boostsample.files.atomic import atomic_file
 from tests.paths import ROOT
 
 TRICKY = 'a,"b"\n\u00e9\udcff'  # what a file name may hold

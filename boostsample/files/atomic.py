@@ -10,8 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from boostsample.errors import DataError, SettingError
-from boostsample.experiments.common.faults import one_line, os_fault
+from boostsample.errors import DataError, SettingError, one_line, os_fault
 
 __all__ = [
     "TEMPORARY",

@@ -1,0 +1,1 @@
+"""What the scikit-learn classifier is made of: inputs, probabilities, early stopping."""

@@ -1,0 +1,1 @@
+"""Files that we write: atomic, with a checksum and a format version; never pickle."""
