@@ -20,6 +20,12 @@ from boostsample.classifier.inputs import (
     prediction_inputs,
     training_inputs,
 )
+from boostsample.classifier.probabilities import (
+    label_offsets,
+    log_probabilities,
+    probabilities,
+)
+from boostsample.classifier.training import train
 from boostsample.family import Family
 from boostsample.labels import classes_and_labels, classify
 from boostsample.learner import Learner
@@ -80,6 +86,11 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         One flat record per search, for `pandas.DataFrame`.
     strategy_ : Strategy
         The strategy as the last round left it, with its learned state.
+    offset_ : ndarray of float64, shape (K,)
+        Log ratio of the mean initial weight of a label's positive and negative rows, for the
+        probabilities of multi-label rows; 0 otherwise.
+    temperature_ : float
+        Divisor of the logits of the probabilities; 1 without calibration.
     n_features_in_ : int
         Columns of X (its second axis); absent for documents.
     feature_names_in_ : ndarray of str
@@ -167,30 +178,57 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             n_jobs=self.n_jobs,
             example_weight=weight[kept],
         )
-        show = FitProgress(booster.n_rounds) if self.verbose else None
-        rounds = []
-        while not booster.finished:
-            rounds.append(booster.next_round())
-            if show is not None:
-                show(rounds[-1].rows[-1], rounds[-1].edge, booster.finished)
+        progress = FitProgress(booster.n_rounds) if self.verbose else None
+        rounds = train(booster, progress=progress)
         terms = (term for one in rounds for term in one.terms)
         self.model_ = Model(families, terms, labels.shape[1])
         self.history_ = [row for one in rounds for row in one.rows]
         self.strategy_ = booster.strategy
+        self.temperature_ = 1.0
+        self.offset_ = np.zeros(labels.shape[1])
+        if self._multi_label:
+            self.offset_ = label_offsets(labels, self.weight_init, weight[kept])
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores f_l(x): float64 (n, K), or (n,) with two classes, positive for `classes_[1]`."""
-        check_is_fitted(self)
-        numbers = inputs_are_numbers(self.model_.families)
-        scores = self.model_.decision_function(prediction_inputs(self, X, numbers=numbers))
+        scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class labels (n,) of the largest scores, the first of a tie; or 0/1 (n, K)."""
-        scores = self.decision_function(X)
-        codes = classify(scores.reshape(scores.shape[0], -1), self._multi_label)
+        return self._labels(self._scores(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities from the exponential loss, see `boostsample.classifier.probabilities`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, number of classes)
+            In the order of `classes_`; rows sum to 1, and `predict` returns the class of the first
+            largest one. Multi-label: (n, K), one for each label, the form of scikit-learn's
+            metrics and of its `MLPClassifier`. There `predict` returns the labels with positive
+            scores, which for rare labels and `balanced` weights is less than probability 1/2.
+        """
+        return probabilities(self._scores(X), *self._odds())
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of `predict_proba`, finite for scores of any size."""
+        return log_probabilities(self._scores(X), *self._odds())
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """Scores f_l(x): float64 (n, K)."""
+        check_is_fitted(self)
+        numbers = inputs_are_numbers(self.model_.families)
+        return self.model_.decision_function(prediction_inputs(self, X, numbers=numbers))
+
+    def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        codes = classify(scores, self._multi_label)
         return codes if self._multi_label else np.asarray(self.classes_[codes])
+
+    def _odds(self) -> tuple[NDArray[np.float64], float, bool]:
+        """What turns scores into probabilities."""
+        return self.offset_, self.temperature_, self._multi_label
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,0 +1,139 @@
+"""Probabilities from the scores of AdaBoost.MH.
+
+Given x, the expected loss of a label l is u+ p exp(-f) + u- (1 - p) exp(f), where p is the
+probability of y_l = +1, and u+ and u- are the initial label weights of the two signs. Its minimum
+is at f = 1/2 log(p u+ / ((1 - p) u-)), so that
+
+    logit p_l = 2 f_l - b_l,    b_l = log(u+ / u-).
+
+- `uniform` weights, and two classes: b = 0 ([SS99] for one label: p = 1 / (1 + exp(-2 f))).
+- `balanced` weights ([BK10] eq. 2), multi-class: u+ = 1/2, u- = 1/(2 (K - 1)): b = log(K - 1).
+- `balanced` weights, multi-label: u+ and u- depend on the number of positive labels of the row, so
+  the minimum depends on more than p_l. b_l is the log ratio of their means over the training rows
+  with y_l = +1 and those with y_l = -1 (0 if there are none of one kind): exact if, given y_l, the
+  number of labels does not depend on x.
+
+A temperature t, 1 without calibration, divides the logits.
+
+**Multi-class.** Probabilities of labels that were estimated one by one need not sum to 1. Of all
+distributions over the classes the nearest one is returned, by the sum over labels of the relative
+entropy of a label, KL(p_l || q_l) with logit q_l as above. By its Lagrange conditions logit p_l =
+logit q_l + c, with one c for each row, such that the sum is 1. If the scores minimise the loss,
+c is 0. The order of the scores is kept, b cancels out, and no p_l is rounded to 1 before the
+others are known, as q_l / sum of q would be.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit, logsumexp
+
+from boostsample.shard.weights import initial_weights
+
+__all__ = ["label_offsets", "log_probabilities", "probabilities"]
+
+_BLOCK = 8192
+"""Rows at a time."""
+_STEPS = 60
+"""Most Newton steps; from the upper end 2 to 5 are needed, whatever the distances."""
+
+
+def label_offsets(
+    labels: NDArray[np.int8], weight_init: str, weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """b_l of multi-label rows: float64 (K,).
+
+    `labels` is int8 (n, K), +1 or -1; `weight` (n,) are the users' weights of the rows.
+    """
+    initial = initial_weights(labels, weight_init)
+    offsets = np.zeros(labels.shape[1])
+    for label, (signs, u) in enumerate(zip(labels.T, initial.T, strict=True)):
+        positive = signs > 0
+        if positive.any() and not positive.all():
+            means = [np.average(u[rows], weights=weight[rows]) for rows in (positive, ~positive)]
+            offsets[label] = np.log(means[0] / means[1])
+    return offsets
+
+
+def probabilities(
+    scores: NDArray[np.float64],
+    offsets: NDArray[np.float64],
+    temperature: float,
+    multi_label: bool,
+) -> NDArray[np.float64]:
+    """Probabilities, float64: of the classes (n, C), rows sum to 1; multi-label (n, K) of labels.
+
+    `scores` are float64 (n, K); one column means two classes. The first largest probability is at
+    the class that `boostsample.labels.classify` returns: where rounding makes another one as large,
+    that class is raised to the next number.
+    """
+    if multi_label:
+        return np.asarray(expit((2.0 * scores - offsets) / temperature))
+    found = expit(_class_logits(scores, temperature))
+    found /= found.sum(axis=1, keepdims=True)
+    top = _predicted(scores)
+    at = np.flatnonzero(found.argmax(axis=1) != top)
+    found[at, top[at]] = np.nextafter(found[at].max(axis=1), 2.0)
+    return np.asarray(found)
+
+
+def log_probabilities(
+    scores: NDArray[np.float64],
+    offsets: NDArray[np.float64],
+    temperature: float,
+    multi_label: bool,
+) -> NDArray[np.float64]:
+    """Logarithms of `probabilities`, also of those that are below the least float64."""
+    if multi_label:
+        return np.asarray(log_expit((2.0 * scores - offsets) / temperature))
+    return np.asarray(log_expit(_class_logits(scores, temperature)))
+
+
+def _predicted(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Class codes (n,), as in `boostsample.labels.classify`."""
+    if scores.shape[1] == 1:
+        return (scores[:, 0] > 0).astype(np.int64)
+    return np.asarray(scores.argmax(axis=1))
+
+
+def _class_logits(scores: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+    """Logits of the probabilities of classes, float64 (n, C)."""
+    if scores.shape[1] == 1:
+        return np.hstack([-scores, scores]) * (2.0 / temperature)
+    logits = np.empty_like(scores)
+    for start in range(0, scores.shape[0], _BLOCK):
+        block = scores[start : start + _BLOCK]
+        below = (block - block.max(axis=1, keepdims=True)) * (2.0 / temperature)
+        logits[start : start + _BLOCK] = below + _shifts(below)[:, None]
+    return logits
+
+
+def _shifts(below: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The c of each row for which the sum of sigma(below + c) is 1: float64 (n,).
+
+    `below` is float64 (n, K), K >= 2, with 0 as the largest entry of each row. Solves log(sum of
+    sigma(below_l + c) over the others) = log sigma(-c) by Newton's method, which works with any
+    distance between the scores: both sides are nearly linear, with slopes between 1/2 and 2.
+    """
+    others = below.copy()
+    others[np.arange(below.shape[0]), below.argmax(axis=1)] = -np.inf
+    low = np.full(below.shape[0], -np.log(below.shape[1] - 1.0))  # all K are at most 1 / K
+    high = -0.5 * others.max(axis=1)  # the two largest have sum 1
+    shift = high
+    for _ in range(_STEPS):
+        at = others + shift[:, None]
+        logs = log_expit(at)
+        total = logsumexp(logs, axis=1)
+        excess = total - log_expit(-shift)
+        low, high = np.where(excess <= 0, shift, low), np.where(excess >= 0, shift, high)
+        slope = (np.exp(logs - total[:, None]) * expit(-at)).sum(axis=1) + expit(shift)
+        following = shift - excess / slope
+        following = np.where(
+            (low <= following) & (following <= high), following, 0.5 * (low + high)
+        )
+        done = np.all(np.abs(following - shift) <= 1e-14 * (1.0 + np.abs(shift)))
+        shift = following
+        if done:
+            break
+    return np.asarray(shift)
