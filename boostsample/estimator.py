@@ -13,7 +13,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.banks.bank_forms import make_bank
-from boostsample.checks import check_example_weight
 from boostsample.classifier.inputs import (
     estimator_families,
     inputs_are_numbers,
@@ -62,7 +61,8 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         and the families of other distributions, ``"haar:levels=2,identity"`` or a sequence, in
         which instances may stand, too. A mapping names groups of columns,
         ``{"size": ["height", "width"], "sensors": "3-17"}``; "dtype" and "prefix" group the columns
-        of a data frame by type or name; see `boostsample.families.column_groups`.
+        of a data frame by type or name; see `boostsample.families.column_groups`. A column of
+        categories in a group stands for all of its indicators; ``"colour=*"`` names them, too.
     random_state : int, RandomState instance or None, default None
         Seed of the strategy's random stream.
     n_jobs : int, default 1
@@ -95,6 +95,8 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Columns of X (its second axis); absent for documents.
     feature_names_in_ : ndarray of str
         Names of the columns, if X is a data frame with names.
+    columns_ : TableColumns or None
+        How columns of categories become indicators; None if X has none.
 
     Examples
     --------
@@ -137,8 +139,11 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Parameters
         ----------
         X : array, shape (n, d), (n, h, w) or (n, h, w, channels)
-            Or a sparse matrix or data frame (n, d); or a sequence of n documents, if the families
-            read documents. NaN means missing; infinite values are errors.
+            Or a sparse matrix (n, d) or data frame of pandas or polars; or a sequence of n
+            documents, if the families read documents. NaN means missing; infinite values are
+            errors. A column of categories becomes one indicator for each of them, such as
+            "colour=red": NaN if missing, 0 for categories that are not in training; the 254 most
+            frequent of more than 255, and "colour=(other)". Prediction needs the same columns.
         y : array, shape (n,) or (n, K)
             Class labels, or an indicator matrix of 0 and 1 (multi-label).
         sample_weight : array, shape (n,), optional
@@ -155,13 +160,12 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         SettingError
             If a setting is out of range or unknown.
         """
-        examples, targets = training_inputs(self, X, y, numbers=inputs_are_numbers(self.families))
+        numbers = inputs_are_numbers(self.families)
+        examples, targets, weight = training_inputs(self, X, y, sample_weight, numbers=numbers)
         check_classification_targets(targets)
         if targets.ndim == 2 and targets.shape[1] == 1:
             targets = column_or_1d(targets, warn=True)
-        names = getattr(self, "feature_names_in_", None)
-        families = estimator_families(self.families, X, examples, names)
-        weight = check_example_weight(sample_weight, examples.shape[0])
+        families = estimator_families(self.families, X, examples, self)
         kept = np.flatnonzero(weight > 0)
         self._multi_label = targets.ndim == 2
         self.classes_, labels = classes_and_labels(targets, kept)

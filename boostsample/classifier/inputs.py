@@ -1,11 +1,13 @@
 """Validation of the classifier's input: examples X, and the setting `families`.
 
-scikit-learn checks tables, images, sparse matrices and data frames. Examples that are not numbers,
-such as documents, are passed on unchanged.
+scikit-learn checks tables, images, sparse matrices and data frames of numbers. Data frames with
+categories become tables of numbers, see `boostsample.classifier.columns`. Examples that are not
+numbers, such as documents, are passed on unchanged.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +17,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import validate_data
 
+from boostsample.checks import check_example_weight
+from boostsample.classifier.columns import TableColumns, is_frame, numbers_by_dtype
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.names import parse_name, split_names
@@ -30,6 +34,9 @@ __all__ = ["estimator_families", "prediction_inputs", "inputs_are_numbers", "tra
 
 _GROUPINGS = ("dtype", "prefix")
 """Ways to group columns, see `boostsample.families.column_groups`."""
+
+_RANGE = re.compile(r"\s*[0-9]+\s*-\s*[0-9]+\s*$")
+"""A range of columns by index, see `boostsample.families.Columns`."""
 
 _RULES: dict[str, Any] = {
     "accept_sparse": "csc",
@@ -58,45 +65,96 @@ def inputs_are_numbers(families: Any) -> bool:
     return not without
 
 
-def training_inputs(estimator: Any, X: Any, y: Any, *, numbers: bool) -> tuple[Any, NDArray[Any]]:
-    """Validated training examples and labels.
+def training_inputs(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, numbers: bool
+) -> tuple[Any, NDArray[Any], NDArray[np.float64]]:
+    """Validated training examples, labels and example weights (n,).
 
     Numbers become an array (n, ...) or a sparse matrix in CSC format (n, d), and the estimator gets
     scikit-learn's `n_features_in_` and `feature_names_in_`; other examples become an array of
-    objects (n, ...). Raises the ValueError of scikit-learn's checks, or a DataError if X holds text
-    instead of numbers.
+    objects (n, ...). The estimator's `columns_` are those of a data frame that is not all numbers,
+    else None; rows of weight 0 have no categories. Raises the ValueError of scikit-learn's checks,
+    or a DataError if X holds something else than numbers and categories, or if weights are invalid.
     """
+    estimator.columns_ = None
+    if numbers and _is_mixed_frame(X):
+        labels = np.asarray(validate_data(estimator, y=y, multi_output=True))
+        validate_data(estimator, X, skip_check_array=True)
+        weight = check_example_weight(sample_weight, X.shape[0])
+        check_consistent_length(X, labels)
+        estimator.columns_ = TableColumns.learn(X, weight > 0)
+        return estimator.columns_.transform(X), labels, weight
     if numbers:
         with _explained(X):
             checked, labels = validate_data(estimator, X, y, multi_output=True, **_RULES)
-            return _as_numbers(checked), np.asarray(labels)
-    for name in ("n_features_in_", "feature_names_in_"):  # left by an earlier fit
-        vars(estimator).pop(name, None)
-    examples, labels = _objects(X), np.asarray(validate_data(estimator, y=y, multi_output=True))
-    check_consistent_length(examples, labels)
-    return examples, labels
+            examples = _as_numbers(checked)
+    else:
+        for name in ("n_features_in_", "feature_names_in_"):  # left by an earlier fit
+            vars(estimator).pop(name, None)
+        examples, labels = _objects(X), validate_data(estimator, y=y, multi_output=True)
+        check_consistent_length(examples, labels)
+    return examples, np.asarray(labels), check_example_weight(sample_weight, examples.shape[0])
 
 
 def prediction_inputs(estimator: Any, X: Any, *, numbers: bool) -> Any:
     """Validated examples for prediction, as after `training_inputs`."""
     if not numbers:
         return _objects(X)
+    columns = estimator.columns_
+    if columns is not None and (is_frame(X) or not columns.all_numbers):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        return columns.transform(X)
     with _explained(X):
         return _as_numbers(validate_data(estimator, X, reset=False, **_RULES))
 
 
-def estimator_families(families: Any, X: Any, examples: Any, names: Any) -> list[Family]:
+def estimator_families(families: Any, X: Any, examples: Any, estimator: Any) -> list[Family]:
     """The families of the classifier's setting `families`.
 
-    X are the user's examples, `examples` those from `training_inputs`, `names` of columns or None.
+    X are the user's examples, `examples` those from `training_inputs`; the estimator has the
+    attributes that `training_inputs` set.
     """
+    columns = estimator.columns_
+    names = getattr(estimator, "feature_names_in_", None) if columns is None else columns.names
     if families is None:
         return default_families(examples.shape[1:], column_names=names)
-    if _are_columns(families):
-        table = X if families == "dtype" else examples
-        return column_families(families, table, column_names=names)
-    given = _listed(families)
-    return families_by_name(given, examples.shape[1:], column_names=names, also=_GROUPINGS)
+    if not _are_columns(families):
+        given = _listed(families)
+        return families_by_name(given, examples.shape[1:], column_names=names, also=_GROUPINGS)
+    if columns is None and families == "dtype" and is_frame(X):
+        columns = TableColumns.learn(X)
+    if columns is not None:
+        families = _groups_of_features(families, columns)
+    return column_families(families, examples, column_names=names)
+
+
+def _is_mixed_frame(X: Any) -> bool:
+    """Whether X is a data frame of which some columns are not numbers by their dtype."""
+    if type(X).__name__ == "LazyFrame":
+        raise DataError("X must be a data frame, got a LazyFrame; pass X.collect()")
+    return is_frame(X) and not numbers_by_dtype(X)
+
+
+def _groups_of_features(families: Any, columns: TableColumns) -> dict[str, list[Any]]:
+    """Groups of features, the columns of numbers, from groups of columns of a data frame."""
+    if families == "dtype":
+        return columns.by_kind()
+    of_frame = {"column_names": [column.name for column in columns.columns]}
+    if families == "prefix":
+        found = column_families(families, None, **of_frame)
+        return {one.name: columns.features_of(one.columns) for one in found}
+    groups: dict[str, list[Any]] = {}
+    for name, wanted in families.items():
+        one = isinstance(wanted, int | str | slice | np.integer)
+        features: list[Any] = []
+        for part in [wanted] if one else wanted:
+            if part in of_frame["column_names"] or not isinstance(part, str) or _RANGE.match(part):
+                (found,) = column_families({name: part}, None, **of_frame)
+                features.extend(columns.features_of(found.columns))
+            else:
+                features.append(part)  # the name of a feature, or a pattern of names
+        groups[name] = features
+    return groups
 
 
 def _are_columns(families: Any) -> bool:

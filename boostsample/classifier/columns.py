@@ -1,0 +1,352 @@
+"""Data frames with categories as tables of numbers.
+
+Columns of numbers and truth values keep their values. A column of categories becomes one indicator
+column for each category, named "colour=red":
+
+- A missing value is NaN in all indicators of its column.
+- A category that was not there in training is 0 in all of them.
+- At most 255 indicators a column: of more categories, the 254 most frequent have their own, and all
+  others, with those not there in training, share the indicator "colour=(other)". This is the rule
+  of scikit-learn's ``OneHotEncoder(handle_unknown="infrequent_if_exist")``.
+- A column without any value in training is NaN for all examples.
+
+Frames of pandas and polars are recognised by their attributes; neither is imported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.errors import DataError
+
+__all__ = [
+    "MAX_INDICATORS",
+    "OTHER",
+    "Category",
+    "Column",
+    "TableColumns",
+    "is_frame",
+    "numbers_by_dtype",
+]
+
+Category: TypeAlias = str | bool | int | float
+
+MAX_INDICATORS = 255
+"""Most indicators of one column: a feature of a bank has at most 256 bins, too."""
+OTHER = "(other)"
+"""Names the indicator of all categories that have none of their own."""
+
+_NUMBERS = {"b": "bool", "i": "integer", "u": "integer", "f": "float"}
+"""Kinds of columns of numbers, by the kind of dtype in NumPy and pandas."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a frame.
+
+    Attributes
+    ----------
+    name : str
+        Its name, or "column 3" if columns have no names.
+    kind : {"bool", "integer", "float", "category", "empty"}
+        What it holds; empty: no value at all.
+    categories : tuple of str, bool, int or float
+        Those with an indicator, in the order of the indicators.
+    other : bool
+        Whether one more indicator stands for all other categories.
+    """
+
+    name: str
+    kind: str
+    categories: tuple[Category, ...] = ()
+    other: bool = False
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the columns of numbers that are made of it."""
+        if self.kind != "category":
+            return [self.name]
+        ends = [*map(str, self.categories), *([OTHER] if self.other else [])]
+        return [f"{self.name}={end}" for end in ends]
+
+
+class TableColumns:
+    """The columns of a data frame, and how they become numbers.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+
+    Attributes
+    ----------
+    columns : tuple of Column
+    names : tuple of str
+        Names of the features, the columns of the table of numbers.
+    origin : ndarray of intp, shape (number of features,)
+        The column that each feature is made of.
+
+    Raises
+    ------
+    DataError
+        If two features have the same name.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = tuple(columns)
+        parts = [column.features for column in self.columns]
+        self.names = tuple(name for part in parts for name in part)
+        self.origin = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        self._ends = np.cumsum([0, *map(len, parts)])
+        if len(set(self.names)) < len(self.names):
+            twice = Counter(self.names).most_common(1)[0][0]
+            raise DataError(
+                f"features must have different names, but {twice!r} is made of columns "
+                f"{[self.columns[at].name for at in self._origins(twice)]}; rename a column or a "
+                "category"
+            )
+
+    @classmethod
+    def learn(cls, frame: Any, rows: Any = slice(None)) -> TableColumns:
+        """The columns of a frame, with the categories of the given rows.
+
+        Raises DataError if a column holds something else than numbers, text, truth values or
+        categories, or different kinds of them.
+        """
+        columns = []
+        for at, (name, series) in enumerate(zip(frame.columns, _series(frame), strict=True)):
+            shown = str(name) if isinstance(name, str) else f"column {at}"
+            columns.append(_learned(shown, series, rows))
+        return cls(columns)
+
+    def transform(self, frame: Any) -> NDArray[np.float32]:
+        """The table of numbers: float32 (n, number of features), in Fortran order.
+
+        The frame has the same columns in the same order. Raises DataError if it is no frame, or if
+        a column holds another kind of value than in training, or an infinite one.
+        """
+        if not is_frame(frame):
+            raise DataError(
+                "X must be a data frame as in training, because some of its columns are "
+                f"categories, got {type(frame).__name__}; pass a frame with the columns "
+                f"{', '.join(column.name for column in self.columns)[:80]}"
+            )
+        if not frame.shape[0]:
+            raise DataError("X must hold at least one row, got none")
+        table = np.empty((frame.shape[0], len(self.names)), np.float32, order="F")
+        for at, (column, series) in enumerate(zip(self.columns, _series(frame), strict=True)):
+            part = table[:, self._ends[at] : self._ends[at + 1]]
+            if column.kind == "empty":
+                part[:] = np.nan
+            elif column.kind == "category":
+                _indicate(column, series, part)
+            else:
+                part[:, 0] = _float32(column.name, series)
+        return table
+
+    @property
+    def all_numbers(self) -> bool:
+        """Whether every column holds numbers or truth values, and is one feature."""
+        return all(column.kind in _NUMBERS.values() for column in self.columns)
+
+    def features_of(self, columns: Iterable[int]) -> list[int]:
+        """The features that are made of some columns."""
+        parts = (range(int(self._ends[at]), int(self._ends[at + 1])) for at in columns)
+        return [feature for part in parts for feature in part]
+
+    def by_kind(self) -> dict[str, list[int]]:
+        """The features of each kind of column."""
+        kinds: dict[str, list[int]] = {}
+        for at, column in enumerate(self.columns):
+            kinds.setdefault(column.kind, []).extend(self.features_of([at]))
+        return kinds
+
+    def to_json(self) -> str:
+        """Everything that `transform` needs, as text."""
+        parts = [
+            [one.name, one.kind, *([list(one.categories), one.other] if one.categories else [])]
+            for one in self.columns
+        ]
+        return json.dumps(parts)
+
+    @classmethod
+    def from_json(cls, text: str) -> TableColumns:
+        """The columns of a `to_json` text; DataError if it is damaged."""
+        try:
+            return cls([_from_parts(*one) for one in json.loads(text)])
+        except (TypeError, ValueError, RecursionError) as error:
+            raise DataError(
+                f"the columns of a data frame must be text of TableColumns.to_json(), but: {error}"
+            ) from error
+
+    def _origins(self, name: str) -> list[int]:
+        """The columns that features of this name are made of."""
+        return [int(at) for at, one in zip(self.origin, self.names, strict=True) if one == name]
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame of pandas or polars."""
+    return len(getattr(X, "shape", ())) == 2 and hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def numbers_by_dtype(frame: Any) -> bool:
+    """Whether all columns of a frame are numbers or truth values by their dtypes."""
+    return all(_dtype_kind(dtype) in _NUMBERS for dtype in frame.dtypes)
+
+
+def _series(frame: Any) -> Iterator[Any]:
+    """The columns of a frame, one by one."""
+    for at in range(frame.shape[1]):
+        yield frame.iloc[:, at] if hasattr(frame, "iloc") else frame.to_series(at)
+
+
+def _dtype_kind(dtype: Any) -> str:
+    """Kind of a dtype as in NumPy: "b", "i", "u", "f", "M" for times, "O" for values to look at."""
+    if not hasattr(dtype, "is_numeric"):
+        return str(getattr(dtype, "kind", "O"))
+    if dtype.is_integer():
+        return "i"
+    if dtype.is_numeric():
+        return "f"
+    if dtype.is_temporal() or dtype.is_nested():
+        return "M"
+    return "b" if str(dtype) == "Boolean" else "O"
+
+
+def _learned(name: str, series: Any, rows: Any) -> Column:
+    """A column with the categories of some rows."""
+    kind = _NUMBERS.get(_dtype_kind(series.dtype))
+    if kind is not None:
+        return Column(name, kind)
+    codes, values = _distinct(name, series)
+    counts = np.bincount(codes[rows] + 1, minlength=len(values) + 1)[1:]
+    there = [at for at in np.argsort(-counts, kind="stable") if counts[at]]
+    kinds = {_kind_of(values[at]) for at in there}
+    if not kinds:
+        return Column(name, "empty")
+    is_category = str(series.dtype).lower().startswith(("category", "categorical", "enum"))
+    if not is_category and "text" not in kinds:
+        return Column(name, "float" if "number" in kinds else "bool")
+    if len(kinds) > 1:
+        raise DataError(
+            f"column {name!r} ({series.dtype}) must hold values of one kind, got "
+            f"{' and '.join(sorted(kinds))}; convert it, for example by .astype(str)"
+        )
+    found = sorted((-int(counts[at]), values[at]) for at in there)
+    other = len(found) > MAX_INDICATORS
+    kept = found[: MAX_INDICATORS - 1] if other else found
+    return Column(name, "category", tuple(sorted(value for _, value in kept)), other)
+
+
+def _distinct(name: str, series: Any) -> tuple[NDArray[np.intp], list[Any]]:
+    """Position of each value among the distinct ones, -1 if missing; and those, as of Python."""
+    dtype = series.dtype
+    if _dtype_kind(dtype) in "Mmc":
+        raise _refused(name, f"{dtype}")
+    try:
+        if hasattr(series, "factorize"):
+            codes, found = series.factorize()
+            values = [_plain(value) for value in found.tolist()]
+        else:
+            given = series.to_list()
+            values = [*dict.fromkeys(one for one in given if one is not None and one == one)]
+            at = {value: position for position, value in enumerate(values)}
+            codes = np.array([at.get(value, -1) for value in given], np.intp)
+    except TypeError:  # unhashable
+        raise _refused(name, f"{dtype}") from None
+    for value in values:
+        if not isinstance(value, str | int | float):
+            raise _refused(name, f"{dtype} of {type(value).__name__}")
+        if isinstance(value, float) and not np.isfinite(value):
+            raise DataError(
+                f"column {name!r} ({dtype}) must hold finite values, got {value}; replace it"
+            )
+    return np.asarray(codes, np.intp), values
+
+
+def _plain(value: Any) -> Any:
+    """A scalar of NumPy as one of Python."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _kind_of(value: Category) -> str:
+    if isinstance(value, str):
+        return "text"
+    return "truth values" if isinstance(value, bool) else "number"
+
+
+def _refused(name: str, found: str) -> DataError:
+    return DataError(
+        f"column {name!r} ({found}) must hold numbers, text, truth values or categories; derive "
+        "such columns from it, for example .dt.hour of a time or .astype(str) of an interval, or "
+        "drop it"
+    )
+
+
+def _indicate(column: Column, series: Any, part: NDArray[np.float32]) -> None:
+    """Write the indicators of a column to `part` (n, indicators)."""
+    codes, values = _distinct(column.name, series)
+    position = {value: at for at, value in enumerate(column.categories)}
+    rest = len(column.categories) if column.other else -1
+    wanted = {_kind_of(value) for value in column.categories}
+    for value in values:
+        if _kind_of(value) not in wanted:
+            raise DataError(
+                f"column {column.name!r} ({series.dtype}) must hold {wanted.pop()} as in training, "
+                f"got {value!r}; convert it as before"
+            )
+    at = np.array([*(position.get(value, rest) for value in values), -2], np.intp)[codes]
+    part[:] = 0
+    known = np.flatnonzero(at >= 0)
+    part[known, at[known]] = 1
+    part[at == -2] = np.nan
+
+
+def _float32(name: str, series: Any) -> NDArray[np.float32]:
+    """A column of numbers as float32 (n,), missing values as NaN."""
+    if _dtype_kind(series.dtype) in _NUMBERS:
+        values = _floats(series)
+    else:
+        codes, found = _distinct(name, series)
+        for value in found:
+            if isinstance(value, str):
+                raise DataError(
+                    f"column {name!r} ({series.dtype}) must hold numbers as in training, got "
+                    f"{value!r}; convert it as before"
+                )
+        values = np.array([*found, np.nan], np.float64)[codes]
+    with np.errstate(over="ignore"):
+        out = values.astype(np.float32)
+    if np.isinf(out).any():
+        row = int(np.argmax(np.isinf(out)))
+        raise DataError(
+            f"column {name!r}: values must be finite as float32 (at most 3.4e38) or missing, got "
+            f"{values[row]} in row {row}; rescale that column or replace the value"
+        )
+    return out
+
+
+def _floats(series: Any) -> NDArray[np.float64]:
+    """A column with a dtype of numbers as float64, missing values as NaN."""
+    if hasattr(series, "iloc"):
+        values: NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        return values
+    found = series.to_numpy()
+    return np.array(series.to_list() if found.dtype == object else found, np.float64)
+
+
+def _from_parts(name: Any, kind: Any, categories: Sequence[Any] = (), other: Any = False) -> Column:
+    """A column from the parts of `to_json`; ValueError if they are of wrong types."""
+    good = isinstance(name, str) and kind in {*_NUMBERS.values(), "category", "empty"}
+    good = good and isinstance(other, bool) and isinstance(categories, list | tuple)
+    if not good or not all(isinstance(value, str | int | float) for value in categories):
+        raise ValueError(f"got the column {name!r:.40} of kind {kind!r:.40}")
+    if (kind == "category") != bool(categories):
+        raise ValueError(f"got {len(categories)} categories of the column {name!r:.40} ({kind})")
+    return Column(name, kind, tuple(categories), other)

@@ -1,0 +1,343 @@
+"""Data frames with categories: of pandas and polars, at training and prediction."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from boostsample import BoostSampleClassifier, DataError
+from boostsample.classifier.columns import MAX_INDICATORS, TableColumns
+from boostsample.families import Columns
+
+pandas: Any = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
+polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
+
+MODEL = BoostSampleClassifier("uniform-q1", n_rounds=10, random_state=0)
+COLOURS = ["red", "blue", None, "red", "green", "red"]
+SIZES = [1.5, 2.0, 3.0, None, 0.5, 1.0]
+NAN = float("nan")
+
+
+def pandas_frame(dtype: Any) -> Any:
+    colour = pandas.Series(COLOURS, dtype=dtype)
+    return pandas.DataFrame({"size": pandas.Series(SIZES, dtype=float), "colour": colour})
+
+
+def polars_frame(dtype: Any) -> Any:
+    return polars.DataFrame({"size": SIZES, "colour": polars.Series(COLOURS, dtype=dtype)})
+
+
+FRAMES = [
+    *(pandas_frame(dtype) for dtype in ("category", object, "string", "str", "string[pyarrow]")),
+    *(
+        polars_frame(dtype)
+        for dtype in (polars.String, polars.Categorical, polars.Enum(["red", "blue", "green"]))
+    ),
+]
+TABLE = [
+    [1.5, 0, 0, 1],
+    [2.0, 1, 0, 0],
+    [3.0, NAN, NAN, NAN],
+    [NAN, 0, 0, 1],
+    [0.5, 0, 1, 0],
+    [1.0, 0, 0, 1],
+]
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: f"{[*frame.dtypes][1]}"[:18])
+def test_one_indicator_for_each_category(frame: Any) -> None:
+    columns = TableColumns.learn(frame)
+    assert columns.names == ("size", "colour=blue", "colour=green", "colour=red")
+    assert columns.origin.tolist() == [0, 1, 1, 1]
+    np.testing.assert_array_equal(columns.transform(frame), np.array(TABLE, np.float32))
+
+
+@pytest.mark.parametrize("frame", FRAMES[:1] + FRAMES[-3:-2])
+def test_unknown_categories_are_in_no_indicator(frame: Any) -> None:
+    columns = TableColumns.learn(frame)
+    new = type(frame)({"size": [1.0, 2.0], "colour": ["mauve", "blue"]})
+    assert columns.transform(new).tolist() == [[1, 0, 0, 0], [2, 1, 0, 0]]
+
+
+def test_of_many_categories_the_rare_ones_share_an_indicator() -> None:
+    values = [f"v{at:03}" for at in range(MAX_INDICATORS + 1) for _ in range(1 + (at > 1))]
+    frame = pandas.DataFrame({"a": values})
+    columns = TableColumns.learn(frame)
+    assert len(columns.names) == MAX_INDICATORS
+    assert columns.names[0] == "a=v002"
+    assert columns.names[-1] == "a=(other)"
+    table = columns.transform(pandas.DataFrame({"a": ["v000", "v001", "new", "v255", None]}))
+    assert table[:3, -1].tolist() == [1, 1, 1]
+    assert table[:4].sum(axis=1).tolist() == [1] * 4
+    assert table[3, -2] == 1
+    assert np.isnan(table[4]).all()
+    fewer = TableColumns.learn(frame[frame.a != "v000"])
+    assert (len(fewer.names), fewer.names[-1]) == (MAX_INDICATORS, "a=v255")
+
+
+def frame_of_all_kinds() -> Any:
+    return pandas.DataFrame(
+        {
+            "flag": pandas.array([True, None, False], "boolean"),
+            "count": pandas.array([1, None, 3], "Int64"),
+            "arrow": pandas.array([1.5, None, 2.5], "float64[pyarrow]"),
+            "object": pandas.Series([1, None, 2.5], dtype=object),
+            "truth": pandas.Series([True, None, False], dtype=object),
+            "grade": pandas.Categorical([30, None, 4]),
+            "yes": pandas.Categorical([True, None, False]),
+            "none": pandas.Series([None, None, None], dtype=object),
+            "text": ["ä", "'\"\\", "\x00"],
+        }
+    )
+
+
+def test_each_kind_of_column() -> None:
+    columns = TableColumns.learn(frame_of_all_kinds())
+    kinds = {column.name: column.kind for column in columns.columns}
+    assert kinds == {
+        "flag": "bool",
+        "count": "integer",
+        "arrow": "float",
+        "object": "float",
+        "truth": "bool",
+        "grade": "category",
+        "yes": "category",
+        "none": "empty",
+        "text": "category",
+    }
+    table = columns.transform(frame_of_all_kinds())
+    at = columns.names.index
+    want = {
+        "flag": [1, NAN, 0],
+        "count": [1, NAN, 3],
+        "arrow": [1.5, NAN, 2.5],
+        "object": [1, NAN, 2.5],
+        "truth": [1, NAN, 0],
+        "grade=4": [0, NAN, 1],
+        "grade=30": [1, NAN, 0],
+        "yes=False": [0, NAN, 1],
+        "yes=True": [1, NAN, 0],
+        "none": [NAN, NAN, NAN],
+    }
+    assert at("grade=4") + 1 == at("grade=30")
+    for name, values in want.items():
+        np.testing.assert_array_equal(table[:, at(name)], values, name)
+    later = frame_of_all_kinds().assign(none=["a", "b", "c"], grade=[4, 30, 5])
+    again = columns.transform(later)
+    assert np.isnan(again[:, at("none")]).all()
+    assert again[:, [at("grade=4"), at("grade=30")]].tolist() == [[1, 0], [0, 1], [0, 0]]
+
+
+def test_kinds_of_columns_of_polars() -> None:
+    frame = polars.DataFrame(
+        {
+            "flag": [True, None, False],
+            "count": [1, None, 3],
+            "nan": [1.5, None, NAN],
+            "none": [None, None, None],
+        }
+    )
+    columns = TableColumns.learn(frame)
+    assert [column.kind for column in columns.columns] == ["bool", "integer", "float", "empty"]
+    want = [[1, 1, 1.5, NAN], [NAN, NAN, NAN, NAN], [0, 3, NAN, NAN]]
+    np.testing.assert_array_equal(columns.transform(frame), want)
+
+
+def test_columns_survive_as_text() -> None:
+    for frame in (frame_of_all_kinds(), pandas.DataFrame({"a": [str(at) for at in range(300)]})):
+        columns = TableColumns.learn(frame)
+        again = TableColumns.from_json(columns.to_json())
+        assert again.columns == columns.columns
+        for one, other in zip(again.columns, columns.columns, strict=True):
+            assert [*map(type, one.categories)] == [*map(type, other.categories)]
+        np.testing.assert_array_equal(again.transform(frame), columns.transform(frame))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        3,
+        [3],
+        [["a"]],
+        [["a", "number"]],
+        [["a", "category"]],
+        [["a", "category", [None], False]],
+        [["a", "category", "xy", False]],
+        [["a", "category", ["x"], 1]],
+        [["a", "float", ["x"], False]],
+        [["a", "float"], ["a", "float"]],
+        [["a", ["b"]]],
+    ],
+)
+def test_damaged_text_is_refused(parts: Any) -> None:
+    with pytest.raises(DataError):
+        TableColumns.from_json(json.dumps(parts))
+
+
+@pytest.mark.parametrize("text", ["", "[[", "[" * 100_000])
+def test_text_that_is_not_json_is_refused(text: str) -> None:
+    with pytest.raises(DataError, match=r"must be text of TableColumns\.to_json"):
+        TableColumns.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (
+            pandas.to_datetime(["2020-01-01", "2021-01-01"]),
+            r"'a' \(datetime64.*derive such columns",
+        ),
+        (pandas.to_timedelta([1, 2]), r"'a' \(timedelta64"),
+        (pandas.period_range("2020", periods=2), r"'a' \(period\[D\] of Period"),
+        (pandas.cut([1, 2], 2), r"'a' \(category of Interval"),
+        ([[1], [2]], r"'a' \(object\) must hold numbers, text"),
+        ([b"x", b"y"], r"'a' \(object of bytes\)"),
+        (["x", 1], "values of one kind, got number and text; convert it, .* .astype.str"),
+        (["x", True], "values of one kind, got text and truth values"),
+        (pandas.Categorical([np.inf, 1.0]), "must hold finite values, got inf"),
+        ([1 + 2j, 3j], r"'a' \(complex128\)"),
+    ],
+)
+def test_what_is_neither_number_nor_category_is_refused(column: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        TableColumns.learn(pandas.DataFrame({"b": [1, 2], "a": column}))
+
+
+@pytest.mark.parametrize("values", [[datetime.date(2020, 1, 1)] * 2, [[1], [2]]])
+def test_columns_of_polars_are_refused(values: Any) -> None:
+    with pytest.raises(DataError, match=r"column 'a' .* must hold numbers, text"):
+        TableColumns.learn(polars.DataFrame({"a": values}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"colour": [3]}, "column 'colour' .int64. must hold text as in training, got 3"),
+        ({"size": ["big"]}, "column 'size' .* must hold numbers as in training, got 'big'"),
+        ({"size": [np.inf]}, "'size': values must be finite .* got inf in row 0"),
+        ({"size": [1e39]}, r"got 1e\+39 in row 0; rescale"),
+    ],
+)
+def test_other_values_at_prediction_are_refused(change: Any, message: str) -> None:
+    columns = TableColumns.learn(FRAMES[0])
+    frame = pandas.DataFrame({"size": [1.0], "colour": ["red"], **change})
+    with pytest.raises(DataError, match=message):
+        columns.transform(frame)
+
+
+def test_features_have_different_names() -> None:
+    frame = pandas.DataFrame({"a": ["b=c", "d"], "a=b": ["c", "d"]})
+    with pytest.raises(DataError, match=r"'a=b=c' is made of columns \['a', 'a=b'\]; rename"):
+        TableColumns.learn(frame)
+
+
+def people(n: int = 300) -> tuple[Any, Any]:
+    """A table in which the class follows from a category, and the order of the columns matters."""
+    rng = np.random.default_rng(0)
+    town = rng.choice(["Bonn", "Lyon", "Oslo", "Pisa"], n)
+    frame = pandas.DataFrame(
+        {
+            "age": rng.integers(18, 80, n),
+            "town_home": pandas.Categorical(town),
+            "town_work": rng.choice(["Bonn", "Lyon"], n),
+            "rich": rng.random(n) > 0.5,
+        }
+    )
+    return frame, np.where((town == "Oslo") | (town == "Bonn"), "yes", "no")
+
+
+def test_a_frame_with_categories_is_learned() -> None:
+    X, y = people()
+    model = clone(MODEL).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert model.n_features_in_ == 4
+    assert model.feature_names_in_.tolist() == list(X.columns)
+    used = {model.model_.families[0].feature_name(int(at)) for at in model.model_.feature}
+    assert used & {"town_home=Oslo", "town_home=Bonn"}
+    scores = model.decision_function(X)
+    by_hand = clone(MODEL).fit(model.columns_.transform(X), y)
+    np.testing.assert_array_equal(by_hand.decision_function(model.columns_.transform(X)), scores)
+    same = clone(MODEL).fit(polars.from_pandas(X), y)
+    np.testing.assert_array_equal(same.decision_function(polars.from_pandas(X)), scores)
+    assert same.feature_names_in_.tolist() == list(X.columns)
+
+
+def test_rows_of_weight_zero_have_no_categories() -> None:
+    X, y = people()
+    weight = (X.town_home != "Lyon").to_numpy(float)
+    whole = clone(MODEL).fit(X, y, sample_weight=weight)
+    part = clone(MODEL).fit(X[weight > 0], y[weight > 0])
+    assert "town_home=Lyon" not in whole.columns_.names
+    np.testing.assert_array_equal(whole.decision_function(X), part.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("families", "want"),
+    [
+        (None, {"columns": ["age", "town_home=*", "town_work=*", "rich"]}),
+        ("columns", {"columns": ["age", "town_home=*", "town_work=*", "rich"]}),
+        ("dtype", {"integer": ["age"], "category": ["town_*"], "bool": ["rich"]}),
+        ("prefix", {"age": ["age"], "town": ["town_*"], "rich": ["rich"]}),
+        (
+            {"home": "town_home=*", "work": "town_work", "rest": [0, "rich"]},
+            {"home": ["town_home=*"], "work": ["town_work=*"], "rest": ["age", "rich"]},
+        ),
+        (
+            {"towns": "1-2", "other": slice(3, 4), "Oslo": ["town_home=Oslo"]},
+            {"towns": ["town_*"], "other": ["rich"], "Oslo": ["town_home=Oslo"]},
+        ),
+    ],
+)
+def test_groups_of_features(families: Any, want: dict[str, list[str]]) -> None:
+    X, y = people()
+    model = clone(MODEL).set_params(families=families).fit(X, y)
+    names = model.columns_.names
+    assert names[1] == "town_home=Bonn"
+    same = [Columns(part, name, column_names=names) for name, part in want.items()]
+    found = {family.name: family.columns for family in model.model_.families}
+    assert found == {family.name: family.columns for family in same}
+
+
+def test_groups_by_type_of_polars() -> None:
+    X, y = people()
+    X = polars.from_pandas(X)[["age", "rich"]]
+    model = clone(MODEL).set_params(families="dtype").fit(X, y)
+    assert [family.name for family in model.model_.families] == ["integer", "bool"]
+
+
+def test_prediction_needs_the_same_columns() -> None:
+    X, y = people()
+    model = clone(MODEL).fit(X, y)
+    for other in (X[X.columns[::-1]], polars.from_pandas(X[X.columns[::-1]])):
+        with pytest.raises(ValueError, match="same order as they were in fit"):
+            model.predict(other)
+    with pytest.raises(ValueError, match="missing"):
+        model.predict(X[["age", "rich"]])
+    with (
+        pytest.warns(UserWarning, match="valid feature names"),
+        pytest.raises(DataError, match=r"must be a data frame as in training.* got ndarray; pass"),
+    ):
+        model.predict(X.to_numpy())
+    with pytest.raises(DataError, match="at least one row, got none"):
+        model.predict(X[:0])
+
+
+def test_columns_of_objects_that_are_numbers_may_be_an_array_later() -> None:
+    X, y = people()
+    numbers = X[["age", "rich"]].astype({"age": object})
+    model = clone(MODEL).fit(numbers, y)
+    scores = model.decision_function(numbers)
+    with pytest.warns(UserWarning, match="valid feature names"):
+        same = model.decision_function(numbers.to_numpy(float))
+    np.testing.assert_array_equal(same, scores)
+
+
+def test_a_lazy_frame_is_refused() -> None:
+    X, y = people()
+    with pytest.raises(DataError, match=r"got a LazyFrame; pass X.collect\(\)"):
+        clone(MODEL).fit(polars.from_pandas(X).lazy(), y)
