@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     )
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.family import Family
-    from boostsample.loop.booster import Booster, boost
+    from boostsample.loop.boost import boost
+    from boostsample.loop.booster import Booster
+    from boostsample.loop.checkpoint import Checkpoint
     from boostsample.models.model import Model
     from boostsample.records import FamilyInfo, Outcome, Pool, Round, Sample, Stump, Stumps
     from boostsample.step import Step
@@ -38,6 +40,7 @@ __all__ = [
     "BoostSampleError",
     "Booster",
     "BudgetExceeded",
+    "Checkpoint",
     "DataError",
     "Family",
     "FamilyInfo",
@@ -66,7 +69,9 @@ _NAMES_IN = {
     "errors": "BoostSampleError BudgetExceeded DataError SettingError StrategyError",
     "estimator": "BoostSampleClassifier",
     "family": "Family",
-    "loop.booster": "Booster boost",
+    "loop.boost": "boost",
+    "loop.booster": "Booster",
+    "loop.checkpoint": "Checkpoint",
     "models.model": "Model",
     "records": "FamilyInfo Outcome Pool Round Sample Stump Stumps",
     "step": "Step",

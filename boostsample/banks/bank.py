@@ -22,8 +22,10 @@ from boostsample.banks.binning import (
     reference_rows,
     run_bank_blocks,
 )
+from boostsample.banks.digests import feature_checksums
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
+from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.array_layout import aligned
 from boostsample.records import FamilyInfo
 from boostsample.threads.threads import n_threads
@@ -128,6 +130,13 @@ class Bank(abc.ABC):
         `n_rows` is the number of rows, None for whole columns.
         """
         return _EVERYTHING
+
+    @abc.abstractmethod
+    def digest(self) -> dict[str, str]:
+        """Checksums, by what they are of, that differ if the bins or cuts of a feature differ.
+
+        Computes no feature. Banks in memory and on disk that hold the same have the same ones.
+        """
 
     def column(self, feature: int) -> NDArray[np.uint8]:
         """Bins of a feature: uint8 (N,), read-only, valid in the rows of this reader."""
@@ -307,6 +316,15 @@ class FeatureBank(Bank):
         """Cuts of some features: float32 (Q, 254)."""
         cuts: NDArray[np.float32] = self.cuts[features]
         return cuts
+
+    def digest(self) -> dict[str, str]:
+        """Checksum of a CRC-32 of the bins and of the cuts of each feature; reads the bank once."""
+        return {"features": sha256_of_arrays(self._checksums())}
+
+    def _checksums(self) -> NDArray[np.uint32]:
+        """CRC-32 of the bins and cuts of each feature: uint32 (F, 2)."""
+        sums = (feature_checksums(*one) for one in zip(self.bins, self.cuts, strict=True))
+        return np.array(list(sums), np.uint32)
 
 
 def check_bank_families(families: Sequence[Family]) -> NDArray[np.int64]:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import check_bank_families
 from boostsample.banks.binning import MAX_CUTS, reference_rows
 from boostsample.banks.cache_folder import banks_dir, building_in_cache, remove_from_cache
+from boostsample.banks.digests import digest_of_examples
 from boostsample.banks.disk import FORMAT, DiskBank, disk_bank_bytes, write_bank
 from boostsample.banks.disk_header import DISK_HEADER, DamagedBank
 from boostsample.errors import DataError, SettingError
@@ -152,7 +153,7 @@ def cached_bank_facts(
     engine = [(_PACKAGE / name).read_bytes() for name in _ENGINE]
     return {
         "version": FORMAT,
-        "data": {"shape": list(X.shape), "sha256": _digest_of_data(X)},
+        "data": {"shape": list(X.shape), "sha256": digest_of_examples(X, "a cached bank")},
         "reference": {"rows": int(rows.size), "sha256": sha256_of_arrays(rows.astype("<i8"))},
         "families": [
             {
@@ -167,19 +168,6 @@ def cached_bank_facts(
         "binning": {"cuts": MAX_CUTS, "code": sha256_of_bytes(*engine)},
         "numpy": np.__version__,
     }
-
-
-def _digest_of_data(X: Any) -> str:
-    """Checksum of an array of numbers or texts, or of a sparse matrix in any format."""
-    if hasattr(X, "tocsr"):
-        rows = X.tocsr()
-        return sha256_of_arrays(rows.data, rows.indices, rows.indptr)
-    try:
-        return sha256_of_arrays(X)
-    except TypeError as error:
-        raise SettingError(
-            f"examples of a cached bank must be numbers or texts: {error}; use the bank in memory"
-        ) from None
 
 
 def _code(kind: type) -> list[bytes]:

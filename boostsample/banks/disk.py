@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import io
 import os
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -34,6 +33,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from boostsample.banks.bank import FeatureBank, View, check_bank_families
 from boostsample.banks.binning import MAX_CUTS, bin_bank_block, block_order, run_bank_blocks
+from boostsample.banks.digests import feature_checksums
 from boostsample.banks.disk_header import DamagedBank, read_bank_header, write_bank_header
 from boostsample.errors import DataError
 from boostsample.family import Family
@@ -62,7 +62,7 @@ class _Files(NamedTuple):
 
     def damage(self, feature: int) -> str:
         """Which file is damaged at a feature, as a phrase; empty if none is."""
-        found = _checksums(self.bins[feature], self.cuts[feature])
+        found = feature_checksums(self.bins[feature], self.cuts[feature])
         for name, a, b in zip((_BINS, _CUTS), found, self.sums[feature], strict=True):
             if a != b:
                 return f"{name} is damaged at feature {feature}"
@@ -108,6 +108,9 @@ class DiskBank(FeatureBank):
         """Cuts of some features: float32 (Q, 254)."""
         self._check_once(features)
         return super().cuts_of(features)
+
+    def _checksums(self) -> NDArray[np.uint32]:
+        return self._files.sums
 
     def _check_once(self, features: NDArray[np.int64]) -> None:
         fresh = features[~self._checked[features]]
@@ -180,11 +183,6 @@ def _npy_header(shape: tuple[int, int], dtype: DTypeLike) -> bytes:
     return stream.getvalue()
 
 
-def _checksums(bins: NDArray[np.uint8], cuts: NDArray[np.float32]) -> tuple[int, int]:
-    """CRC-32 of the bins and of the cuts of one feature."""
-    return zlib.crc32(bins.data), zlib.crc32(cuts.data)
-
-
 def disk_bank_bytes(n_features: int, n: int) -> int:
     """Bytes of a bank on disk, without about 10 KiB of headers."""
     return n_features * (n + 4 * MAX_CUTS + 2 + 8)
@@ -223,7 +221,7 @@ def write_bank(
         block = slice(int(first[number]) + start, int(first[number]) + stop)
         bins = np.empty((stop - start, n), np.uint8)
         cuts, n_bins[block] = bin_bank_block(families[number], X, local, rows, bins)
-        sums[block] = [_checksums(b, c) for b, c in zip(bins, cuts, strict=True)]
+        sums[block] = [feature_checksums(b, c) for b, c in zip(bins, cuts, strict=True)]
         return block.stop, bins, cuts
 
     files = {}

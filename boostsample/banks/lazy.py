@@ -29,9 +29,11 @@ from boostsample.banks.binning import (
     find_cuts,
     reference_rows,
 )
+from boostsample.banks.digests import digest_of_examples
 from boostsample.checks import check_integer, check_rows
 from boostsample.errors import SettingError
 from boostsample.family import Family
+from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.search_room import SEARCH_GROUP
 
 __all__ = ["LAZY_CACHE_BYTES", "LAZY_REFERENCE", "LazyBank", "SlotCache"]
@@ -129,6 +131,13 @@ class LazyBank(Bank):
             family.compute(self._source.reference[:2], np.zeros(1, np.int64))
         columns = np.zeros((1, 2), np.float32)
         assign_bins(columns, *find_cuts(columns))
+
+    def digest(self) -> dict[str, str]:
+        """Checksums of the examples and of the reference rows."""
+        source = self._source
+        rows = source.reference_rows.astype("<i8")
+        examples = digest_of_examples(source.X, "a lazy bank with a checkpoint")
+        return {"examples": examples, "reference rows": sha256_of_arrays(rows)}
 
     @property
     def nbytes(self) -> int:

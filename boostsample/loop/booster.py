@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from boostsample.learner import EDGE_GAP, Found, Learner, Targets, alpha_of
 from boostsample.learners import make_learner
 from boostsample.learners.search import Search
 from boostsample.learners.terms import leaf_votes, leaves_of, terms_of
+from boostsample.loop.run_facts import run_facts
 from boostsample.records import Pool, Round, Term
 from boostsample.registry import make_strategy
 from boostsample.shard.searcher import Searcher
@@ -38,7 +39,7 @@ from boostsample.shard.weights import SignedWeights, initial_weights
 from boostsample.strategy import Strategy
 from boostsample.threads.threads import Threads, n_threads
 
-__all__ = ["Booster", "Round", "boost"]
+__all__ = ["Booster", "Round"]
 
 
 class Booster:
@@ -110,6 +111,7 @@ class Booster:
         user = check_example_weight(example_weight, columns.size)
         init, kept = weights or weight_init, user > 0
         label_weights = initial_weights(labels, init) * user[:, None]
+        self._given = init, None if example_weight is None else user[kept]
         self._bank = bank.reader(columns[kept])
         threads = Threads(n_threads(n_jobs))
         of_kept = 1.0 if example_weight is None else user[kept, None]
@@ -125,6 +127,7 @@ class Booster:
         self._searcher.compile(self._learner.one_search)
         self._rows = TargetRows(self._weights, self._searcher.column)
         self._rng = np.random.default_rng(rng)
+        self._stream = copy.deepcopy(self._rng.bit_generator.state)
         self._families = bank.family_infos()
         pool = Pool(self._families, bank.n_features, self._weights.n_examples)
         self.strategy = _unlearned(strategy)
@@ -158,6 +161,28 @@ class Booster:
     def plans_rounds(self) -> bool:
         """Whether the strategy has read `Step.n_rounds`, so that its choices may depend on it."""
         return self._search.plans_rounds
+
+    @property
+    def learner(self) -> Learner:
+        """The learner; it keeps nothing between rounds."""
+        return self._learner
+
+    def facts(self) -> dict[str, Any]:
+        """What identifies this run, as JSON values; the number of rounds planned is no part of it.
+
+        Reads labels and bank once, computes no feature. SettingError if a setting of strategy or
+        learner cannot be identified.
+        """
+        weight_init, example_weight = self._given
+        return run_facts(
+            self.strategy,
+            self._learner,
+            self._bank,
+            self._weights,
+            self._stream,
+            {"budget": self.budget, "weight_init": weight_init},
+            example_weight,
+        )
 
     def next_round(self) -> Round:
         """Train one more round, also beyond `n_rounds`; StrategyError after an edge of 1."""
@@ -302,23 +327,6 @@ class Booster:
         self._stopped = str(state["stopped"])
         self._rng.bit_generator.state = copy.deepcopy(state["rng"])
         self.strategy.restore(state["strategy"])
-
-
-def boost(
-    bank: Bank, rows: ArrayLike | None, Y: ArrayLike, strategy: str | Strategy, **settings: Any
-) -> Iterator[Round]:
-    """Yield the rounds of a `Booster` with these parameters, as a generator.
-
-    Consumers add progress, early stopping, checkpoints or tables.
-
-    Yields
-    ------
-    Round
-        `n_rounds` of them, or fewer if the edge reaches 1.
-    """
-    booster = Booster(bank, rows, Y, strategy, **settings)
-    while not booster.finished:
-        yield booster.next_round()
 
 
 def _leaf(targets: Targets) -> Leaf:

@@ -138,11 +138,21 @@ class SignedWeights(WeightedRows):
                     "draws by logistic weights need the initial label weights, got initial=None; "
                     "pass SignedWeights a function that returns them"
                 )
-            signs = np.sign(matrix_of_rows(self.values, self.n_examples, self.n_labels))
-            u = self._initial(signs.astype(np.int8))
+            u = self._initial(self.labels())
             u = np.maximum(u / math.fsum(u.ravel()), WEIGHT_FLOOR)
             self._inverse = lay_out_rows(1.0 / u, self.width)
         return self._inverse, math.exp(self.log_loss) / self.mass
+
+    def labels(self) -> NDArray[np.int8]:
+        """The labels Y: int8 (N, K), +1 or -1, the signs of the weights."""
+        values = matrix_of_rows(self.values, self.n_examples, self.n_labels)
+        return np.sign(values).astype(np.int8)
+
+    def bank_columns(self) -> NDArray[np.int64]:
+        """Bank column of each example: int64 (N,)."""
+        if self.columns.size:
+            return self.columns.astype(np.int64)
+        return np.arange(self.start, self.start + self.n_examples)
 
     def state(self) -> dict[str, Any]:
         """A copy of everything that changes from round to round, as arrays and scalars."""

@@ -7,8 +7,8 @@ searches of each round, 1 for stumps. Arrays with one element per search:
   ``looks_search``, ``looks_modelling``, ``looks_finish``, ``microseconds``: the narrowest integer
   type that holds the values;
 - ``threshold`` (float32, raw; phi = +1 if x >= threshold); with the arrays of
-  `boostsample.experiments.cells.cell_terms` and the edges it is the model, so that it can be scored
-  again without training;
+  `boostsample.records.term_arrays` and the edges it is the model, so that it can be scored again
+  without training;
 - ``edge`` (G, float64); as float16, precise to three digits, ``excess`` (estimated edge H minus G)
   and, if the strategy predicts it, ``expected_edge``;
 
@@ -42,12 +42,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.errors import DataError, one_line, os_fault
-from boostsample.experiments.cells.cell_terms import (
-    TERM_INTEGERS,
-    round_edges,
-    rounds_of_cell,
-    term_arrays,
-)
+from boostsample.experiments.cells.cell_terms import round_edges, rounds_of_cell
 from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.experiments.cells.tasks import cell_key
 from boostsample.files.archive import (
@@ -63,6 +58,7 @@ from boostsample.files.kept_state import pack_state, unpack_state
 from boostsample.learner import EDGE_GAP, alpha_of
 from boostsample.loop.numerics import NUMERICS
 from boostsample.records import Round, Term
+from boostsample.records.term_arrays import TERM_INTEGERS, term_arrays
 
 __all__ = [
     "FORMAT",

@@ -21,10 +21,11 @@ from boostsample.experiments.cells.cell_file import (
     cell_integers,
     losses_of_edges,
 )
-from boostsample.experiments.cells.cell_terms import TERM_ARRAYS, TERM_INTEGERS, round_edges
+from boostsample.experiments.cells.cell_terms import round_edges
 from boostsample.files.kept_state import pack_state
 from boostsample.loop.booster import Booster
 from boostsample.records import Term
+from boostsample.records.term_arrays import TERM_ARRAYS, TERM_INTEGERS
 
 __all__ = ["PLANS_ROUNDS", "joined_cells", "resume_booster", "saved_state"]
 

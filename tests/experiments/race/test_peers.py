@@ -26,7 +26,7 @@ from boostsample.experiments.race.race import (
 )
 from boostsample.families import Columns
 from boostsample.labels import classify, encode
-from boostsample.loop.booster import boost
+from boostsample.loop.boost import boost
 from boostsample.models.model import Model
 from boostsample.registry import default_families
 

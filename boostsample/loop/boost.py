@@ -1,0 +1,57 @@
+"""The rounds of a run as a generator."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from boostsample.banks.bank import Bank
+from boostsample.loop.booster import Booster
+from boostsample.loop.checkpoint import Checkpoint
+from boostsample.records import Round
+from boostsample.strategy import Strategy
+
+__all__ = ["boost"]
+
+
+def boost(
+    bank: Bank,
+    rows: ArrayLike | None,
+    Y: ArrayLike,
+    strategy: str | Strategy,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_seconds: float = 60.0,
+    **settings: Any,
+) -> Iterator[Round]:
+    """Yield the rounds of a `Booster` with these parameters, as a generator.
+
+    Consumers add progress, early stopping or tables.
+
+    Parameters
+    ----------
+    bank, rows, Y, strategy, **settings
+        As of `Booster`.
+    checkpoint : str, path or None
+        File that the run is saved to, and that it goes on from if the file exists; see
+        `boostsample.loop.checkpoint.Checkpoint`. Name the seed, too (`rng`).
+    checkpoint_seconds : float
+        Least time between two saves; 0 saves after each round.
+
+    Yields
+    ------
+    Round
+        `n_rounds` of them, or fewer if the edge reaches 1; those of the checkpoint first.
+    """
+    booster = Booster(bank, rows, Y, strategy, **settings)
+    if checkpoint is None:
+        while not booster.finished:
+            yield booster.next_round()
+        return
+    with Checkpoint(checkpoint, booster, checkpoint_seconds) as saved:
+        yield from tuple(saved.rounds)
+        while not booster.finished:
+            yield saved.next_round()

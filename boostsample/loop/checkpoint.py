@@ -1,0 +1,276 @@
+"""Checkpoints: a run is saved every so often, and goes on after any end as if nothing happened.
+
+A checkpoint holds the terms and history of all rounds, the random stream and the learned state of
+the strategy, but not the weights: they follow from the terms, at O(N) for each round, and their
+checksum is compared.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from boostsample.checks import check_number
+from boostsample.errors import BoostSampleError, DataError, SettingError, StrategyError, one_line
+from boostsample.files.atomic import TEMPORARY, check_writable_file, write_file
+from boostsample.files.kept_state import pack_state
+from boostsample.hashing import sha256_of_bytes
+from boostsample.loop.booster import Booster
+from boostsample.loop.checkpoint_file import Saved, read_checkpoint
+from boostsample.loop.interrupts import HeldInterrupts
+from boostsample.loop.run_facts import differences, learner_facts
+from boostsample.records import Round
+
+__all__ = ["Checkpoint", "checkpoint_notes"]
+
+_SHARE = 50.0
+"""A pause lasts at least so many times as long as the save before it: at most 2 % of the time."""
+_STALE = 3600.0
+"""Seconds after which a temporary file is taken for that of a killed process."""
+
+
+class Checkpoint:
+    """Trains a booster and saves its run to a file; continues the run of an existing file.
+
+    Use it as a context manager around the loop. Leaving the block saves the rounds that are not
+    saved yet, also after Ctrl-C.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; replaced as a whole by each save, so that it is never half-written. It stays after
+        the last round: a run with more rounds may go on from there.
+    booster : Booster
+        Before its first round. If the file exists, it is set to the state after the saved rounds.
+    seconds : float, default 60
+        Least time between two saves; 0 saves after each round. Otherwise saves take at most 2 % of
+        the time.
+    notes : dict, optional
+        JSON values to keep in the file, see `checkpoint_notes`.
+
+    Attributes
+    ----------
+    path : Path
+    rounds : list of Round
+        The rounds of the run: those of the file, then those trained.
+    n_resumed : int
+        Rounds that came from the file.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged, no checkpoint or of another format, if it was saved by another run
+        (the message names each difference), or if it cannot be written.
+    SettingError
+        If `seconds` is out of range, the booster has trained already, or a setting of strategy or
+        learner cannot be compared with that of another process.
+    StrategyError
+        If the state of the strategy cannot be saved.
+
+    Notes
+    -----
+    All later rounds have the same bits as without the interruption: terms, weights, random stream
+    and history, except the columns `seconds` and, of a lazy bank, `values_computed`, which say
+    what this process did. The number of rounds planned may differ from that of the file if the
+    strategy does not plan with it.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        booster: Booster,
+        seconds: float = 60.0,
+        notes: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.path = _checked_path(path)
+        self._pause = check_number("seconds of a checkpoint", seconds, 0.0)
+        if booster.round:
+            raise SettingError(
+                "a checkpoint needs a booster before its first round, got one after round "
+                f"{booster.round}; make the checkpoint first"
+            )
+        self._booster = booster
+        self._facts = booster.facts()
+        try:
+            self._start = sha256_of_bytes(pack_state(booster.small_state()).encode())
+        except TypeError as error:
+            raise self._unsaveable(error) from error
+        self._notes = dict(notes or {})
+        self._plans_rounds = False
+        self._whole = True  # whether no round was broken off
+        self._told = False
+        self.rounds: list[Round] = []
+        saved = read_checkpoint(self.path)
+        if saved is None:
+            check_writable_file(self.path, self.path.suffix.lower(), "checkpoints", overwrite=True)
+        else:
+            self._resume(saved)
+        self.n_resumed = self._n_saved = len(self.rounds)
+        self._saved_at, self._wait = time.monotonic(), 0.0
+        self._sweep()
+
+    def _unsaveable(self, error: TypeError) -> StrategyError:
+        return StrategyError(
+            f"with a checkpoint, {type(self._booster.strategy).__name__} must keep and note arrays, "
+            f"numbers, text, lists and dicts of these only: {error}; change what it keeps"
+        )
+
+    def _resume(self, saved: Saved) -> None:
+        """Set the booster to the end of the saved run; DataError if it is another run."""
+        booster, found = self._booster, differences(saved.facts, self._facts)
+        found += [] if found else self._other_plan(saved)
+        if found:
+            raise DataError(
+                f"the checkpoint '{self.path}' is that of another run: {'; '.join(found)}; train "
+                "with the settings and data of the checkpoint, name another file or delete it"
+            )
+        terms, edges = [one.terms for one in saved.rounds], [one.edge for one in saved.rounds]
+        try:
+            booster.replay(terms, edges, saved.state)
+        except Exception as error:  # of any type if the file was changed on purpose
+            raise DataError(
+                f"the checkpoint '{self.path}' cannot be continued: {one_line(error)}"
+            ) from error
+        self.rounds = list(saved.rounds)
+        self._plans_rounds = saved.plans_rounds
+
+    def _other_plan(self, saved: Saved) -> list[str]:
+        """What differs in the rounds planned, or in what they and the facts made of the start."""
+        done, planned = len(saved.rounds), self._booster.n_rounds
+        if saved.n_rounds != planned and (saved.plans_rounds or saved.start != self._start):
+            why = "which the strategy depends on"
+            return [f"n_rounds {saved.n_rounds}, now {planned}, {why}"]
+        if done > planned:
+            return [f"{done} rounds are done, now n_rounds is {planned}"]
+        if saved.start != self._start:
+            return ["other weights or another state of the strategy before the first round"]
+        return []
+
+    def _sweep(self) -> None:
+        """Remove old temporary files of killed processes."""
+        for part in self.path.parent.glob(f".*{TEMPORARY}"):
+            with suppress(OSError):
+                mine = part.name.startswith(f".{self.path.name[:100]}.")
+                if mine and time.time() - part.stat().st_mtime > _STALE:
+                    part.unlink()
+
+    def next_round(self) -> Round:
+        """Train one more round, and save the run if the last save is long enough ago.
+
+        The first round is always saved: what cannot be saved is an error before the run has cost
+        much. A later save that fails is a RuntimeWarning: the file stays as it was, and training
+        goes on.
+
+        Ctrl-C waits for the end of the round, saves the run, says so in one line on standard error
+        and raises KeyboardInterrupt; a second one breaks the round off, and the last save stays.
+        SIGTERM does the same and ends the process. Both only in the main thread, and if the process
+        has no handlers of its own for them.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be written after the first round.
+        StrategyError
+            As from `Booster.next_round`, or if learner or strategy keep what cannot be saved.
+        """
+        held = HeldInterrupts()
+        with held:
+            self._whole = False
+            done = self._booster.next_round()
+            self.rounds.append(done)
+            self._whole = True
+            if len(self.rounds) == self.n_resumed + 1:
+                self._write()
+            elif time.monotonic() - self._saved_at >= self._wait:
+                self.save()
+        if held.received is not None:
+            self.save()
+            self._tell()
+            held.deliver()
+        return done
+
+    def save(self) -> None:
+        """Save the rounds that are not saved yet; a RuntimeWarning if that fails."""
+        if not self._whole or len(self.rounds) == self._n_saved:
+            return
+        try:
+            self._write()
+        except (BoostSampleError, MemoryError) as error:
+            self._saved_at = time.monotonic()
+            warnings.warn(
+                f"training goes on, but its checkpoint '{self.path}' stays at round "
+                f"{self._n_saved:,}: {one_line(error)}",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    def _write(self) -> None:
+        booster, began = self._booster, time.monotonic()
+        kept = learner_facts(booster.learner)
+        wrong = differences({name: self._facts.get(name) for name in kept}, kept)
+        if wrong:
+            raise StrategyError(
+                f"with a checkpoint, the learner {type(booster.learner).__name__} must keep nothing"
+                f" between rounds, but it has changed: {'; '.join(wrong)}"
+            )
+        saved = Saved(
+            self._facts,
+            self._start,
+            booster.n_rounds,
+            self._plans_rounds or booster.plans_rounds,
+            self._facts["labels"],
+            self._notes,
+            self.rounds,
+            booster.small_state(),
+        )
+        try:
+            content = saved.to_bytes()
+        except TypeError as error:
+            raise self._unsaveable(error) from error
+        write_file(self.path, content, "the checkpoint")
+        self._n_saved, self._saved_at = len(self.rounds), time.monotonic()
+        self._wait = max(self._pause, _SHARE * (self._saved_at - began)) if self._pause else 0.0
+
+    def _tell(self) -> None:
+        """Say in one line on standard error how to go on after an interrupt; once."""
+        n = self._n_saved
+        where = f"'{self.path}' holds {n:,} rounds; the same run with it goes on from there"
+        text = where if n else "nothing is saved yet"
+        if not self._told:
+            self._told = True
+            with suppress(OSError):
+                start = "\r\x1b[K" if sys.stderr.isatty() else ""
+                sys.stderr.write(f"{start}interrupted: {text}\n")
+                sys.stderr.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.save()
+        if isinstance(error, KeyboardInterrupt):
+            self._tell()
+
+
+def checkpoint_notes(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """The notes in a checkpoint, or None if there is no such file; DataError as `Checkpoint`."""
+    saved = read_checkpoint(_checked_path(path))
+    return None if saved is None else saved.notes
+
+
+def _checked_path(path: Any) -> Path:
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise SettingError(f"checkpoint must be the path of a file, got {path!r}")
+    return Path(path).absolute()

@@ -1,0 +1,161 @@
+"""The file of a checkpoint: what continues a run, and the facts that identify it.
+
+The file is an .npz archive that `numpy.load` reads without pickles. ``feature``, ``threshold`` (bin
+index) and ``value`` (raw threshold) have one element per term, ``edge`` and ``alpha`` one per
+round; `boostsample.records.term_arrays` describes the others. ``history`` is JSON: the history rows
+by column, and ``searches`` the number of rows of each round. ``state`` is JSON: what the booster
+needs beside them (`boostsample.files.kept_state`). ``meta`` is JSON: the other entries of `Saved`.
+``sha256`` is a checksum over all other entries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.errors import DataError
+from boostsample.files.archive import (
+    archive_bytes,
+    archive_entries,
+    json_entry,
+    read_json_entry,
+    rows_by_column,
+    rows_of_columns,
+    text_entry,
+)
+from boostsample.files.atomic import readable_file
+from boostsample.files.kept_state import pack_state, unpack_state
+from boostsample.records import Round
+from boostsample.records.term_arrays import Cuts, term_arrays, terms_each, terms_of_arrays
+
+__all__ = ["FORMAT", "Saved", "read_checkpoint"]
+
+FORMAT = 1
+"""Version of the file's format."""
+_KIND = "boostsample checkpoint"
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """The content of a checkpoint.
+
+    Attributes
+    ----------
+    facts : dict
+        What identifies the run: `Booster.facts`.
+    start : str
+        Checksum of the state before the first round.
+    n_rounds : int
+        Rounds planned.
+    plans_rounds : bool
+        Whether the strategy has read their number.
+    n_labels : int
+    notes : dict
+        JSON values that the caller wants to find again.
+    rounds : list of Round
+        At least one.
+    state : dict
+        `Booster.small_state` after the rounds.
+    """
+
+    facts: dict[str, Any]
+    start: str
+    n_rounds: int
+    plans_rounds: bool
+    n_labels: int
+    notes: dict[str, Any]
+    rounds: list[Round]
+    state: dict[str, Any]
+
+    def to_bytes(self) -> bytes:
+        """The content of the file; TypeError if state or history hold what cannot be saved."""
+        terms = [term for one in self.rounds for term in one.terms]
+        meta = {
+            "kind": _KIND,
+            "format": FORMAT,
+            **{name: getattr(self, name) for name in _META},
+        }
+        entries = {
+            **term_arrays(self.rounds),
+            "feature": np.array([term.feature for term in terms], np.int64),
+            "threshold": np.array([term.threshold for term in terms], np.uint8),
+            "value": np.array([term.value for term in terms], np.float64),
+            "edge": np.array([one.edge for one in self.rounds], np.float64),
+            "alpha": np.array([one.terms[0].alpha for one in self.rounds], np.float64),
+            "searches": np.array([len(one.rows) for one in self.rounds], np.int64),
+            "history": json_entry(rows_by_column([row for one in self.rounds for row in one.rows])),
+            "state": text_entry(pack_state(self.state)),
+            "meta": json_entry(meta),
+        }
+        return archive_bytes(entries)
+
+
+_META = ("facts", "start", "n_rounds", "plans_rounds", "n_labels", "notes")
+
+
+def read_checkpoint(path: Path) -> Saved | None:
+    """Read a checkpoint, or None if there is no such file.
+
+    DataError of one line if the file cannot be read, is damaged, is no checkpoint, or is one of
+    another format.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:  # a folder, a path with a NUL
+        why = getattr(error, "strerror", None) or error
+        raise DataError(f"the checkpoint '{path}' cannot be read: {why}") from error
+    with readable_file(path):
+        entries = archive_entries(content)
+        meta = read_json_entry(entries["meta"])
+        if meta["kind"] != _KIND:
+            raise DataError(f"'{path}' is no checkpoint of boostsample; name another file")
+        if meta["format"] != FORMAT:
+            newer = (
+                "a newer version of boostsample; use that one"
+                if meta["format"] > FORMAT
+                else ("an earlier version of boostsample; use that one")
+            )
+            raise DataError(
+                f"the checkpoint '{path}' has format {meta['format']}, not {FORMAT}: it was "
+                f"written by {newer}, or train into another file"
+            )
+        rounds = _rounds(entries, int(meta["n_labels"]))
+        state = unpack_state(entries["state"].tobytes().decode("ascii"))
+        if int(state["round"]) != len(rounds):
+            raise DataError(f"the checkpoint '{path}' is damaged: its rounds are not all there")
+        return Saved(rounds=rounds, state=state, **{name: meta[name] for name in _META})
+
+
+def _rounds(entries: dict[str, NDArray[Any]], n_labels: int) -> list[Round]:
+    """The rounds of a checkpoint; exceptions of many types if the entries do not fit."""
+    alphas = entries["alpha"]
+    _check_places(entries, alphas.size)
+    cuts = Cuts(*(entries[name] for name in Cuts._fields))
+    terms = terms_of_arrays(entries, cuts, alphas, n_labels)
+    rows = iter(rows_of_columns(read_json_entry(entries["history"])))
+    return [
+        Round(mine, [next(rows) for _ in range(searches)], edge)
+        for mine, searches, edge in zip(
+            terms, entries["searches"].tolist(), entries["edge"].tolist(), strict=True
+        )
+    ]
+
+
+def _check_places(entries: dict[str, NDArray[Any]], n_rounds: int) -> None:
+    """ValueError unless parents come before their children; a circle would never end."""
+    counts = terms_each(entries, n_rounds)
+    if counts.min(initial=0) < 0 or counts.sum() != len(entries["votes"]) or not n_rounds:
+        raise ValueError("the terms are not those of the rounds")
+    if "term_parent" not in entries:
+        return
+    firsts = np.repeat(np.cumsum(counts) - counts, counts)
+    places = np.arange(firsts.size) - firsts
+    parents = entries["term_parent"]
+    if np.any(parents >= places) or np.any((parents < 0) != (places == 0)):
+        raise ValueError("the terms of a round are not those of a tree")

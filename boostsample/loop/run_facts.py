@@ -1,0 +1,180 @@
+"""Facts that identify a run: everything that its bits depend on, and how two runs differ."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import reprlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from boostsample.banks.bank import Bank
+from boostsample.errors import SettingError
+from boostsample.files.kept_state import pack_state
+from boostsample.hashing import sha256_of_arrays, sha256_of_bytes, sha256_of_json
+from boostsample.learner import Learner
+from boostsample.loop.numerics import NUMERICS
+from boostsample.shard.weights import SignedWeights
+from boostsample.strategy import Strategy
+
+__all__ = ["differences", "learner_facts", "run_facts"]
+
+_CHECKSUM = "sha256:"
+"""Begins a fact that is a checksum, whose value says nothing to a reader."""
+_EXAMPLES = "training examples"
+_ABSENT = "none"
+
+
+def run_facts(
+    strategy: Strategy,
+    learner: Learner,
+    bank: Bank,
+    weights: SignedWeights,
+    stream: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    example_weight: NDArray[np.float64] | None,
+) -> dict[str, Any]:
+    """The facts of a run, by name, as JSON values.
+
+    Parameters
+    ----------
+    strategy, learner, bank
+        Those of the run; of the strategy only the settings count.
+    weights : SignedWeights
+        They have the labels and rows.
+    stream : dict
+        State of the random stream before the strategy drew from it.
+    settings : dict
+        Other settings of the run, by name.
+    example_weight : ndarray of float64, shape (N,), or None
+        The user's weights.
+
+    Raises
+    ------
+    SettingError
+        If a setting of the strategy or the learner cannot be identified, or if a lazy bank holds
+        examples that are neither numbers nor texts.
+    """
+    facts = {
+        "version of the numerical results": NUMERICS,
+        **_class_facts("strategy", strategy, strategy.get_params(deep=False)),
+        **learner_facts(learner),
+        **settings,
+        _EXAMPLES: weights.n_examples,
+        "labels": weights.n_labels,
+        f"labels of the {_EXAMPLES}": _checksum(sha256_of_arrays(weights.labels())),
+        f"rows of the {_EXAMPLES}": _checksum(sha256_of_arrays(weights.bank_columns())),
+        f"weights of the {_EXAMPLES}": _ABSENT,
+        "random stream (seed)": _checksum(sha256_of_bytes(pack_state(stream).encode())),
+        "examples of the bank": bank.n_examples,
+    }
+    if example_weight is not None:
+        facts[f"weights of the {_EXAMPLES}"] = _checksum(sha256_of_arrays(example_weight))
+    for family in bank.families:
+        what = f"family {family.name!r}"
+        own = _checksum(sha256_of_json(family.settings()))
+        facts |= _class_facts(what, family, {"settings": own})
+        facts[f"number of features of the {what}"] = family.n_features
+    for name, digest in bank.digest().items():
+        facts[f"{name} in the bank"] = _checksum(digest)
+    return facts
+
+
+def learner_facts(learner: Learner) -> dict[str, Any]:
+    """The facts of a learner: all its attributes are settings, since it keeps nothing else."""
+    return _class_facts("learner", learner, vars(learner))
+
+
+def _checksum(digest: str) -> str:
+    return _CHECKSUM + digest
+
+
+def _class_facts(what: str, one: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a strategy, learner or family `what`: class, settings, source code.
+
+    The source code is that of the class and of its base classes, unless they are of this
+    distribution, whose results have a version, or have no source file.
+    """
+    kind = type(one)
+    facts = {what: _name_of(kind)}
+    for name, value in settings.items():
+        facts[f"{name} of the {what}"] = _plain(value, f"{name} of {kind.__name__}")
+    code = "".join(_source(base) for base in kind.__mro__)
+    if code:
+        facts[f"source code of the {what}"] = _checksum(sha256_of_bytes(code.encode()))
+    return facts
+
+
+def _name_of(kind: Any) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _source(kind: type) -> str:
+    """The source code of a class of another distribution; empty if it has none."""
+    if kind.__module__.partition(".")[0] in ("abc", "boostsample", "builtins", "sklearn"):
+        return ""
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):  # defined at a prompt
+        return ""
+
+
+def _plain(value: Any, name: str) -> Any:
+    """A setting as a JSON value; SettingError if it is none."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return _checksum(sha256_of_arrays(value))
+    if isinstance(value, list | tuple | range):
+        return [_plain(item, name) for item in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _plain(item, name) for key, item in value.items()}
+    if isinstance(value, BaseEstimator):
+        settings = _plain(value.get_params(deep=False), name)
+        return {"class": _name_of(type(value)), "settings": settings}
+    if inspect.isroutine(value) or inspect.isclass(value):
+        return _name_of(value)
+    raise SettingError(
+        f"with a checkpoint, the setting {name} must be a number, text, array, list, dict, "
+        f"function or estimator, got a {type(value).__name__}; such an object cannot be compared "
+        "with that of another process"
+    )
+
+
+def differences(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs between the facts of a saved run and those of this one, one phrase each.
+
+    If two facts differ, the facts "... of the" first one are not compared.
+
+    >>> differences({"budget": 600}, {"budget": 300})
+    ['budget 600, now 300']
+    >>> differences({"labels": "sha256:1d"}, {"labels": "sha256:2e"})
+    ['other labels']
+    """
+    wrong = [
+        name
+        for name in dict.fromkeys([*saved, *now])
+        if _text(saved.get(name)) != _text(now.get(name))
+    ]
+    parts = {name for name in wrong for other in wrong if name.endswith(f" of the {other}")}
+    return [_difference(name, saved, now) for name in wrong if name not in parts]
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _difference(name: str, saved: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    values = [one.get(name, _ABSENT) for one in (saved, now)]
+    if any(str(value).startswith(_CHECKSUM) for value in values):
+        return f"other {name}"
+    brief = reprlib.Repr()
+    brief.maxstring = brief.maxother = 60
+    first, second = (one if isinstance(one, str) else brief.repr(one) for one in values)
+    return f"{name} {first}, now {second}"

@@ -1,0 +1,244 @@
+"""A run that goes on from its checkpoint is the run without interruption, to the bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.banks.bank import Bank
+from boostsample.banks.bank_forms import make_bank
+from boostsample.learner import Learner, Targets
+from boostsample.loop.boost import boost
+from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
+from boostsample.loop.checkpoint_file import read_checkpoint
+from boostsample.registry import strategy_names
+from boostsample.strategies import UniformNaive
+from boostsample.strategy import Pool, Step, Stump
+from tests.loop.checkpoint_runs import (
+    LEARNERS,
+    PLANNED,
+    bits_of,
+    finished,
+    new_booster,
+    straight,
+    until,
+)
+from tests.problems import noisy_labels, perfect, powers, table
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run.checkpoint"
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("strategy", strategy_names())
+def test_any_strategy_and_learner_goes_on_to_the_same_bits(
+    strategy: str, learner: str, path: Path
+) -> None:
+    want = straight(new_booster(strategy, learner))
+    for stop in (1, 3, 1):  # rounds 1, 4 and 5, each by another process
+        booster = new_booster(strategy, learner)
+        with Checkpoint(path, booster) as checkpoint:
+            for _ in range(stop):
+                checkpoint.next_round()
+    assert finished(path, new_booster(strategy, learner)) == want
+    assert finished(path, new_booster(strategy, learner)) == want  # nothing is left to train
+    saved = read_checkpoint(path)
+    assert saved is not None
+    assert len(saved.rounds) == PLANNED
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("n_labels", [1, 17])
+def test_any_number_of_labels(learner: str, n_labels: int, path: Path) -> None:
+    given = {"n_labels": n_labels}
+    until(path, new_booster("laminating", learner, **given), 3)
+    resumed = finished(path, new_booster("laminating", learner, **given))
+    assert resumed == straight(new_booster("laminating", learner, **given))
+
+
+def test_rows_and_weights_of_examples(path: Path) -> None:
+    rows = np.random.default_rng(3).permutation(80)[:50]
+    given: dict[str, Any] = {
+        "rows": rows,
+        "Y": noisy_labels()[rows],
+        "example_weight": np.random.default_rng(4).integers(0, 4, 50).astype(float),
+        "weight_init": "uniform",
+        "rng": np.random.Generator(np.random.MT19937(8)),
+    }
+
+    def fresh() -> dict[str, Any]:
+        return {**given, "rng": np.random.Generator(np.random.MT19937(8))}
+
+    until(path, new_booster(**fresh()), 3)
+    assert finished(path, new_booster(**fresh())) == straight(new_booster(**fresh()))
+
+
+def _bank(form: str, X: NDArray[Any]) -> Bank:
+    return make_bank(form, powers(), X)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_bank_on_disk_goes_on_from_one_in_memory(
+    learner: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "cache"))
+    X = table(80, 3)
+    until(path, new_booster("full", learner, _bank("memory", X)), 2)
+    until(path, new_booster("full", learner, _bank("disk", X)), 2)
+    resumed = finished(path, new_booster("full", learner, _bank("memory", X)))
+    assert resumed == straight(new_booster("full", learner, _bank("memory", X)))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_lazy_bank_computes_only_what_the_terms_need(learner: str, path: Path) -> None:
+    X = table(80, 3)
+    until(path, new_booster("uniform-naive:n_features=2", learner, _bank("lazy", X)), 4)
+    bank = _bank("lazy", X)
+    booster = new_booster("uniform-naive:n_features=2", learner, bank)
+    checkpoint = Checkpoint(path, booster)
+    used = {term.feature for one in checkpoint.rounds for term in one.terms}
+    computed = {j for family in bank.families for asked in family.asked for j in asked}  # type: ignore[attr-defined]  # of Powers
+    assert computed
+    assert len(computed) <= len(used)
+    with checkpoint:
+        while not booster.finished:
+            checkpoint.next_round()
+    plain = new_booster("uniform-naive:n_features=2", learner, _bank("lazy", X))
+    rounds = [plain.next_round() for _ in range(PLANNED)]
+    for one in (*rounds, *checkpoint.rounds):
+        for row in one.rows:
+            row["values_computed"] = 0  # what this process computed
+    assert bits_of(checkpoint.rounds, booster) == bits_of(rounds, plain)
+
+
+def test_an_edge_of_one_has_ended_the_run(path: Path) -> None:
+    X, Y = perfect()
+    bank = _bank("memory", np.tile(X, (1, 3)))
+    first = new_booster("full", bank=bank, Y=Y)
+    until(path, first, 1)
+    second = new_booster("full", bank=bank, Y=Y)
+    Checkpoint(path, second)
+    assert second.finished
+    assert second.stopped == first.stopped != ""
+
+
+def test_more_rounds_than_planned(path: Path) -> None:
+    until(path, new_booster(n_rounds=3), 3)
+    assert finished(path, new_booster(n_rounds=9)) == straight(new_booster(n_rounds=9))
+
+
+def test_a_strategy_that_plans_is_not_continued_to_more_rounds(path: Path) -> None:
+    class Planner(UniformNaive):
+        def choose(self, step: Step) -> Stump:
+            if step.round == 2:
+                _ = step.n_rounds
+            return super().choose(step)
+
+    until(path, new_booster(Planner(), n_rounds=5), 2)
+    until(path, new_booster(Planner(), n_rounds=5), 1)  # it does not read them again
+    with pytest.raises(Exception, match="n_rounds 5, now 6, which the strategy depends on"):
+        Checkpoint(path, new_booster(Planner(), n_rounds=6))
+    assert finished(path, new_booster(Planner(), n_rounds=5))
+
+
+def test_a_strategy_that_starts_in_another_state_is_not_continued_to_more_rounds(
+    path: Path,
+) -> None:
+    class Starter(UniformNaive):
+        def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+            super().start(pool, budget, n_rounds, rng)
+            self.rate_ = 1.0 / n_rounds
+
+    until(path, new_booster(Starter(), n_rounds=5), 2)
+    with pytest.raises(Exception, match="n_rounds 5, now 6, which the strategy depends on"):
+        Checkpoint(path, new_booster(Starter(), n_rounds=6))
+
+
+def test_boost_goes_on(path: Path) -> None:
+    parts = {"learner": "product", "n_rounds": 6, "rng": 0}
+    bank, Y = _bank("memory", table(80, 3)), noisy_labels()
+    want = list(boost(bank, None, Y, "ucb", **parts))
+    running = boost(bank, None, Y, "ucb", checkpoint=path, **parts)
+    for _ in range(3):
+        next(running)
+    running.close()  # type: ignore[attr-defined]  # of a generator
+    saved = read_checkpoint(path)
+    assert saved is not None
+    assert len(saved.rounds) == 3
+    found = list(boost(bank, None, Y, "ucb", checkpoint=path, checkpoint_seconds=0, **parts))
+    booster = new_booster()
+    assert bits_of(found, booster) == bits_of(want, booster)
+
+
+def test_saves_happen_after_the_first_round_and_then_every_so_often(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("boostsample.loop.checkpoint.time.monotonic", lambda: now[0])
+    booster = new_booster(n_rounds=100)
+    checkpoint = Checkpoint(path, booster, seconds=10.0)
+
+    def saved() -> int:
+        found = read_checkpoint(path)
+        return 0 if found is None else len(found.rounds)
+
+    assert saved() == 0
+    lengths = []
+    for _ in range(25):
+        checkpoint.next_round()
+        lengths.append(saved())
+        now[0] += 1.0
+    assert lengths == [1] * 10 + [11] * 10 + [21] * 5
+    checkpoint.save()
+    assert saved() == 25
+
+
+def test_a_save_takes_a_small_part_of_the_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("boostsample.loop.checkpoint.time.monotonic", lambda: now[0])
+
+    def slow(*_: Any) -> None:
+        now[0] += 4.0
+
+    monkeypatch.setattr("boostsample.loop.checkpoint.write_file", slow)
+    checkpoint = Checkpoint(path, new_booster(n_rounds=500), seconds=10.0)
+    for _ in range(450):
+        checkpoint.next_round()
+        now[0] += 1.0
+    assert now[0] == 450.0 + 3 * 4.0  # after rounds 1, 201 and 401: 50 times as long apart
+
+
+def test_notes_are_kept(path: Path) -> None:
+    assert checkpoint_notes(path) is None
+    with Checkpoint(path, new_booster(), notes={"seed": [1, 2]}) as checkpoint:
+        checkpoint.next_round()
+    assert checkpoint_notes(str(path)) == {"seed": [1, 2]}
+
+
+class Counting(Learner):
+    """A learner that breaks the rule: it keeps something between rounds."""
+
+    name = "counting"
+    one_search = True
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def learn(self, targets: Targets) -> list[Targets]:
+        self.calls += 1
+        return [targets.times(targets.search())]
+
+
+def test_a_learner_that_keeps_something_is_refused_in_the_first_round(path: Path) -> None:
+    checkpoint = Checkpoint(path, new_booster(learner=Counting()))
+    with pytest.raises(
+        Exception, match=r"keep nothing between rounds.* calls of the learner 0, no"
+    ):
+        checkpoint.next_round()
+    assert not path.exists()
