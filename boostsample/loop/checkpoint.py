@@ -117,9 +117,10 @@ class Checkpoint:
         self._sweep()
 
     def _unsaveable(self, error: TypeError) -> StrategyError:
+        who = type(self._booster.strategy).__name__
         return StrategyError(
-            f"with a checkpoint, {type(self._booster.strategy).__name__} must keep and note arrays, "
-            f"numbers, text, lists and dicts of these only: {error}; change what it keeps"
+            f"with a checkpoint, {who} must keep and note arrays, numbers, text, lists and dicts "
+            f"of these only: {error}; change what it keeps"
         )
 
     def _resume(self, saved: Saved) -> None:

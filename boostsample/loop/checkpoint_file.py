@@ -135,27 +135,36 @@ def read_checkpoint(path: Path) -> Saved | None:
 def _rounds(entries: dict[str, NDArray[Any]], n_labels: int) -> list[Round]:
     """The rounds of a checkpoint; exceptions of many types if the entries do not fit."""
     alphas = entries["alpha"]
-    _check_places(entries, alphas.size)
+    _check_terms(entries, alphas.size)
     cuts = Cuts(*(entries[name] for name in Cuts._fields))
     terms = terms_of_arrays(entries, cuts, alphas, n_labels)
-    rows = iter(rows_of_columns(read_json_entry(entries["history"])))
+    rows = rows_of_columns(read_json_entry(entries["history"]))
+    ends = np.cumsum(entries["searches"]).tolist()
+    if len(rows) != ends[-1]:
+        raise ValueError("the history rows are not those of the rounds")
+    starts = [0, *ends[:-1]]
     return [
-        Round(mine, [next(rows) for _ in range(searches)], edge)
-        for mine, searches, edge in zip(
-            terms, entries["searches"].tolist(), entries["edge"].tolist(), strict=True
+        Round(mine, rows[start:end], edge)
+        for mine, start, end, edge in zip(
+            terms, starts, ends, entries["edge"].tolist(), strict=True
         )
     ]
 
 
-def _check_places(entries: dict[str, NDArray[Any]], n_rounds: int) -> None:
-    """ValueError unless parents come before their children; a circle would never end."""
-    counts = terms_each(entries, n_rounds)
-    if counts.min(initial=0) < 0 or counts.sum() != len(entries["votes"]) or not n_rounds:
+def _check_terms(entries: dict[str, NDArray[Any]], n_rounds: int) -> None:
+    """ValueError unless searches and terms are those of the rounds, and parents come first."""
+    counts, searches = terms_each(entries, n_rounds), entries["searches"]
+    n_terms = len(entries["votes"])
+    if not n_rounds or not len(searches) == counts.size == n_rounds or counts.sum() != n_terms:
         raise ValueError("the terms are not those of the rounds")
+    if counts.min() < 1 or searches.min() < 1:
+        raise ValueError("a round has no term or no search")
     if "term_parent" not in entries:
         return
     firsts = np.repeat(np.cumsum(counts) - counts, counts)
-    places = np.arange(firsts.size) - firsts
-    parents = entries["term_parent"]
-    if np.any(parents >= places) or np.any((parents < 0) != (places == 0)):
+    places = np.arange(n_terms) - firsts
+    parents, sides, found = (entries[f"term_{one}"] for one in ("parent", "side", "search"))
+    if np.any(parents >= places) or np.any((parents == -1) != (places == 0)) or parents.min() < -1:
         raise ValueError("the terms of a round are not those of a tree")
+    if np.any(np.abs(sides) > 1) or found.min() < 0 or np.any(found >= np.repeat(searches, counts)):
+        raise ValueError("a term is of no side or search")
