@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.banks.bank_forms import make_bank
+from boostsample.classifier.file import load_classifier, save_classifier
 from boostsample.classifier.inputs import (
     estimator_families,
     inputs_are_numbers,
@@ -233,6 +235,43 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def _odds(self) -> tuple[NDArray[np.float64], float, bool]:
         """What turns scores into probabilities."""
         return self.offset_, self.temperature_, self._multi_label
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the fitted classifier to one file, which holds no pickle.
+
+        The file holds what prediction needs, and the settings. Settings that are neither plain
+        values nor registered strategies, learners or families are left out: the loaded classifier
+        has their defaults. History and state of the strategy are not kept. See docs/models.md.
+
+        Parameters
+        ----------
+        path : str or path
+            A name that ends in ``.bsm``.
+        overwrite : bool, default False
+            Whether a file of this name is replaced.
+
+        Raises
+        ------
+        SettingError
+            If the name has another ending, if the file exists, or if a family is not registered.
+        DataError
+            If the file cannot be written.
+        """
+        check_is_fitted(self)
+        save_classifier(self, path, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The fitted classifier of a file that `save` has written; equal predictions, to the bit.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, is damaged, of another kind or of a newer version, or needs
+            a family of a distribution that is not installed.
+        """
+        loaded: Self = load_classifier(cls, path)
+        return loaded
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

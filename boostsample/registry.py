@@ -31,6 +31,7 @@ __all__ = [
     "make_registered",
     "make_strategy",
     "registered_class",
+    "registered_name",
     "registered_names",
     "strategy_class",
     "strategy_names",
@@ -161,6 +162,21 @@ def registered_class(kind: str, name: str) -> type[Any]:
             f"group {group}"
         )
     return found
+
+
+def registered_name(kind: str, found: type[Any]) -> str | None:
+    """The registered name of a class, or None; entry points that cannot be loaded do not count."""
+    place = f"{found.__module__}:{found.__qualname__}"
+    for name, own in _KINDS[kind].own.items():
+        if own == place:
+            return name
+    for one in foreign_entries(kind):
+        try:
+            if registered_class(kind, one.name) is found:
+                return one.name
+        except SettingError:  # of a class that is not asked for
+            continue
+    return None
 
 
 def describe_foreign(kind: str, entry: Foreign) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,17 +34,42 @@ def archive_bytes(entries: Mapping[str, NDArray[Any]]) -> bytes:
     return stream.getvalue()
 
 
-def archive_entries(content: bytes) -> dict[str, NDArray[Any]]:
+def archive_entries(content: bytes, most_bytes: int | None = None) -> dict[str, NDArray[Any]]:
     """The entries that `archive_bytes` was given.
 
-    Raises DataError if they are not what the checksum says; NumPy's parsers raise errors of many
-    types on other content.
+    Sizes are checked before anything is unpacked. Raises DataError if the entries together exceed
+    `most_bytes`, or are not what the checksum says; the parsers of Python and NumPy raise errors of
+    many types on other content.
     """
-    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        entries = {name: archive[name] for name in archive.files}
+    entries = {}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        files = archive.infolist()
+        total = sum(one.file_size for one in files)
+        if most_bytes is not None and total > most_bytes:
+            raise DataError(f"its content must have at most {most_bytes:,} bytes, got {total:,}")
+        if len({one.filename for one in files}) < len(files):
+            raise DataError("the archive has two entries of one name")
+        for one in files:
+            if one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise DataError(f"the archive packs {one.filename!r:.40} in an unknown way")
+            entries[one.filename.removesuffix(".npy")] = _array(archive.read(one))
     if entries.pop("sha256").tobytes() != _digest(entries):
         raise DataError("the checksum does not fit the content")
     return entries
+
+
+def _array(content: bytes) -> NDArray[Any]:
+    """The array of an .npy file; its header must fit the size of the file."""
+    stream = io.BytesIO(content)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise DataError("an array of the archive is in another format")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.hasobject or dtype.itemsize == 0:
+        raise DataError(f"the archive has an array of {dtype}, which is never written")
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(stream.read()):
+        raise DataError("the size of an array of the archive does not fit its shape")
+    values = np.frombuffer(content[len(content) - math.prod(shape) * dtype.itemsize :], dtype)
+    return values.reshape(shape, order="F" if fortran else "C").copy()
 
 
 def text_entry(text: str) -> NDArray[np.uint8]:

@@ -1,9 +1,9 @@
-"""Scores of products and trees, from the sides of their stumps."""
+"""Scores of models: of products and trees from the sides of their stumps, of stumps from tables."""
 
 from __future__ import annotations
 
 from boostsample.jit.compile_kernels import kernel
-from boostsample.kernels.array_layout import Bytes, Doubles, Ints
+from boostsample.kernels.array_layout import Bytes, Doubles, Floats, Ints
 
 
 @kernel
@@ -45,3 +45,31 @@ def add_scores(
             for label in range(n_labels):
                 scores[i, label] += output[label]
         first = ends[r]
+
+
+@kernel
+def add_table_scores(
+    values: Floats, ends: Ints, cuts: Floats, tables: Doubles, scores: Doubles
+) -> None:
+    """scores[i, l] += tables[row, l] for each feature, row by the cuts at or below its value.
+
+    Reads values float32 (q, n), NaN for missing; ends int64 (q,), the end of each feature's cuts;
+    cuts float32, ascending for each feature; tables float64 (cuts + q, K): for each feature the row
+    of no cut, which is that of NaN too, then one for each cut. Writes scores float64 (n, K).
+    O(n q (log(cuts) + K)).
+    """
+    n, n_labels = scores.shape
+    first = 0
+    for j in range(ends.size):
+        for i in range(n):
+            value = values[j, i]
+            low, high = first, ends[j]
+            while low < high:
+                middle = (low + high) // 2
+                if value >= cuts[middle]:
+                    low = middle + 1
+                else:
+                    high = middle
+            for label in range(n_labels):
+                scores[i, label] += tables[low + j, label]
+        first = ends[j]

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.family import Family
+from boostsample.models.exact_sums import exact_coefficients
 from boostsample.models.model_html import model_html
-from boostsample.models.scoring import TermArrays
+from boostsample.models.scoring import TermArrays, TermColumns
+from boostsample.models.stump_tables import StumpTables, make_tables
 from boostsample.records import Term
 
 __all__ = ["Model"]
 
 _CHUNK = 256
+"""Rounds, or features, at a time, ..."""
+_CHUNK_VALUES = 2**24
+"""... or as many features as make this many values."""
+_TABLE_VOTES = 2**25
+"""Most votes of a model that gets tables; they take 8 bytes for each."""
 
 
 class Model(TermArrays):
@@ -42,6 +50,8 @@ class Model(TermArrays):
         Votes for phi = +1 and for phi = -1; for stumps and products the opposite ones.
     parent, side : ndarray of int64, shape (M,)
     alpha : ndarray of float64, shape (M,)
+    coefficient : ndarray of float64, shape (M,)
+        alpha, rounded so that sums are exact.
     first : ndarray of int64, shape (R,)
         Position of the first term of each round.
     """
@@ -49,9 +59,42 @@ class Model(TermArrays):
     def __init__(self, families: Sequence[Family], terms: Iterable[Term], n_labels: int) -> None:
         kept = list(terms)
         super().__init__(kept, n_labels)
+        self._complete(families, np.array([term.value for term in kept], np.float64))
+
+    @classmethod
+    def of_arrays(
+        cls,
+        families: Sequence[Family],
+        columns: TermColumns,
+        threshold: NDArray[np.float64],
+        *,
+        are_stumps: bool,
+    ) -> Model:
+        """A model from its arrays: feature, votes, below, parent, side and alpha; threshold."""
+        model = cls.__new__(cls)
+        model._set(columns, are_stumps)
+        model._complete(families, threshold)
+        return model
+
+    def _complete(self, families: Sequence[Family], threshold: NDArray[np.float64]) -> None:
         self.families = tuple(families)
-        self.n_labels = n_labels
-        self.threshold = np.array([term.value for term in kept], np.float64)
+        self.n_labels = int(self.votes.shape[1])
+        self.threshold = threshold
+        self.coefficient = exact_coefficients(self.alpha, self.first)
+        self._tables: StumpTables | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_tables": None}
+
+    def extended(self, families: Sequence[Family], terms: Iterable[Term]) -> Model:
+        """The model with further rounds; `families` begin with those of this model."""
+        kept = list(terms)
+        more = TermArrays(kept, self.n_labels)
+        names = ("feature", "votes", "below", "parent", "side", "alpha")
+        columns: Any = tuple(np.concatenate([getattr(self, n), getattr(more, n)]) for n in names)
+        threshold = np.append(self.threshold, [term.value for term in kept])
+        are_stumps = self.are_stumps and more.are_stumps
+        return Model.of_arrays(families, columns, threshold, are_stumps=are_stumps)
 
     def _repr_html_(self) -> str:
         """The first terms as notebooks show them."""
@@ -74,6 +117,9 @@ class Model(TermArrays):
     ) -> NDArray[np.float64]:
         """Scores f_l(x): float64 (n, K); only the features in use are computed.
 
+        Sums are exact, of coefficients that are alpha to about 16 digits of the sum of all: see
+        `boostsample.models.exact_sums`. The scores of an example depend on no other example.
+
         Parameters
         ----------
         X : array, shape (n, ...)
@@ -85,10 +131,26 @@ class Model(TermArrays):
         if not 0 <= used <= len(self):
             raise DataError(f"n_rounds must be between 0 and {len(self)}, got {n_rounds}")
         scores = np.zeros((X.shape[0], self.n_labels))
+        if self.are_stumps and self.votes.size <= _TABLE_VOTES:
+            tables = self._stump_tables(used)
+            for part in tables.parts(max(_CHUNK, _CHUNK_VALUES // max(X.shape[0], 1))):
+                part.add_scores(self.features(X, part.features), scores)
+            return scores
         for start in range(0, used, _CHUNK):
-            part = self.terms(start, min(start + _CHUNK, used))
-            different, at = np.unique(self.feature[part], return_inverse=True)
+            terms = self.terms(start, min(start + _CHUNK, used))
+            different, at = np.unique(self.feature[terms], return_inverse=True)
             values = self.features(X, different)
-            sides = values[:, at] >= self.threshold[part].astype(np.float32)
-            self.add_scores(sides.T, part, scores)
+            sides = values[:, at] >= self.threshold[terms].astype(np.float32)
+            self.add_scores(sides.T, terms, scores)
         return scores
+
+    def _stump_tables(self, n_rounds: int) -> StumpTables:
+        """The tables of the first stumps; those of all stumps are kept."""
+        if n_rounds == len(self) and self._tables is not None:
+            return self._tables
+        part = slice(n_rounds)
+        voted = self.coefficient[part, None] * self.votes[part]
+        tables = make_tables(self.feature[part], self.threshold[part].astype(np.float32), voted)
+        if n_rounds == len(self):
+            self._tables = tables
+        return tables

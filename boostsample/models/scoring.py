@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,17 @@ from numpy.typing import NDArray
 from boostsample.kernels.scores import add_scores
 from boostsample.records import Term
 
-__all__ = ["TermArrays"]
+__all__ = ["TermArrays", "TermColumns"]
+
+TermColumns: TypeAlias = tuple[
+    NDArray[np.int64],
+    NDArray[np.int8],
+    NDArray[np.int8],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.float64],
+]
+"""The arrays feature, votes, below, parent, side and alpha of `TermArrays`."""
 
 
 class TermArrays:
@@ -27,22 +38,30 @@ class TermArrays:
     alpha : ndarray of float64, shape (M,)
     first : ndarray of int64, shape (R,)
         Position of the first term of each round.
+    coefficient : ndarray of float64, shape (M,)
+        alpha as scores add it.
     are_stumps : bool
         Whether every round is one stump with opposite votes.
     """
 
     def __init__(self, terms: Sequence[Term], n_labels: int) -> None:
-        self.feature = np.array([term.feature for term in terms], np.int64)
-        self.votes = np.array([term.votes for term in terms], np.int8).reshape(-1, n_labels)
         below = [-term.votes if term.below is None else term.below for term in terms]
-        self.below = np.array(below, np.int8).reshape(-1, n_labels)
-        self.parent = np.array([term.parent for term in terms], np.int64)
-        self.side = np.array([term.side for term in terms], np.int64)
-        self.alpha = np.array([term.alpha for term in terms], np.float64)
-        self.first = np.flatnonzero(self.parent < 0)
-        self.are_stumps = self.first.size == len(terms) and not any(
-            term.below is not None for term in terms
+        columns = (
+            np.array([term.feature for term in terms], np.int64),
+            np.array([term.votes for term in terms], np.int8).reshape(-1, n_labels),
+            np.array(below, np.int8).reshape(-1, n_labels),
+            np.array([term.parent for term in terms], np.int64),
+            np.array([term.side for term in terms], np.int64),
+            np.array([term.alpha for term in terms], np.float64),
         )
+        opposite = all(term.below is None for term in terms)
+        self._set(columns, opposite and bool(np.all(columns[3] < 0)))
+
+    def _set(self, columns: TermColumns, are_stumps: bool) -> None:
+        self.feature, self.votes, self.below, self.parent, self.side, self.alpha = columns
+        self.first = np.flatnonzero(self.parent < 0)
+        self.are_stumps = are_stumps
+        self.coefficient = self.alpha
 
     def __len__(self) -> int:
         """Number of rounds."""
@@ -57,7 +76,7 @@ class TermArrays:
         """Outputs o_l(x) of one round's terms: float64 (n, K) of -1 and +1; `sides` as below."""
         outputs = np.zeros((sides.shape[1], self.votes.shape[1]))
         alone = copy.copy(self)
-        alone.alpha = np.ones_like(self.alpha)
+        alone.coefficient = np.ones_like(self.alpha)
         alone.add_scores(sides, slice(0, self.feature.size), outputs)
         return outputs
 
@@ -70,7 +89,7 @@ class TermArrays:
         product, others round by round.
         """
         if self.are_stumps:
-            voted = self.votes[part] * self.alpha[part, None]
+            voted = self.votes[part] * self.coefficient[part, None]
             scores += np.where(sides, 1.0, -1.0).T @ voted
             return
         at = part.start
@@ -84,7 +103,7 @@ class TermArrays:
         for t in np.flatnonzero(side):
             children[parents[t], 1 + (side[t] + 1) // 2] = t
         votes = np.stack([self.below[part], self.votes[part]], axis=1).astype(np.float64)
-        alphas = self.alpha[part][firsts - at]
+        alphas = self.coefficient[part][firsts - at]
         bits = np.ascontiguousarray(sides).view(np.uint8)
         reached, output = np.zeros(parents.size, np.uint8), np.empty(scores.shape[1])
         add_scores(bits, ends, parents, children, votes, alphas, reached, output, scores)

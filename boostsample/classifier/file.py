@@ -1,0 +1,247 @@
+"""Model files of the classifier (``.bsm``): everything that prediction needs, and the settings.
+
+A file is an archive, see `boostsample.files.archive`, of the entry ``meta`` (JSON) and the arrays
+of `boostsample.models.model_file`. Settings that are no plain values are kept if they are
+strategies, learners or families known by registered names; others are left out, and the loaded
+classifier has the default. Prediction does not use them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from boostsample.errors import DataError, SettingError, one_line, os_fault
+from boostsample.family import Family
+from boostsample.files.archive import (
+    archive_bytes,
+    archive_entries,
+    json_entry,
+    read_json_entry,
+)
+from boostsample.files.atomic import check_writable_file, write_file
+from boostsample.files.kept_state import pack_state, unpack_state
+from boostsample.learner import Learner
+from boostsample.models.family_specs import families_of_specs, family_specs
+from boostsample.models.model_file import model_arrays, model_of_arrays
+from boostsample.registry import registered_class, registered_name
+from boostsample.strategy import Strategy
+
+__all__ = ["ENDING", "FORMAT", "MOST_BYTES", "SAVED", "load_classifier", "save_classifier"]
+
+ENDING = ".bsm"
+FORMAT = 1
+"""Version of the format; files of all versions up to this one can be read."""
+MOST_BYTES = 2**28
+"""Most bytes of an unpacked model file."""
+SAVED = {
+    "classes_": True,
+    "_multi_label": True,
+    "n_features_in_": False,
+    "feature_names_in_": False,
+}
+"""Fitted attributes in the file beside `model_`, and whether each fitted classifier has them."""
+
+_KIND = "boostsample classifier"
+_WHAT = "the model"
+
+
+class _Named(NamedTuple):
+    """An instance of a registered class."""
+
+    kind: str
+    name: str
+    settings: Mapping[str, Any]
+
+
+def save_classifier(
+    classifier: Any, path: str | os.PathLike[str], *, overwrite: bool = False
+) -> None:
+    """Write a fitted classifier to a new file; see `BoostSampleClassifier.save`."""
+    target = check_writable_file(path, ENDING, _WHAT, overwrite=overwrite)
+    content = archive_bytes(_entries(classifier))
+    write_file(target, content, _WHAT)
+
+
+def load_classifier(kind: type[Any], path: str | os.PathLike[str]) -> Any:
+    """A classifier of the class `kind` from a file; see `BoostSampleClassifier.load`."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(f"the model file '{path}' cannot be read: {os_fault(error)}") from error
+    try:
+        return _classifier(kind, content)
+    except _NotOurs as error:
+        raise DataError(
+            f"'{path}' is not a model file of boostsample: {error}; give a file that "
+            "BoostSampleClassifier.save has written"
+        ) from error
+    except _Newer as error:
+        raise DataError(f"the model file '{path}' {error}") from error
+    except Exception as error:  # parsers raise anything on garbage
+        reason = one_line(error) if isinstance(error, DataError) else f"damaged ({one_line(error)})"
+        raise DataError(
+            f"the model file '{path}' cannot be used: {reason}; save or copy the model again"
+        ) from error
+
+
+class _NotOurs(DataError):
+    pass
+
+
+class _Newer(DataError):
+    pass
+
+
+def _entries(classifier: Any) -> dict[str, Any]:
+    settings, left_out = {}, []
+    for name, value in classifier.get_params(deep=False).items():
+        try:
+            settings[name] = _packed(value)
+        except (AttributeError, TypeError, ValueError, RecursionError):
+            left_out.append(name)
+    model = classifier.model_
+    given = {name: getattr(classifier, name) for name in SAVED if hasattr(classifier, name)}
+    meta = {
+        "kind": _KIND,
+        "format": FORMAT,
+        "settings": settings,
+        "left_out": sorted(left_out),
+        "families": family_specs(model.families),
+        "n_labels": model.n_labels,
+        "attributes": {name: _packed(value) for name, value in given.items()},
+    }
+    entries = {"meta": json_entry(meta), **model_arrays(model)}
+    size = sum(one.nbytes for one in entries.values())
+    most = MOST_BYTES - 2**16  # less the headers of the archive
+    if size > most:
+        raise DataError(
+            f"a model file must have at most {most:,} bytes before packing, got {size:,}; "
+            "use fewer rounds or labels, or a smaller vocabulary"
+        )
+    return entries
+
+
+def _classifier(kind: type[Any], content: bytes) -> Any:
+    if not content:
+        raise _NotOurs("it is empty")
+    if not content.startswith(b"PK"):
+        raise _NotOurs("it is no archive")
+    entries = archive_entries(content, MOST_BYTES)
+    meta = read_json_entry(entries.pop("meta")) if "meta" in entries else None
+    if not isinstance(meta, dict) or meta.get("kind") != _KIND:
+        raise _NotOurs("it is another archive")
+    version = meta.get("format")
+    if type(version) is not int or version < 1:
+        raise DataError(f"it has no format version, got {version!r:.40}")
+    if version > FORMAT:
+        raise _Newer(
+            f"has format {version}, but this version of boostsample reads formats up to "
+            f"{FORMAT}; update boostsample"
+        )
+    classifier = _unfitted(kind, meta)
+    families = families_of_specs(meta.get("families"))
+    model = model_of_arrays(entries, families, meta.get("n_labels"))
+    attributes = {name: _unpacked(one) for name, one in meta["attributes"].items()}
+    _check_attributes(attributes, model.n_labels)
+    vars(classifier).update({**attributes, "model_": model})
+    return classifier
+
+
+def _unfitted(kind: type[Any], meta: Mapping[str, Any]) -> Any:
+    """The classifier with its settings, not fitted yet."""
+    settings = {name: _unpacked(one) for name, one in meta["settings"].items()}
+    known = inspect.signature(kind).parameters
+    for name in settings:
+        if name not in known:
+            raise DataError(f"its setting {name!r} is unknown to this version of boostsample")
+    made = {}
+    for name, value in settings.items():
+        try:
+            made[name] = _made(value)
+        except SettingError:  # not registered here: left out, as if it had not been there
+            continue
+    return kind(**made)
+
+
+def _check_attributes(attributes: Mapping[str, Any], n_labels: int) -> None:
+    for name in attributes:
+        if name not in SAVED:
+            raise DataError(f"its attribute {name!r} is unknown to this version of boostsample")
+    missing = [name for name, needed in SAVED.items() if needed and name not in attributes]
+    if missing:
+        raise DataError(f"it lacks the attribute {missing[0]!r}")
+    classes, several = attributes["classes_"], attributes["_multi_label"]
+    n_classes = n_labels if several is True or n_labels > 1 else 2
+    if (
+        type(several) is not bool
+        or not isinstance(classes, np.ndarray)
+        or classes.shape != (n_classes,)
+    ):
+        raise DataError(f"it must have {n_classes} classes for {n_labels} labels")
+
+
+def _packed(value: Any) -> Any:
+    """A value as JSON; TypeError or ValueError if it cannot be kept."""
+    if isinstance(value, Strategy):
+        return {"registered": _name("strategy", value, value.get_params(deep=False))}
+    if isinstance(value, Learner):
+        names = inspect.signature(type(value)).parameters
+        return {"registered": _name("learner", value, {n: getattr(value, n) for n in names})}
+    if isinstance(value, Family):
+        return {"family": family_specs([value])[0]}
+    if isinstance(value, list | tuple) and any(isinstance(one, Family) for one in value):
+        return {"items": [_packed(one) for one in value]}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OT":
+        texts = value.tolist()
+        if value.ndim != 1 or not all(isinstance(one, str) for one in texts):
+            raise TypeError("an array of objects that are not texts")
+        return {"texts": [str(one) for one in texts]}
+    if isinstance(value, np.ndarray):
+        value = np.ascontiguousarray(value)
+    return {"plain": json.loads(pack_state({"value": value}))}
+
+
+def _name(kind: str, instance: Any, settings: Mapping[str, Any]) -> list[Any]:
+    name = registered_name(kind, type(instance))
+    if name is None:
+        raise TypeError(f"the {kind} is not registered")
+    return [kind, name, _packed(dict(settings))]
+
+
+def _unpacked(value: Any) -> Any:
+    """The value of `_packed`, with `_Named` in place of strategies, learners and families."""
+    if not isinstance(value, dict) or len(value) != 1:
+        raise DataError(f"it has a value of an unknown form, {value!r:.40}")
+    ((way, content),) = value.items()
+    if way == "plain":
+        return unpack_state(json.dumps(content))["value"]
+    if way == "texts":
+        texts = np.empty(len(content), object)
+        texts[:] = [str(one) for one in content]
+        return texts
+    if way == "family":
+        return _Named("family", "", content)
+    if way == "items":
+        return [_unpacked(one) for one in content]
+    if way == "registered":
+        kind, name, settings = content
+        return _Named(kind, name, _unpacked(settings))
+    raise DataError(f"it has a value of an unknown form, {way!r:.40}")
+
+
+def _made(value: Any) -> Any:
+    """A setting with its strategies, learners and families; SettingError if one is unknown."""
+    if isinstance(value, list):
+        return [_made(one) for one in value]
+    if not isinstance(value, _Named):
+        return value
+    if value.kind == "family":
+        return families_of_specs([value.settings])[0]
+    return registered_class(value.kind, value.name)(**value.settings)

@@ -1,0 +1,266 @@
+"""Model files: what is saved comes back to the bit, and nothing else is taken for a model.
+
+`python -m tests.classifier.keep_models` has written the files of `kept_models`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, SupportsIndex
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample import BoostSampleClassifier, DataError, Family, SettingError, registry
+from boostsample.classifier import file
+from boostsample.families import Columns, Haar, HashedText, text_family
+from boostsample.files.archive import archive_entries, read_json_entry
+from boostsample.learner import Learner, Targets
+from boostsample.models.model_file import model_arrays
+from boostsample.strategies import UCB
+from tests.classifier.keep_models import FOLDER
+from tests.problems import table
+
+WORDS = ["one fish", "two fish", "red fish", "blue fish", "one red", "two blue"] * 5
+KEPT = sorted(FOLDER.glob("*.bsm"))
+Example = tuple[BoostSampleClassifier, Any]
+
+
+def codes(n: int = 60) -> NDArray[np.int64]:
+    return np.random.default_rng(1).integers(0, 3, n)
+
+
+def fitted(X: Any, y: Any, **settings: Any) -> BoostSampleClassifier:
+    given: dict[str, Any] = {"n_rounds": 8, "random_state": 0, **settings}
+    return BoostSampleClassifier(**given).fit(X, y)
+
+
+def missing(n: int = 60) -> NDArray[np.float32]:
+    X = table(n, 5)
+    X[np.random.default_rng(2).random(X.shape) < 0.1] = np.nan
+    return X
+
+
+EXAMPLES: dict[str, Callable[[], Example]] = {
+    "stumps": lambda: (fitted(missing(), codes()), missing()),
+    "products": lambda: (fitted(missing(), codes(), learner="product"), missing()),
+    "trees": lambda: (fitted(missing(), codes(), learner="tree:n_leaves=4"), missing()),
+    "two classes": lambda: (fitted(missing(), codes() == 1), missing()),
+    "labels": lambda: (fitted(table(60), np.eye(3, dtype=int)[codes()]), table(60)),
+    "images": lambda: (
+        fitted(table(60, 36).reshape(-1, 6, 6), codes()),
+        table(60, 36).reshape(-1, 6, 6),
+    ),
+    "text": lambda: (
+        fitted(WORDS, codes(30), families=[text_family(WORDS), HashedText(64)]),
+        WORDS,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def stumps() -> Example:
+    return EXAMPLES["stumps"]()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_predictions_come_back_to_the_bit(name: str, tmp_path: Path) -> None:
+    model, X = EXAMPLES[name]()
+    model.save(tmp_path / "a.bsm")
+    loaded = BoostSampleClassifier.load(tmp_path / "a.bsm")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert loaded.model_.families == model.model_.families
+    assert loaded.get_params() == model.get_params() or name == "text"
+    loaded.save(tmp_path / "b.bsm")
+    one, other = (archive_entries((tmp_path / f"{x}.bsm").read_bytes()) for x in "ab")
+    assert {k: v.tobytes() for k, v in one.items()} == {k: v.tobytes() for k, v in other.items()}
+
+
+@pytest.mark.parametrize("kind", ["bool", "int8", "uint64", "float64", "U5", "O"])
+def test_classes_keep_their_type(kind: str, tmp_path: Path) -> None:
+    y = codes() % 2 if kind == "bool" else codes()
+    y = y.astype("U5").astype(object) if kind == "O" else y.astype(kind)
+    model = fitted(table(60), y, n_rounds=2)
+    model.save(tmp_path / "a.bsm")
+    classes = BoostSampleClassifier.load(tmp_path / "a.bsm").classes_
+    assert classes.dtype == model.classes_.dtype
+    assert classes.tolist() == model.classes_.tolist()
+    assert [type(one) for one in classes.tolist()] == [type(one) for one in model.classes_.tolist()]
+
+
+def test_names_of_columns_are_kept(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas", reason="data frames need pandas")
+    frame = pandas.DataFrame(table(60, 3), columns=["a", "b", "\u00fc"])
+    model = fitted(frame, codes())
+    model.save(tmp_path / "a.bsm")
+    loaded = BoostSampleClassifier.load(tmp_path / "a.bsm")
+    assert loaded.feature_names_in_.tolist() == ["a", "b", "\u00fc"]
+    assert loaded.n_features_in_ == 3
+    with pytest.raises(ValueError, match="feature names should match"):
+        loaded.predict(frame[["b", "a", "\u00fc"]])
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_kept_files_of_all_versions_are_read(path: Path) -> None:
+    model = BoostSampleClassifier.load(path)
+    with np.load(path.with_suffix(".npz")) as kept:
+        np.testing.assert_array_equal(model.decision_function(kept["X"]), kept["scores"])
+        np.testing.assert_array_equal(model.predict(kept["X"]), kept["labels"])
+
+
+def test_a_file_of_each_version_is_kept() -> None:
+    versions = {int(re.findall(r"format-(\d+)-", path.name)[0]) for path in KEPT}
+    assert versions == set(range(1, file.FORMAT + 1))
+
+
+def test_a_few_kilobytes_for_a_thousand_terms() -> None:
+    """Of the arrays before compression, for ten labels: most of it is alpha."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 300)).astype(np.float32)
+    model = fitted(X, rng.integers(0, 10, 200), n_rounds=50, strategy="uniform-naive").model_
+    entries = model_arrays(model)
+    assert sum(one.nbytes for one in entries.values()) == 50 * (8 + 4 + 2 + 2)
+
+
+# --------------------------------------------------------------------------- what is not kept
+
+
+class Unregistered(Columns):
+    pass
+
+
+class Forgetful(Columns):
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "name": "another"}
+
+
+class Refusing(Columns):
+    def settings(self) -> dict[str, Any]:
+        return {"columns": []}
+
+
+class Private(Learner):
+    name = "private"
+
+    def learn(self, targets: Targets) -> list[Targets]:
+        return [targets.times(targets.search())]
+
+
+class PrivateUCB(UCB):
+    pass
+
+
+def test_settings_that_are_no_plain_values(tmp_path: Path) -> None:
+    """Registered instances come back; others are left out and have their default."""
+    X, y = table(60), codes()
+    model = fitted(X, y, strategy=UCB(exploration=0.5), families=[Columns(range(4))])
+    model.save(tmp_path / "a.bsm")
+    loaded = BoostSampleClassifier.load(tmp_path / "a.bsm")
+    assert isinstance(loaded.strategy, UCB)
+    assert loaded.strategy.exploration == 0.5
+    assert loaded.families == [Columns(range(4))]
+    seeded = np.random.RandomState(0)
+    fitted(X, y, strategy=PrivateUCB(), learner=Private(), random_state=seeded).save(
+        tmp_path / "b.bsm"
+    )
+    other, default = BoostSampleClassifier.load(tmp_path / "b.bsm"), BoostSampleClassifier()
+    for name in ("strategy", "learner", "random_state"):
+        assert getattr(other, name) == getattr(default, name)
+    assert other.n_rounds == 8
+    entries = archive_entries((tmp_path / "b.bsm").read_bytes())
+    assert read_json_entry(entries["meta"])["left_out"] == ["learner", "random_state", "strategy"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "registered", "message"),
+    [
+        (Unregistered, False, r"'columns' \(.*Unregistered\) is not; register its class by an"),
+        (Forgetful, True, r"Forgetful\) becomes another one; correct its settings"),
+        (Refusing, True, r"Refusing\) refuses its own: .* must have at least one column"),
+    ],
+)
+def test_families_that_cannot_be_made_again_are_refused(
+    kind: type[Columns],
+    registered: bool,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = fitted(table(60), codes(), families=[kind(range(8))], n_rounds=1)
+    if registered:
+        register(monkeypatch, kind)
+    with pytest.raises(SettingError, match=message):
+        model.save(tmp_path / "a.bsm")
+    assert list(tmp_path.iterdir()) == []
+
+
+class Doubled(Family):
+    """A family of another distribution."""
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = n_features
+        self.name = "doubled"
+
+    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
+        return np.asarray(2 * X[:, np.asarray(features)], np.float32)
+
+    def feature_name(self, feature: SupportsIndex) -> str:
+        return f"twice column {feature}"
+
+
+def register(monkeypatch: pytest.MonkeyPatch, *kinds: type[Any]) -> None:
+    points = [
+        EntryPoint(kind.__name__.lower(), f"{__name__}:{kind.__name__}", "boostsample.families")
+        for kind in kinds
+    ]
+    found = registry._load
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if "fam" in group else [])
+    monkeypatch.setattr(
+        registry,
+        "_load",
+        lambda place: globals()[place.partition(":")[2]] if __name__ in place else found(place),
+    )
+
+
+def test_families_of_other_distributions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fitted(table(60), codes(), families=[Doubled(8)])
+    with monkeypatch.context() as here:
+        register(here, Doubled)
+        model.save(tmp_path / "a.bsm")
+        loaded = BoostSampleClassifier.load(tmp_path / "a.bsm")
+        np.testing.assert_array_equal(
+            loaded.decision_function(table(60)), model.decision_function(table(60))
+        )
+        here.setattr(Doubled, "__init__", lambda self, n_features: setattr(self, "n_features", 9))
+        with pytest.raises(DataError, match="'doubled' must have 8 features, but has 9 here"):
+            BoostSampleClassifier.load(tmp_path / "a.bsm")
+    with pytest.raises(DataError, match="it needs the family 'doubled', which cannot be loaded"):
+        BoostSampleClassifier.load(tmp_path / "a.bsm")
+
+
+def test_a_file_is_not_replaced_by_accident(stumps: Example, tmp_path: Path) -> None:
+    model, _ = stumps
+    model.save(tmp_path / "a.bsm")
+    with pytest.raises(SettingError, match=r"must be new, but .* exists; .*overwrite=True"):
+        model.save(tmp_path / "a.bsm")
+    model.save(tmp_path / "a.bsm", overwrite=True)
+    with pytest.raises(SettingError, match=r"must end in \.bsm, got '.*a\.txt'"):
+        model.save(tmp_path / "a.txt")
+    with pytest.raises(DataError, match="cannot be written"):
+        model.save(tmp_path / "none" / "a.bsm")
+
+
+def test_named_families_of_images(tmp_path: Path) -> None:
+    X = table(60, 64).reshape(-1, 8, 8)
+    model = fitted(X, codes(), families=[Haar((8, 8)), "identity"])
+    model.save(tmp_path / "a.bsm")
+    loaded = BoostSampleClassifier.load(tmp_path / "a.bsm")
+    assert loaded.families == [Haar((8, 8)), "identity"]
+    again = loaded.fit(X, codes())
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))

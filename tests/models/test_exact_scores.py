@@ -1,0 +1,131 @@
+"""Scores are exact sums: the same bits in any order, by tables or term by term."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.families import Columns
+from boostsample.kernels.scores import add_table_scores
+from boostsample.models import model as module
+from boostsample.models.exact_sums import exact_coefficients
+from boostsample.models.model import Model
+from boostsample.models.stump_tables import make_tables
+from boostsample.records import Term
+
+CUTS = (-math.inf, -1.0, -0.0, 0.5, 3.0)
+
+
+def stumps(rng: np.random.Generator, n: int, n_features: int, n_labels: int) -> list[Term]:
+    """Stumps with many ties of features and thresholds."""
+    return [
+        Term(
+            int(rng.integers(n_features)),
+            1,
+            CUTS[rng.integers(len(CUTS))],
+            rng.choice(np.array([-1, 1], np.int8), n_labels),
+            float(rng.exponential() * 10.0 ** rng.integers(-9, 2)),
+        )
+        for _ in range(n)
+    ]
+
+
+def values(rng: np.random.Generator, n: int, n_features: int) -> NDArray[np.float32]:
+    """Values at, between and beyond the thresholds, and missing ones."""
+    some = np.array([*CUTS[1:], 0.0, -3e38, 3e38, 0.4999, np.nan], np.float32)
+    return rng.choice(some, (n, n_features))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-12, 1.0, 1e250])
+def test_sums_are_exact_in_any_order(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    alpha = rng.exponential(size=200) * 10.0 ** rng.integers(-12, 3, 200) * scale
+    rounded = exact_coefficients(alpha, np.arange(200))
+    signed = rounded * rng.choice([-1, 1], 200)
+    want = sum(map(Fraction, signed.tolist()))
+    for _ in range(20):
+        order = rng.permutation(200)
+        assert Fraction(float(np.cumsum(signed[order])[-1])) == want
+    assert np.abs(rounded - alpha).max() <= alpha.sum() * 2.0**-51
+    assert exact_coefficients(np.zeros(2), np.arange(2)).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_tables_are_sums_of_stumps(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_features, n_labels = int(rng.integers(1, 6)), int(rng.integers(1, 5))
+    terms = stumps(rng, int(rng.integers(1, 30)), n_features, n_labels)
+    model = Model([Columns(range(n_features))], terms, n_labels)
+    X = values(rng, 20, n_features)
+    want = np.zeros((20, n_labels))
+    for i, label in itertools.product(range(20), range(n_labels)):
+        for term, alpha in zip(terms, model.coefficient.tolist(), strict=True):
+            above = X[i, term.feature] >= np.float32(term.value)
+            want[i, label] += alpha * int(term.votes[label]) * (1 if above else -1)
+    np.testing.assert_array_equal(model.decision_function(X), want)
+    one_by_one = [model.decision_function(X[i : i + 1])[0] for i in range(20)]
+    np.testing.assert_array_equal(one_by_one, want)
+
+
+def naive_table_scores(x: Any, ends: Any, cuts: Any, tables: Any, scores: Any) -> None:
+    """The definition of `add_table_scores`."""
+    first = 0
+    for j, end in enumerate(ends.tolist()):
+        for i, value in enumerate(x[j].tolist()):
+            row = first + j + sum(1 for cut in cuts[first:end].tolist() if value >= cut)
+            scores[i] += tables[row]
+        first = end
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_kernel_and_naive_twin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    q, n, k = (int(one) for one in rng.integers(1, 8, 3))
+    counts = rng.integers(0, 5, q)
+    cuts = np.concatenate([np.sort(rng.normal(size=c).astype(np.float32)) for c in counts])
+    x, ends = values(rng, q, n), np.cumsum(counts)
+    tables = rng.normal(size=(cuts.size + q, k))
+    got, want = np.zeros((n, k)), np.zeros((n, k))
+    add_table_scores(x, ends, cuts, tables, got)
+    naive_table_scores(x, ends, cuts, tables, want)
+    np.testing.assert_array_equal(got, want)
+
+
+def test_no_stumps_have_no_tables() -> None:
+    tables = make_tables(np.empty(0, np.int64), np.empty(0, np.float32), np.empty((0, 3)))
+    assert [one.shape for one in tables] == [(0,), (0,), (0,), (0, 3)]
+    assert list(tables.parts(5)) == []
+
+
+def test_parts_and_large_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few features at a time, or too many votes for tables: the same bits."""
+    rng = np.random.default_rng(3)
+    terms, X = stumps(rng, 300, 7, 3), values(rng, 40, 7)
+    want = Model([Columns(range(7))], terms, 3).decision_function(X)
+    model = Model([Columns(range(7))], terms, 3)
+    monkeypatch.setattr(module, "_CHUNK", 2)
+    monkeypatch.setattr(module, "_CHUNK_VALUES", 1)
+    np.testing.assert_array_equal(model.decision_function(X), want)
+    monkeypatch.setattr(module, "_TABLE_VOTES", 0)
+    np.testing.assert_array_equal(model.decision_function(X), want)
+
+
+def test_a_model_grows() -> None:
+    rng = np.random.default_rng(4)
+    terms, X = stumps(rng, 50, 4, 2), values(rng, 30, 4)
+    first = Model([Columns(range(3), "a")], [t for t in terms[:20] if t.feature < 3], 2)
+    more = first.extended([*first.families, Columns([3], "b")], terms[20:])
+    whole = Model(more.families, [*(t for t in terms[:20] if t.feature < 3), *terms[20:]], 2)
+    np.testing.assert_array_equal(more.decision_function(X), whole.decision_function(X))
+    split = Term(0, 1, 0.5, np.array([1, -1], np.int8), 0.25, np.array([1, 1], np.int8))
+    grown = first.extended(first.families, [split])
+    assert first.are_stumps
+    assert not grown.are_stumps
+    want = first.decision_function(X) + [0.25, 0.25] * np.where(X[:, :1] >= 0.5, [1, -1], 1)
+    np.testing.assert_allclose(grown.decision_function(X), want, rtol=1e-12)
