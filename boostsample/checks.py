@@ -25,6 +25,9 @@ __all__ = [
     "parse_budget",
 ]
 
+#: Example weights further apart than this would sink to the floor of `boostsample.shard.weights`.
+WEIGHT_RANGE = 1e24
+
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None, hint: str = "") -> int:
     """A whole number from `low` to `high` as int, or SettingError.
@@ -141,7 +144,10 @@ def check_example_rows(rows: ArrayLike | None, n_examples: int) -> NDArray[np.in
 
 
 def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """User weights s_i as float64 (n,), ones if there are none; DataError if they are invalid."""
+    """User weights s_i as float64 (n,), ones if there are none; DataError if they are invalid.
+
+    They are divided by a power of two, so that the largest is between 1 and 2.
+    """
     if weight is None:
         return np.ones(n)
     try:
@@ -163,4 +169,13 @@ def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64
         raise DataError(
             "example weights must not all be zero, got only zeros; weight at least one example"
         )
-    return given
+    unit = 2.0 ** math.floor(math.log2(given.max()))  # exact: no product becomes denormal or inf
+    scaled = given / unit
+    small = (given > 0) & (scaled < scaled.max() / WEIGHT_RANGE)
+    if small.any():
+        at = int(np.argmax(small))
+        raise DataError(
+            f"the largest example weight must be at most {WEIGHT_RANGE:g} times the least, got "
+            f"{given.max():g} and {given[at]:g} in row {at}; weight 0 drops an example"
+        )
+    return scaled

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.errors import DataError
+from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_json
 
 __all__ = ["DISK_HEADER", "DamagedBank", "read_bank_header", "write_bank_header"]
@@ -32,7 +33,7 @@ def write_bank_header(folder: Path, facts: Mapping[str, Any]) -> None:
 def read_bank_header(folder: Path) -> dict[str, Any]:
     """Read `header.json`; DamagedBank unless `write_bank_header` wrote it for this bank."""
     try:
-        facts: dict[str, Any] = json.loads((folder / DISK_HEADER).read_bytes())
+        facts: dict[str, Any] = read_json((folder / DISK_HEADER).read_bytes())
         intact = facts.pop("sha256") == sha256_of_json(facts)
         key = facts["key"]
     except FileNotFoundError:

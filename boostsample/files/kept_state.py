@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from boostsample.files.json_text import read_json
+
 __all__ = ["pack_state", "unpack_state"]
 
 _PLAIN = (bool, int, float, str, type(None))
@@ -55,7 +57,7 @@ def _is_plain(value: Any) -> bool:
 
 def unpack_state(text: str) -> Any:
     """The state that `pack_state` was given, to the bit and with the same types."""
-    return _unpacked(json.loads(text))
+    return _unpacked(read_json(text))
 
 
 def _unpacked(value: Any) -> Any:

@@ -59,7 +59,7 @@ class SignedWeights(WeightedRows):
     Y : ndarray of int8, shape (N, K)
         Labels, +1 or -1.
     label_weights : ndarray of float64, shape (N, K)
-        u_il >= 0; normalised here.
+        u_il > 0, the largest at most 1e30 times the least; normalised here.
     columns : ndarray of int, shape (N,)
         Bank column of each example.
     threads : Threads or None
@@ -89,8 +89,6 @@ class SignedWeights(WeightedRows):
         self.columns = np.empty(0, np.int32) if contiguous else columns.astype(np.int32)
         # In units of the least one: `balanced` weights are then whole numbers and exact.
         units = label_weights / label_weights.min()
-        if not units.max() < 1e30:
-            units = np.maximum(label_weights / math.fsum(label_weights.ravel()), WEIGHT_FLOOR)
         self.values[:] = lay_out_rows(units * Y, self.width)
         self.floor = np.zeros(self.width, np.float32)
         self._sides = np.ones(2 * self.width, np.float32)

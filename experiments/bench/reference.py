@@ -21,6 +21,7 @@ from boostsample.experiments.bench.timing import TimingResult
 from boostsample.experiments.common.machine import machine, machine_cache, versions
 from boostsample.experiments.tables.tables import Table
 from boostsample.files.atomic import write_file
+from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_json
 
 __all__ = [
@@ -189,7 +190,7 @@ def read_reference(path: Path) -> Reference:
     DataError if the file is missing, damaged, edited, or of another format.
     """
     try:
-        record = json.loads(path.read_bytes())
+        record = read_json(path.read_bytes())
         if record["format"] != FORMAT:
             raise DataError(
                 f"the reference '{path}' has format {record['format']}, this version of "

@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from boostsample.files.atomic import temporary_file
+from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_bytes
 
 __all__ = ["Claims"]
@@ -129,7 +130,7 @@ class Claims:
         except OSError:
             return True  # it has been released
         with suppress(ValueError, KeyError, TypeError):
-            owner = json.loads(content)
+            owner = read_json(content)
             number = int(owner["process"])
             if owner["place"] == _place() and (number == os.getpid() or not _is_alive(number)):
                 return True

@@ -17,7 +17,6 @@ All errors of a file are reported at once.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -35,6 +34,7 @@ from boostsample.experiments.data.file_options import (
 from boostsample.experiments.plan.plan import Plan, parse_marks
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Alternatives, Variant
+from boostsample.files.json_text import read_toml
 from boostsample.names import read_setting
 
 __all__ = [
@@ -138,8 +138,8 @@ def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
     except OSError as error:
         raise DataError(f"the grid '{path}' cannot be read: {os_fault(error)}") from error
     try:
-        found = tomllib.loads(content.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        found = read_toml(content)
+    except ValueError as error:
         raise SettingError(f"the grid '{path}' must be TOML in UTF-8: {error}") from error
     faults = Faults()
     entries = {}
@@ -183,7 +183,7 @@ def combined_grid(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
 
 
 def _wrong(name: str, rule: str, value: Any) -> SettingError:
-    return SettingError(f"{name} must be {rule}, got {value!r}")
+    return SettingError(f"{name} must be {rule}, got {value!r:.200}")
 
 
 def _entry(name: str, value: Any, faults: Faults) -> Any:

@@ -15,7 +15,6 @@ A folder without cells is small, and still has its tables and curves.
 from __future__ import annotations
 
 import csv
-import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell
 from boostsample.experiments.cells.store import STORE_FOLDER
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.frames import rows_to_frame
+from boostsample.experiments.results.record_shape import GRID_SHAPE, SETTINGS_SHAPE, check_shape
 from boostsample.experiments.results.rows import (
     CURVE_SCHEMA,
     METRIC_SCHEMA,
@@ -37,6 +37,7 @@ from boostsample.experiments.results.rows import (
     result_rows,
 )
 from boostsample.experiments.results.runs import Run, keep_tuned_run
+from boostsample.files.json_text import read_json
 from boostsample.history import Column
 
 if TYPE_CHECKING:
@@ -108,8 +109,9 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     try:
         record = _record(folder, SETTINGS)
         files = record["files"]
-        rows = _typed(folder / RESULTS, RESULT_SCHEMA)
-        curves = _typed(folder / CURVES, CURVE_SCHEMA) if CURVES in files else []
+        names = [one["name"] for one in record["data_sets"]]
+        rows = _typed(folder / RESULTS, RESULT_SCHEMA, names)
+        curves = _typed(folder / CURVES, CURVE_SCHEMA, names) if CURVES in files else []
         history = [row for _, row in _table(folder / HISTORY)] if HISTORY in files else None
     except FileNotFoundError as error:
         raise DataError(
@@ -131,8 +133,8 @@ def _table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             yield reader.line_num, row
 
 
-def _typed(path: Path, schema: Sequence[Column]) -> list[dict[str, Any]]:
-    """The rows of a CSV file with the columns and types of a schema."""
+def _typed(path: Path, schema: Sequence[Column], data: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of a CSV file with the columns and types of a schema, on the named data sets."""
     rows = []
     for line, texts in _table(path):
         absent = {name for name, _, _ in METRIC_SCHEMA if name not in texts}
@@ -146,21 +148,34 @@ def _typed(path: Path, schema: Sequence[Column]) -> list[dict[str, Any]]:
                     f"{texts.get(name)!r}; correct the file, or remove settings.json and run the "
                     "same command again"
                 ) from None
+        if row["data"] not in data:
+            raise DataError(
+                f"'{path}', line {line}: data must be one of {', '.join(data)}, got "
+                f"{row['data']!r:.60}; correct the file, or remove settings.json and run the same "
+                "command again"
+            )
         rows.append(row)
     return rows
 
 
 def _record(folder: Path, name: str) -> dict[str, Any]:
     """The content of one of the folder's JSON files, converted to the present format."""
-    record: dict[str, Any] = json.loads((folder / name).read_bytes())
+    record: dict[str, Any] = read_json((folder / name).read_bytes())
     if record["format"] == 1:  # a single data set, its facts at the top level
         own = {key: record[key] for key in ("families", "strategies", "notes")}
-        return {**record, "data_sets": [{**record["data"], **own}]}
-    if record["format"] != FORMAT:
+        record = {**record, "data_sets": [{**record["data"], **own}]}
+    elif record["format"] != FORMAT:
         raise DataError(
             f"'{folder}' has results in format {record['format']}, this version of boostsample "
             f"reads format {FORMAT}; use the version that wrote it, or run it again"
         )
+    try:
+        check_shape(record, SETTINGS_SHAPE if name == SETTINGS else GRID_SHAPE, name)
+    except DataError as error:
+        raise DataError(
+            f"results in '{folder}' cannot be read: {error}; restore the file, or remove it and "
+            "run the same command with the same --results again"
+        ) from error
     return record
 
 
@@ -244,6 +259,8 @@ def _from_cells(folder: Path) -> Results:
 
 
 def _cell(folder: Path, name: str, key: str) -> Cell | None:
+    if Path(name).name != name:
+        raise ValueError(f"the cell {name!r:.80} must be a file name without folders")
     try:
         return read_cell_file(folder / STORE_FOLDER / name, key)
     except (FileNotFoundError, DamagedCell):

@@ -175,6 +175,7 @@ WRONG = {
         r"data\[1\].families\[1\]: an entry of data\[1\].families must be text",
     ),
     "syntax": ("\nrounds == 1", r"must be TOML in UTF-8: .*line 2"),
+    "depth": ("data = " + "[" * 3000, "must be TOML in UTF-8: it is nested too deeply"),
 }
 
 

@@ -313,6 +313,32 @@ def test_settings_that_cannot_be_read(written: Path, content: bytes) -> None:
         read_results(written)
 
 
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda record: record.pop("rounds"), "rounds is missing; restore the file"),
+        (lambda record: record["rounds"].clear(), "rounds must have at least one entry"),
+        (lambda record: record.update(rounds=[1.5]), r"rounds\[0\] must be of type int, got 1.5"),
+        (lambda record: record["data_sets"][0].pop("strategies"), r"data_sets\[0\].strategies is"),
+        (lambda record: record["data_sets"][0].update(name=3), r"data_sets\[0\].name must be of"),
+        (lambda record: record["data_sets"][0].update(name="x"), "line 2: data must be one of x"),
+        (lambda record: record.update(files=[]), "files must be of type dict"),
+    ],
+)
+def test_damaged_settings_name_the_entry(written: Path, damage: Any, message: str) -> None:
+    record = json.loads((written / "settings.json").read_bytes())
+    damage(record)
+    (written / "settings.json").write_text(json.dumps(record))
+    with pytest.raises(DataError, match=message):
+        read_results(written)
+
+
+def test_settings_nested_too_deeply(written: Path) -> None:
+    (written / "settings.json").write_text("[" * 100_000)
+    with pytest.raises(DataError, match="nested too deeply"):
+        read_results(written)
+
+
 def test_a_later_format_is_refused(written: Path) -> None:
     record = json.loads((written / "settings.json").read_bytes())
     (written / "settings.json").write_text(json.dumps({**record, "format": FORMAT + 1}))
