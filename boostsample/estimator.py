@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +26,7 @@ from boostsample.classifier.probabilities import (
     log_probabilities,
     probabilities,
 )
-from boostsample.classifier.training import train
+from boostsample.classifier.training import fit_checkpoint, fit_seed, train
 from boostsample.family import Family
 from boostsample.labels import classes_and_labels, classify
 from boostsample.learner import Learner
@@ -77,6 +77,13 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     verbose : bool, default False
         Show round, loss and edge on standard error: one renewed line on a terminal, ten lines in
         notebooks and files.
+    checkpoint : str, path or None, default None
+        File that the fit is saved to. If it exists, the fit goes on from it, to the same bits as
+        without an interruption; it must be one of the same settings and data, `n_rounds` may be
+        more. It stays after the fit. One file for each fit: copies of this estimator, as in a
+        cross-validation, need files of their own. See ``docs/checkpoints.md``.
+    checkpoint_seconds : float, default 60.0
+        Least seconds between two saves of the checkpoint; 0 saves after each round.
 
     Attributes
     ----------
@@ -121,6 +128,8 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         n_jobs: int = 1,
         bank: str = "memory",
         verbose: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = 60.0,
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -132,6 +141,8 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.n_jobs = n_jobs
         self.bank = bank
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -171,6 +182,7 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         kept = np.flatnonzero(weight > 0)
         self._multi_label = targets.ndim == 2
         self.classes_, labels = classes_and_labels(targets, kept)
+        seed = fit_seed(self.random_state, self.checkpoint)
         booster = Booster(
             make_bank(self.bank, families, examples[kept], n_jobs=self.n_jobs),
             None,
@@ -180,12 +192,13 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             n_rounds=self.n_rounds,
             budget=self.budget,
             weight_init=self.weight_init,
-            rng=np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4)),
+            rng=np.random.default_rng(seed),
             n_jobs=self.n_jobs,
             example_weight=weight[kept],
         )
         progress = FitProgress(booster.n_rounds) if self.verbose else None
-        rounds = train(booster, progress=progress)
+        checkpoint = fit_checkpoint(self.checkpoint, booster, self.checkpoint_seconds, seed)
+        rounds = train(booster, progress=progress, checkpoint=checkpoint)
         terms = (term for one in rounds for term in one.terms)
         self.model_ = Model(families, terms, labels.shape[1])
         self.history_ = [row for one in rounds for row in one.rows]

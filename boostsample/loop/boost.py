@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from boostsample.banks.bank import Bank
 from boostsample.loop.booster import Booster
-from boostsample.loop.checkpoint import Checkpoint
+from boostsample.loop.checkpoint import Checkpoint, rounds_of_run
 from boostsample.records import Round
 from boostsample.strategy import Strategy
 
@@ -48,10 +48,7 @@ def boost(
     """
     booster = Booster(bank, rows, Y, strategy, **settings)
     if checkpoint is None:
-        while not booster.finished:
-            yield booster.next_round()
-        return
-    with Checkpoint(checkpoint, booster, checkpoint_seconds) as saved:
-        yield from tuple(saved.rounds)
-        while not booster.finished:
-            yield saved.next_round()
+        yield from rounds_of_run(booster, None)
+    else:
+        with Checkpoint(checkpoint, booster, checkpoint_seconds) as saved:
+            yield from rounds_of_run(booster, saved)

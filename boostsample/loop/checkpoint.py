@@ -11,7 +11,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -28,7 +28,7 @@ from boostsample.loop.interrupts import HeldInterrupts
 from boostsample.loop.run_facts import differences, learner_facts
 from boostsample.records import Round
 
-__all__ = ["Checkpoint", "checkpoint_notes"]
+__all__ = ["Checkpoint", "checkpoint_notes", "rounds_of_run"]
 
 _SHARE = 50.0
 """A pause lasts at least so many times as long as the save before it: at most 2 % of the time."""
@@ -263,6 +263,14 @@ class Checkpoint:
         self.save()
         if isinstance(error, KeyboardInterrupt):
             self._tell()
+
+
+def rounds_of_run(booster: Booster, checkpoint: Checkpoint | None) -> Iterator[Round]:
+    """The rounds of a booster until it has finished; those of its checkpoint, if any, first."""
+    if checkpoint is not None:
+        yield from tuple(checkpoint.rounds)
+    while not booster.finished:
+        yield booster.next_round() if checkpoint is None else checkpoint.next_round()
 
 
 def checkpoint_notes(path: str | os.PathLike[str]) -> dict[str, Any] | None:

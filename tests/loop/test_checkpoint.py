@@ -16,8 +16,9 @@ from boostsample.loop.boost import boost
 from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
 from boostsample.loop.checkpoint_file import read_checkpoint
 from boostsample.registry import strategy_names
+from boostsample.step import Step
 from boostsample.strategies import UniformNaive
-from boostsample.strategy import Pool, Step, Stump
+from boostsample.strategy import Pool, Stump
 from tests.loop.checkpoint_runs import (
     LEARNERS,
     PLANNED,
@@ -56,7 +57,7 @@ def test_any_strategy_and_learner_goes_on_to_the_same_bits(
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("n_labels", [1, 17])
 def test_any_number_of_labels(learner: str, n_labels: int, path: Path) -> None:
-    given = {"n_labels": n_labels}
+    given: dict[str, Any] = {"n_labels": n_labels}
     until(path, new_booster("laminating", learner, **given), 3)
     resumed = finished(path, new_booster("laminating", learner, **given))
     assert resumed == straight(new_booster("laminating", learner, **given))
@@ -161,7 +162,7 @@ def test_a_strategy_that_starts_in_another_state_is_not_continued_to_more_rounds
 
 
 def test_boost_goes_on(path: Path) -> None:
-    parts = {"learner": "product", "n_rounds": 6, "rng": 0}
+    parts: dict[str, Any] = {"learner": "product", "n_rounds": 6, "rng": 0}
     bank, Y = _bank("memory", table(80, 3)), noisy_labels()
     want = list(boost(bank, None, Y, "ucb", **parts))
     running = boost(bank, None, Y, "ucb", checkpoint=path, **parts)

@@ -16,8 +16,9 @@ import pytest
 from boostsample.loop.boost import boost
 from boostsample.loop.checkpoint import Checkpoint
 from boostsample.loop.checkpoint_file import read_checkpoint
+from boostsample.step import Step
 from boostsample.strategies import UniformNaive
-from boostsample.strategy import Step, Stump
+from boostsample.strategy import Stump
 from tests.loop.checkpoint_runs import finished, new_booster, straight
 from tests.paths import ROOT
 from tests.problems import bank_of, noisy_labels, table

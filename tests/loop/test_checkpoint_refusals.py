@@ -15,8 +15,9 @@ from boostsample.files.archive import archive_bytes, archive_entries, json_entry
 from boostsample.loop import run_facts
 from boostsample.loop.checkpoint import Checkpoint
 from boostsample.loop.checkpoint_file import read_checkpoint
+from boostsample.step import Step
 from boostsample.strategies import UniformNaive
-from boostsample.strategy import Step, Stump
+from boostsample.strategy import Stump
 from tests.loop.checkpoint_runs import finished, new_booster, straight, until
 from tests.problems import Powers, bank_of, noisy_labels, table
 
@@ -51,7 +52,7 @@ def refusal(path: Path, kind: type[BoostSampleError] = DataError, **given: Any) 
     return text
 
 
-OTHER = {
+OTHER: dict[str, dict[str, Any]] = {
     "budget 800, now 77": {"budget": 77},
     "exploration of the strategy 2.0, now 0.5": {"strategy": "ucb:exploration=0.5"},
     "strategy boostsample.strategies.ucb.UCB, now boostsample.strategies.full.Full": {
@@ -115,7 +116,7 @@ def test_other_source_code_of_a_strategy(path: Path, monkeypatch: pytest.MonkeyP
 
     path.unlink()
     until(path, new_booster(Mine()), 1)
-    monkeypatch.setattr(run_facts.inspect, "getsource", lambda kind: "changed")
+    monkeypatch.setattr("boostsample.loop.run_facts.inspect.getsource", lambda kind: "changed")
     text = refusal(path, strategy=Mine(), learner="stump")
     assert "another run: other source code of the strategy; train" in text
 

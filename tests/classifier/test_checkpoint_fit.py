@@ -1,0 +1,213 @@
+"""A fit with a checkpoint goes on from it, and refuses those of other fits."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from boostsample import BoostSampleClassifier, DataError, SettingError
+from boostsample.classifier.training import train
+from boostsample.loop.booster import Round
+from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
+from boostsample.loop.checkpoint_file import read_checkpoint
+from boostsample.step import Step
+from boostsample.strategies import UniformNaive
+from boostsample.strategy import Stump
+from tests.loop.checkpoint_runs import bits_of, new_booster
+from tests.problems import table
+
+ROUNDS = 8
+
+
+class Stops(UniformNaive):
+    """Ends the process, as far as Python can, in the middle of some round."""
+
+    at = 0
+
+    def choose(self, step: Step) -> Stump:
+        if step.round == self.at:
+            raise SystemExit
+        return super().choose(step)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "fit.checkpoint"
+
+
+@pytest.fixture
+def stop(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    return lambda at: monkeypatch.setattr(Stops, "at", at)
+
+
+def data(kind: str = "classes") -> tuple[NDArray[Any], NDArray[Any]]:
+    rng = np.random.default_rng(0)
+    X = table(70, 4)
+    if kind == "labels":
+        return X, rng.integers(0, 2, (70, 3))
+    return X, np.array(["a", "b", "c"])[rng.integers(0, 3 if kind == "classes" else 2, 70)]
+
+
+def classifier(path: Path | None = None, **settings: Any) -> BoostSampleClassifier:
+    given: dict[str, Any] = {"n_rounds": ROUNDS, "random_state": 3, **settings}
+    return BoostSampleClassifier(Stops(2), checkpoint=path, checkpoint_seconds=0, **given)
+
+
+def rounds_in(path: Path) -> int:
+    saved = read_checkpoint(path)
+    return 0 if saved is None else len(saved.rounds)
+
+
+def bits(model: BoostSampleClassifier, X: NDArray[Any]) -> list[Any]:
+    history = [{**row, "seconds": 0.0} for row in model.history_]
+    return [model.decision_function(X).tobytes(), model.predict_proba(X).tobytes(), repr(history)]
+
+
+@pytest.mark.parametrize("kind", ["classes", "two", "labels"])
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=3"])
+def test_a_broken_fit_goes_on_to_the_same_bits(
+    kind: str, learner: str, path: Path, stop: Callable[[int], None]
+) -> None:
+    X, y = data(kind)
+    weight = np.random.default_rng(2).integers(0, 3, 70).astype(float)
+    want = bits(classifier(learner=learner).fit(X, y, weight), X)
+    stop(5)
+    with pytest.raises(SystemExit):
+        classifier(path, learner=learner).fit(X, y, weight)
+    assert rounds_in(path) == 4
+    stop(0)
+    model = classifier(path, learner=learner)
+    assert bits(model.fit(X, y, weight), X) == want
+    assert rounds_in(path) == ROUNDS
+    assert bits(model.fit(X, y, weight), X) == want  # again: there is nothing left to train
+
+
+def test_more_rounds_go_on_from_a_finished_fit(path: Path) -> None:
+    X, y = data()
+    classifier(path).fit(X, y)
+    more = classifier(path, n_rounds=12).fit(X, y)
+    assert bits(more, X) == bits(classifier(n_rounds=12).fit(X, y), X)
+    with pytest.raises(DataError, match="12 rounds are done, now n_rounds is 8"):
+        classifier(path).fit(X, y)
+
+
+@pytest.mark.global_random  # scikit-learn's meaning of random_state=None
+def test_without_a_seed_the_stream_of_the_checkpoint_goes_on(
+    path: Path, stop: Callable[[int], None]
+) -> None:
+    X, y = data()
+    stop(5)
+    with pytest.raises(SystemExit):
+        classifier(path, random_state=None).fit(X, y)
+    broken, half = checkpoint_notes(path), path.read_bytes()
+    stop(0)
+    model = classifier(path, random_state=None).fit(X, y)
+    path.write_bytes(half)
+    assert bits(classifier(path, random_state=None).fit(X, y), X) == bits(model, X)
+    path.unlink()
+    classifier(path, random_state=None).fit(X, y)
+    assert checkpoint_notes(path) != broken  # a seed of its own
+
+
+def test_other_settings_and_data_are_refused(path: Path) -> None:
+    X, y = data()
+    classifier(path).fit(X, y)
+    before = path.read_bytes()
+    others: dict[str, dict[str, Any]] = {
+        "other random stream": {"random_state": 4},
+        "learner boostsample.learners.stump.Stump, now": {"learner": "tree"},
+        "budget 700, now 70": {"budget": "1N"},
+        "other weights of the training examples": {"sample_weight": np.arange(1.0, 71.0)},
+        "other labels of the training examples": {"y": y[::-1]},
+        "other features in the bank": {"X": X + 1},
+    }
+    for message, settings in others.items():
+        given: dict[str, Any] = {"X": X, "y": y, "sample_weight": None}
+        given |= {name: settings.pop(name) for name in list(settings) if name in given}
+        with pytest.raises(DataError, match=message):
+            classifier(path, **settings).fit(**given)
+    assert path.read_bytes() == before
+
+
+def test_copies_of_an_estimator_do_not_share_a_checkpoint(path: Path) -> None:
+    X, y = data()
+    model = classifier(path).fit(X, y)
+    with pytest.raises(DataError, match=r"of another run: .*training examples 70, now 60"):
+        clone(model).fit(X[:60], y[:60])
+
+
+def test_ctrl_c_leaves_a_checkpoint_and_a_message(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = data()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def choose(self: Stops, step: Step) -> Stump:
+        if step.round == 4:
+            signal.raise_signal(signal.SIGINT)
+        return UniformNaive.choose(self, step)
+
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(Stops, "choose", choose)
+            with pytest.raises(KeyboardInterrupt):
+                classifier(path).fit(X, y)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert rounds_in(path) == 4
+    assert f"interrupted: '{path}' holds 4 rounds" in capsys.readouterr().err
+    assert bits(classifier(path).fit(X, y), X) == bits(classifier().fit(X, y), X)
+
+
+def test_settings_of_the_checkpoint_are_checked() -> None:
+    X, y = data()
+    with pytest.raises(SettingError, match="checkpoint must be the path of a file"):
+        classifier(3).fit(X, y)  # type: ignore[arg-type]  # wrong on purpose
+    model = classifier().set_params(checkpoint="run.checkpoint", checkpoint_seconds="x")
+    with pytest.raises(SettingError, match="seconds of a checkpoint must be a number"):
+        model.fit(X, y)
+
+
+def test_followers_see_the_saved_rounds_again(path: Path) -> None:
+    def follower(seen: list[int], last: int) -> Callable[[Round], bool]:
+        def follow(done: Round) -> bool:
+            seen.append(done.rows[-1]["round"])
+            return len(seen) == last
+
+        return follow
+
+    first: list[int] = []
+    booster = new_booster("ucb", n_rounds=20)
+    train(booster, [follower(first, 6)], checkpoint=Checkpoint(path, booster))
+    assert first == [1, 2, 3, 4, 5, 6]
+    assert rounds_in(path) == 6
+    # The same rule ends the run at the same round, without training another one.
+    again: list[int] = []
+    booster = new_booster("ucb", n_rounds=20)
+    rounds = train(booster, [follower(again, 6)], checkpoint=Checkpoint(path, booster))
+    assert (again, booster.round) == (first, 6)
+    # A rule that waits longer goes on.
+    more: list[int] = []
+    booster = new_booster("ucb", n_rounds=20)
+    longer = train(booster, [follower(more, 9)], checkpoint=Checkpoint(path, booster))
+    assert more == list(range(1, 10))
+    assert bits_of(longer[:6], booster) == bits_of(rounds, booster)
+
+
+def test_saved_rounds_are_not_shown_again(path: Path) -> None:
+    shown: list[int] = []
+
+    def progress(row: dict[str, Any], edge: float, finished: bool) -> None:
+        shown.append(row["round"])
+
+    for n_rounds in (3, 5, 5):
+        booster = new_booster("ucb", n_rounds=n_rounds)
+        train(booster, (), progress, Checkpoint(path, booster))  # type: ignore[arg-type]  # a stub
+    assert shown == [1, 2, 3, 4, 5, 5]
