@@ -71,9 +71,10 @@ class Found:
 
     @property
     def gain(self) -> float:
-        """By how much a split raises the edge of a constant leaf: sum of max(0, |sums| - |whole|).
+        """By how much a split raises the edge of a constant leaf: sum of max(0, abs(s) - abs(w)).
 
-        The edge of the two leaves is the sum over l of |whole - sums| / 2 + |whole + sums| / 2.
+        s and w are `sums` and `whole` of a label; the edge of the two leaves is the sum over labels
+        of (abs(w - s) + abs(w + s)) / 2.
         """
         more = np.abs(self.sums) - np.abs(self.whole)
         return float(np.add.reduce(np.maximum(more, 0.0)))

@@ -39,11 +39,11 @@ _CHUNK_VALUES = 1 << 16
 class LBP(ImageFamily):
     """Local binary pattern codes of all 3x3 windows inside the image, per channel.
 
-    A neighbour's bit is 1 if it is at least the centre pixel. The weights, as in Ojala et al.:
+    A neighbour's bit is 1 if it is at least the centre pixel. The weights, as in Ojala et al.::
 
-          1   2   4
-          8   .  16
-         32  64 128
+         1   2   4
+         8   .  16
+        32  64 128
 
     The code, 0 .. 255, is the sum of the weights of the bits that are 1. A flat window has code
     255. Codes are invariant to a strictly increasing function of all pixels.

@@ -3,7 +3,7 @@
     python -m tests.experiments.reproduction
 
 The runs are those of the small folders beside docs/results/df11.csv, which holds Tables 2 and 3 of
-the paper. `tests/experiments/test_reproduction.py` holds the page, and the README's
+the paper. `tests/experiments/test_reproduction.py` holds the page, and docs/comparing.md's
 tables of MNIST, to what this prints.
 """
 
@@ -30,8 +30,8 @@ DATA = {"mnist": "MNIST", "cifar10": "CIFAR-10"}
 METRICS = {"loss": "log10_loss", "error": "test_error"}
 MARKS = (10, 100, 1000, 10000)
 ADAPTIVE = ("mas-naive", "mas-1q", "mas-q1", "laminating")
-README_REPETITIONS, README_MARKS = 3, (10, 100, 1000)
-"""Those of the README's command."""
+COMPARING_REPETITIONS, COMPARING_MARKS = 3, (10, 100, 1000)
+"""Those of the command in docs/comparing.md."""
 PAPER_T = {10: 1580, 100: 13030, 1000: 37100, 10000: 43600}
 PAPER_Q = {10: 388, 100: 73, 1000: 27, 10000: 19}
 """Means over all rounds so far, [DF11] 5.3."""
@@ -184,13 +184,13 @@ def blocks() -> dict[str, str]:
     return {title: "\n".join(lines) for title, lines in made.items()}
 
 
-def readme_tables() -> list[str]:
-    """The README's tables of MNIST: the first repetitions of three of the methods."""
+def comparing_tables() -> list[str]:
+    """The tables of MNIST in docs/comparing.md: the first repetitions of three of the methods."""
     methods = ("uniform-naive", "mas-naive", "laminating")
     rows = [
         row
         for row in read_results(FOLDER / "df11-mnist").rows
-        if row["repetition"] < README_REPETITIONS and row["stumps"] in README_MARKS
+        if row["repetition"] < COMPARING_REPETITIONS and row["stumps"] in COMPARING_MARKS
     ]
     chosen = [row for name in methods for row in rows if label_of(row) == name]
     return [to_text(score_table(chosen, metric)) for metric in METRICS]
@@ -198,8 +198,8 @@ def readme_tables() -> list[str]:
 
 def main() -> None:
     """Print all tables."""
-    for table in readme_tables():
-        sys.stdout.write(f"README:\n\n{table}\n\n")
+    for table in comparing_tables():
+        sys.stdout.write(f"docs/comparing.md:\n\n{table}\n\n")
     for title, table in blocks().items():
         sys.stdout.write(f"**{title}**\n\n{table}\n\n")
 

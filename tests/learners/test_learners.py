@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from boostsample.families import Columns
 from boostsample.learner import EDGE_GAP
 from boostsample.learners import LEARNERS, Learner, Stump, Targets, alpha_of, make_learner
 from boostsample.loop.booster import Booster
-from tests.paths import ROOT
 
 
 @pytest.mark.parametrize("edge", [0.0, 1e-300, 1e-12, 0.1, 0.93, 1 - 1e-9])
@@ -84,22 +82,3 @@ def test_a_learner_that_returns_no_results_is_a_clear_line(value: Any, given: st
     with pytest.raises(StrategyError, match=given):
         booster.next_round()
     assert booster.round == 0
-
-
-def test_the_guide_runs() -> None:
-    text = (ROOT / "docs" / "adding_a_learner.md").read_text("utf-8")
-    module: dict[str, Any] = {}
-    for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
-        exec(block, module)
-    X = np.random.default_rng(0).random((60, 5), np.float32)
-    Y = np.where(X[:, :1] + X[:, 1:2] > 1, 1, -1)
-    bank = FeatureBank.build([Columns(range(5))], X)
-    booster = Booster(bank, None, Y, "uniform-naive:n_features=1", module["BestOf"](3), n_rounds=4)
-    for _ in range(4):
-        done = booster.next_round()
-        best = max(done.rows, key=lambda row: row["edge"])
-        assert [row["term"] for row in done.rows].count(-1) == 2
-        assert best["term"] == 0
-        assert done.edge == pytest.approx(best["edge"], abs=1e-12)
-    fork = Booster(bank, None, Y, "full", module["Fork"](), n_rounds=4).next_round()
-    assert [(term.parent, term.side) for term in fork.terms] == [(-1, 0), (0, -1), (0, 1)]

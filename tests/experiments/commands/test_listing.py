@@ -105,9 +105,9 @@ def test_what_is_refused(capsys: pytest.CaptureFixture[str], args: list[str], me
     assert (out, err.count("\n")) == ("", 1)
 
 
-def test_the_readme_has_these_papers() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    sources = " ".join(readme.partition("## Sources")[2].replace("*", "").split())
+def test_the_glossary_has_these_papers() -> None:
+    page = (ROOT / "docs" / "glossary.md").read_text("utf-8")
+    sources = " ".join(page.partition("## Sources")[2].replace("*", "").split())
     for tag, paper in PAPERS.items():
         assert f"- [{tag}] {paper}" in sources
 

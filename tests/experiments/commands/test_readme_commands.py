@@ -1,4 +1,4 @@
-"""The README shows what its commands on digits print, to the letter."""
+"""README and docs show what their commands on digits print, to the letter."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ def test_the_main_job_without_any_option(capsys: pytest.CaptureFixture[str]) -> 
         lines = rf"{title}, mean \(std\) of 3 repetitions\n{header}[- ]+"
         assert re.fullmatch(rf"{lines}\n( +(10|100|300)({cell}){{5}}\n?){{3}}", table), table
     readme = (ROOT / "README.md").read_text("utf-8")
-    for table in (*tables[:3], tables[4]):
+    for table in tables[:3]:
         assert f"\n{table}\n" in readme
+    tutorial = (ROOT / "docs" / "tutorial_comparison.md").read_text("utf-8")
+    for table in (*tables[:3], tables[4]):
+        assert f"\n{table}\n" in tutorial
     assert re.search(r"\nlaminating +13,4\d\d +13,\d\d\d +0 +1,34\d +\d+\.\d\d$", tables[3], re.M)
     assert tables[4].splitlines()[:2] == ["settings in use", "full"]
     assert tables[4].endswith("\nuniform-q1:n_features=10\nlaminating:n_features=32:scheme=iid")
@@ -38,10 +41,10 @@ def test_the_main_job_without_any_option(capsys: pytest.CaptureFixture[str]) -> 
     assert "boostsample: boosting" in err
 
 
-def test_the_readme_s_tuning(capsys: pytest.CaptureFixture[str]) -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    (command,) = re.findall(r"\n    boostsample compare --tune \\\n +--strategies '(.*)'\n", readme)
+def test_the_tuning_of_the_page_on_comparing(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "comparing.md").read_text("utf-8")
+    (command,) = re.findall(r"\n    boostsample compare --tune \\\n +--strategies '(.*)'\n", page)
     assert main(["compare", "--quiet", "--tune", "--strategies", command]) == 0
     tables = capsys.readouterr().out.split("\n\n")
     for table in (tables[1], tables[4]):
-        assert f"\n{table}\n" in readme
+        assert f"\n{table}\n" in page

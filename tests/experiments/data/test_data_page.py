@@ -75,13 +75,11 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(tmp_path)
     Path("x.csv").write_text(block("text"), "utf-8")
     parquet.write_table(csv.read_csv("x.csv"), "y.parquet")
-    found: dict[str, Any] = {}
-    exec(compile(block("python"), "data.md", "exec"), found)
     Path("grid.toml").write_text(f'{block("toml")}strategies = ["uniform-naive"]\n', "utf-8")
     assert set(tomllib.loads(block("toml"))) == {"data"}
     grid = [one.data for one in combined_grid(read_grid_file("grid.toml"), {}).prepare()]
     text, *_ = re.findall(r"compare --data (\S+)", PAGE)
-    for data in (found["data"], found["same"], *grid, load_dataset(text)):
+    for data in (*grid, load_dataset(text)):
         assert data.columns == ("width", "height")
         assert data.classes == ("cat", "dog")
         X = np.array([[0.5, 2], [np.nan, 3], [1.5, np.nan], [0.1, 7]], dtype=np.float32)

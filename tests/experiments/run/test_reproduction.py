@@ -1,4 +1,4 @@
-"""docs/RESULTS.md and the README show what the small result files say, to the letter."""
+"""docs/RESULTS.md and docs/comparing.md show what the small result files say, to the letter."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.experiments.reproduction import (
     MARKS,
     Score,
     blocks,
+    comparing_tables,
     paper,
-    readme_tables,
     runs,
 )
 from tests.paths import ROOT
@@ -39,10 +39,10 @@ def test_the_page_has_the_tables_as_they_are_printed() -> None:
         assert table in page, title
 
 
-def test_the_readme_has_its_part_of_them() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    for table in readme_tables():
-        assert table in readme
+def test_the_page_on_comparing_has_its_part_of_them() -> None:
+    page = (ROOT / "docs" / "comparing.md").read_text("utf-8")
+    for table in comparing_tables():
+        assert table in page
 
 
 def test_two_standard_deviations_of_a_difference() -> None:
