@@ -9,8 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.banks.bank_forms import make_bank
@@ -21,6 +19,7 @@ from boostsample.classifier.inputs import (
     prediction_inputs,
     training_inputs,
 )
+from boostsample.classifier.named_settings import KINDS, settings_of_name, with_settings
 from boostsample.classifier.probabilities import (
     label_offsets,
     log_probabilities,
@@ -84,6 +83,10 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         cross-validation, need files of their own. See ``docs/checkpoints.md``.
     checkpoint_seconds : float, default 60.0
         Least seconds between two saves of the checkpoint; 0 saves after each round.
+    class_weight : "balanced", mapping of class to weight, sequence of mappings or None
+        Weights of classes, as in scikit-learn: they multiply the weights of their examples.
+        "balanced": inversely proportional to the weights of the classes. For several labels, a
+        mapping for each, as in ``[{0: 1, 1: 5}, ...]``; their factors are multiplied.
 
     Attributes
     ----------
@@ -130,6 +133,7 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         verbose: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_seconds: float = 60.0,
+        class_weight: str | Mapping[Any, float] | Sequence[Mapping[int, float]] | None = None,
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -143,6 +147,31 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.checkpoint_seconds = checkpoint_seconds
+        self.class_weight = class_weight
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters; if deep, also those of a strategy or learner, given by name or as instance.
+
+        Those of a name are ``strategy__exploration`` and the like, as those of an instance.
+        """
+        params: dict[str, Any] = super().get_params(deep)
+        for kind in KINDS if deep else ():
+            if isinstance(params[kind], str):
+                settings = settings_of_name(kind, params[kind])
+                params |= {f"{kind}__{name}": value for name, value in settings.items()}
+        return params
+
+    def set_params(self, **params: Any) -> BoostSampleClassifier:
+        """Set parameters: ``strategy__exploration=0.5`` makes "ucb" "ucb:exploration=0.5"."""
+        super().set_params(**{key: params.pop(key) for key in [*params] if "__" not in key})
+        for kind in KINDS:
+            given = getattr(self, kind)
+            own = [key for key in params if key.startswith(f"{kind}__")]
+            if own and not hasattr(given, "set_params"):
+                settings = {key.removeprefix(f"{kind}__"): params.pop(key) for key in own}
+                setattr(self, kind, with_settings(kind, given, settings))
+        super().set_params(**params)
+        return self
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -158,7 +187,7 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             "colour=red": NaN if missing, 0 for categories that are not in training; the 254 most
             frequent of more than 255, and "colour=(other)". Prediction needs the same columns.
         y : array, shape (n,) or (n, K)
-            Class labels, or an indicator matrix of 0 and 1 (multi-label).
+            Class labels, or an indicator matrix of 0 and 1 (multi-label), which may be sparse.
         sample_weight : array, shape (n,), optional
             Example weights of at least 0; rows of weight 0 are dropped first.
 
@@ -175,9 +204,6 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """
         numbers = inputs_are_numbers(self.families)
         examples, targets, weight = training_inputs(self, X, y, sample_weight, numbers=numbers)
-        check_classification_targets(targets)
-        if targets.ndim == 2 and targets.shape[1] == 1:
-            targets = column_or_1d(targets, warn=True)
         families = estimator_families(self.families, X, examples, self)
         kept = np.flatnonzero(weight > 0)
         self._multi_label = targets.ndim == 2

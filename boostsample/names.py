@@ -9,7 +9,14 @@ from typing import Any
 
 from boostsample.errors import SettingError
 
-__all__ = ["Alternatives", "parse_name", "read_setting", "refuse_alternatives", "split_names"]
+__all__ = [
+    "Alternatives",
+    "parse_name",
+    "read_setting",
+    "refuse_alternatives",
+    "split_names",
+    "write_name",
+]
 
 _WORDS = {"none": None, "true": True, "false": False}
 
@@ -55,6 +62,33 @@ def parse_name(text: str) -> tuple[str, dict[str, Any]]:
         read = [read_setting(part) for part in values]
         settings[key] = Alternatives(tuple(read)) if len(read) > 1 else read[0]
     return name, settings
+
+
+def write_name(name: str, settings: Mapping[str, Any]) -> str:
+    """The text of a name with settings, the inverse of `parse_name`.
+
+    SettingError if a value cannot be written: other than None, bools, finite numbers and plain
+    text.
+
+    >>> write_name("laminating", {"scheme": "distinct", "n_features": 64})
+    'laminating:scheme=distinct:n_features=64'
+    """
+    plain = {key: value.item() if _is_scalar(value) else value for key, value in settings.items()}
+    text = ":".join([name, *(f"{key}={value}" for key, value in plain.items())])
+    try:
+        read = parse_name(text)
+    except SettingError:
+        read = None
+    if repr(read) != repr((name, plain)):
+        raise SettingError(
+            f"the settings {plain!r} of {name} cannot be written in a name; pass an instance"
+        )
+    return text
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether a value is a number of NumPy."""
+    return getattr(value, "ndim", None) == 0
 
 
 def read_setting(text: str) -> Any:

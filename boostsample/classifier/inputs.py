@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from boostsample.checks import check_example_weight
+from boostsample.classifier.class_weight import with_class_weight
 from boostsample.classifier.columns import TableColumns, is_frame, numbers_by_dtype
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError, SettingError, one_line
 from boostsample.family import Family
 from boostsample.names import parse_name, split_names
 from boostsample.registry import (
@@ -38,6 +40,10 @@ _GROUPINGS = ("dtype", "prefix")
 _RANGE = re.compile(r"\s*[0-9]+\s*-\s*[0-9]+\s*$")
 """A range of columns by index, see `boostsample.families.Columns`."""
 
+_LABEL_SETS = (
+    "y must be class labels (n,) or an indicator matrix of 0 and 1 (n, K), got a list of labels in "
+    "each row; convert it by scikit-learn's MultiLabelBinarizer().fit_transform(y)"
+)
 _RULES: dict[str, Any] = {
     "accept_sparse": "csc",
     "allow_nd": True,
@@ -72,28 +78,32 @@ def training_inputs(
 
     Numbers become an array (n, ...) or a sparse matrix in CSC format (n, d), and the estimator gets
     scikit-learn's `n_features_in_` and `feature_names_in_`; other examples become an array of
-    objects (n, ...). The estimator's `columns_` are those of a data frame that is not all numbers,
-    else None; rows of weight 0 have no categories. Raises the ValueError of scikit-learn's checks,
-    or a DataError if X holds something else than numbers and categories, or if weights are invalid.
+    objects (n, ...). Labels are (n,), or (n, K) of a multi-label y, also of a sparse one; weights
+    are those of the examples times those of the estimator's `class_weight`. The estimator's
+    `columns_` are those of a data frame that is not all numbers, else None; rows of weight 0 have
+    no categories. Raises the ValueError of scikit-learn's checks, or a DataError if X holds
+    something else than numbers and categories, or if labels or weights are invalid.
     """
-    estimator.columns_ = None
-    if numbers and _is_mixed_frame(X):
-        labels = np.asarray(validate_data(estimator, y=y, multi_output=True))
-        validate_data(estimator, X, skip_check_array=True)
-        weight = check_example_weight(sample_weight, X.shape[0])
-        check_consistent_length(X, labels)
-        estimator.columns_ = TableColumns.learn(X, weight > 0)
-        return estimator.columns_.transform(X), labels, weight
-    if numbers:
-        with _explained(X):
-            checked, labels = validate_data(estimator, X, y, multi_output=True, **_RULES)
-            examples = _as_numbers(checked)
-    else:
+    labels = _labels(estimator, y)
+    mixed = numbers and _is_mixed_frame(X)
+    if not numbers:
         for name in ("n_features_in_", "feature_names_in_"):  # left by an earlier fit
             vars(estimator).pop(name, None)
-        examples, labels = _objects(X), validate_data(estimator, y=y, multi_output=True)
-        check_consistent_length(examples, labels)
-    return examples, np.asarray(labels), check_example_weight(sample_weight, examples.shape[0])
+        examples = _objects(X)
+    elif mixed:
+        examples = validate_data(estimator, X, skip_check_array=True)
+    else:
+        with _explained(X):
+            examples = _as_numbers(validate_data(estimator, X, **_RULES))
+    check_consistent_length(examples, labels)
+    weight = check_example_weight(sample_weight, examples.shape[0])
+    weight = with_class_weight(estimator.class_weight, labels, weight)
+    weight = check_example_weight(weight, examples.shape[0])
+    estimator.columns_ = None
+    if mixed:
+        estimator.columns_ = TableColumns.learn(X, weight > 0)
+        examples = estimator.columns_.transform(X)
+    return examples, labels, weight
 
 
 def prediction_inputs(estimator: Any, X: Any, *, numbers: bool) -> Any:
@@ -126,6 +136,34 @@ def estimator_families(families: Any, X: Any, examples: Any, estimator: Any) -> 
     if columns is not None:
         families = _groups_of_features(families, columns)
     return column_families(families, examples, column_names=names)
+
+
+def _labels(estimator: Any, y: Any) -> NDArray[Any]:
+    """Validated labels (n,) or, of several labels, (n, K)."""
+    if y is None:
+        raise DataError("fit requires y to be passed, but the target y is None")
+    if isinstance(y, list | tuple) and any(isinstance(row, set | frozenset) for row in y):
+        raise DataError(_LABEL_SETS)
+    try:
+        found = validate_data(estimator, y=y, multi_output=True)
+        labels: NDArray[Any] = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+        check_classification_targets(labels)
+    except TypeError as error:
+        raise DataError(
+            f"y must hold labels of one kind, none of them missing ({one_line(error)}); drop the "
+            "rows without a label, and make the others text by .astype(str)"
+        ) from error
+    except ValueError as error:
+        if isinstance(y, list | tuple) and len({len(row) for row in y if _is_list(row)}) > 1:
+            raise DataError(_LABEL_SETS) from error
+        raise
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = column_or_1d(labels, warn=True)
+    return labels
+
+
+def _is_list(row: Any) -> bool:
+    return isinstance(row, list | tuple)
 
 
 def _is_mixed_frame(X: Any) -> bool:

@@ -1,0 +1,117 @@
+"""Settings of strategies and learners given by name, as parameters in searches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from boostsample import BoostSampleClassifier, SettingError
+from boostsample.learners import Tree
+from boostsample.names import parse_name, write_name
+from boostsample.strategies import UCB
+
+
+@pytest.fixture(scope="module")
+def iris() -> tuple[NDArray[Any], NDArray[Any]]:
+    X, y = load_iris(return_X_y=True)
+    return X, y
+
+
+def nested(model: BoostSampleClassifier) -> dict[str, Any]:
+    return {name: value for name, value in model.get_params().items() if "__" in name}
+
+
+def test_they_are_listed_as_those_of_instances() -> None:
+    by_name = BoostSampleClassifier("ucb:exploration=0.5", "tree:n_leaves=3")
+    by_instance = BoostSampleClassifier(UCB(exploration=0.5))
+    assert nested(by_name) == {**nested(by_instance), "learner__n_leaves": 3}
+    assert nested(by_name)["strategy__exploration"] == 0.5
+    assert not {name for name in by_name.get_params(deep=False) if "__" in name}
+    assert nested(BoostSampleClassifier())["strategy__scheme"] == "distinct"
+
+
+def test_setting_one_writes_it_into_the_name() -> None:
+    model = BoostSampleClassifier("ucb", "tree")
+    model.set_params(strategy__exploration=0.5, learner__n_leaves=np.int64(4), n_rounds=3)
+    assert (model.strategy, model.learner) == ("ucb:exploration=0.5", "tree:n_leaves=4")
+    model.set_params(strategy__exploration=1e-05)
+    assert model.strategy == "ucb:exploration=1e-05"
+    assert clone(model).get_params() == model.get_params()
+    model.set_params(strategy="laminating", strategy__scheme="distinct", strategy__n_features=None)
+    assert model.strategy == "laminating:scheme=distinct:n_features=None"
+    assert nested(model)["strategy__n_features"] is None
+    instance = BoostSampleClassifier(UCB(), "tree").set_params(strategy__exploration=0.5)
+    assert nested(instance)["strategy__exploration"] == 0.5
+
+
+def test_a_grid_search_reaches_them(iris: tuple[NDArray[Any], NDArray[Any]]) -> None:
+    model = BoostSampleClassifier("ucb", "tree", n_rounds=2, families={"a": "0-1", "b": "2-3"})
+    grid = {"strategy__exploration": [0.1, 1.0], "learner__n_leaves": [2, 4]}
+    found = GridSearchCV(model.set_params(random_state=0), grid, cv=2).fit(*iris)
+    assert set(found.best_params_) == set(grid)
+    tried = [one["strategy__exploration"] for one in found.cv_results_["params"]]
+    assert sorted(set(tried)) == [0.1, 1.0]
+    best = found.best_estimator_
+    assert best.strategy == f"ucb:exploration={found.best_params_['strategy__exploration']}"
+    assert best.learner == f"tree:n_leaves={found.best_params_['learner__n_leaves']}"
+    assert best.strategy_.exploration == found.best_params_["strategy__exploration"]
+    piped = make_pipeline(StandardScaler(), model)
+    piped.set_params(boostsampleclassifier__strategy__exploration=2)
+    assert piped[-1].strategy == "ucb:exploration=2"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"strategy__explore": 1},
+            "unknown setting of the strategy 'ucb' 'explore' .did you mean 'exploration'.*known: ",
+        ),
+        ({"learner__n_leaves": 1}, "unknown setting of the learner 'stump' 'n_leaves'; known: $"),
+        ({"strategy": "lam", "strategy__scheme": "x"}, "unknown strategy 'lam'.*known: full"),
+        ({"learner": Tree(3), "learner__n_leaves": 4}, "can be set if it is a name, got <.*Tree"),
+        ({"strategy__exploration": [1]}, r"settings .'exploration': \[1\]. of ucb cannot be writ"),
+        ({"strategy__exploration": "1"}, "cannot be written in a name; pass an instance"),
+    ],
+)
+def test_what_cannot_be_set(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        BoostSampleClassifier("ucb").set_params(**settings)
+
+
+def test_unknown_parameters_are_those_of_scikit_learn() -> None:
+    for name in ("bush", "bush__n_leaves"):
+        with pytest.raises(ValueError, match=r"Invalid parameter 'bush' .* Valid parameters are"):
+            BoostSampleClassifier().set_params(**{name: 1})
+
+
+@pytest.mark.parametrize("strategy", ["lam", "ucb:exploration", "ucb:exploration=", "", 3, None])
+def test_wrong_names_have_no_settings_but_can_be_shown(strategy: Any) -> None:
+    model = BoostSampleClassifier(strategy, n_rounds=1)
+    assert nested(model) == {}
+    assert clone(model).get_params()["strategy"] == strategy
+    assert "BoostSampleClassifier" in repr(model)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"a": 1, "b": -2.5e-30}, {"c": None, "d": True}, {"text": "some thing"}, {"e": 10**20}],
+)
+def test_names_are_read_as_written(settings: dict[str, Any]) -> None:
+    assert parse_name(write_name("name", settings)) == ("name", settings)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "true", " a", "a:b", "a|b", "1e3", (1,), {}, float("inf"), float("nan")]
+)
+def test_values_that_would_be_read_otherwise_are_refused(value: Any) -> None:
+    with pytest.raises(SettingError, match="cannot be written in a name"):
+        write_name("name", {"a": value})
