@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from boostsample.classifier.columns import TableColumns
 from boostsample.errors import DataError, SettingError, one_line, os_fault
 from boostsample.family import Family
 from boostsample.files.archive import (
@@ -43,6 +44,9 @@ MOST_BYTES = 2**28
 SAVED = {
     "classes_": True,
     "_multi_label": True,
+    "columns_": True,
+    "offset_": True,
+    "temperature_": True,
     "n_features_in_": False,
     "feature_names_in_": False,
 }
@@ -177,6 +181,11 @@ def _check_attributes(attributes: Mapping[str, Any], n_labels: int) -> None:
     missing = [name for name, needed in SAVED.items() if needed and name not in attributes]
     if missing:
         raise DataError(f"it lacks the attribute {missing[0]!r}")
+    if not isinstance(attributes["columns_"], TableColumns | None):
+        raise DataError("its columns must be those of a data frame, or none")
+    offset, temperature = attributes["offset_"], attributes["temperature_"]
+    if np.shape(offset) != (n_labels,) or not isinstance(temperature, float):
+        raise DataError(f"it must have an offset for each of {n_labels} labels and a temperature")
     classes, several = attributes["classes_"], attributes["_multi_label"]
     n_classes = n_labels if several is True or n_labels > 1 else 2
     if (
@@ -189,6 +198,8 @@ def _check_attributes(attributes: Mapping[str, Any], n_labels: int) -> None:
 
 def _packed(value: Any) -> Any:
     """A value as JSON; TypeError or ValueError if it cannot be kept."""
+    if isinstance(value, TableColumns):
+        return {"columns": value.to_json()}
     if isinstance(value, Strategy):
         return {"registered": _name("strategy", value, value.get_params(deep=False))}
     if isinstance(value, Learner):
@@ -226,6 +237,8 @@ def _unpacked(value: Any) -> Any:
         texts = np.empty(len(content), object)
         texts[:] = [str(one) for one in content]
         return texts
+    if way == "columns":
+        return TableColumns.from_json(content)
     if way == "family":
         return _Named("family", "", content)
     if way == "items":

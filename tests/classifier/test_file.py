@@ -74,6 +74,7 @@ def test_predictions_come_back_to_the_bit(name: str, tmp_path: Path) -> None:
     loaded = BoostSampleClassifier.load(tmp_path / "a.bsm")
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     assert loaded.classes_.dtype == model.classes_.dtype
     assert loaded.model_.families == model.model_.families
     assert loaded.get_params() == model.get_params() or name == "text"
@@ -104,6 +105,17 @@ def test_names_of_columns_are_kept(tmp_path: Path) -> None:
     assert loaded.n_features_in_ == 3
     with pytest.raises(ValueError, match="feature names should match"):
         loaded.predict(frame[["b", "a", "\u00fc"]])
+
+
+def test_categories_are_kept(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas", reason="data frames need pandas")
+    frame = pandas.DataFrame({"size": table(60, 1)[:, 0], "colour": ["red", "blue", "green"] * 20})
+    model = fitted(frame, codes())
+    model.save(tmp_path / "a.bsm")
+    loaded = BoostSampleClassifier.load(tmp_path / "a.bsm")
+    assert loaded.columns_ is not None
+    frame.loc[3, "colour"] = "an unknown one"
+    np.testing.assert_array_equal(loaded.decision_function(frame), model.decision_function(frame))
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)

@@ -127,6 +127,15 @@ def other_meta(**changes: Any) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def other_attribute(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(entries: dict[str, Any]) -> None:
+        meta = read_json_entry(entries["meta"])
+        meta["attributes"][name] = value
+        entries["meta"] = json_entry(meta)
+
+    return change
+
+
 def other_array(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
     def change(entries: dict[str, Any]) -> None:
         entries[name] = value(entries[name])
@@ -156,10 +165,12 @@ def without(name: str) -> Callable[[dict[str, Any]], None]:
         (other_meta(settings={"bank": 3}), "a value of an unknown form, 3"),
         (other_meta(attributes={}), "it lacks the attribute 'classes_'"),
         (other_meta(attributes={"x_": {"texts": []}}), "its attribute 'x_' is unknown"),
-        (
-            other_meta(attributes={"classes_": {"texts": ["a"]}, "_multi_label": {"texts": []}}),
-            "must have 3 classes for 3 labels",
-        ),
+        (other_attribute("classes_", {"texts": ["a"]}), "must have 3 classes for 3 labels"),
+        (other_attribute("_multi_label", {"texts": []}), "must have 3 classes for 3 labels"),
+        (other_attribute("columns_", {"texts": []}), "its columns must be those of a data frame"),
+        (other_attribute("columns_", {"columns": "[3]"}), "must be text of TableColumns.to_json"),
+        (other_attribute("temperature_", {"texts": []}), "offset for each of 3 labels and a temp"),
+        (other_attribute("offset_", {"texts": []}), "offset for each of 3 labels and a temperatu"),
         (other_array("feature", lambda one: one + np.uint8(100)), "features must be between"),
         (other_array("feature", lambda one: one.astype(np.float32)), "'feature' is missing, or"),
         (other_array("threshold", lambda one: one * np.float32(np.nan)), "its thresholds must be"),
