@@ -40,7 +40,10 @@ class Checkpoint:
     """Trains a booster and saves its run to a file; continues the run of an existing file.
 
     Use it as a context manager around the loop. Leaving the block saves the rounds that are not
-    saved yet, also after Ctrl-C.
+    saved yet. In the block, Ctrl-C waits for the end of the round; the run is saved, one line on
+    standard error says so, and KeyboardInterrupt is raised. A second Ctrl-C breaks the round off,
+    and the last save stays. SIGTERM does the same and ends the process. Both only in the main
+    thread, and if the process has no handlers of its own for them.
 
     Parameters
     ----------
@@ -105,7 +108,7 @@ class Checkpoint:
         self._notes = dict(notes or {})
         self._plans_rounds = False
         self._whole = True  # whether no round was broken off
-        self._told = False
+        self._interrupts = HeldInterrupts(self._save_and_tell)
         self.rounds: list[Round] = []
         saved = read_checkpoint(self.path)
         if saved is None:
@@ -169,11 +172,6 @@ class Checkpoint:
         much. A later save that fails is a RuntimeWarning: the file stays as it was, and training
         goes on.
 
-        Ctrl-C waits for the end of the round, saves the run, says so in one line on standard error
-        and raises KeyboardInterrupt; a second one breaks the round off, and the last save stays.
-        SIGTERM does the same and ends the process. Both only in the main thread, and if the process
-        has no handlers of its own for them.
-
         Raises
         ------
         DataError
@@ -181,8 +179,7 @@ class Checkpoint:
         StrategyError
             As from `Booster.next_round`, or if learner or strategy keep what cannot be saved.
         """
-        held = HeldInterrupts()
-        with held:
+        with self._interrupts.held():
             self._whole = False
             done = self._booster.next_round()
             self.rounds.append(done)
@@ -191,10 +188,6 @@ class Checkpoint:
                 self._write()
             elif time.monotonic() - self._saved_at >= self._wait:
                 self.save()
-        if held.received is not None:
-            self.save()
-            self._tell()
-            held.deliver()
         return done
 
     def save(self) -> None:
@@ -239,19 +232,19 @@ class Checkpoint:
         self._n_saved, self._saved_at = len(self.rounds), time.monotonic()
         self._wait = max(self._pause, _SHARE * (self._saved_at - began)) if self._pause else 0.0
 
-    def _tell(self) -> None:
-        """Say in one line on standard error how to go on after an interrupt; once."""
-        n = self._n_saved
-        where = f"'{self.path}' holds {n:,} rounds; the same run with it goes on from there"
-        text = where if n else "nothing is saved yet"
-        if not self._told:
-            self._told = True
-            with suppress(OSError):
-                start = "\r\x1b[K" if sys.stderr.isatty() else ""
-                sys.stderr.write(f"{start}interrupted: {text}\n")
-                sys.stderr.flush()
+    def _save_and_tell(self) -> None:
+        """Save, and say in one line on standard error how to go on after an interrupt."""
+        self.save()
+        text = "nothing is saved yet"
+        if self._n_saved:
+            text = f"'{self.path}' holds {self._n_saved:,} rounds; the same run goes on from there"
+        with suppress(OSError):
+            start = "\r\x1b[K" if sys.stderr.isatty() else ""
+            sys.stderr.write(f"{start}interrupted: {text}\n")
+            sys.stderr.flush()
 
     def __enter__(self) -> Self:
+        self._interrupts.install()
         return self
 
     def __exit__(
@@ -260,9 +253,13 @@ class Checkpoint:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.save()
-        if isinstance(error, KeyboardInterrupt):
-            self._tell()
+        try:
+            if isinstance(error, KeyboardInterrupt):
+                self._save_and_tell()
+            else:
+                self.save()
+        finally:
+            self._interrupts.remove()
 
 
 def rounds_of_run(booster: Booster, checkpoint: Checkpoint | None) -> Iterator[Round]:

@@ -64,7 +64,10 @@ WAYS: tuple[Callable[[str, str, Path | None], list[str]], ...] = (by_hand, by_fi
 
 
 class Kills:
-    """Runs, one after another, that are killed again and again; counts what happens."""
+    """Runs, one after another, that are killed again and again; counts what happens.
+
+    The moments of the kills are even over the duration of a whole run.
+    """
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.path = folder / "run.checkpoint"
@@ -90,10 +93,12 @@ class Kills:
 
     def run(self, way: Any, strategy: str, learner: str, most: int) -> None:
         """One run to its end, or to so many kills altogether; compares the bits."""
+        want = way(strategy, learner, None)
         self.path.unlink(missing_ok=True)
         clock = time.perf_counter()
-        want = way(strategy, learner, None)
-        longest = 0.05 + 1.5 * (time.perf_counter() - clock)
+        way(strategy, learner, self.path)
+        longest = time.perf_counter() - clock
+        self.path.unlink(missing_ok=True)
         n_saved, done = 0, False
         while not done and self.killed < most:
             done = self.cycle(way, strategy, learner, longest)

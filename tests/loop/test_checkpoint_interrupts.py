@@ -75,7 +75,7 @@ def test_ctrl_c_waits_for_the_end_of_the_round_and_saves(
         train(path)
     assert rounds_in(path) == 4
     assert capsys.readouterr().err == (
-        f"interrupted: '{path}' holds 4 rounds; the same run with it goes on from there\n"
+        f"interrupted: '{path}' holds 4 rounds; the same run goes on from there\n"
     )
     assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
     interrupted(0)
@@ -119,6 +119,37 @@ def test_ctrl_c_between_two_rounds(tmp_path: Path, capsys: pytest.CaptureFixture
     assert rounds_in(path) == 3
 
 
+def test_between_two_rounds_signals_work_as_ever(
+    tmp_path: Path, interrupted: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.checkpoint"
+
+    def consumer() -> None:
+        with Checkpoint(path, booster()) as checkpoint:
+            for _ in range(3):
+                checkpoint.next_round()
+            signal.raise_signal(signal.SIGINT)
+            checkpoint.next_round()
+
+    with pytest.raises(KeyboardInterrupt):
+        consumer()
+    assert rounds_in(path) == 3
+    assert "holds 3 rounds" in capsys.readouterr().err
+
+
+def test_two_checkpoints_at_once_leave_the_handlers_as_they_were(
+    tmp_path: Path, interrupted: Any
+) -> None:
+    before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+    checkpoints = [Checkpoint(tmp_path / name, booster()) for name in ("one", "two")]
+    for checkpoint in checkpoints:
+        checkpoint.__enter__()
+        checkpoint.next_round()
+    for checkpoint in checkpoints:
+        checkpoint.__exit__(None, None, None)
+    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
+
+
 def test_handlers_of_the_user_stay(tmp_path: Path, interrupted: Any) -> None:
     path = tmp_path / "run.checkpoint"
 
@@ -149,15 +180,21 @@ def test_threads_cannot_hold_signals_and_save_all_the_same(tmp_path: Path) -> No
 TERMINATED = """
 import signal, sys
 from tests.loop.test_checkpoint_interrupts import *
-Interrupted.at, Interrupted.number = 3, signal.SIGTERM
-train(Path(sys.argv[1]))
+if sys.argv[2] == "round":
+    Interrupted.at, Interrupted.number = 3, signal.SIGTERM
+    train(Path(sys.argv[1]))
+with Checkpoint(sys.argv[1], booster()) as checkpoint:
+    for _ in range(3):
+        checkpoint.next_round()
+    signal.raise_signal(signal.SIGTERM)
 """
 
 
-def test_sigterm_saves_and_ends_the_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["round", "between"])
+def test_sigterm_saves_and_ends_the_process(where: str, tmp_path: Path) -> None:
     path = tmp_path / "run.checkpoint"
     done = subprocess.run(
-        [sys.executable, "-c", TERMINATED, str(path)],
+        [sys.executable, "-c", TERMINATED, str(path), where],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
