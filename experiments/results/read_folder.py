@@ -109,6 +109,8 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     try:
         record = _record(folder, SETTINGS)
         files = record["files"]
+        for one in record["data_sets"]:  # spelled as in the tables, where not all names are text
+            one["name"] = one["name"].encode("utf-8", "backslashreplace").decode()
         names = [one["name"] for one in record["data_sets"]]
         rows = _typed(folder / RESULTS, RESULT_SCHEMA, names)
         curves = _typed(folder / CURVES, CURVE_SCHEMA, names) if CURVES in files else []

@@ -96,9 +96,12 @@ def test_the_settings_say_how_to_repeat_it(comparison: Comparison, written: Path
 def test_names_that_are_no_text_are_spelled_out(comparison: Comparison, tmp_path: Path) -> None:
     rows = [{**row, "data": TRICKY} for row in comparison.rows]
     with ResultsFolder.new(tmp_path, TRICKY) as folder:
-        folder.write(rows, {})
+        record = settings_record([comparison])
+        folder.write(rows, {**record, "data_sets": [{**record["data_sets"][0], "name": TRICKY}]})
     assert folder.path.name.startswith("a-b-\u00e9-")
-    assert read_results(folder.path).rows[0]["data"] == 'a,"b"\n\u00e9\\udcff'
+    found = read_results(folder.path)
+    assert found.rows[0]["data"] == 'a,"b"\n\u00e9\\udcff'
+    assert found.settings_of(found.rows[0]["data"])["shape"] == record["data_sets"][0]["shape"]
 
 
 def test_a_folder_and_its_parents_are_made(tmp_path: Path) -> None:
