@@ -32,6 +32,8 @@ templates_path = ["templates"]
 exclude_patterns = ["examples", "results", "bk10"]
 default_role = "py:obj"  # `name` is a link to what the reference has, and code otherwise
 highlight_language = "text"
+smartquotes = False  # "--option" and 'x' are typed as they stand
+toc_object_entries_show_parents = "hide"
 nitpick_ignore_regex = [("py:obj", r".*")]
 
 # ---------------------------------------------------------------------------------------- pages

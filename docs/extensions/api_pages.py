@@ -1,4 +1,7 @@
-"""Which names of a module the reference describes: each once, in the first module that has it."""
+"""What the reference describes: each name once, in the first module that has it; our members only.
+
+Members that a class inherits from scikit-learn or Python are left out.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ MODULES = (
     "boostsample.families",
     "boostsample.learners",
     "boostsample.bandits",
+    "boostsample.planning.expected_edge",
+    "boostsample.planning.mixture",
     "boostsample.testing",
 )
 """In the order of docs/api.md; a test compares them."""
@@ -38,6 +43,14 @@ def _home(module: str, name: str) -> str:
     return module
 
 
+def _skip(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
+    function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+    module = getattr(function, "__module__", None)
+    foreign = callable(function) and not str(module).startswith("boostsample")
+    return True if what == "class" and foreign else None
+
+
 def setup(app: Any) -> dict[str, bool]:
-    """Nothing to register: `conf.py` gives the functions to the templates of autosummary."""
+    """Choose members; `conf.py` gives the other functions to the templates of autosummary."""
+    app.connect("autodoc-skip-member", _skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

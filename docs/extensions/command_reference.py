@@ -41,8 +41,9 @@ def _command(path: str, command: click.Command) -> Iterator[str]:
 def _paragraphs(help_text: str) -> Iterator[str]:
     r"""Paragraphs of a help text; those after ``\b`` keep their lines."""
     for part in help_text.replace("\f", "").split("\n\n"):
-        kept = part.startswith("\b")
-        text = part.removeprefix("\b").strip("\n")
+        text = part.strip()
+        kept = text.startswith("\b")
+        text = text.removeprefix("\b").strip("\n")
         if text:
             yield f"```text\n{text}\n```" if kept else _escaped(" ".join(text.split()))
 
