@@ -50,6 +50,7 @@ autosummary_ignore_module_all = False
 autosummary_context = {"listed_here": listed_here, "listed_elsewhere": listed_elsewhere}
 autodoc_typehints = "none"  # types are in the sections of the docstrings
 autodoc_member_order = "bysource"
+autodoc_inherit_docstrings = False  # strategies do not repeat what `Strategy` says
 autodoc_default_options = {"exclude-members": "set_fit_request,set_score_request,set_params"}
 numpydoc_show_class_members = False  # the template of classes has them
 numpydoc_xref_param_type = False
@@ -63,6 +64,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,
+    "capture_repr": (),
     "show_signature": False,
     "write_computation_times": False,
     "show_memory": False,
