@@ -22,6 +22,7 @@ __all__ = [
     "check_integer",
     "check_number",
     "check_rows",
+    "check_scores",
     "parse_budget",
 ]
 
@@ -179,3 +180,15 @@ def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64
             f"{given.max():g} and {given[at]:g} in row {at}; weight 0 drops an example"
         )
     return scaled
+
+
+def check_scores(scores: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Finite scores of a model as float64 of this shape, or DataError."""
+    given = np.asarray(scores, dtype=np.float64)
+    if given.shape != shape:
+        raise DataError(
+            f"scores must have shape {shape}, one for each label weight, got {given.shape}"
+        )
+    if not np.isfinite(given).all():
+        raise DataError("scores must be finite, got some that are not")
+    return given

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.banks.bank_forms import make_bank
+from boostsample.classifier.continued import InitModel, init_model_of
 from boostsample.classifier.file import load_classifier, save_classifier
 from boostsample.classifier.inputs import (
     estimator_families,
@@ -174,7 +175,11 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        init_model: str | os.PathLike[str] | BoostSampleClassifier | Model | None = None,
     ) -> BoostSampleClassifier:
         """Boost on the examples X and their labels y.
 
@@ -190,6 +195,12 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             Class labels, or an indicator matrix of 0 and 1 (multi-label), which may be sparse.
         sample_weight : array, shape (n,), optional
             Example weights of at least 0; rows of weight 0 are dropped first.
+        init_model : path, BoostSampleClassifier or Model, optional
+            A model of the same classes and columns that `n_rounds` rounds are added to: a file that
+            `save` has written, a fitted classifier, or its `model_`. Its families come first, then
+            those of `families` that it does not have; the default families stand for its own.
+            `history_` has the new rounds, and its loss goes on from that of the model on these
+            examples; see `boostsample.classifier.continued`.
 
         Returns
         -------
@@ -202,12 +213,22 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         SettingError
             If a setting is out of range or unknown.
         """
-        numbers = inputs_are_numbers(self.families)
-        examples, targets, weight = training_inputs(self, X, y, sample_weight, numbers=numbers)
-        families = estimator_families(self.families, X, examples, self)
+        start = init_model_of(init_model, type(self))
+        if start is None:
+            numbers = inputs_are_numbers(self.families)
+        else:
+            numbers = start.read_numbers(self.families)
+        given = X, y, sample_weight
+        columns = None if start is None else start.columns
+        examples, targets, weight = training_inputs(self, *given, numbers=numbers, columns=columns)
+        families = self._families(X, examples, start)
         kept = np.flatnonzero(weight > 0)
         self._multi_label = targets.ndim == 2
         self.classes_, labels = classes_and_labels(targets, kept)
+        scores = None
+        if start is not None:
+            start.check_classes(self, labels.shape[1])
+            scores = start.model.decision_function(examples[kept])
         seed = fit_seed(self.random_state, self.checkpoint)
         booster = Booster(
             make_bank(self.bank, families, examples[kept], n_jobs=self.n_jobs),
@@ -221,12 +242,16 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             rng=np.random.default_rng(seed),
             n_jobs=self.n_jobs,
             example_weight=weight[kept],
+            scores=scores,
         )
         progress = FitProgress(booster.n_rounds) if self.verbose else None
         checkpoint = fit_checkpoint(self.checkpoint, booster, self.checkpoint_seconds, seed)
         rounds = train(booster, progress=progress, checkpoint=checkpoint)
         terms = (term for one in rounds for term in one.terms)
-        self.model_ = Model(families, terms, labels.shape[1])
+        if start is None:
+            self.model_ = Model(families, terms, labels.shape[1])
+        else:
+            self.model_ = start.model.extended(families, terms)
         self.history_ = [row for one in rounds for row in one.rows]
         self.strategy_ = booster.strategy
         self.temperature_ = 1.0
@@ -234,6 +259,15 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         if self._multi_label:
             self.offset_ = label_offsets(labels, self.weight_init, weight[kept])
         return self
+
+    def _families(self, X: Any, examples: Any, start: InitModel | None) -> list[Family]:
+        """The families of a fit, with those of the model that it starts from."""
+        if start is None:
+            return estimator_families(self.families, X, examples, self)
+        start.check_columns(self)
+        if self.families is None:
+            return list(start.model.families)
+        return start.families(estimator_families(self.families, X, examples, self))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores f_l(x): float64 (n, K), or (n,) with two classes, positive for `classes_[1]`."""

@@ -72,7 +72,13 @@ def inputs_are_numbers(families: Any) -> bool:
 
 
 def training_inputs(
-    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, numbers: bool
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    numbers: bool,
+    columns: TableColumns | None = None,
 ) -> tuple[Any, NDArray[Any], NDArray[np.float64]]:
     """Validated training examples, labels and example weights (n,).
 
@@ -80,12 +86,15 @@ def training_inputs(
     scikit-learn's `n_features_in_` and `feature_names_in_`; other examples become an array of
     objects (n, ...). Labels are (n,), or (n, K) of a multi-label y, also of a sparse one; weights
     are those of the examples times those of the estimator's `class_weight`. The estimator's
-    `columns_` are those of a data frame that is not all numbers, else None; rows of weight 0 have
-    no categories. Raises the ValueError of scikit-learn's checks, or a DataError if X holds
-    something else than numbers and categories, or if labels or weights are invalid.
+    `columns_` are the given ones, or those of a data frame that is not all numbers, else None; rows
+    of weight 0 have no categories. Raises the ValueError of scikit-learn's checks, or a DataError
+    if X holds something else than numbers and categories, or if labels or weights are invalid.
     """
     labels = _labels(estimator, y)
-    mixed = numbers and _is_mixed_frame(X)
+    if columns is None:
+        mixed = numbers and _is_mixed_frame(X)
+    else:
+        mixed = is_frame(X) or not columns.all_numbers
     if not numbers:
         for name in ("n_features_in_", "feature_names_in_"):  # left by an earlier fit
             vars(estimator).pop(name, None)
@@ -99,9 +108,15 @@ def training_inputs(
     weight = check_example_weight(sample_weight, examples.shape[0])
     weight = with_class_weight(estimator.class_weight, labels, weight)
     weight = check_example_weight(weight, examples.shape[0])
-    estimator.columns_ = None
+    estimator.columns_ = columns
     if mixed:
-        estimator.columns_ = TableColumns.learn(X, weight > 0)
+        if columns is None:
+            estimator.columns_ = TableColumns.learn(X, weight > 0)
+        elif estimator.n_features_in_ != len(columns.columns):
+            raise DataError(
+                f"X must have the {len(columns.columns)} columns of init_model, got "
+                f"{estimator.n_features_in_}"
+            )
         examples = estimator.columns_.transform(X)
     return examples, labels, weight
 

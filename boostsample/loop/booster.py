@@ -22,6 +22,7 @@ from boostsample.checks import (
     check_example_rows,
     check_example_weight,
     check_integer,
+    check_scores,
 )
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.hashing import sha256_of_arrays
@@ -35,7 +36,7 @@ from boostsample.records import Pool, Round, Term
 from boostsample.registry import make_strategy
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.target_rows import Leaf, TargetRows
-from boostsample.shard.weights import SignedWeights, initial_weights
+from boostsample.shard.weights import SignedWeights, continued_weights, initial_weights
 from boostsample.strategy import Strategy
 from boostsample.threads.threads import Threads, n_threads
 
@@ -72,6 +73,10 @@ class Booster:
         cores. Results are the same bit for bit.
     example_weight : array of float, shape (n,), or None
         User weights s_i >= 0; rows of weight 0 are dropped.
+    scores : array of float, shape (n, K), or None
+        Scores f_l(x_i) of a model that the run continues: initial weights are multiplied by
+        exp(-y_il f_l(x_i)), and the loss begins with that of the model on these examples, the mean
+        of exp(-y_il f_l(x_i)) by the initial weights without it.
     weights : {"balanced", "uniform"} or None
         Former name of `weight_init`.
 
@@ -103,6 +108,7 @@ class Booster:
         *,
         n_jobs: int = 1,
         example_weight: ArrayLike | None = None,
+        scores: ArrayLike | None = None,
         weights: str | None = None,
     ) -> None:
         columns = check_example_rows(rows, bank.n_examples)
@@ -110,14 +116,20 @@ class Booster:
         self.n_rounds = check_integer("n_rounds", n_rounds, 1)
         user = check_example_weight(example_weight, columns.size)
         init, kept = weights or weight_init, user > 0
-        label_weights = initial_weights(labels, init) * user[:, None]
+        label_weights = (initial_weights(labels, init) * user[:, None])[kept]
         self._given = init, None if example_weight is None else user[kept]
+        self._log_loss, self._continued = 0.0, ""
+        if scores is not None:
+            of_model = check_scores(scores, labels.shape)[kept]
+            self._continued = f"sha256:{sha256_of_arrays(of_model)}"
+            given = label_weights, labels[kept], of_model
+            label_weights, self._log_loss = continued_weights(*given)
         self._bank = bank.reader(columns[kept])
         threads = Threads(n_threads(n_jobs))
         of_kept = 1.0 if example_weight is None else user[kept, None]
         self._weights = SignedWeights(
             labels[kept],
-            label_weights[kept],
+            label_weights,
             columns[kept],
             threads,
             lambda Y: initial_weights(Y, init) * of_kept,
@@ -135,7 +147,6 @@ class Booster:
             budget = self.strategy.default_budget(pool)
         self.budget = budget_looks(budget, pool.n_examples)
         self._round = 0
-        self._log_loss = 0.0
         self._stopped = ""
         self._search = Search(
             self.strategy, self._searcher, self.budget, self.n_rounds, self._families, self._rng
@@ -174,13 +185,16 @@ class Booster:
         learner cannot be identified.
         """
         weight_init, example_weight = self._given
+        settings = {"budget": self.budget, "weight_init": weight_init}
+        if self._continued:
+            settings["scores of the model to continue"] = self._continued
         return run_facts(
             self.strategy,
             self._learner,
             self._bank,
             self._weights,
             self._stream,
-            {"budget": self.budget, "weight_init": weight_init},
+            settings,
             example_weight,
         )
 

@@ -21,7 +21,7 @@ from boostsample.kernels.weight_update import WeightFactors, weight_kernels
 from boostsample.shard.weighted_rows import PART, WeightedRows
 from boostsample.threads.threads import Threads
 
-__all__ = ["SignedWeights", "WEIGHT_INITS", "initial_weights"]
+__all__ = ["SignedWeights", "WEIGHT_INITS", "continued_weights", "initial_weights"]
 
 #: Least size of a normalised label weight: far from denormal numbers, too small to matter.
 WEIGHT_FLOOR = 1e-30
@@ -46,6 +46,22 @@ def initial_weights(Y: NDArray[np.int8], kind: str) -> NDArray[np.float64]:
     one_sided = (n_positive == 0) | (n_negative == 0)
     half = np.where(one_sided, 1.0, 0.5)
     return np.asarray(half / np.where(positive, n_positive, n_negative))
+
+
+def continued_weights(
+    label_weights: NDArray[np.float64], Y: NDArray[np.int8], scores: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    """Label weights of a run that continues from a model, and the log of the model's loss.
+
+    The weights are in proportion to u_il exp(-y_il f_l(x_i)), float64 (n, K); the loss is the mean
+    of exp(-y_il f_l(x_i)) by the weights u_il, which are `label_weights`.
+    """
+    exponents = -(Y * scores)
+    most = float(exponents.max())
+    weights = label_weights * np.exp(exponents - most)
+    log_loss = most + math.log(math.fsum(weights.ravel()) / math.fsum(label_weights.ravel()))
+    # In units of the largest; what is 0 then would make other units of `SignedWeights` infinite.
+    return np.maximum(weights / weights.max(), 1e-300), log_loss
 
 
 class SignedWeights(WeightedRows):
