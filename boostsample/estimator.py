@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.banks.bank_forms import make_bank
@@ -20,7 +20,7 @@ from boostsample.classifier.inputs import (
     prediction_inputs,
     training_inputs,
 )
-from boostsample.classifier.named_settings import KINDS, settings_of_name, with_settings
+from boostsample.classifier.named_settings import NamedSettings
 from boostsample.classifier.probabilities import (
     label_offsets,
     log_probabilities,
@@ -38,7 +38,7 @@ from boostsample.strategy import Strategy
 __all__ = ["BoostSampleClassifier"]
 
 
-class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+class BoostSampleClassifier(ClassifierMixin, NamedSettings):  # type: ignore[misc]  # untyped bases
     """AdaBoost.MH with a budget of looks for each search of a weak learner.
 
     Parameters
@@ -149,30 +149,6 @@ class BoostSampleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.checkpoint = checkpoint
         self.checkpoint_seconds = checkpoint_seconds
         self.class_weight = class_weight
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters; if deep, also those of a strategy or learner, given by name or as instance.
-
-        Those of a name are ``strategy__exploration`` and the like, as those of an instance.
-        """
-        params: dict[str, Any] = super().get_params(deep)
-        for kind in KINDS if deep else ():
-            if isinstance(params[kind], str):
-                settings = settings_of_name(kind, params[kind])
-                params |= {f"{kind}__{name}": value for name, value in settings.items()}
-        return params
-
-    def set_params(self, **params: Any) -> BoostSampleClassifier:
-        """Set parameters: ``strategy__exploration=0.5`` makes "ucb" "ucb:exploration=0.5"."""
-        super().set_params(**{key: params.pop(key) for key in [*params] if "__" not in key})
-        for kind in KINDS:
-            given = getattr(self, kind)
-            own = [key for key in params if key.startswith(f"{kind}__")]
-            if own and not hasattr(given, "set_params"):
-                settings = {key.removeprefix(f"{kind}__"): params.pop(key) for key in own}
-                setattr(self, kind, with_settings(kind, given, settings))
-        super().set_params(**params)
-        return self
 
     def fit(
         self,

@@ -8,19 +8,49 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
 
 from boostsample.errors import SettingError, unknown
 from boostsample.names import parse_name, write_name
 from boostsample.registry import registered_class
 
-__all__ = ["KINDS", "settings_of_name", "with_settings"]
+__all__ = ["NamedSettings"]
 
-KINDS = ("strategy", "learner")
+_KINDS = ("strategy", "learner")
 """Parameters of the classifier that may be names."""
 
 
-def settings_of_name(kind: str, text: str) -> dict[str, Any]:
+class NamedSettings(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no annotations
+    """Base class of an estimator whose parameters `strategy` and `learner` may be names."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters; if deep, also those of a strategy or learner, given by name or as instance.
+
+        Those of a name are ``strategy__exploration`` and the like, as those of an instance.
+        """
+        params: dict[str, Any] = super().get_params(deep)
+        for kind in _KINDS if deep else ():
+            if isinstance(params[kind], str):
+                settings = _settings_of_name(kind, params[kind])
+                params |= {f"{kind}__{name}": value for name, value in settings.items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters: ``strategy__exploration=0.5`` makes "ucb" "ucb:exploration=0.5"."""
+        super().set_params(**{key: params.pop(key) for key in [*params] if "__" not in key})
+        for kind in _KINDS:
+            given = getattr(self, kind)
+            own = [key for key in params if key.startswith(f"{kind}__")]
+            if own and not hasattr(given, "set_params"):
+                settings = {key.removeprefix(f"{kind}__"): params.pop(key) for key in own}
+                setattr(self, kind, _with_settings(kind, given, settings))
+        super().set_params(**params)
+        return self
+
+
+def _settings_of_name(kind: str, text: str) -> dict[str, Any]:
     """All settings of a named strategy or learner; none if the name is wrong: `fit` reports it."""
     try:
         name, given = parse_name(text)
@@ -29,7 +59,7 @@ def settings_of_name(kind: str, text: str) -> dict[str, Any]:
         return {}
 
 
-def with_settings(kind: str, text: Any, settings: Mapping[str, Any]) -> str:
+def _with_settings(kind: str, text: Any, settings: Mapping[str, Any]) -> str:
     """The name with other settings; SettingError if one is unknown or cannot be written."""
     if not isinstance(text, str):
         raise SettingError(

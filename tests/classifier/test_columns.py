@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -341,3 +342,16 @@ def test_a_lazy_frame_is_refused() -> None:
     X, y = people()
     with pytest.raises(DataError, match=r"got a LazyFrame; pass X.collect\(\)"):
         clone(MODEL).fit(polars.from_pandas(X).lazy(), y)
+
+
+@pytest.mark.parametrize("families", [None, "dtype", {"home": "town_home"}])
+def test_a_saved_classifier_reads_frames(families: Any, tmp_path: Path) -> None:
+    X, y = people()
+    model = clone(MODEL).set_params(families=families).fit(X, y)
+    model.save(tmp_path / "people.bsm")
+    loaded = BoostSampleClassifier.load(tmp_path / "people.bsm")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert loaded.columns_.to_json() == model.columns_.to_json()
+    plain = clone(MODEL).fit(X[["age"]], y)
+    plain.save(tmp_path / "plain.bsm")
+    assert BoostSampleClassifier.load(tmp_path / "plain.bsm").columns_ is None
