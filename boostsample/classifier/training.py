@@ -49,12 +49,11 @@ def fit_seed(random_state: Any, path: str | os.PathLike[str] | None = None) -> l
     """Four whole numbers that all random choices of a fit come from.
 
     With a `random_state` of None they are those of the checkpoint at `path`, if there is one: no
-    other stream could continue it.
+    other stream could continue it. DataError, before the fit has begun, if the file is none.
     """
-    if random_state is None and path is not None:
-        notes = checkpoint_notes(path)
-        if notes is not None and "seed" in notes:
-            return [int(one) for one in notes["seed"]]
+    notes = None if path is None else checkpoint_notes(path)
+    if random_state is None and notes is not None and "seed" in notes:
+        return [int(one) for one in notes["seed"]]
     seed: list[int] = check_random_state(random_state).randint(2**31, size=4).tolist()
     return seed
 

@@ -125,6 +125,9 @@ def _source(kind: type) -> str:
 
 def _plain(value: Any, name: str) -> Any:
     """A setting as a JSON value; SettingError if it is none."""
+    if isinstance(value, BaseEstimator):
+        settings = _plain(value.get_params(deep=False), name)
+        return {"class": _name_of(type(value)), "settings": settings}
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -135,9 +138,6 @@ def _plain(value: Any, name: str) -> Any:
         return [_plain(item, name) for item in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {key: _plain(item, name) for key, item in value.items()}
-    if isinstance(value, BaseEstimator):
-        settings = _plain(value.get_params(deep=False), name)
-        return {"class": _name_of(type(value)), "settings": settings}
     if inspect.isroutine(value) or inspect.isclass(value):
         return _name_of(value)
     raise SettingError(

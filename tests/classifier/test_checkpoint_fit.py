@@ -175,6 +175,13 @@ def test_settings_of_the_checkpoint_are_checked() -> None:
         model.fit(X, y)
 
 
+def test_a_damaged_file_is_refused_before_a_feature_is_computed(path: Path) -> None:
+    X, y = data()
+    path.write_bytes(b"half")
+    with pytest.raises(DataError, match="cannot be read, it is damaged or in another format"):
+        classifier(path, bank="refused: the bank is made later").fit(X, y)
+
+
 def test_followers_see_the_saved_rounds_again(path: Path) -> None:
     def follower(seen: list[int], last: int) -> Callable[[Round], bool]:
         def follow(done: Round) -> bool:
