@@ -54,14 +54,14 @@ def continued_weights(
     """Label weights of a run that continues from a model, and the log of the model's loss.
 
     The weights are in proportion to u_il exp(-y_il f_l(x_i)), float64 (n, K); the loss is the mean
-    of exp(-y_il f_l(x_i)) by the weights u_il, which are `label_weights`.
+    of exp(-y_il f_l(x_i)) by the weights u_il, which are `label_weights`. Weights below
+    `WEIGHT_FLOOR` times the largest are raised to that.
     """
     exponents = -(Y * scores)
     most = float(exponents.max())
     weights = label_weights * np.exp(exponents - most)
     log_loss = most + math.log(math.fsum(weights.ravel()) / math.fsum(label_weights.ravel()))
-    # In units of the largest; what is 0 then would make other units of `SignedWeights` infinite.
-    return np.maximum(weights / weights.max(), 1e-300), log_loss
+    return np.maximum(weights, WEIGHT_FLOOR * weights.max()), log_loss
 
 
 class SignedWeights(WeightedRows):
