@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 import sys
 import textwrap
 import types
@@ -20,7 +21,9 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"
 PAGES += sorted(DOCS.glob("*.md"))
 EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
 
-_PYTHON = re.compile(r"(?:<!-- not run: (.*?) -->\n+)?```python\n(.*?)```", re.DOTALL)
+_PYTHON = re.compile(
+    r"(?:<!-- (?:not run: ([^>]*?)|(new process)) -->\n+)?```python\n(.*?)```", re.DOTALL
+)
 _FENCED = re.compile(r"^(```+).*?^\1$", re.DOTALL | re.MULTILINE)
 _INDENTED = re.compile(r"(?<=\n\n)(?: {4,}\S.*\n)+", re.MULTILINE)
 _SPAN = re.compile(r"(?<![`\w])`(boostsample [^`]+)`")
@@ -29,10 +32,11 @@ _HEADING = re.compile(r"^#{1,6} +(.*)$", re.MULTILINE)
 
 
 class Block(NamedTuple):
-    """A block of Python, and why tests do not run it: empty if they do."""
+    """A block of Python; why tests do not run it, or empty; whether it runs in a new process."""
 
     code: str
-    not_run: str
+    not_run: str = ""
+    new_process: bool = False
 
 
 def read(page: Path) -> str:
@@ -46,18 +50,25 @@ def name_of(page: Path) -> str:
 
 
 def python_blocks(page: Path) -> list[Block]:
-    """Blocks of Python, in order. The comment ``not run: REASON`` may stand before a block."""
-    return [Block(code, " ".join(why.split())) for why, code in _PYTHON.findall(read(page))]
+    """Blocks of Python, in order.
+
+    The comment ``not run: REASON`` or ``new process`` may stand before a block.
+    """
+    found = _PYTHON.findall(read(page))
+    return [Block(code, " ".join(why.split()), bool(new)) for why, new, code in found]
 
 
 def run_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     """Run the blocks of a page, or an example, in order in one module; return the module."""
-    blocks = [Block(read(page), "")] if page.suffix == ".py" else python_blocks(page)
+    blocks = [Block(read(page))] if page.suffix == ".py" else python_blocks(page)
     module = types.ModuleType(f"{page.stem}_blocks")  # importable: its classes can be pickled
     monkeypatch.setitem(sys.modules, module.__name__, module)
     for block in blocks:
         code = compile(block.code, page.name, "exec")
-        if not block.not_run:
+        if block.new_process:
+            run = [sys.executable, "-W", "error", "-c", block.code]
+            sys.stdout.write(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
+        elif not block.not_run:
             exec(code, vars(module))
     return module
 

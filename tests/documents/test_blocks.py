@@ -114,6 +114,18 @@ def _index(module: types.ModuleType, printed: str) -> None:
     assert float(printed) > 0.85
 
 
+def _classifier(module: types.ModuleType, printed: str) -> None:
+    assert module.model.score(module.X_test, module.y_test) > 0.85
+    assert "300 searches" in printed
+    assert printed.endswith("the same answers\n")
+    assert Path("digits.bsm").stat().st_size < 20_000
+
+
+def _frames(module: types.ModuleType, printed: str) -> None:
+    assert list(module.model.predict(module.frame.head(3))) == ["apple", "pear", "plum"]
+    assert "colour=red" in printed
+
+
 def _strategy(module: types.ModuleType, printed: str) -> None:
     assert module.Repeat().get_params() == {"n_features": 10}
     assert issubclass(module.Scaled, Strategy)
@@ -157,6 +169,8 @@ def _pictures(module: types.ModuleType, printed: str) -> None:
 AFTER: dict[str, Callable[[types.ModuleType, str], None]] = {
     "README.md": _readme,
     "index.md": _index,
+    "tutorial_classifier.md": _classifier,
+    "frames.md": _frames,
     "adding_a_strategy.md": _strategy,
     "adding_a_family.md": _family,
     "adding_a_learner.md": _learner,
