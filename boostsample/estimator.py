@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from boostsample.banks.bank_forms import make_bank
+from boostsample.classifier.calibration import held_temperature
+from boostsample.classifier.callbacks import (
+    CallbackSupportMixin,
+    RoundCallbacks,
+    with_callbacks,
+)
 from boostsample.classifier.continued import InitModel, init_model_of
-from boostsample.classifier.file import load_classifier, save_classifier
+from boostsample.classifier.early_stopping import EarlyStopping
+from boostsample.classifier.file import ModelFiles
+from boostsample.classifier.importances import term_importances
 from boostsample.classifier.inputs import (
     estimator_families,
     inputs_are_numbers,
@@ -21,14 +28,27 @@ from boostsample.classifier.inputs import (
     training_inputs,
 )
 from boostsample.classifier.named_settings import NamedSettings
-from boostsample.classifier.probabilities import (
-    label_offsets,
-    log_probabilities,
-    probabilities,
+from boostsample.classifier.prediction import PredictionMixin
+from boostsample.classifier.probabilities import label_offsets
+from boostsample.classifier.training import (
+    Follower,
+    Run,
+    fit_checkpoint,
+    fit_seed,
+    resume,
+    run_facts,
+    run_to_continue,
+    split_stream,
+    train,
 )
-from boostsample.classifier.training import fit_checkpoint, fit_seed, train
+from boostsample.classifier.validation import (
+    FitRows,
+    check_held,
+    held_labels,
+    validation_is_used,
+)
 from boostsample.family import Family
-from boostsample.labels import classes_and_labels, classify
+from boostsample.labels import classes_and_labels
 from boostsample.learner import Learner
 from boostsample.loop.booster import Booster
 from boostsample.loop.fit_progress import FitProgress
@@ -38,7 +58,13 @@ from boostsample.strategy import Strategy
 __all__ = ["BoostSampleClassifier"]
 
 
-class BoostSampleClassifier(ClassifierMixin, NamedSettings):  # type: ignore[misc]  # untyped bases
+class BoostSampleClassifier(
+    CallbackSupportMixin,  # type: ignore[misc]  # untyped
+    PredictionMixin,
+    ModelFiles,
+    ClassifierMixin,  # type: ignore[misc]  # untyped
+    NamedSettings,
+):
     """AdaBoost.MH with a budget of looks for each search of a weak learner.
 
     Parameters
@@ -88,6 +114,22 @@ class BoostSampleClassifier(ClassifierMixin, NamedSettings):  # type: ignore[mis
         Weights of classes, as in scikit-learn: they multiply the weights of their examples.
         "balanced": inversely proportional to the weights of the classes. For several labels, a
         mapping for each, as in ``[{0: 1, 1: 5}, ...]``; their factors are multiplied.
+        notebooks and files. With scikit-learn 1.9 there are also its callbacks, as in
+        ``set_callbacks(sklearn.callback.ProgressBar())``.
+    early_stopping : bool, default False
+        Hold rows out and keep the rounds with the least smoothed error on them, the mean over 4/5
+        to 6/5 of their number ([BK10] 4.2). Training stops at twice the best number of rounds, at
+        100 rounds at the earliest, or at `n_rounds`, of which at most 5/6 are kept.
+    validation_fraction : float, default 0.1
+        Part of the rows to hold out, of each class, for `early_stopping` and `calibration`, unless
+        `fit` is given others.
+    calibration : {None, "temperature"}, default None
+        Divide the logits of the probabilities by one number that makes them fit the held-out rows,
+        see `boostsample.classifier.calibration`. Predictions stay the same.
+    warm_start : bool, default False
+        Continue the last fit up to `n_rounds` rounds, on the same data and with the same settings,
+        to the bits of one longer fit. SettingError or DataError if something differs, or if the
+        strategy depends on the number of rounds planned.
 
     Attributes
     ----------
@@ -95,10 +137,23 @@ class BoostSampleClassifier(ClassifierMixin, NamedSettings):  # type: ignore[mis
         Class labels; column numbers for a multi-label y.
     model_ : Model
         The stumps.
+    n_rounds_ : int
+        Rounds in the model.
     history_ : list of dict
-        One flat record per search, for `pandas.DataFrame`.
+        One flat record per search, for `pandas.DataFrame`; also of rounds that early stopping left
+        out of the model.
     strategy_ : Strategy
         The strategy as the last round left it, with its learned state.
+    validation_error_ : ndarray of float64
+        With early stopping: percentage of wrong held-out rows (or labels) after each round trained.
+    term_importances_ : ndarray of float64, shape (M,)
+        Fall of the log loss, -log sqrt(1 - G^2) of a round, shared by its terms; see
+        `boostsample.classifier.importances`.
+    feature_importances_ : ndarray of float64, shape (n_features_in_,)
+        Shares of the columns of X in the sum of `term_importances_`; absent if the features of a
+        family are not single columns of a table.
+    family_importances_ : dict
+        Shares of the families, by name.
     offset_ : ndarray of float64, shape (K,)
         Log ratio of the mean initial weight of a label's positive and negative rows, for the
         probabilities of multi-label rows; 0 otherwise.
@@ -135,6 +190,10 @@ class BoostSampleClassifier(ClassifierMixin, NamedSettings):  # type: ignore[mis
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_seconds: float = 60.0,
         class_weight: str | Mapping[Any, float] | Sequence[Mapping[int, float]] | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        calibration: str | None = None,
+        warm_start: bool = False,
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -149,13 +208,22 @@ class BoostSampleClassifier(ClassifierMixin, NamedSettings):  # type: ignore[mis
         self.checkpoint = checkpoint
         self.checkpoint_seconds = checkpoint_seconds
         self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.calibration = calibration
+        self.warm_start = warm_start
 
+    @with_callbacks
     def fit(
         self,
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         init_model: str | os.PathLike[str] | BoostSampleClassifier | Model | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
     ) -> BoostSampleClassifier:
         """Boost on the examples X and their labels y.
 
@@ -177,6 +245,10 @@ class BoostSampleClassifier(ClassifierMixin, NamedSettings):  # type: ignore[mis
             those of `families` that it does not have; the default families stand for its own.
             `history_` has the new rounds, and its loss goes on from that of the model on these
             examples; see `boostsample.classifier.continued`.
+        X_val, y_val : like X and y, optional
+            Rows for `early_stopping` and `calibration`, in place of a part of X.
+        sample_weight_val : array, shape (n_val,), optional
+            Weights of these rows.
 
         Returns
         -------
@@ -201,15 +273,27 @@ class BoostSampleClassifier(ClassifierMixin, NamedSettings):  # type: ignore[mis
         kept = np.flatnonzero(weight > 0)
         self._multi_label = targets.ndim == 2
         self.classes_, labels = classes_and_labels(targets, kept)
-        scores = None
+        run = run_to_continue(self)
+        seed = fit_seed(self.random_state, self.checkpoint) if run is None else run.seed
+        validates = validation_is_used(self.early_stopping, self.calibration)
+        rows = FitRows.of(examples[kept], labels, weight[kept])
+        if X_val is not None or y_val is not None:
+            check_held(X_val, y_val, validates)
+            held = prediction_inputs(self, X_val, numbers=numbers)
+            of_held = held_labels(y_val, self.classes_, self._multi_label)
+            rows = rows.joined(held, of_held, sample_weight_val)
+        elif validates:
+            rows = rows.split(self.validation_fraction, split_stream(seed), self._multi_label)
         if start is not None:
             start.check_classes(self, labels.shape[1])
-            scores = start.model.decision_function(examples[kept])
-        seed = fit_seed(self.random_state, self.checkpoint)
+            rows = rows._replace(scores=start.model.decision_function(rows.examples))
+        edges_from = rows.train if rows.held.size else None
+        bank = make_bank(self.bank, families, rows.examples, edges_from, n_jobs=self.n_jobs)
+        of_train = rows.labels[rows.train], rows.weight[rows.train]
         booster = Booster(
-            make_bank(self.bank, families, examples[kept], n_jobs=self.n_jobs),
-            None,
-            labels,
+            bank,
+            rows.train,
+            of_train[0],
             self.strategy,
             self.learner,
             n_rounds=self.n_rounds,
@@ -217,23 +301,57 @@ class BoostSampleClassifier(ClassifierMixin, NamedSettings):  # type: ignore[mis
             weight_init=self.weight_init,
             rng=np.random.default_rng(seed),
             n_jobs=self.n_jobs,
-            example_weight=weight[kept],
-            scores=scores,
+            example_weight=of_train[1],
+            scores=None if rows.scores is None else rows.scores[rows.train],
         )
-        progress = FitProgress(booster.n_rounds) if self.verbose else None
-        checkpoint = fit_checkpoint(self.checkpoint, booster, self.checkpoint_seconds, seed)
-        rounds = train(booster, progress=progress, checkpoint=checkpoint)
-        terms = (term for one in rounds for term in one.terms)
-        if start is None:
-            self.model_ = Model(families, terms, labels.shape[1])
-        else:
-            self.model_ = start.model.extended(families, terms)
-        self.history_ = [row for one in rounds for row in one.rows]
-        self.strategy_ = booster.strategy
-        self.temperature_ = 1.0
+        facts = run_facts(booster, bank, self.weight_init)
+        rounds = resume(booster, run, facts)
         self.offset_ = np.zeros(labels.shape[1])
         if self._multi_label:
-            self.offset_ = label_offsets(labels, self.weight_init, weight[kept])
+            self.offset_ = label_offsets(of_train[0], self.weight_init, of_train[1])
+
+        def fitted() -> dict[str, Any]:
+            terms = (term for one in rounds for term in one.terms)
+            if start is None:
+                model = Model(families, terms, labels.shape[1])
+            else:
+                model = start.model.extended(families, terms)
+            return {"model_": model, "temperature_": 1.0}
+
+        followers: list[Follower] = []
+        stopping = callbacks = None
+        if self.early_stopping:
+            stopping = EarlyStopping(bank, rows, self._multi_label)
+            followers.append(stopping)
+        if hasattr(self, "_skl_callbacks"):
+            callbacks = RoundCallbacks(self, booster, X, y, sample_weight, fitted)
+            followers.append(callbacks)
+        train(
+            booster,
+            followers,
+            FitProgress(booster.n_rounds) if self.verbose else None,
+            fit_checkpoint(self.checkpoint, booster, self.checkpoint_seconds, seed),
+            before=None if callbacks is None else callbacks.begin,
+            rounds=rounds,
+        )
+        plans = booster.plans_rounds or (run is not None and run.plans_rounds)
+        self._run = Run(seed, facts, rounds, booster.small_state(), plans, booster.n_rounds)
+        self.history_ = [row for one in rounds for row in one.rows]
+        self.strategy_ = booster.strategy
+        self.__dict__.pop("validation_error_", None)  # of an earlier fit
+        if stopping is not None:
+            self.validation_error_ = stopping.errors
+            rounds = rounds[: stopping.n_rounds(bool(booster.stopped))]
+        self.__dict__.update(fitted())
+        of_rounds = term_importances([one.terms for one in rounds], bank, rows.train)
+        before = np.empty(0) if start is None else start.term_importances()
+        self.term_importances_ = np.concatenate([before, of_rounds])
+        if self.calibration is not None:
+            self.temperature_ = held_temperature(
+                bank, rows, rounds, self.offset_, self._multi_label
+            )
+        if callbacks is not None:
+            callbacks.end()
         return self
 
     def _families(self, X: Any, examples: Any, start: InitModel | None) -> list[Family]:
@@ -244,83 +362,6 @@ class BoostSampleClassifier(ClassifierMixin, NamedSettings):  # type: ignore[mis
         if self.families is None:
             return list(start.model.families)
         return start.families(estimator_families(self.families, X, examples, self))
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores f_l(x): float64 (n, K), or (n,) with two classes, positive for `classes_[1]`."""
-        scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Class labels (n,) of the largest scores, the first of a tie; or 0/1 (n, K)."""
-        return self._labels(self._scores(X))
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities from the exponential loss, see `boostsample.classifier.probabilities`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, number of classes)
-            In the order of `classes_`; rows sum to 1, and `predict` returns the class of the first
-            largest one. Multi-label: (n, K), one for each label, the form of scikit-learn's
-            metrics and of its `MLPClassifier`. There `predict` returns the labels with positive
-            scores, which for rare labels and `balanced` weights is less than probability 1/2.
-        """
-        return probabilities(self._scores(X), *self._odds())
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Logarithms of `predict_proba`, finite for scores of any size."""
-        return log_probabilities(self._scores(X), *self._odds())
-
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Scores f_l(x): float64 (n, K)."""
-        check_is_fitted(self)
-        numbers = inputs_are_numbers(self.model_.families)
-        return self.model_.decision_function(prediction_inputs(self, X, numbers=numbers))
-
-    def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        codes = classify(scores, self._multi_label)
-        return codes if self._multi_label else np.asarray(self.classes_[codes])
-
-    def _odds(self) -> tuple[NDArray[np.float64], float, bool]:
-        """What turns scores into probabilities."""
-        return self.offset_, self.temperature_, self._multi_label
-
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the fitted classifier to one file, which holds no pickle.
-
-        The file holds what prediction needs, and the settings. Settings that are neither plain
-        values nor registered strategies, learners or families are left out: the loaded classifier
-        has their defaults. History and state of the strategy are not kept. See docs/models.md.
-
-        Parameters
-        ----------
-        path : str or path
-            A name that ends in ``.bsm``.
-        overwrite : bool, default False
-            Whether a file of this name is replaced.
-
-        Raises
-        ------
-        SettingError
-            If the name has another ending, if the file exists, or if a family is not registered.
-        DataError
-            If the file cannot be written.
-        """
-        check_is_fitted(self)
-        save_classifier(self, path, overwrite=overwrite)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The fitted classifier of a file that `save` has written; equal predictions, to the bit.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be read, is damaged, of another kind or of a newer version, or needs
-            a family of a distribution that is not installed.
-        """
-        loaded: Self = load_classifier(cls, path)
-        return loaded
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

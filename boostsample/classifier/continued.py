@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from boostsample.classifier.columns import TableColumns
 from boostsample.classifier.file import SAVED, load_classifier
+from boostsample.classifier.importances import model_importances
 from boostsample.classifier.inputs import inputs_are_numbers
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
@@ -82,6 +83,11 @@ class InitModel:
             raise DataError(
                 f"y must have as many labels as init_model, {self.model.n_labels}, got {n_labels}"
             )
+
+    def term_importances(self) -> NDArray[np.float64]:
+        """Importances of its terms, see `boostsample.classifier.importances`."""
+        known: NDArray[np.float64] | None = self.attributes.get("term_importances_")
+        return model_importances(self.model) if known is None else known
 
     def families(self, own: Sequence[Family]) -> list[Family]:
         """Its families, then those of `own` that it does not have."""

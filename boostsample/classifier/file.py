@@ -13,9 +13,10 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from boostsample.classifier.columns import TableColumns
 from boostsample.errors import DataError, SettingError, one_line, os_fault
@@ -34,7 +35,15 @@ from boostsample.models.model_file import model_arrays, model_of_arrays
 from boostsample.registry import registered_class, registered_name
 from boostsample.strategy import Strategy
 
-__all__ = ["ENDING", "FORMAT", "MOST_BYTES", "SAVED", "load_classifier", "save_classifier"]
+__all__ = [
+    "ENDING",
+    "FORMAT",
+    "MOST_BYTES",
+    "SAVED",
+    "ModelFiles",
+    "load_classifier",
+    "save_classifier",
+]
 
 ENDING = ".bsm"
 FORMAT = 1
@@ -47,6 +56,7 @@ SAVED = {
     "columns_": True,
     "offset_": True,
     "temperature_": True,
+    "term_importances_": False,
     "n_features_in_": False,
     "feature_names_in_": False,
 }
@@ -62,6 +72,47 @@ class _Named(NamedTuple):
     kind: str
     name: str
     settings: Mapping[str, Any]
+
+
+class ModelFiles:
+    """Methods of a classifier that write and read its files."""
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the fitted classifier to one file, which holds no pickle.
+
+        The file holds what prediction needs, and the settings. Settings that are neither plain
+        values nor registered strategies, learners or families are left out: the loaded classifier
+        has their defaults. History and state of the strategy are not kept. See docs/models.md.
+
+        Parameters
+        ----------
+        path : str or path
+            A name that ends in ``.bsm``.
+        overwrite : bool, default False
+            Whether a file of this name is replaced.
+
+        Raises
+        ------
+        SettingError
+            If the name has another ending, if the file exists, or if a family is not registered.
+        DataError
+            If the file cannot be written.
+        """
+        check_is_fitted(self)
+        save_classifier(self, path, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The fitted classifier of a file that `save` has written; equal predictions, to the bit.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, is damaged, of another kind or of a newer version, or needs
+            a family of a distribution that is not installed.
+        """
+        loaded: Self = load_classifier(cls, path)
+        return loaded
 
 
 def save_classifier(

@@ -1,22 +1,42 @@
-"""The rounds of a fit, and those who follow them: progress, early stopping, checkpoints."""
+"""The rounds of a fit: those who follow them, how they are saved, and how a fit goes on later."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
 from sklearn.utils import check_random_state
 
+from boostsample.banks.bank import Bank
+from boostsample.errors import DataError, SettingError
+from boostsample.files.kept_state import pack_state
+from boostsample.hashing import sha256_of_bytes
 from boostsample.loop.booster import Booster, Round
-from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes, rounds_of_run
+from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
 from boostsample.loop.fit_progress import FitProgress
+from boostsample.loop.run_facts import differences
 
-__all__ = ["Follower", "fit_checkpoint", "fit_seed", "train"]
+__all__ = [
+    "Follower",
+    "Run",
+    "fit_checkpoint",
+    "fit_seed",
+    "resume",
+    "run_facts",
+    "run_to_continue",
+    "split_stream",
+    "train",
+]
 
 Follower: TypeAlias = Callable[[Round], object]
 """Called after each round, with what it adds; whatever is true ends the training."""
+_EXAMPLES = "training examples"
+_START = "strategy before the first round"
+_WAY_OUT = "set warm_start=False to train anew"
 
 
 def train(
@@ -24,25 +44,36 @@ def train(
     followers: Iterable[Follower] = (),
     progress: FitProgress | None = None,
     checkpoint: Checkpoint | None = None,
+    *,
+    before: Callable[[], None] | None = None,
+    rounds: list[Round] | None = None,
 ) -> list[Round]:
     """The rounds of a booster until it has finished or a follower asks to stop.
 
-    Each round is given to all followers, in order, and then shown. The rounds of the checkpoint
-    come first: followers see them again, so that what they have learned comes back, too.
+    Each round is given to all followers, in order, and then shown. The rounds of the checkpoint, or
+    those that `rounds` already holds, come first: followers see them again, so that what they have
+    learned comes back, too. `before` is called before each round that is trained; `rounds` is the
+    list that is returned, for those who follow.
     """
-    following = list(followers)
-    rounds: list[Round] = []
-    known = 0 if checkpoint is None else checkpoint.n_resumed
+    following, found = list(followers), [] if rounds is None else rounds
+    if checkpoint is not None:
+        found[:] = checkpoint.rounds
+    next_round = booster.next_round if checkpoint is None else checkpoint.next_round
     with nullcontext() if checkpoint is None else checkpoint:
-        for done in rounds_of_run(booster, checkpoint):
-            rounds.append(done)
+        asked = [bool(follow(done)) for done in found for follow in following]
+        ended = any(asked) or booster.finished
+        if ended and found and progress is not None:
+            progress(found[-1].rows[-1], found[-1].edge, ended)
+        while not ended:
+            if before is not None:
+                before()
+            done = next_round()
+            found.append(done)
             asked = [bool(follow(done)) for follow in following]
-            ended = any(asked) or (booster.finished and len(rounds) == booster.round)
-            if progress is not None and (len(rounds) > known or ended):
+            ended = any(asked) or booster.finished
+            if progress is not None:
                 progress(done.rows[-1], done.edge, ended)
-            if ended:
-                break
-    return rounds
+    return found
 
 
 def fit_seed(random_state: Any, path: str | os.PathLike[str] | None = None) -> list[int]:
@@ -58,8 +89,132 @@ def fit_seed(random_state: Any, path: str | os.PathLike[str] | None = None) -> l
     return seed
 
 
+def split_stream(seed: list[int]) -> np.random.Generator:
+    """The random stream that chooses held-out rows; independent of that of the strategy."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
+
+
 def fit_checkpoint(
     path: str | os.PathLike[str] | None, booster: Booster, seconds: float, seed: list[int]
 ) -> Checkpoint | None:
     """The checkpoint of a fit, which also keeps its seed; None without a path."""
     return None if path is None else Checkpoint(path, booster, seconds, {"seed": seed})
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What `warm_start` needs to continue a fit; pickled with the classifier.
+
+    Neither features nor weights are kept: the weights follow from the terms, at O(N) a round.
+
+    Attributes
+    ----------
+    seed : list of int
+        As from `fit_seed`.
+    facts : dict
+        What must be the same, by name.
+    rounds : list of Round
+        All rounds trained: terms, history rows and edges.
+    state : dict
+        `Booster.small_state` after the last of them.
+    plans_rounds : bool
+        Whether the strategy has read the number of rounds planned.
+    n_rounds : int
+        That number.
+    """
+
+    seed: list[int]
+    facts: dict[str, Any]
+    rounds: list[Round]
+    state: dict[str, Any]
+    plans_rounds: bool
+    n_rounds: int
+
+
+def run_to_continue(estimator: Any) -> Run | None:
+    """The run of the last fit if the estimator has `warm_start`; None if there was no fit.
+
+    Raises SettingError if the fit kept none, as that of a loaded file, or if there is a checkpoint.
+    """
+    if not estimator.warm_start or not hasattr(estimator, "model_"):
+        return None
+    if estimator.checkpoint is not None:
+        raise SettingError(
+            "warm_start and checkpoint both continue a fit; set warm_start=False: the checkpoint "
+            "continues it by itself"
+        )
+    if not hasattr(estimator, "_run"):
+        raise SettingError(
+            "warm_start continues the last fit of this object, but it was loaded from a file that "
+            "holds the model only; set warm_start=False"
+        )
+    run: Run = estimator._run
+    return run
+
+
+def run_facts(booster: Booster, bank: Bank, weight_init: str) -> dict[str, Any]:
+    """What two runs must share for one to continue the other; `booster` before its first round."""
+    start = booster.small_state()
+    return {
+        "strategy": repr(booster.strategy),
+        "learner": f"{type(booster.learner).__name__} {vars(booster.learner)}",
+        "budget": booster.budget,
+        "weight_init": weight_init,
+        "families": ", ".join(family.name for family in bank.families),
+        "number of features": bank.n_features,
+        _EXAMPLES: start["weights"],
+        _START: _checksum(start["strategy"]),
+    }
+
+
+def _checksum(state: Any) -> str:
+    """Checksum of a state; empty if it holds objects, which cannot be compared."""
+    try:
+        return sha256_of_bytes(pack_state(state).encode())
+    except TypeError:
+        return ""
+
+
+def resume(booster: Booster, run: Run | None, facts: dict[str, Any]) -> list[Round]:
+    """Set a new booster to the end of a run; the rounds of the run, none without one.
+
+    Raises
+    ------
+    SettingError
+        If settings differ, rounds are fewer than trained, or the strategy depends on their number.
+    DataError
+        If examples, labels, weights or features differ.
+    """
+    if run is None:
+        return []
+    if booster.n_rounds < len(run.rounds):
+        raise SettingError(
+            f"with warm_start, n_rounds must be at least the {len(run.rounds)} rounds trained, got "
+            f"{booster.n_rounds}; {_WAY_OUT}"
+        )
+    saved, now = ({**one, _EXAMPLES: "", _START: ""} for one in (run.facts, facts))
+    if facts[_EXAMPLES] != run.facts[_EXAMPLES] and facts["weight_init"] == saved["weight_init"]:
+        raise DataError(
+            "warm_start continues a fit on the same examples, but their number, order, labels or "
+            f"weights differ; {_WAY_OUT}"
+        )
+    wrong = differences(saved, now)
+    if wrong:
+        raise SettingError(
+            "warm_start continues a fit with the same settings, but these differ: "
+            f"{'; '.join(wrong)}; {_WAY_OUT}"
+        )
+    plans = run.plans_rounds or facts[_START] != run.facts[_START]
+    if plans and booster.n_rounds != run.n_rounds:
+        raise SettingError(
+            f"the strategy {facts['strategy']} depends on the number of rounds planned, "
+            f"{run.n_rounds}, so its fit cannot be continued to {booster.n_rounds}; {_WAY_OUT}"
+        )
+    terms, edges = [one.terms for one in run.rounds], [one.edge for one in run.rounds]
+    try:
+        booster.replay(terms, edges, run.state)
+    except DataError as error:
+        raise DataError(
+            f"warm_start continues a fit on the same X, but the columns in use differ; {_WAY_OUT}"
+        ) from error
+    return list(run.rounds)

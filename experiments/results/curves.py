@@ -34,8 +34,8 @@ from boostsample.experiments.results.smoothed import (
     SMOOTHED,
     SMOOTHED_COLUMN,
     smoothed_runs,
-    window,
 )
+from boostsample.loop.smoothed import window
 
 __all__ = [
     "MEASURES",

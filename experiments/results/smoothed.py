@@ -1,27 +1,19 @@
-"""Smoothed errors: means of the test error over windows of numbers of stumps, as in [BK10] 4.2.
-
-At T stumps the mean of the errors at all scored numbers of stumps t, 4T/5 <= t <= 6T/5. The window
-must end at or before the last round, so that T is at most 5/6 of the rounds.
-"""
+"""Smoothed test errors of runs; `boostsample.loop.smoothed` defines them."""
 
 from __future__ import annotations
 
-import math
-import statistics
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from boostsample.experiments.results.labels import is_charged
+from boostsample.loop.smoothed import smoothed_error
 
 __all__ = [
     "SMOOTHED",
     "SMOOTHED_COLUMN",
     "error_curve",
     "scored_points",
-    "smoothed_error",
     "smoothed_runs",
-    "window",
 ]
 
 SMOOTHED = "smoothed-error"
@@ -29,30 +21,6 @@ SMOOTHED = "smoothed-error"
 SMOOTHED_COLUMN = "smoothed_error"
 
 _Rows = Sequence[Mapping[str, Any]]
-
-
-def smoothed_error(errors: Mapping[int, float], stumps: int) -> float:
-    """The mean of the errors, by ascending number of stumps, in the window of a number of stumps.
-
-    NaN if the window ends after the last error, or has none.
-
-    >>> smoothed_error({1: 9.0, 4: 5.0, 5: 3.0, 6: 1.0}, 5), smoothed_error({1: 9.0, 5: 3.0}, 5)
-    (3.0, nan)
-    """
-    inside = window(tuple(errors), stumps)
-    return statistics.fmean(errors[at] for at in inside) if inside else math.nan
-
-
-def window(points: Sequence[int], stumps: int) -> Sequence[int]:
-    """The ascending points in the window of a number of stumps; none if it ends after the last.
-
-    >>> window((1, 8, 9, 12, 13), 10), window((1, 8, 9, 11), 10)
-    ((8, 9, 12), ())
-    """
-    first, last = -(-4 * stumps // 5), 6 * stumps // 5
-    if not points or 6 * stumps > 5 * points[-1]:
-        return ()
-    return points[bisect_left(points, first) : bisect_right(points, last)]
 
 
 def error_curve(rows: _Rows, points: Sequence[int] = ()) -> dict[int, float]:

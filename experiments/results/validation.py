@@ -1,7 +1,7 @@
 """Validation as in [BK10] 4.2: rounds and settings chosen on held-out rows, and their test errors.
 
 Of each strategy, with each learner, the number of stumps T and the settings with the smallest
-smoothed error (`boostsample.experiments.results.smoothed`), mean over repetitions, on a data set
+smoothed error (`boostsample.loop.smoothed`), mean over repetitions, on a data set
 with the option ``validation``. Test errors come from other results, which the choice does not read.
 """
 
@@ -19,12 +19,8 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.dataset import validation_base
 from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.smoothed import (
-    error_curve,
-    scored_points,
-    smoothed_error,
-    window,
-)
+from boostsample.experiments.results.smoothed import error_curve, scored_points
+from boostsample.loop.smoothed import smoothed_error, window
 
 __all__ = ["Choice", "ChoiceScore", "choose", "score_choices"]
 

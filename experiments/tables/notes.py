@@ -11,7 +11,8 @@ from boostsample.experiments.results.curves import Curves
 from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import LEVEL, Verdict
-from boostsample.experiments.results.smoothed import SMOOTHED, window
+from boostsample.experiments.results.smoothed import SMOOTHED
+from boostsample.loop.smoothed import window
 
 __all__ = ["overlap_for_notes", "table_notes"]
 

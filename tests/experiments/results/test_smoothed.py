@@ -14,8 +14,9 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plots.curves import curves_figure
 from boostsample.experiments.results.curves import curves_of_results
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.smoothed import error_curve, smoothed_error
+from boostsample.experiments.results.smoothed import error_curve
 from boostsample.experiments.tables.score_tables import result_table
+from boostsample.loop.smoothed import smoothed_error
 from tests.experiments.fake_results import curve, results
 
 POINTS = sorted(Plan(marks=(100,), score_every=4).extra_points | {10})

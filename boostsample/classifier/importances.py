@@ -1,0 +1,112 @@
+"""Importances: how much of the fall of the log loss each term, column and family has brought.
+
+A round multiplies the exponential loss by sqrt(1 - G^2), G the edge of its base classifier. Its
+importance is the fall of the log loss, -log sqrt(1 - G^2) = log cosh(alpha), shared equally by its
+terms. A term without a threshold (-inf) votes the same for all values and so reads nothing, unless
+values are missing: otherwise it has no importance, and the other terms of its round share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.banks.bank import Bank
+from boostsample.family import Family
+from boostsample.models.model import Model
+from boostsample.records import Term
+
+__all__ = [
+    "column_importances",
+    "family_importances",
+    "log_loss_falls",
+    "model_importances",
+    "term_importances",
+]
+
+_LOG_2 = float(np.log(2.0))
+
+
+def log_loss_falls(alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+    """-log sqrt(1 - G^2) of rounds with coefficients alpha = 1/2 log((1 + G) / (1 - G)).
+
+    >>> bool(np.isclose(log_loss_falls(np.arctanh([0.6]))[0], -np.log(0.8)))
+    True
+    """
+    return np.asarray(np.logaddexp(alpha, -alpha) - _LOG_2)
+
+
+def term_importances(
+    rounds: Sequence[Sequence[Term]], bank: Bank, rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Importances of the terms of all rounds: float64 (M,), at least 0.
+
+    `bank` and `rows` are those of the training, to see whether a feature has missing values.
+    """
+    reader = bank.reader(rows)
+    missing: dict[int, bool] = {}
+
+    def reads(term: Term) -> bool:
+        if term.value > -np.inf:
+            return True
+        if term.feature not in missing:
+            taken = reader.take(np.array([term.feature], np.int64), rows)
+            missing[term.feature] = bool(np.any(taken == 0))
+        return missing[term.feature]
+
+    falls = log_loss_falls(np.array([terms[0].alpha for terms in rounds]))
+    found: list[float] = []
+    for fall, terms in zip(falls.tolist(), rounds, strict=True):
+        readers = [reads(term) for term in terms]
+        found += [fall / sum(readers) if one else 0.0 for one in readers]
+    return np.array(found, np.float64)
+
+
+def model_importances(model: Model) -> NDArray[np.float64]:
+    """Importances of the terms of a model without its training rows: float64 (M,).
+
+    Whether values were missing is not known: terms without a threshold have no importance.
+    """
+    reads = model.threshold > -np.inf
+    number = np.cumsum(model.parent < 0) - 1  # round of each term
+    readers = np.bincount(number[reads], minlength=len(model))[number]
+    falls = log_loss_falls(model.alpha)
+    return np.asarray(np.where(reads, falls / np.maximum(readers, 1), 0.0))
+
+
+def family_importances(model: Model, importances: NDArray[np.float64]) -> dict[str, float]:
+    """Share of each family in the importances, by name; they sum to 1, or are all 0."""
+    owner = np.searchsorted(_ends(model.families), model.feature, side="right")
+    sums = np.bincount(owner, importances, len(model.families))
+    names = [family.name for family in model.families]
+    return dict(zip(names, _shares(sums).tolist(), strict=True))
+
+
+def column_importances(
+    model: Model, importances: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Share of each column of a table in the importances: float64, up to the last column in use.
+
+    None if a family is not one of columns, which have the attribute `columns`: the column of each
+    of its features.
+    """
+    columns = [getattr(family, "columns", None) for family in model.families]
+    if any(
+        one is None or len(one) != family.n_features
+        for one, family in zip(columns, model.families, strict=True)
+    ):
+        return None
+    column = np.concatenate([np.asarray(one, np.int64) for one in columns])
+    return _shares(np.bincount(column[model.feature], importances))
+
+
+def _ends(families: Sequence[Family]) -> NDArray[np.int64]:
+    return np.cumsum([family.n_features for family in families], dtype=np.int64)
+
+
+def _shares(sums: NDArray[Any]) -> NDArray[np.float64]:
+    total = sums.sum()
+    return np.asarray(sums / total if total > 0 else sums)

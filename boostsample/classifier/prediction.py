@@ -1,0 +1,134 @@
+"""What a fitted classifier answers: scores, labels, probabilities, importances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from boostsample.classifier.importances import (
+    column_importances,
+    family_importances,
+    model_importances,
+)
+from boostsample.classifier.inputs import inputs_are_numbers, prediction_inputs
+from boostsample.classifier.probabilities import log_probabilities, probabilities
+from boostsample.classifier.staged import staged_scores
+from boostsample.labels import classify
+from boostsample.models.model import Model
+
+__all__ = ["PredictionMixin"]
+
+
+class PredictionMixin:
+    """Predictions of `boostsample.estimator.BoostSampleClassifier` from its fitted attributes."""
+
+    model_: Model
+    classes_: NDArray[Any]
+    offset_: NDArray[np.float64]
+    temperature_: float
+    term_importances_: NDArray[np.float64]
+    columns_: Any
+    n_features_in_: int
+    _multi_label: bool
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores f_l(x): float64 (n, K), or (n,) with two classes, positive for `classes_[1]`."""
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class labels (n,) of the largest scores, the first of a tie; or 0/1 (n, K)."""
+        return self._labels(self._scores(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities from the exponential loss, see `boostsample.classifier.probabilities`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, number of classes)
+            In the order of `classes_`; rows sum to 1, and `predict` returns the class of the first
+            largest one. Multi-label: (n, K), one for each label, the form of scikit-learn's
+            metrics and of its `MLPClassifier`. There `predict` returns the labels with positive
+            scores, which for rare labels and `balanced` weights is less than probability 1/2.
+        """
+        return probabilities(self._scores(X), *self._odds())
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of `predict_proba`, finite for scores of any size."""
+        return log_probabilities(self._scores(X), *self._odds())
+
+    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """`decision_function` after round 1, 2, ..., `n_rounds_`; all together cost about two."""
+        for scores in self._staged(X):
+            yield scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """`predict` after round 1, 2, ..., `n_rounds_`."""
+        return (self._labels(scores) for scores in self._staged(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """`predict_proba` after round 1, 2, ..., `n_rounds_`; of all with the last temperature."""
+        return (probabilities(scores, *self._odds()) for scores in self._staged(X))
+
+    @property
+    def n_rounds_(self) -> int:
+        """Rounds in the model."""
+        check_is_fitted(self)
+        return len(self.model_)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Shares of the columns of X in the fall of the log loss: float64 (n_features_in_,).
+
+        They sum to 1, or are 0; a column of categories has the sum of its indicators.
+        AttributeError if a family does not consist of columns, as those of images: see
+        `family_importances_`, and `term_importances_` for single features.
+        """
+        check_is_fitted(self)
+        found = column_importances(self.model_, self._importances())
+        if found is None:
+            raise AttributeError(
+                "feature_importances_ are those of the columns of a table, but these families make "
+                "other features of X; see family_importances_ and term_importances_"
+            )
+        if self.columns_ is None:
+            return np.pad(found, (0, self.n_features_in_ - found.size))
+        origin = self.columns_.origin[: found.size]
+        return np.asarray(np.bincount(origin, found, self.n_features_in_), np.float64)
+
+    @property
+    def family_importances_(self) -> dict[str, float]:
+        """Shares of the families in the fall of the log loss, by name."""
+        check_is_fitted(self)
+        return family_importances(self.model_, self._importances())
+
+    def _importances(self) -> NDArray[np.float64]:
+        """Importances of the terms; older files of models have none."""
+        known: NDArray[np.float64] | None = getattr(self, "term_importances_", None)
+        return model_importances(self.model_) if known is None else known
+
+    def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Scores float64 (n, K) after each round; X is checked at once."""
+        return staged_scores(self.model_, self._examples(X))
+
+    def _examples(self, X: Any) -> Any:
+        """Checked examples for prediction."""
+        check_is_fitted(self)
+        return prediction_inputs(self, X, numbers=inputs_are_numbers(self.model_.families))
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """Scores f_l(x): float64 (n, K)."""
+        examples = self._examples(X)
+        return self.model_.decision_function(examples)
+
+    def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        codes = classify(scores, self._multi_label)
+        return codes if self._multi_label else np.asarray(self.classes_[codes])
+
+    def _odds(self) -> tuple[NDArray[np.float64], float, bool]:
+        """What turns scores into probabilities."""
+        return self.offset_, self.temperature_, self._multi_label

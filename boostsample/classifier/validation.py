@@ -1,0 +1,185 @@
+"""The rows of a fit: those to train on, and those held out for validation."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length
+
+from boostsample.banks.bank import Bank
+from boostsample.checks import check_example_weight
+from boostsample.errors import DataError, SettingError, unknown
+from boostsample.labels import encode
+from boostsample.models.scoring import TermArrays
+from boostsample.records import Round
+
+__all__ = [
+    "FitRows",
+    "HeldScores",
+    "check_held",
+    "held_labels",
+    "held_out",
+    "validation_is_used",
+]
+
+CALIBRATIONS = (None, "temperature")
+
+
+class FitRows(NamedTuple):
+    """Examples, labels and weights of a fit, and which of them are held out.
+
+    Attributes
+    ----------
+    examples : array or sparse matrix, shape (n, ...)
+    labels : ndarray of int8, shape (n, K)
+    weight : ndarray of float64, shape (n,)
+        Above 0.
+    train, held : ndarray of int64
+        Positions of the rows to train on, and of the others; `held` may be empty.
+    scores : ndarray of float64, shape (n, K), or None
+        Scores of the model that the fit goes on from.
+    """
+
+    examples: Any
+    labels: NDArray[np.int8]
+    weight: NDArray[np.float64]
+    train: NDArray[np.int64]
+    held: NDArray[np.int64]
+    scores: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(cls, examples: Any, labels: NDArray[np.int8], weight: NDArray[np.float64]) -> Self:
+        """Rows of which none is held out."""
+        every = np.arange(labels.shape[0], dtype=np.int64)
+        return cls(examples, labels, weight, every, every[:0])
+
+    def split(self, fraction: float, rng: np.random.Generator, multi_label: bool) -> Self:
+        """With a part of the rows held out, see `held_out`."""
+        train, held = held_out(self.labels, fraction, rng, multi_label)
+        return self._replace(train=train, held=held)
+
+    def joined(self, examples: Any, labels: NDArray[np.int8], weight: Any) -> Self:
+        """With further rows, which are held out; those of weight 0 are dropped."""
+        check_consistent_length(examples, labels)
+        given = check_example_weight(weight, labels.shape[0])
+        kept = np.flatnonzero(given > 0)
+        n = self.train.size
+        return self._replace(
+            examples=_joined_examples(self.examples, examples[kept]),
+            labels=np.concatenate([self.labels, labels[kept]]),
+            weight=np.concatenate([self.weight, given[kept]]),
+            held=np.arange(n, n + kept.size, dtype=np.int64),
+        )
+
+
+def validation_is_used(early_stopping: Any, calibration: str | None) -> bool:
+    """Whether a fit with these settings needs held-out rows; SettingError if one is unknown."""
+    if calibration not in CALIBRATIONS:
+        raise unknown("calibration", str(calibration), [str(one) for one in CALIBRATIONS])
+    return bool(early_stopping) or calibration is not None
+
+
+def check_held(X: Any, y: Any, validates: bool) -> None:
+    """Raise SettingError unless X_val and y_val are both given and of use."""
+    if X is None or y is None or not validates:
+        raise SettingError(
+            "X_val and y_val must be given together, and with early_stopping=True or "
+            "calibration='temperature', which alone use them"
+        )
+
+
+def held_out(
+    labels: NDArray[np.int8], fraction: float, rng: np.random.Generator, multi_label: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of the rows to train on and of those held out, a part `fraction`, both ascending.
+
+    The rows are sorted by their labels, in random order among equal ones, and every 1/fraction-th
+    is held out, so that each class has its share. One row of each class, drawn at random, is never
+    held out.
+    """
+    number = _fraction(fraction)
+    _, code = np.unique(labels, axis=0, return_inverse=True)
+    order = rng.permutation(labels.shape[0])
+    order = order[np.argsort(code.reshape(-1)[order], kind="stable")]
+    if not multi_label:
+        sorted_code = code.reshape(-1)[order]
+        order = order[1:][sorted_code[1:] == sorted_code[:-1]]  # without the first of each class
+    n_held = round(number * labels.shape[0])
+    if not 0 < n_held <= order.size or n_held == labels.shape[0]:
+        raise DataError(
+            f"validation_fraction={number:g} of {labels.shape[0]} rows must leave rows of each "
+            f"class to train on and hold out at least one, got {n_held} to hold out of the "
+            f"{order.size} that can be; give more rows, another fraction, or X_val and y_val"
+        )
+    held = np.sort(order[(np.arange(n_held) * order.size + order.size // 2) // n_held])
+    train = np.setdiff1d(np.arange(labels.shape[0]), held)
+    return train.astype(np.int64), held.astype(np.int64)
+
+
+def _fraction(given: Any) -> float:
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not 0.0 < number < 1.0:
+        raise SettingError(f"validation_fraction must be above 0 and below 1, got {given!r}")
+    return number
+
+
+def held_labels(y: Any, classes: NDArray[Any], multi_label: bool) -> NDArray[np.int8]:
+    """Labels int8 (n, K), +1 or -1, of y_val, whose classes must be those of the training."""
+    given = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    if multi_label:
+        if given.ndim != 2 or given.shape[1] != classes.size:
+            raise DataError(
+                f"y_val must have {classes.size} columns of 0 and 1 like y, got shape {given.shape}"
+            )
+        return encode(given)
+    if given.ndim == 2 and given.shape[1] == 1:
+        given = given[:, 0]
+    if given.ndim != 1:
+        raise DataError(f"y_val must have shape (n,) like y, got {given.shape}")
+    other = given[~np.isin(given, classes)].tolist()
+    if other:
+        raise DataError(
+            f"y_val must hold the classes of y only, got {other[0]!r}; leave out rows of others"
+        )
+    return encode(np.searchsorted(classes, given), classes.size)
+
+
+def _joined_examples(first: Any, second: Any) -> Any:
+    """The rows of two sets of examples of the same kind, the first ones first."""
+    if hasattr(first, "tocsc"):
+        from scipy.sparse import vstack
+
+        return vstack([first, second], format="csc")
+    if first.shape[1:] != second.shape[1:]:
+        raise DataError(
+            f"X_val must have examples of shape {first.shape[1:]} like X, got {second.shape[1:]}"
+        )
+    return np.concatenate([first, second])
+
+
+class HeldScores:
+    """Scores float64 (n, K) of the held-out rows of a fit, round by round.
+
+    Attributes
+    ----------
+    scores : ndarray of float64, shape (n, K)
+    """
+
+    def __init__(self, bank: Bank, rows: FitRows) -> None:
+        self._bank = bank.reader(rows.held)
+        self._rows = rows.held
+        self.scores = np.zeros((rows.held.size, rows.labels.shape[1]))
+        if rows.scores is not None:
+            self.scores += rows.scores[rows.held]
+
+    def add(self, one: Round) -> None:
+        """Add what a round adds: O(n K)."""
+        arrays = TermArrays(one.terms, self.scores.shape[1])
+        thresholds = np.array([term.threshold for term in one.terms])
+        sides = self._bank.take(arrays.feature, self._rows) >= thresholds[:, None]
+        arrays.add_scores(sides, slice(0, thresholds.size), self.scores)

@@ -1,0 +1,122 @@
+"""Callbacks of scikit-learn 1.9, and a classifier without them where it is older."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.datasets import load_iris
+from sklearn.metrics import log_loss
+
+from boostsample import BoostSampleClassifier
+from tests.paths import ROOT
+
+try:
+    import sklearn.callback as sklearn_callback
+except ImportError:
+    sklearn_callback = None
+needs_callbacks = pytest.mark.skipif(
+    sklearn_callback is None, reason="scikit-learn has callbacks from 1.9 on"
+)
+
+Data = tuple[NDArray[Any], NDArray[Any]]
+
+
+@pytest.fixture(scope="module")
+def iris() -> Data:
+    X, y = load_iris(return_X_y=True)
+    return X, y
+
+
+class Recorder:
+    """Notes each call; asks to stop after the round of a number."""
+
+    def __init__(self, last: int = 10**9) -> None:
+        self.calls: list[tuple[str, str, int]] = []
+        self.last = last
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self.calls.append(("setup", context.task_name, context.max_subtasks))
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        self.calls.append(("teardown", context.task_name, context.task_id))
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        self.calls.append(("begin", context.task_name, context.task_id))
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        self.calls.append(("end", context.task_name, context.task_id))
+        return bool(context.task_name == "round" and context.task_id == self.last)
+
+
+@needs_callbacks
+def test_each_round_is_a_task(iris: Data) -> None:
+    recorder = Recorder()
+    BoostSampleClassifier(n_rounds=2, random_state=0).set_callbacks(recorder).fit(*iris)
+    assert recorder.calls == [
+        ("setup", "fit", 2),
+        ("begin", "fit", 0),
+        ("begin", "round", 0),
+        ("end", "round", 0),
+        ("begin", "round", 1),
+        ("end", "round", 1),
+        ("end", "fit", 0),
+        ("teardown", "fit", 0),
+    ]
+
+
+@needs_callbacks
+def test_callbacks_change_no_bit_and_may_end_the_fit(iris: Data) -> None:
+    X, y = iris
+    plain = BoostSampleClassifier(n_rounds=5, random_state=0).fit(X, y)
+    model = BoostSampleClassifier(n_rounds=50, random_state=0).set_callbacks(Recorder(4)).fit(X, y)
+    assert model.n_rounds_ == 5
+    np.testing.assert_array_equal(model.decision_function(X), plain.decision_function(X))
+
+
+@needs_callbacks
+def test_they_are_torn_down_after_an_error(iris: Data) -> None:
+    class Broken(Recorder):
+        def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+            raise RuntimeError("broken on purpose")
+
+    recorder = Broken()
+    model = BoostSampleClassifier(n_rounds=2, random_state=0).set_callbacks(recorder)
+    with pytest.raises(RuntimeError, match="broken on purpose"):
+        model.fit(*iris)
+    assert recorder.calls[-1][0] == "teardown"
+
+
+@needs_callbacks
+def test_scores_of_each_round_are_those_of_the_stages(iris: Data) -> None:
+    X, y = iris
+    assert sklearn_callback is not None
+    monitor = sklearn_callback.ScoringMonitor(scoring="neg_log_loss")
+    model = BoostSampleClassifier(n_rounds=6, random_state=0).set_callbacks(monitor).fit(X, y)
+    logs = [row for row in monitor.get_logs().data if row["task_name"] == "round"]
+    expected = [-log_loss(y, one) for one in model.staged_predict_proba(X)]
+    assert [row["neg_log_loss"] for row in logs] == pytest.approx(expected)
+
+
+@needs_callbacks
+def test_the_progress_bar_of_scikit_learn(iris: Data, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sklearn_callback is not None
+    model = BoostSampleClassifier(n_rounds=3, random_state=0)
+    model.set_callbacks(sklearn_callback.ProgressBar()).fit(*iris)
+    assert "BoostSampleClassifier" in capsys.readouterr().out
+
+
+def test_without_callbacks_of_scikit_learn_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with scikit-learn before 1.9, where there is no module `sklearn.callback`."""
+    monkeypatch.setitem(sys.modules, "sklearn.callback", None)
+    names = runpy.run_path(str(ROOT / "boostsample" / "classifier" / "callbacks.py"))
+
+    def method() -> None:
+        """As it was."""
+
+    assert not hasattr(names["CallbackSupportMixin"](), "set_callbacks")
+    assert names["with_callbacks"](method) is method

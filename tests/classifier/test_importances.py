@@ -1,0 +1,148 @@
+"""Importances: equal to the formula, round by round, and usable for selection."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits, load_iris
+from sklearn.feature_selection import RFE, SelectFromModel
+
+from boostsample import BoostSampleClassifier
+from boostsample.classifier.importances import model_importances
+from boostsample.families import Haar, Identity
+
+
+def naive_shares(model: Any, X: NDArray[Any], kind: str) -> dict[Any, float]:
+    """Shares from the history rows: the loss of each round falls by the factor sqrt(1 - G^2)."""
+    rounds: dict[int, list[dict[str, Any]]] = {}
+    for row in model.history_:
+        if row.get("term", 0) >= 0:
+            rounds.setdefault(row["round"], []).append(row)
+    sums: dict[Any, float] = {}
+    before = 0.0
+    for rows in rounds.values():
+        fall = (before - rows[0]["log10_loss"]) * math.log(10)
+        before = rows[0]["log10_loss"]
+        reading = [
+            row
+            for row in rows
+            if row["threshold"] > -math.inf or np.isnan(X[:, row["feature"]]).any()
+        ]
+        for row in reading:
+            sums[row[kind]] = sums.get(row[kind], 0.0) + fall / len(reading)
+    total = sum(sums.values())
+    return {key: value / total for key, value in sums.items()}
+
+
+@pytest.mark.parametrize("weight_init", ["balanced", "uniform"])
+@pytest.mark.parametrize("learner", ["stump", "product:n_terms=3", "tree:n_leaves=4"])
+def test_shares_are_those_of_the_formula(learner: str, weight_init: str) -> None:
+    X, y = load_digits(return_X_y=True)
+    X = X[:300].copy()
+    X[::7, 20:24] = np.nan
+    families = {"top": "0-31", "bottom": "32-63"}
+    model = BoostSampleClassifier(
+        learner=learner, n_rounds=15, weight_init=weight_init, families=families, random_state=1
+    ).fit(X, y[:300])
+    expected = naive_shares(model, X, "feature")
+    found = model.feature_importances_
+    assert found.shape == (64,)
+    np.testing.assert_allclose(found, [expected.get(j, 0.0) for j in range(64)], atol=1e-5)
+    by_family = naive_shares(model, X, "family")
+    assert model.family_importances_ == pytest.approx(
+        {name: by_family.get(name, 0.0) for name in families}, abs=1e-5
+    )
+    assert found.sum() == pytest.approx(1.0)
+
+
+def test_a_constant_stump_reads_no_column() -> None:
+    """With uniform weights the first stump votes -1 for all classes, with any feature."""
+    X, y = load_digits(return_X_y=True)
+    model = BoostSampleClassifier("full", n_rounds=3, weight_init="uniform", random_state=0)
+    model.fit(X[:200], y[:200])
+    assert model.model_.threshold[0] == -np.inf
+    assert model.term_importances_[0] == 0.0
+    assert np.all(model.term_importances_[1:] > 0.0)
+
+
+def test_a_stump_that_sees_missing_values_reads_a_column() -> None:
+    y = np.arange(40) % 2
+    X = np.stack([np.where(y == 0, np.nan, 1.0), np.zeros(40)], axis=1)
+    model = BoostSampleClassifier("full", n_rounds=2, random_state=0).fit(X, y)
+    assert model.model_.threshold[0] == -np.inf
+    assert model.feature_importances_.tolist() == [1.0, 0.0]
+
+
+def test_columns_in_two_families_are_added() -> None:
+    X, y = load_iris(return_X_y=True)
+    families = {"petal": [2, 3], "length": [0, 2]}
+    model = BoostSampleClassifier(n_rounds=20, families=families, random_state=0).fit(X, y)
+    expected = np.zeros(4)
+    columns = [2, 3, 0, 2]
+    for feature, share in zip(model.model_.feature, model.term_importances_, strict=True):
+        expected[columns[feature]] += share
+    np.testing.assert_allclose(model.feature_importances_, expected / expected.sum())
+    assert model.feature_importances_[1] == 0.0
+
+
+def test_images_have_importances_of_families_only() -> None:
+    X, y = load_digits(return_X_y=True)
+    families = [Identity((8, 8)), Haar((8, 8))]
+    model = BoostSampleClassifier(n_rounds=10, families=families, random_state=0)
+    model.fit(X[:200].reshape(-1, 8, 8), y[:200])
+    assert set(model.family_importances_) == {"identity", "haar"}
+    assert sum(model.family_importances_.values()) == pytest.approx(1.0)
+    assert not hasattr(model, "feature_importances_")
+    with pytest.raises(AttributeError, match="see family_importances_"):
+        _ = model.feature_importances_
+
+
+def test_selection_by_scikit_learn() -> None:
+    X, y = load_iris(return_X_y=True)
+    noise = np.random.default_rng(0).normal(size=(len(X), 16))
+    wide = np.hstack([noise, X])
+    model = BoostSampleClassifier(n_rounds=30, random_state=0)
+    chosen = SelectFromModel(model, max_features=2, threshold=-np.inf).fit(wide, y)
+    assert set(np.flatnonzero(chosen.get_support())) <= {16, 17, 18, 19}
+    fewer = RFE(model, n_features_to_select=2, step=9).fit(wide, y)
+    assert set(np.flatnonzero(fewer.support_)) <= {16, 17, 18, 19}
+
+
+def test_a_column_of_categories_has_the_sum_of_its_indicators() -> None:
+    pandas = pytest.importorskip("pandas", reason="data frames need pandas")
+    r = np.random.default_rng(0)
+    colour = r.choice(["red", "green", "blue"], size=120)
+    frame = pandas.DataFrame({"noise": r.normal(size=120), "colour": colour, "size": r.random(120)})
+    model = BoostSampleClassifier(n_rounds=20, random_state=0).fit(frame, colour == "red")
+    assert model.columns_ is not None
+    assert model.columns_.origin.tolist() == [0, 1, 1, 1, 2]
+    sums = np.zeros(3)
+    for feature, share in zip(model.model_.feature, model.term_importances_, strict=True):
+        sums[model.columns_.origin[feature]] += share
+    np.testing.assert_allclose(model.feature_importances_, sums / sums.sum())
+    assert model.feature_importances_.argmax() == 1
+
+
+def test_a_loaded_model_has_the_same_importances(tmp_path: Path) -> None:
+    y = np.arange(40) % 2
+    X = np.stack([np.where(y == 0, np.nan, 1.0), np.zeros(40)], axis=1)
+    model = BoostSampleClassifier("full", n_rounds=2, random_state=0).fit(X, y)
+    model.save(tmp_path / "model.bsm")
+    loaded = BoostSampleClassifier.load(tmp_path / "model.bsm")
+    np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+    assert loaded.family_importances_ == model.family_importances_
+    assert loaded.n_rounds_ == model.n_rounds_
+
+
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4"])
+def test_those_of_a_model_alone_need_no_rows(learner: str) -> None:
+    X, y = load_digits(return_X_y=True)
+    model = BoostSampleClassifier(
+        learner=learner, n_rounds=10, weight_init="uniform", random_state=0
+    ).fit(X[:200], y[:200])
+    np.testing.assert_allclose(model_importances(model.model_), model.term_importances_)

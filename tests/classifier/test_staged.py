@@ -1,0 +1,82 @@
+"""Staged predictions: those of the models of the first rounds, in memory for 256 rounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+
+from boostsample import BoostSampleClassifier
+from boostsample.classifier import staged
+
+Data = tuple[NDArray[Any], NDArray[Any]]
+
+
+@pytest.fixture(scope="module")
+def digits() -> Data:
+    X, y = load_digits(return_X_y=True)
+    return X[:400], y[:400]
+
+
+def targets(kind: str, y: NDArray[Any]) -> NDArray[Any]:
+    if kind == "two classes":
+        return y > 4
+    if kind == "several labels":
+        return np.stack([y > 4, y % 2 == 0, y % 3 == 0], axis=1).astype(int)
+    return y
+
+
+@pytest.mark.parametrize("kind", ["classes", "two classes", "several labels"])
+@pytest.mark.parametrize("learner", ["stump", "product:n_terms=2", "tree:n_leaves=4"])
+def test_each_stage_is_the_model_of_its_rounds(
+    digits: Data, kind: str, learner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = digits
+    monkeypatch.setattr(staged, "_CHUNK", 5)
+    model = BoostSampleClassifier(learner=learner, n_rounds=13, random_state=0)
+    model.fit(X, targets(kind, y))
+    given, whole = X[:50], model.decision_function(X[:50])
+    scores = list(model.staged_decision_function(given))
+    assert len(scores) == model.n_rounds_ == 13
+    for n_rounds, one in enumerate(scores, start=1):
+        expected = model.model_.decision_function(given, n_rounds).reshape(one.shape)
+        np.testing.assert_allclose(one, expected, atol=1e-12)
+    assert scores[-1].shape == whole.shape
+    predicted = list(model.staged_predict(given))
+    np.testing.assert_array_equal(predicted[-1], model.predict(given))
+    chances = list(model.staged_predict_proba(given))
+    np.testing.assert_allclose(chances[-1], model.predict_proba(given), atol=1e-12)
+    for labels, one in zip(predicted, chances, strict=True):
+        if kind != "several labels":
+            np.testing.assert_allclose(one.sum(axis=1), 1.0)
+            np.testing.assert_array_equal(model.classes_[one.argmax(axis=1)], labels)
+
+
+def test_the_last_stage_has_the_bits_of_the_model(digits: Data) -> None:
+    X, y = digits
+    model = BoostSampleClassifier(n_rounds=300, random_state=0).fit(X, y)
+    scores = list(model.staged_decision_function(X[:30]))
+    np.testing.assert_array_equal(scores[-1], model.decision_function(X[:30]))
+    np.testing.assert_array_equal(scores[255], model.model_.decision_function(X[:30], 256))
+
+
+def test_stages_do_not_share_memory(digits: Data) -> None:
+    X, y = digits
+    model = BoostSampleClassifier(n_rounds=4, random_state=0).fit(X, y)
+    stages = model.staged_decision_function(X[:30])
+    first = next(stages)
+    kept = first.copy()
+    first[:] = 0.0
+    second = next(stages)
+    np.testing.assert_allclose(second, model.model_.decision_function(X[:30], 2))
+    assert np.any(kept != 0.0)
+
+
+def test_X_is_checked_at_once(digits: Data) -> None:
+    X, y = digits
+    model = BoostSampleClassifier(n_rounds=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        model.staged_predict(X[:, :5])

@@ -1,0 +1,148 @@
+"""Warm start: further rounds have the bits of one longer fit, or an error says why not."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+
+from boostsample import BoostSampleClassifier, DataError, SettingError
+
+Data = tuple[NDArray[Any], NDArray[Any]]
+
+
+@pytest.fixture(scope="module")
+def digits() -> Data:
+    X, y = load_digits(return_X_y=True)
+    return X[:400], y[:400]
+
+
+def rows(model: BoostSampleClassifier) -> list[dict[str, Any]]:
+    return [{**row, "seconds": 0} for row in model.history_]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"learner": "product:n_terms=2"},
+        {"learner": "tree:n_leaves=4"},
+        {"strategy": "ucb", "families": {"top": "0-31", "bottom": "32-63"}},
+        {"strategy": "mas-naive", "weight_init": "uniform"},
+        {"early_stopping": True, "calibration": "temperature"},
+        {"bank": "lazy:reference=100"},
+    ],
+)
+def test_two_fits_are_one_longer_fit(digits: Data, settings: dict[str, Any]) -> None:
+    X, y = digits
+    weight = np.random.default_rng(0).random(len(y)) + 0.5
+    model = BoostSampleClassifier(n_rounds=7, warm_start=True, random_state=0, **settings)
+    model.fit(X, y, sample_weight=weight)
+    model.set_params(n_rounds=16).fit(X, y, sample_weight=weight)
+    whole = BoostSampleClassifier(n_rounds=16, random_state=0, **settings)
+    whole.fit(X, y, sample_weight=weight)
+    if "bank" in settings:  # what was computed depends on the fit
+        columns = ("feature", "threshold", "edge", "alpha", "log10_loss")
+        found = [[[row[c] for c in columns] for row in rows(one)] for one in (model, whole)]
+        assert found[0] == found[1]
+    else:
+        assert rows(model) == rows(whole)
+    np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+    np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
+    np.testing.assert_array_equal(model.term_importances_, whole.term_importances_)
+    if "early_stopping" in settings:
+        np.testing.assert_array_equal(model.validation_error_, whole.validation_error_)
+
+
+def test_it_goes_on_after_pickling_and_without_a_seed(digits: Data) -> None:
+    X, y = digits
+    stream = np.random.RandomState(5)
+    model = BoostSampleClassifier(n_rounds=6, warm_start=True, random_state=stream)
+    again = pickle.loads(pickle.dumps(model.fit(X, y)))
+    again.set_params(n_rounds=12).fit(X, y)
+    whole = BoostSampleClassifier(n_rounds=12, random_state=np.random.RandomState(5)).fit(X, y)
+    assert rows(again) == rows(whole)
+
+
+def test_what_is_kept_is_small(digits: Data) -> None:
+    """A kilobyte a round, not the features and weights of the examples."""
+    X, y = digits
+    model = BoostSampleClassifier(n_rounds=20, random_state=0)
+    few = len(pickle.dumps(model.fit(X[:200], y[:200])._run))
+    many = len(pickle.dumps(model.fit(X, y)._run))
+    assert many < few + 2000
+    assert many < 40_000
+
+
+def test_the_first_fit_may_be_a_cold_one(digits: Data) -> None:
+    X, y = digits
+    model = BoostSampleClassifier(n_rounds=4, random_state=0).fit(X, y)
+    model.set_params(warm_start=True, n_rounds=8).fit(X, y)
+    assert rows(model) == rows(BoostSampleClassifier(n_rounds=8, random_state=0).fit(X, y))
+    assert rows(model.fit(X, y)) == rows(clone(model).fit(X, y))  # no more rounds: no change
+    assert len(model.set_params(warm_start=False, n_rounds=3).fit(X, y).history_) == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "data", "error", "message"),
+    [
+        ({"n_rounds": 4}, "same", SettingError, "n_rounds must be at least the 5 rounds trained"),
+        ({"budget": 999}, "same", SettingError, "these differ: budget 4000, now 999"),
+        ({"learner": "tree"}, "same", SettingError, "learner Stump .*, now Tree"),
+        ({"strategy": "uniform-1q"}, "same", SettingError, "strategy Laminating.*, now Uniform1Q"),
+        ({"weight_init": "uniform"}, "same", SettingError, "weight_init balanced, now uniform"),
+        ({}, "fewer rows", DataError, "their number, order, labels or weights differ"),
+        ({}, "other labels", DataError, "their number, order, labels or weights differ"),
+        ({}, "fewer columns", SettingError, "number of features 64, now 60"),
+        ({}, "other values", DataError, "same X, but the columns in use differ"),
+    ],
+)
+def test_what_differs_is_named(
+    digits: Data, settings: dict[str, Any], data: str, error: type[Exception], message: str
+) -> None:
+    X, y = digits
+    model = BoostSampleClassifier(n_rounds=5, warm_start=True, random_state=0).fit(X, y)
+    before = model.decision_function(X)
+    given = {
+        "same": (X, y),
+        "fewer rows": (X[:-1], y[:-1]),
+        "other labels": (X, np.roll(y, 1)),
+        "fewer columns": (X[:, :60], y),
+        "other values": (X[::-1], y),
+    }[data]
+    model.set_params(**{"n_rounds": 9, **settings})
+    with pytest.raises(error, match=message):
+        model.fit(*given)
+    if data != "fewer columns":  # scikit-learn has noted their number
+        np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+def test_a_tree_is_not_continued_on_other_values(digits: Data) -> None:
+    X, y = digits
+    model = BoostSampleClassifier(
+        learner="tree:n_leaves=4", n_rounds=5, warm_start=True, random_state=0
+    ).fit(X, y)
+    with pytest.raises(DataError, match="the columns in use differ"):
+        model.fit(X[::-1], y)
+
+
+def test_a_strategy_with_a_plan_is_not_continued(digits: Data) -> None:
+    X, y = digits
+    families = {"top": "0-31", "bottom": "32-63"}
+    model = BoostSampleClassifier("exp3p", n_rounds=5, warm_start=True, random_state=0)
+    model.set_params(families=families).fit(X, y)
+    with pytest.raises(SettingError, match="depends on the number of rounds planned, 5"):
+        model.set_params(n_rounds=9).fit(X, y)
+
+
+def test_a_loaded_model_has_no_run_to_continue(digits: Data) -> None:
+    X, y = digits
+    model = BoostSampleClassifier(n_rounds=5, warm_start=True, random_state=0).fit(X, y)
+    del model._run
+    with pytest.raises(SettingError, match="holds the model only; set warm_start=False"):
+        model.fit(X, y)
