@@ -9,7 +9,6 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.datasets import load_digits
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boostsample import BoostSampleClassifier, DataError, SettingError
 from boostsample.banks.bank import FeatureBank
@@ -24,20 +23,6 @@ from boostsample.strategies import UCB, Laminating, UniformNaive
 def digits() -> tuple[NDArray[Any], NDArray[Any]]:
     X, y = load_digits(return_X_y=True)
     return X, y
-
-
-@pytest.mark.global_random
-@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn is untyped
-    [BoostSampleClassifier(n_rounds=20)],
-    expected_failed_checks=lambda _: {
-        f"check_sample_weight_equivalence_on_{kind}_data": (
-            "samples are drawn at random, and T = 10 N / Q changes with the number of rows"
-        )
-        for kind in ("dense", "sparse")
-    },
-)
-def test_scikit_learn_conventions(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 def test_it_is_the_loop(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
