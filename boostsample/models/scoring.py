@@ -69,8 +69,9 @@ class TermArrays:
 
     def terms(self, first: int, end: int) -> slice:
         """The terms of rounds first, ..., end - 1."""
-        ends = [*self.first.tolist(), self.feature.size]
-        return slice(ends[first], ends[end])
+        n_rounds, n_terms = self.first.size, self.feature.size
+        starts = (int(self.first[at]) if at < n_rounds else n_terms for at in (first, end))
+        return slice(*starts)
 
     def outputs(self, sides: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Outputs o_l(x) of one round's terms: float64 (n, K) of -1 and +1; `sides` as below."""

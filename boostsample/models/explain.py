@@ -1,0 +1,226 @@
+"""What a model uses: shares of families and features in the fall of its loss, in words and numbers.
+
+The importance of a term is the fall of the log loss that its round has brought, -log sqrt(1 - G^2)
+with the edge G = tanh(alpha), shared equally by the terms of the round. Shares are importances
+divided by their sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.errors import SettingError
+from boostsample.models.model import Model
+
+__all__ = ["Cut", "Explanation", "FamilyUse", "FeatureUse", "explain", "term_shares"]
+
+_NAMES = 6
+"""Most classes that a line names."""
+
+
+@dataclass(frozen=True)
+class FamilyUse:
+    """A family of a model: its share, features in use, all features, and terms."""
+
+    name: str
+    share: float
+    n_used: int
+    n_features: int
+    n_terms: int
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A threshold of a feature: the number of its terms, and of stumps the score from it on.
+
+    `score` is float64 (K,), the sum of alpha v_l over the stumps with this threshold: what values
+    of at least the threshold add, and lower or missing ones subtract. None if some of the terms are
+    parts of products or trees, whose votes depend on other features.
+    """
+
+    threshold: float
+    n_terms: int
+    share: float
+    score: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class FeatureUse:
+    """A feature of a model: global index, name, family, share, and thresholds by share."""
+
+    feature: int
+    name: str
+    family: str
+    share: float
+    n_terms: int
+    cuts: tuple[Cut, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a model uses; families and features by decreasing share. `str` gives it in words.
+
+    Attributes
+    ----------
+    n_rounds, n_terms, n_labels : int
+    families : tuple of FamilyUse
+        All families.
+    features : tuple of FeatureUse
+        The first features, see `explain`.
+    n_used : int
+        Different features in use.
+    classes : tuple of str
+        Names of the labels; of the positive class alone for two classes.
+    """
+
+    n_rounds: int
+    n_terms: int
+    n_labels: int
+    families: tuple[FamilyUse, ...]
+    features: tuple[FeatureUse, ...]
+    n_used: int
+    classes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        kind = "stumps" if self.n_rounds == self.n_terms else f"rounds with {self.n_terms:,} terms"
+        lines = [f"A model of {self.n_rounds:,} {kind} that reads {self.n_used:,} features."]
+        lines += ["", "Families, by their share in the fall of the log loss:"]
+        lines += [
+            f"  {100 * one.share:5.1f} %  {one.name}: {one.n_used:,} of {one.n_features:,} "
+            f"features in {_counted(one.n_terms)}"
+            for one in self.families
+        ]
+        lines += ["", f"The first {len(self.features):,} features:"]
+        for one in self.features:
+            where = f"{one.name} ({one.family})"
+            lines.append(f"  {100 * one.share:5.1f} %  {where}, {_counted(one.n_terms)}")
+            lines += [f"           {self._cut(cut)}" for cut in one.cuts[:3]]
+            if len(one.cuts) > 3:
+                lines.append(f"           and {len(one.cuts) - 3:,} other thresholds")
+        return "\n".join(lines)
+
+    def _cut(self, cut: Cut) -> str:
+        at = f"at least {cut.threshold:.6g}" if cut.threshold > -math.inf else "not missing"
+        if cut.score is None:
+            return f"{at}: {_counted(cut.n_terms)} of products or trees"
+        order = np.argsort(-np.abs(cut.score), kind="stable").tolist()
+        parts = []
+        for sign, word in ((1, "for"), (-1, "against")):
+            names = [self.classes[label] for label in order if sign * cut.score[label] > 0]
+            if names:
+                more = f" and {len(names) - _NAMES} others" if len(names) > _NAMES else ""
+                parts.append(f"{word} {', '.join(names[:_NAMES])}{more}")
+        return f"{at}: {'; '.join(parts) or 'no vote'}"
+
+
+def explain(
+    model: Model,
+    classes: Sequence[Any] | None = None,
+    *,
+    n_features: int = 10,
+    importances: NDArray[np.float64] | None = None,
+) -> Explanation:
+    """The families of a model, and the first of its features.
+
+    Parameters
+    ----------
+    model : Model
+    classes : sequence, optional
+        Names of the labels; both names for two classes. Default: their numbers.
+    n_features : int, default 10
+        Features to name.
+    importances : array of float, shape (M,), optional
+        Importances of the terms, at least 0, in place of those of `term_shares`.
+
+    Raises
+    ------
+    SettingError
+        If there are not as many classes as labels, or importances as terms.
+    """
+    names = _class_names(model.n_labels, classes)
+    shares = term_shares(model) if importances is None else np.asarray(importances, np.float64)
+    if shares.shape != model.feature.shape:
+        raise SettingError(
+            f"importances must be one for each of {model.feature.size} terms, got {shares.shape}"
+        )
+    total = float(shares.sum())
+    shares = shares / total if total > 0 else shares
+    ends = np.cumsum([family.n_features for family in model.families])
+    owner = np.searchsorted(ends, model.feature, side="right")
+    families = [
+        FamilyUse(
+            family.name,
+            float(shares[owner == k].sum()),
+            np.unique(model.feature[owner == k]).size,
+            family.n_features,
+            int((owner == k).sum()),
+        )
+        for k, family in enumerate(model.families)
+    ]
+    used, at = np.unique(model.feature, return_inverse=True)
+    sums = np.bincount(at, shares, used.size)
+    first = np.argsort(-sums, kind="stable")[:n_features]
+    features = [_feature(model, int(used[k]), shares, ends) for k in first.tolist()]
+    return Explanation(
+        len(model),
+        model.feature.size,
+        model.n_labels,
+        tuple(sorted(families, key=lambda one: -one.share)),
+        tuple(features),
+        used.size,
+        names,
+    )
+
+
+def term_shares(model: Model) -> NDArray[np.float64]:
+    """Share of each term in the fall of the log loss: float64 (M,), sum 1 unless all are 0."""
+    falls = np.logaddexp(model.alpha, -model.alpha) - math.log(2.0)
+    sizes = np.diff(np.append(model.first, model.feature.size))
+    shares = falls / np.repeat(sizes, sizes)
+    total = shares.sum()
+    return np.asarray(shares / total if total > 0 else shares)
+
+
+def _feature(
+    model: Model, feature: int, shares: NDArray[np.float64], ends: NDArray[np.int64]
+) -> FeatureUse:
+    owner = int(np.searchsorted(ends, feature, side="right"))
+    family = model.families[owner]
+    terms = np.flatnonzero(model.feature == feature)
+    counts = np.diff(np.append(model.first, model.feature.size))
+    round_of = np.searchsorted(model.first, terms, side="right") - 1
+    alone = (counts[round_of] == 1) & np.all(model.below[terms] == -model.votes[terms], axis=1)
+    cuts = []
+    for threshold in np.unique(model.threshold[terms]).tolist():
+        mine = model.threshold[terms] == threshold
+        score = None
+        if alone[mine].all():
+            score = model.alpha[terms[mine]] @ model.votes[terms[mine]]
+        cuts.append(Cut(threshold, int(mine.sum()), float(shares[terms[mine]].sum()), score))
+    name = family.feature_name(feature - int(ends[owner]) + family.n_features)
+    ordered = tuple(sorted(cuts, key=lambda one: -one.share))
+    share = float(shares[terms].sum())
+    return FeatureUse(feature, name, family.name, share, terms.size, ordered)
+
+
+def _class_names(n_labels: int, classes: Sequence[Any] | None) -> tuple[str, ...]:
+    if classes is None:
+        return tuple(f"label {label}" for label in range(n_labels))
+    names = [str(one) for one in classes]
+    if n_labels == 1 and len(names) == 2:
+        names = names[1:]
+    if len(names) != n_labels:
+        raise SettingError(
+            f"classes must name the {n_labels} labels of the model, got {len(names)} names"
+        )
+    return tuple(names)
+
+
+def _counted(n_terms: int) -> str:
+    return f"{n_terms:,} term{'' if n_terms == 1 else 's'}"
