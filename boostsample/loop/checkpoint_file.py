@@ -79,8 +79,10 @@ class Saved:
             "format": FORMAT,
             **{name: getattr(self, name) for name in _META},
         }
+        arrays = term_arrays(self.rounds)
+        arrays.pop("round_edge", None)  # stumps have none, and need `edge` as well
         entries = {
-            **term_arrays(self.rounds),
+            **arrays,
             "feature": np.array([term.feature for term in terms], np.int64),
             "threshold": np.array([term.threshold for term in terms], np.uint8),
             "value": np.array([term.value for term in terms], np.float64),

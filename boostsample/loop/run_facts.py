@@ -159,7 +159,7 @@ def differences(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """
     wrong = [
         name
-        for name in dict.fromkeys([*saved, *now])
+        for name in dict.fromkeys([*now, *saved])  # files sort their names
         if _text(saved.get(name)) != _text(now.get(name))
     ]
     parts = {name for name in wrong for other in wrong if name.endswith(f" of the {other}")}

@@ -175,6 +175,19 @@ def test_settings_of_the_checkpoint_are_checked() -> None:
         model.fit(X, y)
 
 
+def test_a_fit_that_continues_a_model(path: Path, stop: Callable[[int], None]) -> None:
+    X, y = data()
+    first, other = (classifier(n_rounds=3, random_state=one).fit(X, y) for one in (0, 1))
+    want = bits(classifier().fit(X, y, init_model=first), X)
+    stop(5)
+    with pytest.raises(SystemExit):
+        classifier(path).fit(X, y, init_model=first)
+    stop(0)
+    with pytest.raises(DataError, match="another run: other scores of the model to continue;"):
+        classifier(path).fit(X, y, init_model=other)
+    assert bits(classifier(path).fit(X, y, init_model=first), X) == want
+
+
 def test_a_damaged_file_is_refused_before_a_feature_is_computed(path: Path) -> None:
     X, y = data()
     path.write_bytes(b"half")
