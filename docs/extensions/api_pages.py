@@ -1,11 +1,14 @@
 """What the reference describes: each name once, in the first module that has it; our members only.
 
-Members that a class inherits from scikit-learn or Python are left out.
+Members that a class inherits from scikit-learn or Python are left out. The class of a strategy also
+has the text of its file.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
+import sys
 from typing import Any
 
 MODULES = (
@@ -50,7 +53,22 @@ def _skip(app: Any, what: str, name: str, member: Any, skip: bool, options: Any)
     return True if what == "class" and foreign else None
 
 
+def _with_its_file(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Put what the file of a strategy says, its cost and its paper, after the summary of the class.
+
+    Such a file has one class, and its text is the description that ``boostsample list strategy``
+    prints.
+    """
+    if what == "class" and str(obj.__module__).startswith("boostsample.strategies."):
+        text = inspect.getdoc(sys.modules[obj.__module__]) or ""
+        at = lines.index("") if "" in lines else len(lines)
+        lines[at:at] = ["", *text.splitlines(), ""]
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Choose members; `conf.py` gives the other functions to the templates of autosummary."""
     app.connect("autodoc-skip-member", _skip)
+    app.connect("autodoc-process-docstring", _with_its_file)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,7 +14,7 @@ def _inline(translator: Any, node: nodes.math) -> None:
 
 
 def _display(translator: Any, node: nodes.math_block) -> None:
-    translator.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+    translator.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
 
 

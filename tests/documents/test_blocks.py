@@ -92,7 +92,18 @@ def _table_in_two_formats() -> None:
     parquet.write_table(csv.read_csv("x.csv"), "y.parquet")
 
 
+def _frames_are_there() -> None:
+    pytest.importorskip("pandas", reason="data frames need the extra 'report'")
+
+
+def _onnx_is_there() -> None:
+    pytest.importorskip("onnx", reason="needs the extra 'onnx'")
+    pytest.importorskip("onnxruntime", reason="runs the exported model")
+
+
 BEFORE: dict[str, Callable[[], None]] = {
+    "tutorial_classifier.md": _onnx_is_there,
+    "frames.md": _frames_are_there,
     "data.md": _table_in_two_formats,
     "pictures.md": _results("RESULTS"),
     "tables.md": _results("folder"),
@@ -117,7 +128,7 @@ def _index(module: types.ModuleType, printed: str) -> None:
 def _classifier(module: types.ModuleType, printed: str) -> None:
     assert module.model.score(module.X_test, module.y_test) > 0.85
     assert "300 searches" in printed
-    assert printed.endswith("the same answers\n")
+    assert printed.endswith("the same answers\nthe same answers in onnxruntime\n")
     assert Path("digits.bsm").stat().st_size < 20_000
 
 
