@@ -18,6 +18,7 @@ from boostsample.classifier.callbacks import (
     with_callbacks,
 )
 from boostsample.classifier.continued import InitModel, init_model_of
+from boostsample.classifier.defaults import AUTO, choose_settings
 from boostsample.classifier.early_stopping import EarlyStopping
 from boostsample.classifier.file import ModelFiles
 from boostsample.classifier.importances import term_importances
@@ -69,17 +70,19 @@ class BoostSampleClassifier(
 
     Parameters
     ----------
-    strategy : str or Strategy, default "laminating:scheme=distinct"
+    strategy : str or Strategy, default "auto"
         Chooses the features and examples of each search; a registered name, with settings if need
-        be as in ``"ucb:exploration=0.1"``, or an instance. The name "laminating" alone has the
-        independent draws of [DF11].
-    learner : str or Learner, default "stump"
-        The weak learner of each round; a registered name or an instance.
-    n_rounds : int, default 500
+        be as in ``"ucb:exploration=0.1"``, or an instance. "auto" is "full" if the budget pays for
+        all features, else "laminating:scheme=distinct"; see docs/default.md. The name "laminating"
+        alone has the independent draws of [DF11].
+    learner : str or Learner, default "auto"
+        The weak learner of each round; a registered name or an instance. "auto" is "tree" with a
+        leaf for each 25 training examples, 2 to 16.
+    n_rounds : int, default 200
         Boosting rounds; fewer if an edge reaches 1.
     budget : int, str or None, default None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``. None
-        is the strategy's default, usually 10 N.
+        is 100 N with the strategy "auto", else the strategy's default, usually 10 N.
     weight_init : {"balanced", "uniform"}, default "balanced"
         Initial label weights, [BK10] eq. 2 or 1/K; the same default as on the command line. With
         uniform ones, as in [DF11], every feature has the same best stump in the first round.
@@ -177,9 +180,9 @@ class BoostSampleClassifier(
 
     def __init__(
         self,
-        strategy: str | Strategy = "laminating:scheme=distinct",
-        learner: str | Learner = "stump",
-        n_rounds: int = 500,
+        strategy: str | Strategy = AUTO,
+        learner: str | Learner = AUTO,
+        n_rounds: int = 200,
         budget: int | str | None = None,
         weight_init: str = "balanced",
         families: Sequence[str | Family] | Mapping[str, Any] | str | None = None,
@@ -290,14 +293,17 @@ class BoostSampleClassifier(
         edges_from = rows.train if rows.held.size else None
         bank = make_bank(self.bank, families, rows.examples, edges_from, n_jobs=self.n_jobs)
         of_train = rows.labels[rows.train], rows.weight[rows.train]
+        strategy, learner, budget = choose_settings(
+            self.strategy, self.learner, self.budget, rows.train.size, bank.n_features
+        )
         booster = Booster(
             bank,
             rows.train,
             of_train[0],
-            self.strategy,
-            self.learner,
+            strategy,
+            learner,
             n_rounds=self.n_rounds,
-            budget=self.budget,
+            budget=budget,
             weight_init=self.weight_init,
             rng=np.random.default_rng(seed),
             n_jobs=self.n_jobs,

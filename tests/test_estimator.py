@@ -16,7 +16,7 @@ from boostsample.families import Columns, Haar, Identity, families_for
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
-from boostsample.strategies import UCB, Laminating, UniformNaive
+from boostsample.strategies import UCB, UniformNaive
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,9 @@ def digits() -> tuple[NDArray[Any], NDArray[Any]]:
 
 def test_it_is_the_loop(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
     X, y = digits
-    model = BoostSampleClassifier("full", n_rounds=15, weight_init="uniform", random_state=3)
+    model = BoostSampleClassifier(
+        "full", "stump", n_rounds=15, weight_init="uniform", random_state=3
+    )
     model.fit(X, y)
     bank = FeatureBank.build([Columns(range(64), n_columns=64)], X.astype(np.float32))
 
@@ -35,17 +37,6 @@ def test_it_is_the_loop(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
     rows = [booster.next_round().rows[0] for _ in range(15)]
     for name in ("feature", "threshold", "edge", "alpha", "log10_loss", "looks_search"):
         assert [row[name] for row in model.history_] == [row[name] for row in rows]
-
-
-def test_the_default_is_laminating_with_distinct_draws(
-    digits: tuple[NDArray[Any], NDArray[Any]],
-) -> None:
-    def history(**settings: Any) -> list[tuple[int, float]]:
-        model = BoostSampleClassifier(n_rounds=5, random_state=0, **settings).fit(*digits)
-        return [(row["feature"], row["edge_estimated"]) for row in model.history_]
-
-    assert history() == history(strategy=Laminating(scheme="distinct"))
-    assert history() != history(strategy="laminating")
 
 
 def test_scores_predictions_and_loss_agree(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
+from boostsample.classifier.defaults import AUTO
 from boostsample.errors import SettingError, unknown
 from boostsample.names import parse_name, write_name
 from boostsample.registry import registered_class
@@ -67,6 +68,10 @@ def _with_settings(kind: str, text: Any, settings: Mapping[str, Any]) -> str:
             "or another instance"
         )
     name, given = parse_name(text)
+    if name == AUTO:
+        raise SettingError(
+            f"settings of a {kind} can be set if it has a name, but it is {AUTO!r}; set {kind}, too"
+        )
     known = _defaults(kind, name)
     for setting in settings:
         if setting not in known:

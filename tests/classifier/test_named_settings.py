@@ -31,11 +31,15 @@ def nested(model: BoostSampleClassifier) -> dict[str, Any]:
 
 def test_they_are_listed_as_those_of_instances() -> None:
     by_name = BoostSampleClassifier("ucb:exploration=0.5", "tree:n_leaves=3")
-    by_instance = BoostSampleClassifier(UCB(exploration=0.5))
+    by_instance = BoostSampleClassifier(UCB(exploration=0.5), "stump")
     assert nested(by_name) == {**nested(by_instance), "learner__n_leaves": 3}
     assert nested(by_name)["strategy__exploration"] == 0.5
     assert not {name for name in by_name.get_params(deep=False) if "__" in name}
-    assert nested(BoostSampleClassifier())["strategy__scheme"] == "distinct"
+    assert (
+        nested(BoostSampleClassifier("laminating:scheme=distinct"))["strategy__scheme"]
+        == "distinct"
+    )
+    assert nested(BoostSampleClassifier()) == {}
 
 
 def test_setting_one_writes_it_into_the_name() -> None:
@@ -84,7 +88,7 @@ def test_a_grid_search_reaches_them(iris: tuple[NDArray[Any], NDArray[Any]]) -> 
 )
 def test_what_cannot_be_set(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
-        BoostSampleClassifier("ucb").set_params(**settings)
+        BoostSampleClassifier("ucb", "stump").set_params(**settings)
 
 
 def test_unknown_parameters_are_those_of_scikit_learn() -> None:

@@ -1,123 +1,179 @@
-"""The comparison behind the classifier's default strategy, see docs/default.md.
+"""The experiment behind the classifier's defaults, on made data: docs/default.md.
 
-    python -m tests.experiments.default_choice files FOLDER --data-dir DIR
-    python -m tests.experiments.default_choice ranks RESULTS...
+    python -m tests.experiments.default_choice measure FILE.csv [--only TABLE]
+    python -m tests.experiments.default_choice print FILE.csv
 
-The first writes data sets of training rows only, and two grids for `boostsample compare --grid`;
-the second prints mean ranks as Markdown.
+Errors are percentages of test rows that no fit has seen; seconds are those of the processor, as
+multiples of the first line of a table.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import csv
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import datasets
+from sklearn.model_selection import train_test_split
 
-from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.results.read_folder import Results, read_results
-from boostsample.experiments.results.significance import ranking
+from boostsample import BoostSampleClassifier
+from boostsample.labels import classify
 
-CANDIDATES = (
-    "uniform-naive", "uniform-1q", "ucb", "mas-naive",
-    "laminating", "laminating:scheme=stratified", "laminating:scheme=distinct",
-)  # fmt: skip
-MARKS = (10, 100, 300, 1000)
-SMALL = ("digits", "usps", "digits-columns", "pendigits", "letter", "isolet", "wine", "cancer")
-LARGE = {
-    "mnist-images": ["identity", "gradient", "haar", "patches:n_members=2000"],
-    "cifar-images": None,
-    "mnist-even": None,
+COLUMNS = ("table", "data", "choice", "seconds", "rounds", "error")
+MARKS = (50, 100, 200, 400)
+
+
+def mixture(seed: int, n: int, d: int, useful: int, classes: int, **settings: Any) -> Any:
+    """Gaussian clusters at the corners of a cube, as `make_classification` draws them."""
+    given = {"n_clusters_per_class": 1, "flip_y": 0.02, **settings}
+    return datasets.make_classification(
+        n, d, n_informative=useful, n_classes=classes, random_state=seed, **given
+    )
+
+
+def hastie(n: int) -> Any:
+    """The sphere in ten dimensions of Hastie et al., example 10.2."""
+    X, y = datasets.make_hastie_10_2(n, random_state=6)
+    return X, (y > 0).astype(int)
+
+
+NARROW = {
+    "20 columns, 2 classes": lambda: mixture(1, 4000, 20, 8, 2, flip_y=0.05, class_sep=0.8),
+    "40 columns, 5 classes": lambda: mixture(2, 5000, 40, 12, 5, n_clusters_per_class=2),
+    "16 columns, 26 classes": lambda: mixture(4, 12000, 16, 14, 26, class_sep=1.5),
+    "shells in 10 columns": lambda: datasets.make_gaussian_quantiles(
+        n_samples=4000, n_features=10, n_classes=3, random_state=5
+    ),
+    "sphere in 10 columns": lambda: hastie(6000),
 }
-VALIDATION = {"mnist": 10_000, "cifar": 2_000}
+WIDE = {
+    "500 columns, 10 classes": lambda: mixture(3, 3000, 500, 30, 10, class_sep=1.5),
+    "3,000 columns, 10 classes": lambda: mixture(12, 3000, 3000, 40, 10, class_sep=2.0),
+    "300 columns, 4 classes": lambda: mixture(
+        11, 20000, 300, 25, 4, n_clusters_per_class=3, class_sep=1.2
+    ),
+}
+SMALL = {
+    **{name: NARROW[name] for name in ("20 columns, 2 classes", "shells in 10 columns")},
+    "40 columns, 5 classes": NARROW["40 columns, 5 classes"],
+    "sphere in 10 columns": NARROW["sphere in 10 columns"],
+}
+
+Split = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
-def training_rows(data_dir: Path) -> dict[str, tuple[Any, Any]]:
-    """Rows X and labels y by the name of the data set; no test row is among them."""
-    loaded = {
-        name: load_dataset(name, data_dir=data_dir)
-        for name in ("usps", "pendigits", "letter", "mnist", "cifar10")
-    }
-    rows: dict[str, tuple[Any, Any]] = {
-        name: (one.X[: one.n_train], one.y[: one.n_train]) for name, one in loaded.items()
-    }
-    images, digits = rows.pop("mnist")
-    colours, things = rows.pop("cifar10")
-    rows["mnist-images"] = images, digits
-    rows["mnist-even"] = images.reshape(len(images), -1), digits % 2
-    rows["cifar-images"] = colours[:10_000], things[:10_000]
-    spoken = np.loadtxt(data_dir / "isolet-partial" / "isolet1.data.gz", delimiter=",")
-    rows["isolet"] = spoken[:, :-1], spoken[:, -1].astype(int)
-    rows["digits-columns"] = datasets.load_digits(return_X_y=True)
-    rows["wine"] = datasets.load_wine(return_X_y=True)
-    rows["cancer"] = datasets.load_breast_cancer(return_X_y=True)
-    return rows
+def split(name: str, seed: int, n_train: float | int = 0.6) -> Split:
+    """Training rows, test rows, and both labels."""
+    X, y = {**NARROW, **WIDE}[name]()
+    return tuple(  # type: ignore[return-value]  # scikit-learn is untyped
+        train_test_split(X.astype(np.float32), y, train_size=n_train, random_state=seed, stratify=y)
+    )
 
 
-def write_files(folder: Path, data_dir: Path) -> None:
-    """Write the data sets and the grids small.toml and large.toml."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, (X, y) in training_rows(data_dir).items():
-        held_out = VALIDATION.get(name.partition("-")[0])
-        X = X if X.ndim > 2 else X.astype(np.float32)
-        arrays: dict[str, Any] = {"X": X, "y": y}
-        if held_out is not None:
-            parts = {"train": slice(None, -held_out), "test": slice(-held_out, None)}
-            arrays = {
-                f"{key}_{part}": arrays[key][at] for part, at in parts.items() for key in "Xy"
-            }
-        np.savez(folder / f"{name}.npz", **arrays)
-    for grid, names in (("small", SMALL), ("large", tuple(LARGE))):
-        lines = [
-            f"strategies = {json.dumps(CANDIDATES)}",
-            f"rounds = {list(MARKS)}",
-            'weight_init = "balanced"',
-        ]
-        for name in names:
-            path = name if name == "digits" else str(folder.resolve() / f"{name}.npz")
-            lines += ["[[data]]", f"name = {json.dumps(path)}"]
-            if LARGE.get(name):
-                lines.append(f"families = {json.dumps(LARGE[name])}")
-        (folder / f"{grid}.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+def curve(rows: Split, strategy: str, learner: str, budget: str | None) -> tuple[float, list[Any]]:
+    """Seconds of a fit, and rounds and test error at each of MARKS."""
+    train, test, y_train, y_test = rows
+    began = time.process_time()
+    model = BoostSampleClassifier(
+        strategy, learner, n_rounds=MARKS[-1], budget=budget, random_state=0
+    ).fit(train, y_train)
+    seconds = time.process_time() - began
+    points = []
+    for mark in MARKS:
+        scores = model.model_.decision_function(test, min(mark, len(model.model_)))
+        wrong = model.classes_[classify(scores)] != y_test
+        points.append((mark, 100 * float(np.mean(wrong))))
+    return seconds, points
 
 
-def rank_tables(results: Sequence[Results]) -> str:
-    """Mean ranks by loss and by error after each number of stumps, and their means, as Markdown."""
-    lines = []
-    for metric in ("loss", "error"):
-        found = [ranking(results, metric, mark) for mark in MARKS]
-        lines.append(f"| mean rank by {metric} | {' | '.join(map(str, MARKS))} | all |")
-        lines.append("| --- " + "| ---: " * (len(MARKS) + 1) + "|")
-        rows = []
-        for label in found[0].labels:
-            mine = [float(one.ranks[one.labels.index(label)]) for one in found]
-            rows.append((sum(mine) / len(mine), label, mine))
-        for mean, label, mine in sorted(rows):
-            shown = " | ".join(f"{rank:.2f}" for rank in (*mine, mean))
-            lines.append(f"| `{label}` | {shown} |")
-        left_out = ", ".join(found[0].left_out)
-        lines.append(f"\nLeft out, as not in every data set: {left_out}.\n" if left_out else "")
-    return "\n".join(lines)
+def measured(only: str | None) -> Iterator[tuple[Any, ...]]:
+    """The lines of all tables."""
+    choices = [
+        (f"{strategy}, budget {budget}", strategy, "tree:n_leaves=16", budget)
+        for strategy in ("laminating:scheme=distinct", "laminating", "uniform-naive", "mas-naive")
+        for budget in ("10N", "30N", "100N")
+    ]
+    if only in (None, "budget"):
+        for name in WIDE:
+            rows = split(name, 0)
+            for choice, *settings in choices:
+                yield from lines("budget", name, choice, *curve(rows, *settings))
+    if only in (None, "leaves"):
+        for name in (*NARROW, *WIDE):
+            rows = split(name, 0)
+            narrow = name in NARROW
+            for n in (4, 8, 16, 32):
+                strategy = "full" if narrow else "laminating:scheme=distinct"
+                budget = None if narrow else "100N"
+                found = curve(rows, strategy, f"tree:n_leaves={n}", budget)
+                yield from lines("leaves", name, f"{n} leaves", *found)
+    if only in (None, "small"):
+        for n_train in (100, 200, 400, 800):
+            for n in (2, 4, 8, 16):
+                every = []
+                for name in SMALL:
+                    for seed in range(3):
+                        rows = split(name, seed, n_train)
+                        seconds, points = curve(rows, "full", f"tree:n_leaves={n}", None)
+                        every.append([error for _, error in points])
+                means = zip(MARKS, np.mean(every, axis=0).tolist(), strict=True)
+                yield from lines("small", f"{n_train} rows", f"{n} leaves", seconds, list(means))
+
+
+def lines(
+    table: str, data: str, choice: str, seconds: float, points: list[Any]
+) -> Iterator[tuple[Any, ...]]:
+    """One line for each number of rounds."""
+    for rounds, error in points:
+        yield table, data, choice, f"{seconds:.3g}", rounds, f"{error:.2f}"
+
+
+def tables(path: Path) -> list[str]:
+    """The tables as Markdown: errors after each number of rounds, and the seconds of all rounds."""
+    found: dict[str, dict[str, dict[str, tuple[float, dict[int, float]]]]] = {}
+    with path.open(newline="", encoding="ascii") as stream:
+        for row in csv.DictReader(stream):
+            choices = found.setdefault(row["table"], {}).setdefault(row["data"], {})
+            errors = choices.setdefault(row["choice"], (float(row["seconds"]), {}))[1]
+            errors[int(row["rounds"])] = float(row["error"])
+    out = []
+    for by_data in found.values():
+        for data, choices in by_data.items():
+            marks = " | ".join(f"{mark}" for mark in MARKS)
+            out += [f"| {data} | {marks} | seconds |", "| --- |" + " ---: |" * (len(MARKS) + 1)]
+            first = next(iter(choices.values()))[0]
+            for choice, (seconds, errors) in choices.items():
+                shown = " | ".join(f"{errors[mark]:.1f}" for mark in MARKS)
+                out.append(f"| {choice} | {shown} | {seconds / first:.2g} |")
+            out.append("")
+    return out
 
 
 def main() -> None:
-    """Write the files or print the ranks."""
+    """Measure, or print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(required=True, dest="command")
-    files = commands.add_parser("files")
-    files.add_argument("folder", type=Path)
-    files.add_argument("--data-dir", type=Path, required=True)
-    commands.add_parser("ranks").add_argument("results", nargs="+", type=Path)
+    kinds = parser.add_subparsers(dest="what", required=True)
+    run = kinds.add_parser("measure")
+    run.add_argument("file", type=Path)
+    run.add_argument("--only", choices=("budget", "leaves", "small"))
+    show = kinds.add_parser("print")
+    show.add_argument("file", type=Path)
     given = parser.parse_args()
-    if given.command == "files":
-        write_files(given.folder, given.data_dir)
-    else:
-        sys.stdout.write(rank_tables([read_results(folder) for folder in given.results]))
+    if given.what == "print":
+        sys.stdout.write("\n".join(tables(given.file)) + "\n")
+        return
+    with given.file.open("w", newline="", encoding="ascii") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for line in measured(given.only):
+            writer.writerow(line)
+            stream.flush()
 
 
 if __name__ == "__main__":

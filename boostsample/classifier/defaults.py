@@ -1,0 +1,60 @@
+"""The classifier's settings ``"auto"``: strategy, learner and budget by the size of the table.
+
+The rules were chosen on made data, see docs/default.md.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from boostsample.checks import budget_looks
+from boostsample.learner import Learner
+from boostsample.strategy import Strategy
+
+__all__ = ["AUTO", "Chosen", "choose_settings"]
+
+AUTO = "auto"
+"""The setting that stands for these rules."""
+
+_LOOKS_PER_EXAMPLE = 100
+"""The budget of a search: so many looks for each training example."""
+_MOST_LEAVES = 16
+_EXAMPLES_PER_LEAF = 25
+"""Trees of fewer training examples have fewer leaves, at least 2."""
+
+
+class Chosen(NamedTuple):
+    """Settings for a `boostsample.loop.booster.Booster`."""
+
+    strategy: str | Strategy
+    learner: str | Learner
+    budget: int | str | None
+
+
+def choose_settings(
+    strategy: str | Strategy,
+    learner: str | Learner,
+    budget: int | str | None,
+    n_examples: int,
+    n_features: int,
+) -> Chosen:
+    """The settings in use, for N training examples and F features.
+
+    - `strategy` "auto" is ``full`` if the budget pays for all features of all examples, else
+      ``laminating:scheme=distinct``. Its budget, if none is given, is 100 N, which pays for all of
+      up to 100 features.
+    - `learner` "auto" is a tree with one leaf for each 25 training examples, 2 to 16.
+
+    >>> choose_settings("auto", "auto", None, 1000, 20)
+    Chosen(strategy='full', learner='tree:n_leaves=16', budget='100N')
+    >>> choose_settings("auto", "stump", None, 1000, 2000)
+    Chosen(strategy='laminating:scheme=distinct', learner='stump', budget='100N')
+    """
+    if isinstance(learner, str) and learner == AUTO:
+        n_leaves = min(_MOST_LEAVES, max(2, n_examples // _EXAMPLES_PER_LEAF))
+        learner = f"tree:n_leaves={n_leaves}"
+    if not (isinstance(strategy, str) and strategy == AUTO):
+        return Chosen(strategy, learner, budget)
+    given = f"{_LOOKS_PER_EXAMPLE}N" if budget is None else budget
+    enough = budget_looks(given, n_examples) >= n_features * n_examples
+    return Chosen("full" if enough else "laminating:scheme=distinct", learner, given)

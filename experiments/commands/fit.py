@@ -1,0 +1,108 @@
+"""The command `boostsample fit`: trains a classifier on a table in a file."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from boostsample.errors import SettingError
+from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.printing import print_line
+
+__all__ = ["fit"]
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("table", metavar="TABLE")
+@click.option("--target", required=True, metavar="COLUMN", help="The column to predict.")
+@click.option("-o", "--output", metavar="FILE", help="The model file to write, model.bsm.")
+@click.option(
+    "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated."
+)
+@click.option(
+    "--strategy",
+    metavar="NAME:SETTING=VALUE",
+    help="Sampling strategy (boostsample list strategies).  [default: by the size of the table]",
+)
+@click.option(
+    "--learner",
+    metavar="NAME:SETTING=VALUE",
+    help="Weak learner (boostsample list learners).  [default: that of the classifier]",
+)
+@click.option("--rounds", type=int, metavar="N", help="Boosting rounds.")
+@options.budget_option
+@click.option(
+    "--families", metavar="prefix|dtype", help="Group the columns by name or type into families."
+)
+@click.option(
+    "--early-stopping",
+    is_flag=True,
+    help="Hold out a tenth of the rows, and keep as many rounds as predict these best.",
+)
+@click.option(
+    "--class-weight", metavar="balanced", help="Give each class the same weight.", default=None
+)
+@click.option(
+    "--init-model", metavar="FILE", help="Continue the model of this file with further rounds."
+)
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    help="Save the state of training to this file each minute; the same command continues from it.",
+)
+@options.seed_option
+@click.option("--jobs", default=1, metavar="N", help="Threads, -1 for all cores; same results.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Check the table, the settings and the output, train one round on a few rows, and stop.",
+)
+@options.overwrite_option
+@options.quiet_option
+def fit(table: str, target: str, output: str | None, drop: tuple[str, ...], **given: Any) -> None:
+    """Train a classifier on TABLE and save it.
+
+    TABLE is a .csv, .tsv (also .gz) or .parquet file with named columns. Columns of text are
+    categories; empty fields are missing values. Everything is checked before training begins.
+    """
+    from boostsample.experiments.fitting.table_models import (
+        describe_model,
+        read_training_table,
+        try_out,
+    )
+    from boostsample.files.atomic import check_writable_file
+
+    dry, quiet = given.pop("dry_run"), given.pop("quiet")
+    overwrite, start = given.pop("overwrite"), given.pop("init_model")
+    if output is None and not dry:
+        raise SettingError("fit needs a file for the model; add -o model.bsm, or --dry-run")
+    target_file = None
+    if output is not None:
+        target_file = check_writable_file(output, ".bsm", "the model", overwrite=overwrite)
+    model = _classifier(given, verbose=not quiet)
+    rows = read_training_table(table, target, drop)
+    for line in rows.lines():
+        print_line(line)
+    if dry:
+        print_line(f"settings: {model!r}")
+        n_rows = try_out(model, rows)
+        print_line(f"dry run: one round on {n_rows:,} rows; nothing is written")
+        return
+    began = time.perf_counter()
+    model.fit(rows.X, rows.y, init_model=start)
+    seconds = time.perf_counter() - began
+    for line in describe_model(model, rows):
+        print_line(line)
+    model.save(target_file, overwrite=overwrite)
+    print_line(f"model: {target_file}, {target_file.stat().st_size:,} bytes; fit {seconds:.1f} s")
+
+
+def _classifier(given: dict[str, Any], *, verbose: bool) -> Any:
+    """The classifier of the options; those that are not given have its defaults."""
+    from boostsample.estimator import BoostSampleClassifier
+
+    names = {"rounds": "n_rounds", "seed": "random_state", "jobs": "n_jobs"}
+    settings = {names.get(name, name): value for name, value in given.items() if value is not None}
+    return BoostSampleClassifier(**settings, verbose=verbose)

@@ -1,0 +1,49 @@
+"""The command `boostsample predict`: predicts the rows of a table with a saved model."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from boostsample.experiments.commands import shared_options as options
+from boostsample.experiments.commands.printing import print_line
+
+__all__ = ["predict"]
+
+
+@click.command()
+@click.argument("model", metavar="MODEL")
+@click.argument("table", metavar="TABLE")
+@click.option("-o", "--output", metavar="FILE", help="The .csv file to write.  [default: print it]")
+@click.option("--proba", is_flag=True, help="Add the probability of each class.")
+@click.option(
+    "--target",
+    metavar="COLUMN",
+    help="The column of TABLE with the true classes: print the error on standard error.",
+)
+@options.overwrite_option
+def predict(
+    model: str, table: str, output: str | None, proba: bool, target: str | None, overwrite: bool
+) -> None:
+    """Predict the rows of TABLE with MODEL, a file that fit has written.
+
+    Columns are found by name; those that the model does not know are passed over.
+    """
+    from boostsample.estimator import BoostSampleClassifier
+    from boostsample.experiments.fitting.table_models import predictions
+    from boostsample.files.atomic import check_writable_file, write_file
+
+    place = None
+    if output is not None:
+        place = check_writable_file(output, ".csv", "the predictions", overwrite=overwrite)
+    found, error = predictions(BoostSampleClassifier.load(model), table, target, proba)
+    text = found.to_csv(index=False, lineterminator="\n")
+    if place is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        write_file(place, text, "the predictions")
+        print_line(f"predictions: {place}, {len(found):,} rows")
+    if error is not None:
+        sys.stderr.write(f"error: {error:.2f} % of {len(found):,} rows\n")

@@ -1,0 +1,1 @@
+"""Models from tables in files: fits a classifier, predicts and explains."""

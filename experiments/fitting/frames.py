@@ -1,0 +1,127 @@
+"""Reads tables with named columns from CSV, TSV and Parquet files as data frames."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from boostsample.errors import DataError, SettingError
+from boostsample.files.atomic import readable_file
+
+__all__ = ["read_frame", "split_target", "take_columns"]
+
+_READERS = {
+    ".csv": ",",
+    ".tsv": "\t",
+    ".parquet": "",
+}
+_MISSING = ("?",)
+"""Texts of missing values, beside those that pandas knows: empty, NA, N/A, NaN, null, None."""
+
+
+def read_frame(path: str | Path, *, texts: Collection[str] = ()) -> Any:
+    """The table of a file as a pandas data frame.
+
+    Parameters
+    ----------
+    path : path
+        A .csv or .tsv file with a line of column names, plain or gzipped (.csv.gz), or .parquet.
+    texts : collection of str
+        Columns that are read as text, whatever they hold, so that a model finds its categories.
+
+    Raises
+    ------
+    SettingError
+        If the ending is another, or pandas is not installed.
+    DataError
+        If the file cannot be read, is empty, or names a column twice.
+    """
+    file = Path(path)
+    suffixes = [one.lower() for one in file.suffixes]
+    kind = "".join(suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:])
+    if kind not in _READERS:
+        raise SettingError(
+            f"a table must be a file with the ending {', '.join(_READERS)} (also .gz), got '{file}'"
+        )
+    try:
+        import pandas
+    except ImportError:
+        raise SettingError(
+            f"reading {file} needs pandas, which is not installed; pip install 'boostsample[report]'"
+        ) from None
+    if not file.exists():
+        raise DataError(f"the file '{file}' does not exist")
+    with readable_file(file):
+        if kind == ".parquet":
+            frame = pandas.read_parquet(file)
+        else:
+            header = pandas.read_csv(file, sep=_READERS[kind], header=None, nrows=1, dtype=str)
+            _check_names(file, [str(name) for name in header.iloc[0]])
+            frame = pandas.read_csv(
+                file,
+                sep=_READERS[kind],
+                dtype=dict.fromkeys(texts, str),
+                na_values=list(_MISSING),
+                skipinitialspace=True,
+                low_memory=False,
+            )
+    frame.columns = [str(name).strip() for name in frame.columns]
+    _check_names(file, list(frame.columns))
+    if not len(frame):
+        raise DataError(f"{file} must have at least one row of data, got none")
+    return frame
+
+
+def split_target(
+    frame: Any, target: str, drop: Sequence[str], where: str | Path
+) -> tuple[Any, Any]:
+    """The columns of a table without the target and those to drop, and the target.
+
+    SettingError if a column is unknown, or no column is left; DataError if a target is missing.
+    """
+    for name in (target, *drop):
+        if name not in frame.columns:
+            raise _unknown_column(name, frame.columns, where)
+    if target in drop:
+        raise SettingError(f"the target {target!r} of {where} must not be dropped")
+    y = frame[target]
+    missing = y.isna().to_numpy().nonzero()[0]
+    if missing.size:
+        raise DataError(
+            f"{where}: the target {target!r} must be known in every row, but is missing in "
+            f"{missing.size:,}, first in data row {int(missing[0]) + 1:,}; remove these rows"
+        )
+    X = frame.drop(columns=[target, *dict.fromkeys(drop)])
+    if not len(X.columns):
+        raise SettingError(f"{where} must keep at least one column besides the target, got none")
+    return X, y
+
+
+def take_columns(frame: Any, names: Sequence[str], where: str | Path) -> Any:
+    """The columns of a table that a model needs, in its order; DataError if one is missing."""
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        shown = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
+        raise DataError(
+            f"{where} must have the {len(names):,} columns that the model was fitted on, but "
+            f"{len(missing):,} are missing: {shown}"
+        )
+    return frame[list(names)]
+
+
+def _check_names(file: Path, names: Sequence[str]) -> None:
+    if len(names) < 2:
+        raise DataError(f"{file} must have at least two columns, got {len(names)}")
+    for name in names:
+        if names.count(name) > 1:
+            raise DataError(f"{file} names {names.count(name)} columns {name!r}; rename them")
+
+
+def _unknown_column(name: str, known: Any, where: str | Path) -> SettingError:
+    names = [str(one) for one in known]
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    shown = ", ".join(names[:20]) + (f", ... ({len(names):,} in all)" if len(names) > 20 else "")
+    return SettingError(f"{where} has no column {name!r}{hint}; its columns: {shown}")
