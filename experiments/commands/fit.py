@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -35,11 +36,6 @@ __all__ = ["fit"]
 @options.budget_option
 @click.option(
     "--families", metavar="prefix|dtype", help="Group the columns by name or type into families."
-)
-@click.option(
-    "--early-stopping",
-    is_flag=True,
-    help="Hold out a tenth of the rows, and keep as many rounds as predict these best.",
 )
 @click.option(
     "--class-weight", metavar="balanced", help="Give each class the same weight.", default=None
@@ -78,14 +74,13 @@ def fit(table: str, target: str, output: str | None, drop: tuple[str, ...], **gi
     overwrite, start = given.pop("overwrite"), given.pop("init_model")
     if output is None and not dry:
         raise SettingError("fit needs a file for the model; add -o model.bsm, or --dry-run")
-    target_file = None
     if output is not None:
-        target_file = check_writable_file(output, ".bsm", "the model", overwrite=overwrite)
+        check_writable_file(output, ".bsm", "the model", overwrite=overwrite)
     model = _classifier(given, verbose=not quiet)
     rows = read_training_table(table, target, drop)
     for line in rows.lines():
         print_line(line)
-    if dry:
+    if dry or output is None:
         print_line(f"settings: {model!r}")
         n_rows = try_out(model, rows)
         print_line(f"dry run: one round on {n_rows:,} rows; nothing is written")
@@ -95,8 +90,8 @@ def fit(table: str, target: str, output: str | None, drop: tuple[str, ...], **gi
     seconds = time.perf_counter() - began
     for line in describe_model(model, rows):
         print_line(line)
-    model.save(target_file, overwrite=overwrite)
-    print_line(f"model: {target_file}, {target_file.stat().st_size:,} bytes; fit {seconds:.1f} s")
+    model.save(output, overwrite=overwrite)
+    print_line(f"model: {output}, {os.stat(output).st_size:,} bytes; fit {seconds:.1f} s")
 
 
 def _classifier(given: dict[str, Any], *, verbose: bool) -> Any:

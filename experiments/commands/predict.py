@@ -20,7 +20,7 @@ __all__ = ["predict"]
 @click.option(
     "--target",
     metavar="COLUMN",
-    help="The column of TABLE with the true classes: print the error on standard error.",
+    help="The column of TABLE with the true classes: print how many are wrong on standard error.",
 )
 @options.overwrite_option
 def predict(
@@ -37,7 +37,7 @@ def predict(
     place = None
     if output is not None:
         place = check_writable_file(output, ".csv", "the predictions", overwrite=overwrite)
-    found, error = predictions(BoostSampleClassifier.load(model), table, target, proba)
+    found, error = predictions(BoostSampleClassifier.load(model), table, target, chances=proba)
     text = found.to_csv(index=False, lineterminator="\n")
     if place is None:
         sys.stdout.write(text)
@@ -46,4 +46,4 @@ def predict(
         write_file(place, text, "the predictions")
         print_line(f"predictions: {place}, {len(found):,} rows")
     if error is not None:
-        sys.stderr.write(f"error: {error:.2f} % of {len(found):,} rows\n")
+        sys.stderr.write(f"wrong: {error:.2f} % of {len(found):,} rows\n")

@@ -49,7 +49,8 @@ def read_frame(path: str | Path, *, texts: Collection[str] = ()) -> Any:
         import pandas
     except ImportError:
         raise SettingError(
-            f"reading {file} needs pandas, which is not installed; pip install 'boostsample[report]'"
+            f"reading {file} needs pandas, which is not installed; install it with "
+            "pip install 'boostsample[report]'"
         ) from None
     if not file.exists():
         raise DataError(f"the file '{file}' does not exist")

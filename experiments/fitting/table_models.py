@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from boostsample.errors import DataError
 from boostsample.estimator import BoostSampleClassifier
@@ -47,7 +48,7 @@ class TrainingTable:
         shown = ", ".join(classes[:_SHOWN]) + (", ..." if len(classes) > _SHOWN else "")
         return [
             f"{self.path.name}: {len(self.X):,} rows; columns: {', '.join(parts)}"
-            + (f"; {missing:,} values missing" if missing else ""),
+            + (f"; missing values: {missing:,}" if missing else ""),
             f"target {self.target}: {len(classes):,} classes: {shown}",
         ]
 
@@ -61,12 +62,14 @@ def read_training_table(path: str | Path, target: str, drop: Sequence[str]) -> T
 def try_out(model: BoostSampleClassifier, table: TrainingTable) -> int:
     """Fit one round on a few rows of each class, so that errors show; returns the rows taken."""
     some = table.y.groupby(table.y, observed=True).head(_TRIED_ROWS).index
-    few = {"n_rounds": 1, "early_stopping": False, "checkpoint": None, "verbose": False}
-    model.set_params(**few).fit(table.X.loc[some], table.y.loc[some])
+    few = clone(model).set_params(n_rounds=1, checkpoint=None, verbose=False)
+    few.fit(table.X.loc[some], table.y.loc[some])
     return len(some)
 
 
-def predictions(model: BoostSampleClassifier, path: Path, target: str | None, chances: bool) -> Any:
+def predictions(
+    model: BoostSampleClassifier, path: str | Path, target: str | None, *, chances: bool
+) -> tuple[Any, float | None]:
     """A data frame of predictions for the rows of a file, and their error in percent or None.
 
     The columns are ``prediction`` and, with `chances`, ``probability of C`` for each class C.
@@ -75,12 +78,14 @@ def predictions(model: BoostSampleClassifier, path: Path, target: str | None, ch
     import pandas
 
     names = getattr(model, "feature_names_in_", None)
+    columns = [] if model.columns_ is None else model.columns_.columns
+    texts = [one.name for one in columns if one.kind == "category"]
     if names is None:
         raise DataError(
             "the model was fitted without names of columns, so that a table cannot be matched; "
             "predict in Python with BoostSampleClassifier.load(...).predict(X)"
         )
-    frame = read_frame(path, texts=model.text_columns_)
+    frame = read_frame(path, texts=texts)
     X = take_columns(frame, list(names), path)
     found = pandas.DataFrame({"prediction": model.predict(X)})
     if chances:
@@ -93,18 +98,14 @@ def predictions(model: BoostSampleClassifier, path: Path, target: str | None, ch
 
 
 def describe_model(model: BoostSampleClassifier, table: TrainingTable) -> list[str]:
-    """What was trained, in words: strategy, learner, rounds, and the error on held-out rows."""
+    """What was trained, in words: strategy, rounds, and the error on the training rows."""
     looks = sum(row["looks_search"] + row["looks_modelling"] for row in model.history_)
-    lines = [
-        f"{model.strategy_!r}, {model.learner_!r}: {len(model.model_):,} rounds, "
-        f"{len(model.model_.feature):,} terms, {looks:,} looks"
+    wrong = np.mean(model.predict(table.X) != np.asarray(table.y))
+    size = f"{len(model.model_):,} rounds, {len(model.model_.feature):,} terms"
+    return [
+        f"{model.strategy_!r}: {size}, {looks:,} looks",
+        f"wrong on the training rows: {100 * float(wrong):.2f} %",
     ]
-    if model.early_stopping:
-        lines.append(f"error on the rows held out: {100 * min(model.validation_error_):.2f} %")
-    else:
-        wrong = np.mean(model.predict(table.X) != np.asarray(table.y))
-        lines.append(f"error on the training rows: {100 * float(wrong):.2f} %")
-    return lines
 
 
 def _is_number(column: Any) -> bool:

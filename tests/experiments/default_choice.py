@@ -13,7 +13,7 @@ import argparse
 import csv
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,15 +65,18 @@ SMALL = {
     "sphere in 10 columns": NARROW["sphere in 10 columns"],
 }
 
+DATA: dict[str, Callable[[], Any]] = {**NARROW, **WIDE}
+
 Split = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 def split(name: str, seed: int, n_train: float | int = 0.6) -> Split:
     """Training rows, test rows, and both labels."""
-    X, y = {**NARROW, **WIDE}[name]()
-    return tuple(  # type: ignore[return-value]  # scikit-learn is untyped
-        train_test_split(X.astype(np.float32), y, train_size=n_train, random_state=seed, stratify=y)
+    X, y = DATA[name]()
+    train, test, y_train, y_test = train_test_split(
+        X.astype(np.float32), y, train_size=n_train, random_state=seed, stratify=y
     )
+    return train, test, y_train, y_test
 
 
 def curve(rows: Split, strategy: str, learner: str, budget: str | None) -> tuple[float, list[Any]]:

@@ -1,0 +1,154 @@
+"""`boostsample fit`, `predict` and `explain`: a table in a file, a model in a file."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.datasets import load_iris
+
+from boostsample import BoostSampleClassifier
+from boostsample.experiments.commands.cli import main
+
+
+@pytest.fixture(scope="module")
+def table() -> Any:
+    """Flowers with a column of categories, one of whole numbers, and missing values."""
+    flowers = load_iris(as_frame=True)
+    frame = flowers.frame.drop(columns="target").astype("float32").astype("float64")
+    rng = np.random.default_rng(0)
+    frame["soil"] = rng.choice(["clay", "sand", "7"], len(frame))
+    frame["plot"] = np.arange(len(frame))
+    frame["species"] = flowers.target_names[flowers.target]
+    frame.loc[3, "soil"] = None
+    frame.loc[5, "petal width (cm)"] = np.nan
+    return frame
+
+
+@pytest.fixture
+def files(table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("flowers.csv", index=False)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> tuple[str, str]:
+    assert main(list(args)) == code
+    captured = capsys.readouterr()
+    if code:
+        (line,) = captured.err.splitlines()
+        assert line.startswith("boostsample: error: ")
+    return captured.out, captured.err
+
+
+FIT = ("fit", "flowers.csv", "--target", "species", "--drop", "plot", "--rounds", "5", "--quiet")
+
+
+def test_a_model_from_a_file_to_predictions(
+    files: Path, table: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = run(capsys, *FIT, "-o", "m.bsm", "--seed", "3")[0].splitlines()
+    assert out[0].startswith("flowers.csv: 150 rows; columns: 4 of numbers (sepal length (cm), ")
+    assert out[0].endswith("1 of categories (soil); missing values: 2")
+    assert out[1] == "target species: 3 classes: setosa 50, versicolor 50, virginica 50"
+    assert out[2].startswith("Full(): 5 rounds, ")
+    assert out[-1].startswith("model: m.bsm, ")
+    X = table.drop(columns=["species", "plot"])
+    mine = BoostSampleClassifier(n_rounds=5, random_state=3).fit(X, table["species"])
+
+    table[::-1].to_parquet("more.parquet")
+    printed, note = run(
+        capsys, "predict", "m.bsm", "more.parquet", "--proba", "--target", "species"
+    )
+    found = pandas.read_csv(io.StringIO(printed))[::-1]
+    assert found.columns.tolist() == [
+        "prediction",
+        *(f"probability of {name}" for name in ("setosa", "versicolor", "virginica")),
+    ]
+    assert found["prediction"].tolist() == mine.predict(X).tolist()
+    np.testing.assert_allclose(found.iloc[:, 1:], mine.predict_proba(X), rtol=1e-14)
+    wrong = 100 * np.mean(mine.predict(X) != table["species"])
+    assert note == f"wrong: {wrong:.2f} % of 150 rows\n"
+    assert run(capsys, "predict", "m.bsm", "flowers.csv", "-o", "p.csv")[0] == (
+        "predictions: p.csv, 150 rows\n"
+    )
+    assert (files / "p.csv").read_text().splitlines()[1:] == mine.predict(X).tolist()
+
+
+def test_categories_are_found_as_text_again(
+    files: Path, table: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file whose categories look like numbers."""
+    run(capsys, *FIT, "-o", "m.bsm")
+    sevens = table[table["soil"] == "7"]
+    sevens.to_csv("sevens.csv", index=False)
+    printed = run(capsys, "predict", "m.bsm", "sevens.csv")[0].split()[1:]
+    expected = BoostSampleClassifier.load("m.bsm").predict(sevens.drop(columns=["species", "plot"]))
+    assert printed == expected.tolist()
+
+
+def test_a_dry_run_writes_nothing(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, *FIT, "-o", "m.bsm", "--dry-run", "--learner", "tree:n_leaves=3")
+    assert "settings: BoostSampleClassifier(learner='tree:n_leaves=3', n_rounds=5" in out
+    assert out.endswith("dry run: one round on 150 rows; nothing is written\n")
+    assert not (files / "m.bsm").exists()
+    message = run(capsys, *FIT, "--dry-run", "--learner", "bush", code=2)[1]
+    assert "unknown learner 'bush'" in message
+
+
+def test_training_goes_on_from_a_model_and_from_a_checkpoint(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, *FIT, "-o", "first.bsm")
+    run(capsys, *FIT, "-o", "second.bsm", "--init-model", "first.bsm")
+    assert len(BoostSampleClassifier.load("second.bsm").model_) == 10
+    run(capsys, *FIT, "-o", "third.bsm", "--checkpoint", "run.checkpoint")
+    assert (files / "run.checkpoint").is_file()
+    run(capsys, *FIT, "-o", "fourth.bsm", "--checkpoint", "run.checkpoint")
+    models = [BoostSampleClassifier.load(f"{name}.bsm").model_ for name in ("third", "fourth")]
+    np.testing.assert_array_equal(models[0].threshold, models[1].threshold)
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (("fit", "flowers.csv", "--target", "specie", "-o", "m.bsm"), 2, "did you mean 'species'"),
+        (("fit", "flowers.csv", "--target", "soil", "-o", "m.bsm"), 1, "missing in 1, first in d"),
+        (("fit", "flowers.txt", "--target", "soil", "-o", "m.bsm"), 2, "ending .csv, .tsv, .parq"),
+        (("fit", "no.csv", "--target", "soil", "-o", "m.bsm"), 1, "'no.csv' does not exist"),
+        ((*FIT, "-o", "m.npz"), 2, "must end in .bsm"),
+        (FIT, 2, "add -o model.bsm, or --dry-run"),
+        ((*FIT, "--drop", "species", "-o", "m.bsm"), 2, "the target 'species' .* not be dropped"),
+        (("predict", "flowers.csv", "flowers.csv"), 1, "is not a model file"),
+        (("predict", "no.bsm", "flowers.csv"), 1, "cannot be read: No such file"),
+    ],
+)
+def test_what_cannot_be_done(
+    files: Path,
+    capsys: pytest.CaptureFixture[str],
+    args: tuple[str, ...],
+    code: int,
+    message: str,
+) -> None:
+
+    assert re.search(message, run(capsys, *args, code=code)[1])
+    assert [one.name for one in files.iterdir()] == ["flowers.csv"]
+
+
+def test_a_table_without_a_column_of_the_model(
+    files: Path, table: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, *FIT, "-o", "m.bsm")
+    table.drop(columns="soil").to_csv("less.csv", index=False)
+    message = run(capsys, "predict", "m.bsm", "less.csv", code=1)[1]
+    assert "5 columns that the model was fitted on, but 1 are missing: 'soil'" in message
+    (files / "twice.csv").write_text("a,b,a\n1,2,3\n")
+    assert (
+        "names 2 columns 'a'"
+        in run(capsys, "fit", "twice.csv", "--target", "b", "--dry-run", code=1)[1]
+    )
