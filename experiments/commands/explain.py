@@ -19,13 +19,20 @@ def explain(model: str, n_features: int, output: str | None, overwrite: bool) ->
     """Say in words, and as a picture, which families and features MODEL uses."""
     from boostsample.checks import check_integer
     from boostsample.estimator import BoostSampleClassifier
+    from boostsample.experiments.plots.explained import explain_figure
     from boostsample.experiments.plots.picture_files import check_picture, save_picture
-    from boostsample.models.explain import explain_figure, explain_model
+    from boostsample.models.explain import explain as explained
 
     check_integer("-n", n_features, 1)
     place = None if output is None else check_picture(output, overwrite=overwrite)
     loaded = BoostSampleClassifier.load(model)
-    print_line(explain_model(loaded, n_features))
+    found = explained(
+        loaded.model_,
+        loaded.classes_.tolist(),
+        n_features=n_features,
+        importances=getattr(loaded, "term_importances_", None),
+    )
+    print_line(str(found))
     if place is not None:
-        save_picture(explain_figure(loaded, n_features), place)
+        save_picture(explain_figure(found), place)
         print_line(f"picture: {place}")

@@ -38,6 +38,16 @@ __all__ = ["fit"]
     "--families", metavar="prefix|dtype", help="Group the columns by name or type into families."
 )
 @click.option(
+    "--early-stopping",
+    is_flag=True,
+    help="Hold out a tenth of the rows of each class, and keep the rounds that predict them best.",
+)
+@click.option(
+    "--calibration",
+    metavar="temperature",
+    help="Fit the probabilities to a tenth of the rows, which are held out.",
+)
+@click.option(
     "--class-weight", metavar="balanced", help="Give each class the same weight.", default=None
 )
 @click.option(

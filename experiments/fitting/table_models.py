@@ -62,7 +62,8 @@ def read_training_table(path: str | Path, target: str, drop: Sequence[str]) -> T
 def try_out(model: BoostSampleClassifier, table: TrainingTable) -> int:
     """Fit one round on a few rows of each class, so that errors show; returns the rows taken."""
     some = table.y.groupby(table.y, observed=True).head(_TRIED_ROWS).index
-    few = clone(model).set_params(n_rounds=1, checkpoint=None, verbose=False)
+    alone = {"early_stopping": False, "calibration": None, "checkpoint": None, "verbose": False}
+    few = clone(model).set_params(n_rounds=1, **alone)
     few.fit(table.X.loc[some], table.y.loc[some])
     return len(some)
 
@@ -98,14 +99,15 @@ def predictions(
 
 
 def describe_model(model: BoostSampleClassifier, table: TrainingTable) -> list[str]:
-    """What was trained, in words: strategy, rounds, and the error on the training rows."""
+    """What was trained, in words: strategy, rounds and errors."""
     looks = sum(row["looks_search"] + row["looks_modelling"] for row in model.history_)
     wrong = np.mean(model.predict(table.X) != np.asarray(table.y))
     size = f"{len(model.model_):,} rounds, {len(model.model_.feature):,} terms"
-    return [
-        f"{model.strategy_!r}: {size}, {looks:,} looks",
-        f"wrong on the training rows: {100 * float(wrong):.2f} %",
-    ]
+    lines = [f"{model.strategy_!r}: {size}, {looks:,} looks"]
+    if hasattr(model, "validation_error_"):
+        held = model.validation_error_[len(model.model_) - 1]
+        lines.append(f"wrong on the rows held out: {held:.2f} %")
+    return [*lines, f"wrong on all rows of the table: {100 * float(wrong):.2f} %"]
 
 
 def _is_number(column: Any) -> bool:

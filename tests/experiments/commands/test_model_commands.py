@@ -152,3 +152,29 @@ def test_a_table_without_a_column_of_the_model(
         "names 2 columns 'a'"
         in run(capsys, "fit", "twice.csv", "--target", "b", "--dry-run", code=1)[1]
     )
+
+
+def test_early_stopping_and_calibration(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ("--early-stopping", "--calibration", "temperature", "--rounds", "12")
+    out = run(capsys, *FIT, *args, "-o", "m.bsm")[0]
+    (held,) = re.findall(r"wrong on the rows held out: (\S+) %", out)
+    assert 0 <= float(held) < 30
+    model = BoostSampleClassifier.load("m.bsm")
+    assert len(model.model_) < 12
+    assert model.temperature_ != 1
+
+
+def test_explain_says_what_a_model_reads(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, *FIT, "-o", "m.bsm")
+    out, _ = run(capsys, "explain", "m.bsm", "-n", "2", "-o", "m.svg")
+    assert "The first 2 features:" in out
+    model = BoostSampleClassifier.load("m.bsm")
+    best = model.feature_names_in_[model.feature_importances_.argmax()]
+    first = out.split("The first 2 features:")[1].splitlines()[1]
+    assert str(best) in first
+    assert f"{100 * model.feature_importances_.max():.1f} %" in first
+    assert (files / "m.svg").read_text().startswith("<?xml")
+    assert "must be new" in run(capsys, "explain", "m.bsm", "-o", "m.svg", code=2)[1]
+    assert (
+        "-n must be an integer at least 1" in run(capsys, "explain", "m.bsm", "-n", "0", code=2)[1]
+    )
