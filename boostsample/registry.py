@@ -28,6 +28,7 @@ __all__ = [
     "describe_foreign",
     "families_by_name",
     "foreign_entries",
+    "make_learner",
     "make_registered",
     "make_strategy",
     "registered_class",
@@ -237,6 +238,23 @@ def make_strategy(name: str, /, **settings: Any) -> Any:
     UniformNaive(n_features=20)
     """
     return make_registered("strategy", name, **settings)
+
+
+def make_learner(learner: Any) -> Any:
+    """A learner from its name, with settings as in ``name:setting=value``; None is a stump.
+
+    An instance of `Learner` is returned itself. SettingError if the name or a setting is unknown,
+    or if it is neither.
+    """
+    if isinstance(learner, _load(_KINDS["learner"].base)):
+        return learner
+    name = "stump" if learner is None else learner
+    if not isinstance(name, str):
+        raise SettingError(
+            f"learner must be a name or an instance of Learner, got {name!r}; "
+            "pass an instance, as in MyLearner()"
+        )
+    return make_registered("learner", name)
 
 
 def families_by_name(wanted: Any, example_shape: tuple[int, ...], **settings: Any) -> list[Any]:

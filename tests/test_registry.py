@@ -117,7 +117,7 @@ def test_other_distributions_add_theirs() -> None:
     assert strategy_class("mine") is boostsample.strategies.Full
     assert registered_names("family") == (*FAMILIES, "waves")
     assert registered_class("family", "waves") is Haar
-    assert make_learner("desk:n=3").n == 3  # type: ignore[attr-defined]  # a Desk
+    assert make_learner("desk:n=3").n == 3
     with pytest.raises(SettingError, match="unknown setting of desk 'm'; known: n"):
         make_learner("desk:m=3")
 

@@ -28,12 +28,11 @@ from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.hashing import sha256_of_arrays
 from boostsample.labels import check_labels
 from boostsample.learner import EDGE_GAP, Found, Learner, Targets, alpha_of
-from boostsample.learners import make_learner
 from boostsample.learners.search import Search
 from boostsample.learners.terms import leaf_votes, leaves_of, terms_of
 from boostsample.loop.run_facts import run_facts
 from boostsample.records import Pool, Round, Term
-from boostsample.registry import make_strategy
+from boostsample.registry import make_learner, make_strategy
 from boostsample.shard.searcher import Searcher
 from boostsample.shard.target_rows import Leaf, TargetRows
 from boostsample.shard.weights import SignedWeights, continued_weights, initial_weights
@@ -135,7 +134,7 @@ class Booster:
             lambda Y: initial_weights(Y, init) * of_kept,
         )
         self._searcher = Searcher(self._bank, self._weights)
-        self._learner = copy.deepcopy(make_learner(learner))
+        self._learner: Learner = copy.deepcopy(make_learner(learner))
         self._searcher.compile(self._learner.one_search)
         self._rows = TargetRows(self._weights, self._searcher.column)
         self._rng = np.random.default_rng(rng)
