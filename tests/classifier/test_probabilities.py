@@ -11,9 +11,9 @@ from scipy.optimize import brentq, minimize_scalar
 from sklearn.calibration import CalibratedClassifierCV, calibration_curve
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import VotingClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, log_loss
 from sklearn.model_selection import cross_val_predict
+from sklearn.naive_bayes import GaussianNB
 
 from boostsample import BoostSampleClassifier
 from boostsample.classifier.probabilities import (
@@ -184,8 +184,8 @@ def test_several_labels_have_an_array_that_metrics_take() -> None:
 
 def test_soft_voting_and_calibration_of_scikit_learn(iris: Any) -> None:
     X, names, model = iris
-    other = LogisticRegression(max_iter=1000)
-    both = VotingClassifier([("boost", model), ("linear", other)], voting="soft").fit(X, names)
+    other = GaussianNB()
+    both = VotingClassifier([("boost", model), ("bayes", other)], voting="soft").fit(X, names)
     assert both.score(X, names) > 0.9
     calibrated = CalibratedClassifierCV(model, cv=3).fit(X, names)
     assert calibrated.predict_proba(X).shape == (len(X), 3)
