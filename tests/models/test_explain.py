@@ -84,7 +84,7 @@ def test_the_picture(model: Model) -> None:
     pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
     found = explain(model, ["a", "b", "c"])
     figure = explain_figure(found)
-    widths = [[bar.get_width() for bar in axes.patches] for axes in figure.axes]
+    widths = [[bar.get_width() for bar in axes.containers[0]] for axes in figure.axes]
     assert widths[0] == [100 * one.share for one in found.families]
     assert widths[1] == [100 * one.share for one in found.features]
     assert "height" in str(figure.get_label())
