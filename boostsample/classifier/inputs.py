@@ -108,16 +108,16 @@ def training_inputs(
     weight = check_example_weight(sample_weight, examples.shape[0])
     weight = with_class_weight(estimator.class_weight, labels, weight)
     weight = check_example_weight(weight, examples.shape[0])
-    estimator.columns_ = columns
     if mixed:
         if columns is None:
-            estimator.columns_ = TableColumns.learn(X, weight > 0)
+            columns = TableColumns.learn(X, weight > 0)
         elif estimator.n_features_in_ != len(columns.columns):
             raise DataError(
                 f"X must have the {len(columns.columns)} columns of init_model, got "
                 f"{estimator.n_features_in_}"
             )
-        examples = estimator.columns_.transform(X)
+        examples = columns.transform(X)
+    estimator.columns_ = columns
     return examples, labels, weight
 
 

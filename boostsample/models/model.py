@@ -140,8 +140,11 @@ class Model(TermArrays):
             terms = self.terms(start, min(start + _CHUNK, used))
             different, at = np.unique(self.feature[terms], return_inverse=True)
             values = self.features(X, different)
-            sides = values[:, at] >= self.threshold[terms].astype(np.float32)
-            self.add_scores(sides.T, terms, scores)
+            threshold = self.threshold[terms].astype(np.float32)
+            if self.are_stumps:
+                self.add_scores((values[:, at] >= threshold).T, terms, scores)
+            else:
+                self.add_value_scores(values, at, threshold, terms, scores)
         return scores
 
     def _stump_tables(self, n_rounds: int) -> StumpTables:

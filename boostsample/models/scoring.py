@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.kernels.scores import add_scores
+from boostsample.kernels.scores import add_round_scores, add_scores, add_tree_scores
 from boostsample.records import Term
 
 __all__ = ["TermArrays", "TermColumns"]
@@ -93,6 +93,38 @@ class TermArrays:
             voted = self.votes[part] * self.coefficient[part, None]
             scores += np.where(sides, 1.0, -1.0).T @ voted
             return
+        tree = self._tree(part)
+        bits = np.ascontiguousarray(sides).view(np.uint8)
+        reached, output = np.zeros(bits.shape[0], np.uint8), np.empty(scores.shape[1])
+        add_scores(bits, *tree, reached, output, scores)
+
+    def add_value_scores(
+        self,
+        values: NDArray[np.float32],
+        columns: NDArray[np.int64],
+        threshold: NDArray[np.float32],
+        part: slice,
+        scores: NDArray[np.float64],
+    ) -> None:
+        """Add the scores of the terms `part` for feature values float32 (n, q) to scores (n, K).
+
+        `columns` and `threshold` are those of the terms. As `add_scores`, but a term of a tree is
+        looked at only where it is reached.
+        """
+        rows = np.ascontiguousarray(values)
+        ends, parents, children, votes, alphas = self._tree(part)
+        if not np.any((self.side[part] == 0) & (self.parent[part] >= 0)):  # no products
+            roots = np.append(0, ends)[:-1]
+            voted = votes * np.repeat(alphas, ends - roots)[:, None, None]
+            add_tree_scores(rows, columns, threshold, roots, children, voted, scores)
+            return
+        room = np.zeros((2, columns.size), np.uint8)
+        output = np.empty(scores.shape[1])
+        tree = ends, parents, children, votes, alphas
+        add_round_scores(rows, columns, threshold, *tree, *room, output, scores)
+
+    def _tree(self, part: slice) -> tuple[Any, ...]:
+        """Ends, parents, children, votes and alphas of rounds, as kernels read them."""
         at = part.start
         firsts = self.first[(self.first >= at) & (self.first < part.stop)]
         ends = np.append(firsts[1:], part.stop) - at
@@ -101,10 +133,7 @@ class TermArrays:
         children = np.full((parents.size, 3), -1)
         side = self.side[part]
         children[:, 0] = np.where(side == 0, 2, (side + 1) // 2)
-        for t in np.flatnonzero(side):
-            children[parents[t], 1 + (side[t] + 1) // 2] = t
+        inner = np.flatnonzero(side)
+        children[parents[inner], 1 + (side[inner] + 1) // 2] = inner
         votes = np.stack([self.below[part], self.votes[part]], axis=1).astype(np.float64)
-        alphas = self.coefficient[part][firsts - at]
-        bits = np.ascontiguousarray(sides).view(np.uint8)
-        reached, output = np.zeros(parents.size, np.uint8), np.empty(scores.shape[1])
-        add_scores(bits, ends, parents, children, votes, alphas, reached, output, scores)
+        return ends, parents, children, votes, self.coefficient[part][firsts - at]

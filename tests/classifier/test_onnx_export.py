@@ -19,10 +19,8 @@ from boostsample.models import onnx_scores
 from boostsample.models.model import Model
 from boostsample.models.units import units_of_round
 from boostsample.records import Term
+from tests.models.random_terms import VALUES, random_round
 from tests.problems import table
-
-CUTS = (-math.inf, -1.0, -0.0, 0.5, 3.0, 2e36)
-VALUES = (-1.0, -0.0, 0.0, 0.5, 0.4999, 3.0, -2e36, 2e36, 1e-45, math.nan)
 
 
 def run(classifier: Any, X: Any, made: Any = None, **how: Any) -> list[NDArray[Any]]:
@@ -48,26 +46,6 @@ def check(classifier: Any, X: Any, **how: Any) -> None:
     np.testing.assert_allclose(probabilities, classifier.predict_proba(X), rtol=0, atol=1e-14)
     assert scores.dtype == probabilities.dtype == np.float64
     np.testing.assert_array_equal(run(classifier, X[:1], **how)[1], scores[:1])
-
-
-def votes(rng: np.random.Generator, n_labels: int) -> NDArray[np.int8]:
-    return rng.choice(np.array([-1, 1], np.int8), n_labels)
-
-
-def random_round(rng: np.random.Generator, n_features: int, n_labels: int) -> list[Term]:
-    """Terms of a random tree of stumps and products, also of ones that no learner here makes."""
-    alpha = float(rng.exponential() * 10.0 ** rng.integers(-6, 2))
-    terms: list[Term] = []
-    free: list[tuple[int, int]] = [(-1, 0)]
-    for _ in range(int(rng.integers(1, 7))):
-        parent, side = free.pop(int(rng.integers(len(free))))
-        below = None if rng.random() < 0.5 else votes(rng, n_labels)
-        cut = float(np.float32(CUTS[rng.integers(len(CUTS))]))
-        place = (0, parent, side)
-        feature = int(rng.integers(n_features))
-        terms.append(Term(feature, 1, cut, votes(rng, n_labels), alpha, below, *place))
-        free += [(len(terms) - 1, one) for one in (-1, 0, 1)]
-    return terms
 
 
 def classifier_of(model: Model, classes: Any, several: bool = False) -> BoostSampleClassifier:

@@ -18,6 +18,7 @@ from boostsample.models.exact_sums import exact_coefficients
 from boostsample.models.model import Model
 from boostsample.models.stump_tables import make_tables
 from boostsample.records import Term
+from tests.models.random_terms import VALUES, random_round
 
 CUTS = (-math.inf, -1.0, -0.0, 0.5, 3.0)
 
@@ -129,3 +130,19 @@ def test_a_model_grows() -> None:
     assert not grown.are_stumps
     want = first.decision_function(X) + [0.25, 0.25] * np.where(X[:, :1] >= 0.5, [1, -1], 1)
     np.testing.assert_allclose(grown.decision_function(X), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rounds_are_read_as_their_terms_say(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trees, products and mixtures of them: as from the sides of all terms."""
+    rng = np.random.default_rng(seed)
+    n_features, n_labels = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    sides_of_terms = (-1, 1) if seed % 2 else (-1, 0, 1)
+    rounds = [random_round(rng, n_features, n_labels, sides_of_terms) for _ in range(9)]
+    model = Model([Columns(range(n_features))], [t for one in rounds for t in one], n_labels)
+    X = rng.choice(np.array(VALUES, np.float32), (150, n_features))
+    sides = (X[:, model.feature] >= model.threshold.astype(np.float32)).T
+    want = np.zeros((150, n_labels))
+    model.add_scores(sides, slice(0, model.feature.size), want)
+    monkeypatch.setattr(module, "_CHUNK", int(rng.integers(1, 10)))
+    np.testing.assert_array_equal(model.decision_function(X), want)
