@@ -185,6 +185,15 @@ def test_values_of_files_made_on_purpose(name: str, value: int, path: Path) -> N
     refusal(path)
 
 
+def test_circles_of_terms_are_refused(path: Path) -> None:
+    entries = archive_entries(path.read_bytes())
+    assert entries["term_parent"][:2].tolist() == [-1, 0]
+    entries["term_parent"][1] = 1
+    entries["term_side"][1] = 1
+    path.write_bytes(archive_bytes(entries))
+    assert "the terms of a round are not those of a tree" in refusal(path)
+
+
 def test_a_folder_and_missing_folders(path: Path, tmp_path: Path) -> None:
     assert "cannot be read: Is a directory" in refusal(tmp_path)
     assert "cannot be written: No such file" in refusal(tmp_path / "missing" / "run.checkpoint")
