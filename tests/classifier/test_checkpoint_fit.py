@@ -175,6 +175,26 @@ def test_settings_of_the_checkpoint_are_checked() -> None:
         model.fit(X, y)
 
 
+def test_early_stopping_and_calibration_come_back(path: Path, stop: Callable[[int], None]) -> None:
+    X, y = data()
+    given: dict[str, Any] = {"n_rounds": 400, "early_stopping": True, "calibration": "temperature"}
+    straight = classifier(**given).fit(X, y)
+    n_rounds = len(straight.history_)
+    assert 10 < n_rounds < 400
+    stop(n_rounds - 5)
+    with pytest.raises(SystemExit):
+        classifier(path, **given).fit(X, y)
+    stop(0)
+    for _ in range(2):  # the second time, nothing is left to train
+        model = classifier(path, **given).fit(X, y)
+        assert bits(model, X) == bits(straight, X)
+        assert np.array_equal(model.validation_error_, straight.validation_error_)
+        assert model.temperature_ == straight.temperature_
+        assert rounds_in(path) == n_rounds
+    with pytest.raises(DataError, match="training examples 63, now 49"):
+        classifier(path, **given, validation_fraction=0.3).fit(X, y)
+
+
 def test_a_fit_that_continues_a_model(path: Path, stop: Callable[[int], None]) -> None:
     X, y = data()
     first, other = (classifier(n_rounds=3, random_state=one).fit(X, y) for one in (0, 1))

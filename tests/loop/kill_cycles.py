@@ -51,13 +51,13 @@ def by_fit(strategy: str, learner: str, path: Path | None) -> list[str]:
     """The bits of a fit, with or without a checkpoint."""
     X = table(60, 5)
     y = np.random.default_rng(1).integers(0, 3, 60)
-    given: dict[str, Any] = {"n_rounds": ROUNDS, "random_state": 5}
+    given: dict[str, Any] = {"n_rounds": ROUNDS, "random_state": 5, "early_stopping": True}
     model = BoostSampleClassifier(
         strategy, learner, checkpoint=path, checkpoint_seconds=0, **given
     ).fit(X, y)
     history = [{**row, "seconds": 0.0} for row in model.history_]
-    scores = model.decision_function(X)
-    return [repr(history), scores.tobytes().hex(), repr(model.strategy_.state())]
+    found = [model.decision_function(X), model.validation_error_]
+    return [repr(history), repr(model.strategy_.state()), *(one.tobytes().hex() for one in found)]
 
 
 WAYS: tuple[Callable[[str, str, Path | None], list[str]], ...] = (by_hand, by_fit)
