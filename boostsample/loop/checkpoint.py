@@ -237,7 +237,8 @@ class Checkpoint:
         self.save()
         text = "nothing is saved yet"
         if self._n_saved:
-            text = f"'{self.path}' holds {self._n_saved:,} rounds; the same run goes on from there"
+            held = f"'{self.path}' holds the rounds up to {self._n_saved:,}"
+            text = f"{held}; the same run goes on from there"
         with suppress(OSError):
             start = "\r\x1b[K" if sys.stderr.isatty() else ""
             sys.stderr.write(f"{start}interrupted: {text}\n")

@@ -75,7 +75,7 @@ def test_ctrl_c_waits_for_the_end_of_the_round_and_saves(
         train(path)
     assert rounds_in(path) == 4
     assert capsys.readouterr().err == (
-        f"interrupted: '{path}' holds 4 rounds; the same run goes on from there\n"
+        f"interrupted: '{path}' holds the rounds up to 4; the same run goes on from there\n"
     )
     assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
     interrupted(0)
@@ -90,7 +90,7 @@ def test_a_second_ctrl_c_breaks_the_round_off(
     with pytest.raises(KeyboardInterrupt):
         train(path)
     assert rounds_in(path) == 1  # that of the first round: half of the fourth cannot be undone
-    assert "holds 1 rounds" in capsys.readouterr().err
+    assert "holds the rounds up to 1" in capsys.readouterr().err
     interrupted(0)
     assert finished(path, booster()) == straight(booster())
 
@@ -134,7 +134,7 @@ def test_between_two_rounds_signals_work_as_ever(
     with pytest.raises(KeyboardInterrupt):
         consumer()
     assert rounds_in(path) == 3
-    assert "holds 3 rounds" in capsys.readouterr().err
+    assert "holds the rounds up to 3" in capsys.readouterr().err
 
 
 def test_two_checkpoints_at_once_leave_the_handlers_as_they_were(
@@ -202,7 +202,9 @@ def test_sigterm_saves_and_ends_the_process(where: str, tmp_path: Path) -> None:
     )
     assert done.returncode == -signal.SIGTERM
     assert rounds_in(path) == 3
-    assert done.stderr.splitlines()[-1].startswith(f"interrupted: '{path}' holds 3 rounds")
+    assert done.stderr.splitlines()[-1].startswith(
+        f"interrupted: '{path}' holds the rounds up to 3"
+    )
     assert "Traceback" not in done.stderr
 
 
