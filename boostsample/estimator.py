@@ -105,7 +105,8 @@ class BoostSampleClassifier(
         computed on first use, with bin edges from 2,048 examples (`reference`).
     verbose : bool, default False
         Show round, loss and edge on standard error: one renewed line on a terminal, ten lines in
-        notebooks and files.
+        notebooks and files. With scikit-learn 1.9 there are also its callbacks, as in
+        ``set_callbacks(sklearn.callback.ProgressBar())``.
     checkpoint : str, path or None, default None
         File that the fit is saved to. If it exists, the fit goes on from it, to the same bits as
         without an interruption; it must be one of the same settings and data, `n_rounds` may be
@@ -117,8 +118,6 @@ class BoostSampleClassifier(
         Weights of classes, as in scikit-learn: they multiply the weights of their examples.
         "balanced": inversely proportional to the weights of the classes. For several labels, a
         mapping for each, as in ``[{0: 1, 1: 5}, ...]``; their factors are multiplied.
-        notebooks and files. With scikit-learn 1.9 there are also its callbacks, as in
-        ``set_callbacks(sklearn.callback.ProgressBar())``.
     early_stopping : bool, default False
         Hold rows out and keep the rounds with the least smoothed error on them, the mean over 4/5
         to 6/5 of their number ([BK10] 4.2). Training stops at twice the best number of rounds, at
