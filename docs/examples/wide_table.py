@@ -2,7 +2,7 @@
 A wide table: which columns are useful
 ======================================
 
-Of 20,000 columns, 30 have something to do with the class. A search reads a sample of the features
+Of 10,000 columns, 30 have something to do with the class. A search reads a sample of the features
 and examples, so that a fit takes seconds, and the importances name the useful columns.
 """
 
@@ -11,17 +11,17 @@ import numpy as np
 
 from boostsample import BoostSampleClassifier
 
-N, COLUMNS, USEFUL = 1_000, 20_000, 30
+N, COLUMNS, USEFUL = 1_000, 10_000, 30
 
 rng = np.random.default_rng(0)
-X = rng.normal(size=(2 * N, COLUMNS)).astype(np.float32)
+X = rng.standard_normal((2 * N, COLUMNS), np.float32)
 useful = rng.choice(COLUMNS, USEFUL, replace=False)
 y = X[:, useful].sum(axis=1) > 0
 
 # %%
 # Fit
 # ---
-# The budget of a round, 10 N looks by default, reads 1 in 2,000 values of the table; here it is
+# The budget of a round, 10 N looks by default, reads 1 in 1,000 values of the table; here it is
 # larger, so that a round sees more of the columns.
 
 model = BoostSampleClassifier(n_rounds=300, budget="1000N", random_state=0)
