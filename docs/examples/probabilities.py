@@ -8,7 +8,7 @@ is wrong. A calibration on rows that were not used for training corrects them.
 """
 
 import matplotlib.pyplot as plt
-from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
+from sklearn.calibration import CalibrationDisplay
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
@@ -19,22 +19,26 @@ X, y = make_classification(4_000, 30, n_informative=8, n_redundant=2, flip_y=0.1
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 
 # %%
-# Two lengths of training, and scikit-learn's calibration
-# -------------------------------------------------------
-# scikit-learn's tools take the classifier as any other.
+# Two lengths of training, and a temperature
+# ------------------------------------------
+# `calibration="temperature"` divides the logits by one number that fits a fifth of the training
+# rows. The error is nearly that of all rows, and the log loss is better.
 
-short = BoostSampleClassifier(n_rounds=50, random_state=0)
-long = BoostSampleClassifier(n_rounds=1_000, random_state=0)
-calibrated = CalibratedClassifierCV(long, method="sigmoid", cv=3)
+MODELS = {
+    "50 stumps": BoostSampleClassifier(n_rounds=50, random_state=0),
+    "1,000 stumps": BoostSampleClassifier(n_rounds=1_000, random_state=0),
+    "1,000, temperature": BoostSampleClassifier(
+        n_rounds=1_000, calibration="temperature", validation_fraction=0.2, random_state=0
+    ),
+}
 
 figure, axes = plt.subplots(layout="constrained")
-for name, model in {
-    "50 stumps": short,
-    "1,000 stumps": long,
-    "1,000, calibrated": calibrated,
-}.items():
+for name, model in MODELS.items():
     model.fit(X_train, y_train)
     loss = log_loss(y_test, model.predict_proba(X_test))
     label = f"{name}: error {1 - model.score(X_test, y_test):.1%}, log loss {loss:.2f}"
     CalibrationDisplay.from_estimator(model, X_test, y_test, n_bins=8, name=label, ax=axes)
 axes.set(title="Share of positive rows at each predicted probability")
+
+# %%
+# scikit-learn's ``CalibratedClassifierCV`` takes the classifier, too.

@@ -1,6 +1,6 @@
 """
-A model of trees, saved and loaded
-==================================
+A model of trees, stopped early, saved and loaded
+=================================================
 
 A fitted classifier is saved as one file: arrays and JSON with a checksum, never a pickle. Loading
 it gives a classifier that predicts the same, to the bit.
@@ -21,7 +21,9 @@ data = load_breast_cancer(as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(
     data.data, data.target, stratify=data.target, random_state=0
 )
-model = BoostSampleClassifier(learner="tree:n_leaves=4", n_rounds=60, random_state=0)
+model = BoostSampleClassifier(
+    learner="tree:n_leaves=4", n_rounds=300, early_stopping=True, random_state=0
+)
 model.fit(X_train, y_train)
 
 # %%
@@ -32,7 +34,7 @@ with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "cancer.bsm"
     model.save(path)
     loaded = BoostSampleClassifier.load(path)
-    print(f"{path.stat().st_size:,} bytes for {len(model.history_):,} searches")
+    print(f"{path.stat().st_size:,} bytes for {loaded.n_rounds_} trees")
 
 np.testing.assert_array_equal(loaded.decision_function(X_test), model.decision_function(X_test))
 

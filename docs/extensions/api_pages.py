@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
 from typing import Any
 
@@ -22,6 +23,8 @@ MODULES = (
     "boostsample.testing",
 )
 """In the order of docs/api.md; a test compares them."""
+
+_LINK_OR_NAME = re.compile(r"(``.*?``|`[^`]*`)|\b(\w*[A-Za-z0-9])_(?=[,).;\s]|$)")
 
 
 def listed_here(module: str, names: list[str]) -> list[str]:
@@ -53,22 +56,23 @@ def _skip(app: Any, what: str, name: str, member: Any, skip: bool, options: Any)
     return True if what == "class" and foreign else None
 
 
-def _with_its_file(
-    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
-) -> None:
-    """Put what the file of a strategy says, its cost and its paper, after the summary of the class.
+def _completed(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Put what the file of a strategy says after the summary of its class; escape names.
 
-    Such a file has one class, and its text is the description that ``boostsample list strategy``
-    prints.
+    The file has the cost and the paper, as ``boostsample list strategy`` prints them. A bare
+    ``classes_`` in a sentence would be a link to nowhere.
     """
     if what == "class" and str(obj.__module__).startswith("boostsample.strategies."):
         text = inspect.getdoc(sys.modules[obj.__module__]) or ""
         at = lines.index("") if "" in lines else len(lines)
         lines[at:at] = ["", *text.splitlines(), ""]
+    for at, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            lines[at] = _LINK_OR_NAME.sub(lambda found: found[1] or f"{found[2]}\\_", line)
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Choose members; `conf.py` gives the other functions to the templates of autosummary."""
     app.connect("autodoc-skip-member", _skip)
-    app.connect("autodoc-process-docstring", _with_its_file)
+    app.connect("autodoc-process-docstring", _completed)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
