@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import sklearn
 from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
@@ -100,10 +101,10 @@ def training_inputs(
             vars(estimator).pop(name, None)
         examples = _objects(X)
     elif mixed:
-        examples = validate_data(estimator, X, skip_check_array=True)
+        examples = validate_data(estimator, _with_names(X), skip_check_array=True)
     else:
         with _explained(X):
-            examples = _as_numbers(validate_data(estimator, X, **_RULES))
+            examples = _as_numbers(validate_data(estimator, _with_names(X), **_RULES))
     check_consistent_length(examples, labels)
     weight = check_example_weight(sample_weight, examples.shape[0])
     weight = with_class_weight(estimator.class_weight, labels, weight)
@@ -127,10 +128,10 @@ def prediction_inputs(estimator: Any, X: Any, *, numbers: bool) -> Any:
         return _objects(X)
     columns = estimator.columns_
     if columns is not None and (is_frame(X) or not columns.all_numbers):
-        validate_data(estimator, X, reset=False, skip_check_array=True)
+        validate_data(estimator, _with_names(X), reset=False, skip_check_array=True)
         return columns.transform(X)
     with _explained(X):
-        return _as_numbers(validate_data(estimator, X, reset=False, **_RULES))
+        return _as_numbers(validate_data(estimator, _with_names(X), reset=False, **_RULES))
 
 
 def estimator_families(families: Any, X: Any, examples: Any, estimator: Any) -> list[Family]:
@@ -179,6 +180,33 @@ def _labels(estimator: Any, y: Any) -> NDArray[Any]:
 
 def _is_list(row: Any) -> bool:
     return isinstance(row, list | tuple)
+
+
+def _with_names(X: Any) -> Any:
+    """X, or a frame of polars in a form that tells its names to scikit-learn before 1.9."""
+    release = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
+    is_polars = is_frame(X) and hasattr(X, "get_columns")
+    return _Named(X) if is_polars and release < (1, 9) else X
+
+
+class _Named:
+    """A frame of polars by the data frame interchange protocol, which polars 2 has no more."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.shape = frame.shape
+
+    def num_rows(self) -> int:
+        return int(self.shape[0])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        return np.asarray(self._frame, dtype)
+
+    def __dataframe__(self, **_: Any) -> _Named:
+        return self
+
+    def column_names(self) -> list[str]:
+        return [*self._frame.columns]
 
 
 def _is_mixed_frame(X: Any) -> bool:

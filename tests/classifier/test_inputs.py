@@ -114,6 +114,15 @@ def test_sparse_matrices_give_the_model_of_dense_ones(
             np.testing.assert_array_equal(same.decision_function(X), dense)
 
 
+@pytest.mark.parametrize("families", [["haar", "gradient"], ("haar", "gradient"), "haar,gradient"])
+def test_families_of_images_by_name(families: Any) -> None:
+    images = np.random.default_rng(0).random((60, 8, 8))
+    y = images[:, :4].sum(axis=(1, 2)) > images[:, 4:].sum(axis=(1, 2))
+    model = fitted(images, y, families)
+    assert [family.name for family in model.model_.families] == ["haar", "gradient"]
+    assert clone(model).fit(images, y).score(images, y) > 0.7
+
+
 def corpus() -> tuple[list[str], NDArray[Any]]:
     """Sentences of docstrings of the standard library, and whether they are about text."""
     folder = Path(ast.__file__).parent

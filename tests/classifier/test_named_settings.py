@@ -103,6 +103,7 @@ def test_wrong_names_have_no_settings_but_can_be_shown(strategy: Any) -> None:
     assert nested(model) == {}
     assert clone(model).get_params()["strategy"] == strategy
     assert "BoostSampleClassifier" in repr(model)
+    assert "BoostSampleClassifier" in model._repr_html_()
 
 
 @pytest.mark.parametrize(
