@@ -181,3 +181,13 @@ def test_weights_are_routed() -> None:
     np.testing.assert_array_equal(piped.decision_function(IRIS), by_hand.decision_function(scaled))
     best = clone(MODEL).set_params(**searched.best_params_).fit(IRIS, SPECIES, weight)
     np.testing.assert_array_equal(searched.decision_function(IRIS), best.decision_function(IRIS))
+
+
+def test_a_model_to_continue_from_is_routed() -> None:
+    start = clone(MODEL).fit(IRIS, SPECIES)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = clone(MODEL).set_fit_request(init_model=True)
+        piped = make_pipeline(model).fit(IRIS, SPECIES, init_model=start)
+    by_hand = clone(MODEL).fit(IRIS, SPECIES, init_model=start)
+    assert len(by_hand.model_) > len(start.model_)
+    np.testing.assert_array_equal(piped.decision_function(IRIS), by_hand.decision_function(IRIS))

@@ -16,11 +16,6 @@ from boostsample import BoostSampleClassifier
 pytest.importorskip("matplotlib", reason="displays need the extra 'report'")
 pytest.importorskip("pandas", reason="data frames need the extra 'report'")
 
-WITH_IMPORTANCES = pytest.mark.skipif(
-    not hasattr(BoostSampleClassifier, "feature_importances_"),
-    reason="the classifier has no feature_importances_ yet",
-)
-
 
 @pytest.fixture(autouse=True)
 def without_a_window() -> Any:
@@ -137,7 +132,6 @@ def test_partial_dependence() -> None:
     assert falling[-1] < falling[0]
 
 
-@WITH_IMPORTANCES
 def test_feature_selection_from_importances() -> None:
     from sklearn.datasets import make_classification
     from sklearn.feature_selection import SelectFromModel
@@ -152,7 +146,6 @@ def test_feature_selection_from_importances() -> None:
     assert selected.score(X, y) > 0.8
 
 
-@WITH_IMPORTANCES
 def test_recursive_feature_elimination() -> None:
     from sklearn.datasets import make_classification
     from sklearn.feature_selection import RFE
