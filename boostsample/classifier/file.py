@@ -1,9 +1,10 @@
 """Model files of the classifier (``.bsm``): everything that prediction needs, and the settings.
 
-A file is an archive, see `boostsample.files.archive`, of the entry ``meta`` (JSON) and the arrays
-of `boostsample.models.model_file`. Settings that are no plain values are kept if they are
-strategies, learners or families known by registered names; others are left out, and the loaded
-classifier has the default. Prediction does not use them.
+A file is an archive, see `boostsample.files.archive`, of the entry ``meta`` (JSON), the arrays of
+`boostsample.models.model_file`, and ``reads``, a bit for each term from which importances follow.
+Settings that are no plain values are kept if they are strategies, learners or families known by
+registered names; others are left out, and the loaded classifier has the default. Prediction does
+not use them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.classifier.columns import TableColumns
+from boostsample.classifier.importances import model_importances
 from boostsample.errors import DataError, SettingError, one_line, os_fault
 from boostsample.family import Family
 from boostsample.files.archive import (
@@ -31,7 +33,8 @@ from boostsample.files.atomic import check_writable_file, write_file
 from boostsample.files.kept_state import pack_state, unpack_state
 from boostsample.learner import Learner
 from boostsample.models.family_specs import families_of_specs, family_specs
-from boostsample.models.model_file import model_arrays, model_of_arrays
+from boostsample.models.model import Model
+from boostsample.models.model_file import bits_of, model_arrays, model_of_arrays
 from boostsample.registry import registered_class, registered_name
 from boostsample.strategy import Strategy
 
@@ -163,7 +166,8 @@ def _entries(classifier: Any) -> dict[str, Any]:
             left_out.append(name)
     model = classifier.model_
     given = {name: getattr(classifier, name) for name in SAVED if hasattr(classifier, name)}
-    meta = {
+    arrays = model_arrays(model)
+    meta: dict[str, Any] = {
         "kind": _KIND,
         "format": FORMAT,
         "settings": settings,
@@ -172,7 +176,13 @@ def _entries(classifier: Any) -> dict[str, Any]:
         "n_labels": model.n_labels,
         "attributes": {name: _packed(value) for name, value in given.items()},
     }
-    entries = {"meta": json_entry(meta), **model_arrays(model)}
+    importances = getattr(classifier, "term_importances_", None)
+    if importances is not None:
+        reads = importances > 0
+        if np.array_equal(model_importances(model, reads), importances):
+            del meta["attributes"]["term_importances_"]  # 64 times as large
+            arrays["reads"] = np.packbits(reads)
+    entries = {"meta": json_entry(meta), **arrays}
     size = sum(one.nbytes for one in entries.values())
     most = MOST_BYTES - 2**16  # less the headers of the archive
     if size > most:
@@ -204,7 +214,10 @@ def _classifier(kind: type[Any], content: bytes) -> Any:
     families = families_of_specs(meta.get("families"))
     model = model_of_arrays(entries, families, meta.get("n_labels"))
     attributes = {name: _unpacked(one) for name, one in meta["attributes"].items()}
-    _check_attributes(attributes, model.n_labels)
+    if "reads" in entries:
+        reads = bits_of(entries, "reads", model.feature.size)
+        attributes["term_importances_"] = model_importances(model, reads)
+    _check_attributes(attributes, model)
     vars(classifier).update({**attributes, "model_": model})
     return classifier
 
@@ -225,13 +238,16 @@ def _unfitted(kind: type[Any], meta: Mapping[str, Any]) -> Any:
     return kind(**made)
 
 
-def _check_attributes(attributes: Mapping[str, Any], n_labels: int) -> None:
+def _check_attributes(attributes: Mapping[str, Any], model: Model) -> None:
+    n_labels = model.n_labels
     for name in attributes:
         if name not in SAVED:
             raise DataError(f"its attribute {name!r} is unknown to this version of boostsample")
     missing = [name for name, needed in SAVED.items() if needed and name not in attributes]
     if missing:
         raise DataError(f"it lacks the attribute {missing[0]!r}")
+    if np.shape(attributes.get("term_importances_", model.alpha)) != model.alpha.shape:
+        raise DataError(f"it must have importances of {model.alpha.size} terms")
     if not isinstance(attributes["columns_"], TableColumns | None):
         raise DataError("its columns must be those of a data frame, or none")
     offset, temperature = attributes["offset_"], attributes["temperature_"]

@@ -65,12 +65,14 @@ def term_importances(
     return np.array(found, np.float64)
 
 
-def model_importances(model: Model) -> NDArray[np.float64]:
+def model_importances(model: Model, reads: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
     """Importances of the terms of a model without its training rows: float64 (M,).
 
-    Whether values were missing is not known: terms without a threshold have no importance.
+    `reads` (M,) says which terms read their feature. If it is not known, they are those with a
+    threshold, as if no value were missing.
     """
-    reads = model.threshold > -np.inf
+    if reads is None:
+        reads = model.threshold > -np.inf
     number = np.cumsum(model.parent < 0) - 1  # round of each term
     readers = np.bincount(number[reads], minlength=len(model))[number]
     falls = log_loss_falls(model.alpha)

@@ -18,7 +18,7 @@ from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.models.model import Model
 
-__all__ = ["model_arrays", "model_of_arrays", "narrowest"]
+__all__ = ["bits_of", "model_arrays", "model_of_arrays", "narrowest"]
 
 
 def narrowest(values: Any) -> NDArray[Any]:
@@ -83,7 +83,7 @@ def model_of_arrays(
             raise DataError("its rounds must have all of the terms")
         parent, side = _integers(arrays, "parent", 1), _integers(arrays, "side", 1)
         _check_places(counts, parent, side)
-        split = _split(arrays, n)
+        split = bits_of(arrays, "split", n)
         below[split] = _votes(arrays, "below", int(split.sum()), n_labels)
     if alpha.shape != counts.shape:
         raise DataError(f"its {counts.size} rounds must have an alpha each, got {alpha.size}")
@@ -120,10 +120,11 @@ def _votes(
     return np.where(plus, np.int8(1), np.int8(-1))
 
 
-def _split(arrays: Mapping[str, NDArray[Any]], n: int) -> NDArray[np.bool_]:
-    bits = _entry(arrays, "split", "u", 1)
+def bits_of(arrays: Mapping[str, NDArray[Any]], name: str, n: int) -> NDArray[np.bool_]:
+    """An array of one bit for each of n terms; DataError if it is none."""
+    bits = _entry(arrays, name, "u", 1)
     if bits.dtype != np.uint8 or bits.size != -(-n // 8):
-        raise DataError(f"its array 'split' must have a bit for each of {n} terms")
+        raise DataError(f"its array {name!r} must have a bit for each of {n} terms")
     return np.asarray(np.unpackbits(bits, count=n) == 1)
 
 

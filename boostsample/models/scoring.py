@@ -93,10 +93,10 @@ class TermArrays:
             voted = self.votes[part] * self.coefficient[part, None]
             scores += np.where(sides, 1.0, -1.0).T @ voted
             return
-        tree = self._tree(part)
+        ends, parents, children, votes, alphas = self._tree(part)
         bits = np.ascontiguousarray(sides).view(np.uint8)
         reached, output = np.zeros(bits.shape[0], np.uint8), np.empty(scores.shape[1])
-        add_scores(bits, *tree, reached, output, scores)
+        add_scores(bits, ends, parents, children, votes, alphas, reached, output, scores)
 
     def add_value_scores(
         self,
@@ -118,10 +118,11 @@ class TermArrays:
             voted = votes * np.repeat(alphas, ends - roots)[:, None, None]
             add_tree_scores(rows, columns, threshold, roots, children, voted, scores)
             return
-        room = np.zeros((2, columns.size), np.uint8)
-        output = np.empty(scores.shape[1])
-        tree = ends, parents, children, votes, alphas
-        add_round_scores(rows, columns, threshold, *tree, *room, output, scores)
+        reached, halves = np.zeros((2, columns.size), np.uint8)
+        add_round_scores(
+            *(rows, columns, threshold, ends, parents, children, votes, alphas),
+            *(reached, halves, np.empty(scores.shape[1]), scores),
+        )
 
     def _tree(self, part: slice) -> tuple[Any, ...]:
         """Ends, parents, children, votes and alphas of rounds, as kernels read them."""

@@ -39,7 +39,8 @@ NAMES = ("images", "labels", "binary")
 if __name__ == "__main__":
     for name in NAMES:
         X, y, settings = problem(name)
-        model = BoostSampleClassifier(n_rounds=ROUNDS, random_state=0, **settings).fit(X, y)
+        given = {"strategy": "laminating:scheme=distinct", "learner": "stump", **settings}
+        model = BoostSampleClassifier(n_rounds=ROUNDS, random_state=0, **given).fit(X, y)
         model.save(FOLDER / f"format-{FORMAT}-{name}.bsm")
         scores, labels = model.decision_function(X), model.predict(X)
         path = FOLDER / f"format-{FORMAT}-{name}.npz"

@@ -33,7 +33,8 @@ def first(digits: Digits) -> BoostSampleClassifier:
 
 
 def fitted(digits: Digits, init_model: Any = None, **settings: Any) -> BoostSampleClassifier:
-    given: dict[str, Any] = {"n_rounds": 12, "random_state": 0, **settings}
+    usual = {"strategy": "laminating:scheme=distinct", "learner": "stump"}
+    given: dict[str, Any] = {"n_rounds": 12, "random_state": 0, **usual, **settings}
     return BoostSampleClassifier(**given).fit(*digits, init_model=init_model)
 
 

@@ -75,6 +75,11 @@ def test_predictions_come_back_to_the_bit(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(loaded.term_importances_, model.term_importances_)
+    model.term_importances_ = model.term_importances_ + 1.0  # not those of the model alone
+    model.save(tmp_path / "own.bsm")
+    own = BoostSampleClassifier.load(tmp_path / "own.bsm")
+    np.testing.assert_array_equal(own.term_importances_, model.term_importances_)
     assert loaded.classes_.dtype == model.classes_.dtype
     assert loaded.model_.families == model.model_.families
     assert loaded.get_params() == model.get_params() or name == "text"
@@ -135,7 +140,8 @@ def test_a_few_kilobytes_for_a_thousand_terms() -> None:
     """Of the arrays before compression, for ten labels: most of it is alpha."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 300)).astype(np.float32)
-    model = fitted(X, rng.integers(0, 10, 200), n_rounds=50, strategy="uniform-naive").model_
+    settings = {"n_rounds": 50, "strategy": "uniform-naive", "learner": "stump"}
+    model = fitted(X, rng.integers(0, 10, 200), **settings).model_
     entries = model_arrays(model)
     assert sum(one.nbytes for one in entries.values()) == 50 * (8 + 4 + 2 + 2)
 

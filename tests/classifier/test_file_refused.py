@@ -131,6 +131,8 @@ def other_attribute(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
     def change(entries: dict[str, Any]) -> None:
         meta = read_json_entry(entries["meta"])
         meta["attributes"][name] = value
+        if name == "term_importances_":
+            del entries["reads"]
         entries["meta"] = json_entry(meta)
 
     return change
@@ -184,6 +186,8 @@ def without(name: str) -> Callable[[dict[str, Any]], None]:
         (other_array("side", lambda one: one[1:]), "must have a parent and a side each"),
         (other_array("split", lambda one: one[1:]), "'split' must have a bit for each"),
         (without("below"), "'below' is missing, or"),
+        (other_array("reads", lambda one: one[1:]), "'reads' must have a bit for each"),
+        (other_attribute("term_importances_", {"texts": []}), "must have importances of"),
     ],
 )
 def test_contents_that_are_no_model(
