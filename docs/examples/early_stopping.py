@@ -22,10 +22,14 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_
 # Early stopping scores 20 % of the training rows. Training ends at twice the best number of rounds,
 # the least that shows that it was the best.
 
-long = BoostSampleClassifier(n_rounds=1_500, random_state=0)
+long = BoostSampleClassifier(learner="stump", n_rounds=1_500, random_state=0)
 long.fit(X_train, y_train)
 stopped = BoostSampleClassifier(
-    n_rounds=1_500, early_stopping=True, validation_fraction=0.2, random_state=0
+    learner="stump",
+    n_rounds=1_500,
+    early_stopping=True,
+    validation_fraction=0.2,
+    random_state=0,
 )
 stopped.fit(X_train, y_train)
 print(f"kept {stopped.n_rounds_} rounds, error {1 - stopped.score(X_test, y_test):.1%}")

@@ -31,7 +31,9 @@ figure = members_figure(families[:4], images[3])
 
 split = train_test_split(images, digits.target, stratify=digits.target, random_state=0)
 X_train, X_test, y_train, y_test = split
-model = BoostSampleClassifier(n_rounds=200, random_state=0).fit(X_train, y_train)
+model = BoostSampleClassifier("laminating", "stump", n_rounds=200, random_state=0).fit(
+    X_train, y_train
+)
 print(f"test accuracy {model.score(X_test, y_test):.3f}")
 
 shares = {family.name: 0.0 for family in families}
@@ -48,6 +50,8 @@ axes.set(xlabel="share of the stumps", title="Families of the chosen features")
 # ----------------
 # Families are chosen by name, as on the command line.
 
-pixels = BoostSampleClassifier(families="identity", n_rounds=200, random_state=0)
+pixels = BoostSampleClassifier(
+    "laminating", "stump", families="identity", n_rounds=200, random_state=0
+)
 pixels.fit(X_train, y_train)
 print(f"test accuracy of pixels {pixels.score(X_test, y_test):.3f}")

@@ -59,7 +59,9 @@ for name, families in {
     "columns": ["columns"],
     "columns and differences": ["columns", Differences(20)],
 }.items():
-    model = BoostSampleClassifier("uniform-naive", families=families, n_rounds=100, random_state=0)
+    model = BoostSampleClassifier(
+        "uniform-naive", "stump", families=families, n_rounds=100, random_state=0
+    )
     model.fit(X[:1_000], y[:1_000])
     error = 1 - model.score(X[1_000:], y[1_000:])
     edges = np.array([row["edge"] for row in model.history_])

@@ -61,7 +61,8 @@ X_train, X_test, y_train, y_test = train_test_split(images, y, stratify=y, rando
 
 figure, axes = plt.subplots(layout="constrained")
 for strategy in (TwoStage(), "uniform-naive", "laminating"):
-    model = BoostSampleClassifier(strategy, n_rounds=150, random_state=0).fit(X_train, y_train)
+    model = BoostSampleClassifier(strategy, "stump", n_rounds=150, random_state=0)
+    model.fit(X_train, y_train)
     edge = np.array([row["edge"] for row in model.history_])
     error = 1 - model.score(X_test, y_test)
     name = strategy if isinstance(strategy, str) else "TwoStage"

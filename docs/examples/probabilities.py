@@ -25,10 +25,14 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_
 # rows. The error is nearly that of all rows, and the log loss is better.
 
 MODELS = {
-    "50 stumps": BoostSampleClassifier(n_rounds=50, random_state=0),
-    "1,000 stumps": BoostSampleClassifier(n_rounds=1_000, random_state=0),
+    "50 stumps": BoostSampleClassifier(learner="stump", n_rounds=50, random_state=0),
+    "1,000 stumps": BoostSampleClassifier(learner="stump", n_rounds=1_000, random_state=0),
     "1,000, temperature": BoostSampleClassifier(
-        n_rounds=1_000, calibration="temperature", validation_fraction=0.2, random_state=0
+        learner="stump",
+        n_rounds=1_000,
+        calibration="temperature",
+        validation_fraction=0.2,
+        random_state=0,
     ),
 }
 

@@ -21,10 +21,11 @@ y = X[:, useful].sum(axis=1) > 0
 # %%
 # Fit
 # ---
-# The budget of a round, 10 N looks by default, reads 1 in 1,000 values of the table; here it is
-# larger, so that a round sees more of the columns.
+# A budget of 1,000 N looks a round is a tenth of the values of the table.
 
-model = BoostSampleClassifier(n_rounds=300, budget="1000N", random_state=0)
+model = BoostSampleClassifier(
+    "laminating:scheme=distinct", "stump", n_rounds=300, budget="1000N", random_state=0
+)
 model.fit(X[:N], y[:N])
 print(f"test accuracy {model.score(X[N:], y[N:]):.2f}")
 
