@@ -27,7 +27,7 @@ class BoostSampleError(Exception):
     other characters that cannot be printed, and the middle of more than 3,000 is left out.
     """
 
-    def __init__(self, message: str = "", *more: object) -> None:
+    def __init__(self, message: object = "", *more: object) -> None:
         super().__init__(_printable(message) if isinstance(message, str) else message, *more)
 
 
