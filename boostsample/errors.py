@@ -17,8 +17,18 @@ __all__ = [
 ]
 
 
+_MOST = 3000
+
+
 class BoostSampleError(Exception):
-    """Base of every error that boostsample raises on purpose."""
+    """Base of every error that boostsample raises on purpose.
+
+    The message is one line: what files and users wrote stands in it with escapes for line ends and
+    other characters that cannot be printed, and the middle of more than 3,000 is left out.
+    """
+
+    def __init__(self, message: object = "", *more: object) -> None:
+        super().__init__(_printable(message) if isinstance(message, str) else message, *more)
 
 
 class DataError(BoostSampleError, ValueError):
@@ -47,6 +57,12 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> SettingError:
     near = difflib.get_close_matches(str(name), names, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     return SettingError(f"unknown {kind} {str(name)!r}{hint}; known: {', '.join(names)}")
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if len(text) <= _MOST else f"{text[: _MOST // 2]} ... {text[-_MOST // 2 :]}"
 
 
 def one_line(error: BaseException) -> str:

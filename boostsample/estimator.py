@@ -27,6 +27,7 @@ from boostsample.classifier.inputs import (
     inputs_are_numbers,
     prediction_inputs,
     training_inputs,
+    with_weight,
 )
 from boostsample.classifier.named_settings import NamedSettings
 from boostsample.classifier.prediction import PredictionMixin
@@ -278,7 +279,7 @@ class BoostSampleClassifier(
         run = run_to_continue(self)
         seed = fit_seed(self.random_state, self.checkpoint) if run is None else run.seed
         validates = validation_is_used(self.early_stopping, self.calibration)
-        rows = FitRows.of(examples[kept], labels, weight[kept])
+        rows = FitRows.of(with_weight(examples, kept), labels, weight[kept])
         if X_val is not None or y_val is not None:
             check_held(X_val, y_val, validates)
             held = prediction_inputs(self, X_val, numbers=numbers)

@@ -73,7 +73,7 @@ def classes_and_labels(
         return np.arange(y.shape[1]), encode(y[kept])
     classes, codes = np.unique(y[kept], return_inverse=True)
     if classes.size < 2:
-        raise DataError(f"y must have at least 2 classes, got 1 class ({classes[0]!r})")
+        raise DataError(f"y must have at least 2 classes, got 1 class ({classes.tolist()[0]!r})")
     return classes, encode(codes, classes.size)
 
 

@@ -33,7 +33,13 @@ from boostsample.registry import (
     registered_names,
 )
 
-__all__ = ["estimator_families", "prediction_inputs", "inputs_are_numbers", "training_inputs"]
+__all__ = [
+    "estimator_families",
+    "prediction_inputs",
+    "inputs_are_numbers",
+    "training_inputs",
+    "with_weight",
+]
 
 _GROUPINGS = ("dtype", "prefix")
 """Ways to group columns, see `boostsample.families.column_groups`."""
@@ -92,6 +98,7 @@ def training_inputs(
     if X holds something else than numbers and categories, or if labels or weights are invalid.
     """
     labels = _labels(estimator, y)
+    _check_names(X)
     if columns is None:
         mixed = numbers and _is_mixed_frame(X)
     else:
@@ -122,10 +129,16 @@ def training_inputs(
     return examples, labels, weight
 
 
+def with_weight(examples: Any, kept: NDArray[np.intp]) -> Any:
+    """The kept examples; not copied if all are kept: they may take most of the memory."""
+    return examples if kept.size == examples.shape[0] else examples[kept]
+
+
 def prediction_inputs(estimator: Any, X: Any, *, numbers: bool) -> Any:
     """Validated examples for prediction, as after `training_inputs`."""
     if not numbers:
         return _objects(X)
+    _check_names(X)
     columns = estimator.columns_
     if columns is not None and (is_frame(X) or not columns.all_numbers):
         validate_data(estimator, _with_names(X), reset=False, skip_check_array=True)
@@ -209,6 +222,16 @@ class _Named:
         return [*self._frame.columns]
 
 
+def _check_names(X: Any) -> None:
+    """Raise DataError if a data frame has two columns of one name."""
+    names = list(X.columns) if is_frame(X) else []
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(
+            f"columns of a data frame must have different names, got {twice!r} twice; rename one"
+        )
+
+
 def _is_mixed_frame(X: Any) -> bool:
     """Whether X is a data frame of which some columns are not numbers by their dtype."""
     if type(X).__name__ == "LazyFrame":
@@ -287,7 +310,8 @@ def _as_numbers(checked: Any) -> Any:
 def _explained(X: Any) -> Iterator[None]:
     """Raise a DataError that suggests a solution if X holds text instead of numbers."""
     try:
-        yield
+        with np.errstate(over="ignore", invalid="ignore"):  # of scikit-learn's sum of float16
+            yield
     except (TypeError, ValueError) as error:
         for name, dtype in zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False):
             if getattr(dtype, "kind", "f") not in "biuf":

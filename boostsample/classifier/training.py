@@ -85,7 +85,12 @@ def fit_seed(random_state: Any, path: str | os.PathLike[str] | None = None) -> l
     notes = None if path is None else checkpoint_notes(path)
     if random_state is None and notes is not None and "seed" in notes:
         return [int(one) for one in notes["seed"]]
-    seed: list[int] = check_random_state(random_state).randint(2**31, size=4).tolist()
+    try:
+        seed: list[int] = check_random_state(random_state).randint(2**31, size=4).tolist()
+    except ValueError as error:
+        raise SettingError(
+            f"random_state must be None, a RandomState or from 0 to 2**32 - 1, got {random_state!r}"
+        ) from error
     return seed
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
+from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_bytes
 
 __all__ = [
@@ -84,7 +85,7 @@ def json_entry(value: Any) -> NDArray[np.uint8]:
 
 def read_json_entry(entry: NDArray[Any]) -> Any:
     """The value of a `json_entry`."""
-    return json.loads(entry.tobytes())
+    return read_json(entry.tobytes())
 
 
 def rows_by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

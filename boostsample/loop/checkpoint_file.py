@@ -139,6 +139,8 @@ def _rounds(entries: dict[str, NDArray[Any]], n_labels: int) -> list[Round]:
     alphas = entries["alpha"]
     _check_terms(entries, alphas.size)
     cuts = Cuts(*(entries[name] for name in Cuts._fields))
+    if np.abs(cuts.value[np.isfinite(cuts.value)]).max(initial=0.0) > np.finfo(np.float32).max:
+        raise ValueError("a threshold is larger than any feature")
     terms = terms_of_arrays(entries, cuts, alphas, n_labels)
     rows = rows_of_columns(read_json_entry(entries["history"]))
     ends = np.cumsum(entries["searches"]).tolist()

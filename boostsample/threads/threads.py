@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import operator
 import os
 import threading
 import time
@@ -46,13 +47,17 @@ _FEWEST, _MOST, _LATE = 8, 512, 2e-4
 
 def n_threads(n_jobs: int) -> int:
     """Number of threads for `n_jobs`, as in joblib: -1 is all cores, -2 all but one."""
-    if n_jobs > 0:
-        return n_jobs
-    if n_jobs == 0:
-        raise SettingError("n_jobs must be 1 or more, or -1 for all cores, got 0")
+    try:
+        number = 0 if isinstance(n_jobs, bool) else operator.index(n_jobs)
+    except TypeError:
+        number = 0
+    if number > 0:
+        return number
+    if number == 0:
+        raise SettingError(f"n_jobs must be 1 or more, or -1 for all cores, got {n_jobs!r}")
     import joblib
 
-    return max(int(joblib.cpu_count()) + 1 + n_jobs, 1)
+    return max(int(joblib.cpu_count()) + 1 + number, 1)
 
 
 class Threads:

@@ -93,6 +93,9 @@ def read_npz(path: Path) -> DataContent:
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise DataError(f"{path} must be an .npz archive, got a single array; use numpy.savez")
         arrays: dict[str, NDArray[Any]] = {key: archive[key] for key in archive.files}
+    for key, one in arrays.items():
+        if not isinstance(one, np.ndarray):  # a member that is no .npy file, as bytes
+            raise DataError(f"{path}: {key!r:.60} must be an array, got a file of another kind")
     named = arrays.pop("columns", None)
     if named is not None and named.dtype.kind != "U":
         raise DataError(f"{path}: columns must hold names (text), got dtype {named.dtype}")

@@ -24,7 +24,7 @@ def test_the_unit_of_the_weights_changes_nothing(
     """Products of weights and label weights must not become denormal or infinite."""
     X, y = problem
     weight = np.random.default_rng(6).integers(1, 9, 60).astype(np.float64)
-    model = BoostSampleClassifier(n_rounds=20, random_state=0)
+    model = BoostSampleClassifier("laminating", "stump", n_rounds=20, random_state=0)
     want = model.fit(X, y, sample_weight=weight).decision_function(X)
     got = model.fit(X, y, sample_weight=weight * unit).decision_function(X)
     if unit == SMALLEST:  # whole units: nothing is rounded
@@ -44,11 +44,15 @@ def test_weights_too_far_apart_are_refused(
     X, y = problem
     weight = np.where(np.arange(60) == 7, smallest, 1.0)
     with pytest.raises(DataError, match=r"1e\+24 times the least.* in row 7;.* weight 0 drops"):
-        BoostSampleClassifier(n_rounds=2, random_state=0).fit(X, y, sample_weight=weight)
+        BoostSampleClassifier("laminating", "stump", n_rounds=2, random_state=0).fit(
+            X, y, sample_weight=weight
+        )
 
 
 def test_weights_far_apart_are_kept(problem: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = problem
     weight = np.where(np.arange(60) < 30, 1e-20, 1.0)
-    model = BoostSampleClassifier(n_rounds=20, random_state=0).fit(X, y, sample_weight=weight)
+    model = BoostSampleClassifier("laminating", "stump", n_rounds=20, random_state=0).fit(
+        X, y, sample_weight=weight
+    )
     assert model.score(X[30:], y[30:]) > model.score(X[:30], y[:30])

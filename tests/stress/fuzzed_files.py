@@ -1,0 +1,261 @@
+"""Damaged files of every kind that we read: read correctly, or refused in one clear line.
+
+    python -m tests.stress.fuzzed_files --n 10000
+    python -m tests.stress.fuzzed_files --kinds npz model --n 100 --only 17
+
+Files are damaged as `tests.stress.file_damage` does and read in a forked process with 4 GiB of
+memory. A crash, a hang, another exception than ours, or a pickle that was loaded is a fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.datasets import dump_svmlight_file
+
+from boostsample import BoostSampleClassifier
+from boostsample.banks.bank_forms import make_bank
+from boostsample.experiments.commands.cli import main as run_command
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plan.grid import combined_grid, read_grid_file
+from boostsample.experiments.report.facts import (
+    facts_of_comparison,
+    facts_of_tuning,
+    facts_to_repeat,
+    read_fact_source,
+)
+from boostsample.experiments.results.read_folder import read_results, read_runs
+from boostsample.experiments.tables.score_tables import result_table
+from boostsample.families import Columns
+from tests.stress.file_damage import damaged
+from tests.stress.fit_invariants import refusal
+from tests.stress.forked import outcomes
+
+__all__ = ["KINDS", "Kind", "check_file", "main"]
+
+
+class Kind(NamedTuple):
+    """Files of a kind: `make` writes good ones into a folder and returns those to damage."""
+
+    make: Callable[[Path], list[str]]
+    read: Callable[[Path], object]
+
+
+def _table() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 30)
+    return rng.normal(size=(30, 4)).round(2) + y[:, None], y
+
+
+def _text(separator: str) -> Callable[[Path], list[str]]:
+    def make(folder: Path) -> list[str]:
+        X, y = _table()
+        rows = ([*map(str, row), f"k{k}"] for row, k in zip(X, y, strict=True))
+        lines = [["a", "b", "c d", "e", "y"], *rows]
+        name = "data.csv" if separator == "," else "data.tsv"
+        (folder / name).write_text("".join(f"{separator.join(line)}\n" for line in lines))
+        return [name]
+
+    return make
+
+
+def _npz(folder: Path) -> list[str]:
+    X, y = _table()
+    np.savez_compressed(folder / "data.npz", X=X.astype("f4"), y=y)
+    return ["data.npz"]
+
+
+def _svmlight(folder: Path) -> list[str]:
+    X, y = _table()
+    dump_svmlight_file(sp.csr_matrix(X), y, str(folder / "data.svm"))
+    return ["data.svm"]
+
+
+def _parquet(folder: Path) -> list[str]:
+    import pandas as pd
+
+    X, y = _table()
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}).to_parquet(folder / "data.parquet")
+    return ["data.parquet"]
+
+
+def _grid(folder: Path) -> list[str]:
+    (folder / "grid.toml").write_text(
+        'title = "t"\ndata = ["digits", { path = "x.csv", label = "y" }]\nrounds = [1, 10]\n'
+        'strategies = ["laminating", { name = "ucb", exploration = [0.02, 2] }]\nbudget = "10N"\n'
+        "repeats = 2\nseed = 3\ntune = true\n"
+    )
+    return ["grid.toml"]
+
+
+def _results(folder: Path) -> list[str]:
+    _text(",")(folder)
+    command = ["compare", "--data", str(folder / "data.csv:label=y"), "--rounds", "2,5"]
+    command += ["--strategies", "uniform-q1,ucb:exploration=0.1", "--repeats", "2", "--history"]
+    assert run_command([*command, "--results", str(folder / "results")]) == 0
+    found = sorted((folder / "results").rglob("*"))
+    return [str(path.relative_to(folder)) for path in found if path.is_file()]
+
+
+def _model(folder: Path) -> list[str]:
+    _fitted("stump").save(folder / "stump.bsm")
+    _fitted("tree:n_leaves=3").save(folder / "tree.bsm")
+    return ["stump.bsm", "tree.bsm"]
+
+
+def _fitted(learner: str, **settings: Any) -> BoostSampleClassifier:
+    return BoostSampleClassifier("ucb", learner, n_rounds=5, random_state=0, **settings).fit(
+        *_table()
+    )
+
+
+def _checkpoint(folder: Path) -> list[str]:
+    _fitted("tree:n_leaves=3", checkpoint=folder / "a.checkpoint", checkpoint_seconds=0)
+    return ["a.checkpoint"]
+
+
+def _bank(folder: Path) -> list[str]:
+    _disk_bank(folder)
+    return [str(one.relative_to(folder)) for one in sorted(folder.rglob("*")) if one.is_file()]
+
+
+def _disk_bank(folder: Path) -> Any:
+    os.environ["BOOSTSAMPLE_CACHE_DIR"] = str(folder / "cache")
+    return make_bank("disk", [Columns(range(4), n_columns=4)], _table()[0])
+
+
+def _read_bank(folder: Path) -> None:
+    """A damaged bank is built again: it never gives other bins."""
+    X = _table()[0]
+    right = make_bank("memory", [Columns(range(4), n_columns=4)], X)
+    found, every = _disk_bank(folder), np.arange(4)
+    assert (found.take(every, np.arange(30)) == right.take(every, np.arange(30))).all()
+    assert (found.cuts_of(every) == right.cuts_of(every)).all()
+
+
+def _read_data(name: str) -> Callable[[Path], None]:
+    def read(folder: Path) -> None:
+        label: dict[str, Any] = {"label": "y"} if name.endswith(("csv", "tsv", "parquet")) else {}
+        data = load_dataset(str(folder / name), **label)
+        assert data.X.shape[0] == len(data.y)
+        assert int(data.y.max()) < len(data.classes)
+
+    return read
+
+
+def _read_results(folder: Path) -> None:
+    found = read_results(folder / "results")
+    result_table([found], "loss")
+    source = read_fact_source(folder / "results")
+    facts_of_comparison([source])
+    facts_to_repeat(source, several=True)
+    for name in source.names:
+        facts_of_tuning(source, name)
+    read_runs(folder / "results")
+
+
+def _read_model(folder: Path) -> None:
+    for path in sorted(folder.glob("*.bsm")):
+        found = BoostSampleClassifier.load(path)
+        X = _table()[0]
+        assert np.isfinite(found.decision_function(X)).all()
+        found.predict(X)
+        assert np.isfinite(found.predict_proba(X)).all()
+
+
+def _read_checkpoint(folder: Path) -> None:
+    path = folder / "a.checkpoint"
+    found = _fitted("tree:n_leaves=3", checkpoint=path, checkpoint_seconds=60)
+    assert np.isfinite(found.decision_function(_table()[0])).all()
+
+
+KINDS: dict[str, Kind] = {
+    "csv": Kind(_text(","), _read_data("data.csv")),
+    "tsv": Kind(_text("\t"), _read_data("data.tsv")),
+    "npz": Kind(_npz, _read_data("data.npz")),
+    "svmlight": Kind(_svmlight, _read_data("data.svm")),
+    "parquet": Kind(_parquet, _read_data("data.parquet")),
+    "grid": Kind(_grid, lambda folder: combined_grid(read_grid_file(folder / "grid.toml"), {})),
+    "results": Kind(_results, _read_results),
+    "model": Kind(_model, _read_model),
+    "checkpoint": Kind(_checkpoint, _read_checkpoint),
+    "bank": Kind(_bank, _read_bank),
+}
+
+
+def check_file(kind: str, good: Path, names: Sequence[str], number: int, seed: int = 0) -> str:
+    """ "read", or the line that refuses the file; AssertionError if it is neither."""
+    rng = np.random.default_rng([seed, number, zlib.crc32(kind.encode())])
+    with tempfile.TemporaryDirectory() as place:
+        folder, marker = Path(place) / "files", Path(place) / "marker"
+        shutil.copytree(good, folder)
+        path = folder / names[int(rng.integers(len(names)))]
+        path.write_bytes(damaged(path.read_bytes(), rng, marker))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                KINDS[kind].read(folder)
+                text = "read"
+            except AssertionError:
+                raise
+            except Exception as error:
+                text = refusal(error)
+        assert not marker.exists(), "a pickle was loaded"
+    return text
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read many damaged files in forked processes; the exit code says whether there was a fault."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--n", type=int, default=10_000, help="number of files of each kind")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", type=int, help="one file, in this process")
+    given = parser.parse_args(arguments)
+    faults = 0
+    for kind in given.kinds:
+        with tempfile.TemporaryDirectory() as place:
+            good = Path(place) / "good"
+            good.mkdir()
+            names = KINDS[kind].make(good)
+            KINDS[kind].read(good)
+            if given.only is not None:
+                sys.stdout.write(check_file(kind, good, names, given.only, given.seed) + "\n")
+                continue
+            counts = _check_many(kind, good, names, given.n, given.seed)
+            faults += given.n - counts["read"] - counts["refused"]
+            sys.stdout.write(
+                f"{kind}: {given.n} files, {json.dumps(dict(sorted(counts.items())))}\n"
+            )
+            sys.stdout.flush()
+    return int(faults > 0)
+
+
+def _check_many(kind: str, good: Path, names: Sequence[str], n: int, seed: int) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for one in outcomes(
+        lambda number: check_file(kind, good, names, number, seed), range(n), gigabytes=4
+    ):
+        result = "read" if one.text == "read" else "refused" if one.kind == "ok" else one.kind
+        counts[result] += 1
+        if one.kind != "ok":
+            sys.stdout.write(f"{kind} {one.number} {one.kind}: {one.text}\n")
+            sys.stdout.flush()
+    return counts
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""A short version of `python -m tests.stress.random_inputs`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from boostsample.errors import DataError
+from tests.stress.fit_invariants import refusal
+from tests.stress.forked import outcomes
+from tests.stress.random_inputs import check_case, random_case
+
+_AT_ONCE = 30
+
+
+@pytest.mark.parametrize("first", range(0, 150, _AT_ONCE))
+def test_random_inputs_are_fitted_or_refused(
+    first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path))
+    found = Counter(
+        check_case(random_case(number, seed=1)) == "fit"
+        for number in range(first, first + _AT_ONCE)
+    )
+    assert found[True] > _AT_ONCE // 4
+    assert found[False]
+
+
+def test_an_input_is_that_of_its_number() -> None:
+    one, other = random_case(3), random_case(3)
+    assert one.words == other.words
+    assert one.words != random_case(4).words
+    assert np.asarray(one.y).tobytes() == np.asarray(other.y).tobytes()
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("x"), ValueError("from anywhere"), MemoryError(), DataError("")]
+)
+def test_other_errors_are_faults(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught:
+        raise error
+    with pytest.raises(AssertionError, match="not one clear line"):
+        refusal(caught.value)
+
+
+def test_a_message_is_one_printable_line() -> None:
+    assert str(DataError("a\nb\x00 \u00e9")) == "a\\nb\\x00 \u00e9"
+    assert len(str(DataError("x" * 10_000))) < 3100
+
+
+def _work(number: int) -> str:
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == 2:
+        time.sleep(60)
+    if number == 3:
+        raise KeyError("three")
+    if number == 4:
+        np.ones(2**36)
+    return str(number)
+
+
+def test_crashes_hangs_and_errors_are_seen() -> None:
+    found = list(outcomes(_work, range(6), seconds=2.0, gigabytes=8))
+    assert [one.kind for one in found] == ["ok", "crash", "hang", "fault", "fault", "ok"]
+    assert "KeyError: 'three'" in found[3].text
+    assert "MemoryError" in found[4].text
