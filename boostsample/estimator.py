@@ -78,7 +78,7 @@ class BoostSampleClassifier(
         alone has the independent draws of [DF11].
     learner : str or Learner, default "auto"
         The weak learner of each round; a registered name or an instance. "auto" is "tree" with a
-        leaf for each 25 training examples, 2 to 16.
+        leaf for each 50 training examples, 4 to 16.
     n_rounds : int, default 200
         Boosting rounds; fewer if an edge reaches 1.
     budget : int, str or None, default None

@@ -18,9 +18,9 @@ AUTO = "auto"
 
 _LOOKS_PER_EXAMPLE = 100
 """The budget of a search: so many looks for each training example."""
-_MOST_LEAVES = 16
-_EXAMPLES_PER_LEAF = 25
-"""Trees of fewer training examples have fewer leaves, at least 2."""
+_FEWEST_LEAVES, _MOST_LEAVES = 4, 16
+_EXAMPLES_PER_LEAF = 50
+"""Trees of fewer training examples have fewer leaves."""
 
 
 class Chosen(NamedTuple):
@@ -43,7 +43,7 @@ def choose_settings(
     - `strategy` "auto" is ``full`` if the budget pays for all features of all examples, else
       ``laminating:scheme=distinct``. Its budget, if none is given, is 100 N, which pays for all of
       up to 100 features.
-    - `learner` "auto" is a tree with one leaf for each 25 training examples, 2 to 16.
+    - `learner` "auto" is a tree with one leaf for each 50 training examples, 4 to 16.
 
     >>> choose_settings("auto", "auto", None, 1000, 20)
     Chosen(strategy='full', learner='tree:n_leaves=16', budget='100N')
@@ -51,7 +51,7 @@ def choose_settings(
     Chosen(strategy='laminating:scheme=distinct', learner='stump', budget='100N')
     """
     if isinstance(learner, str) and learner == AUTO:
-        n_leaves = min(_MOST_LEAVES, max(2, n_examples // _EXAMPLES_PER_LEAF))
+        n_leaves = min(_MOST_LEAVES, max(_FEWEST_LEAVES, n_examples // _EXAMPLES_PER_LEAF))
         learner = f"tree:n_leaves={n_leaves}"
     if not (isinstance(strategy, str) and strategy == AUTO):
         return Chosen(strategy, learner, budget)

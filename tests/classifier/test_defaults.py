@@ -21,7 +21,7 @@ def digits() -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 @pytest.mark.parametrize(
-    ("n", "leaves"), [(1, 2), (74, 2), (75, 3), (399, 15), (400, 16), (10**6, 16)]
+    ("n", "leaves"), [(1, 4), (249, 4), (250, 5), (799, 15), (800, 16), (10**6, 16)]
 )
 def test_leaves_by_the_number_of_examples(n: int, leaves: int) -> None:
     assert choose_settings("auto", "auto", None, n, 5).learner == f"tree:n_leaves={leaves}"
@@ -47,7 +47,7 @@ def test_all_features_are_searched_if_the_budget_pays_for_them(
 def test_settings_that_are_given_are_kept(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
     mine = Laminating(scheme="distinct")
     assert choose_settings(mine, "stump", None, 1000, 5) == (mine, "stump", None)
-    assert choose_settings("ucb", "auto", "3N", 50, 5) == ("ucb", "tree:n_leaves=2", "3N")
+    assert choose_settings("ucb", "auto", "3N", 50, 5) == ("ucb", "tree:n_leaves=4", "3N")
     named = BoostSampleClassifier("ucb", "stump", n_rounds=2, random_state=0).fit(*digits)
     assert {row["looks_search"] for row in named.history_} == {10 * 300}
 
@@ -60,7 +60,7 @@ def test_a_fit_without_settings(digits: tuple[NDArray[Any], NDArray[Any]]) -> No
         assert isinstance(model.strategy_, Laminating if X.shape[1] > 100 else Full)
         return [(row["search"], row["feature"], row["edge_estimated"]) for row in model.history_]
 
-    tree = {"learner": "tree:n_leaves=12"}
+    tree = {"learner": "tree:n_leaves=6"}
     assert history(X) == history(X, strategy="full", **tree)
     wide = np.hstack([X, X[:, ::-1]])
     assert history(wide) == history(
