@@ -21,7 +21,6 @@ from boostsample.classifier.continued import InitModel, init_model_of
 from boostsample.classifier.defaults import AUTO, choose_settings
 from boostsample.classifier.early_stopping import EarlyStopping
 from boostsample.classifier.file import ModelFiles
-from boostsample.classifier.importances import term_importances
 from boostsample.classifier.inputs import (
     estimator_families,
     inputs_are_numbers,
@@ -54,6 +53,7 @@ from boostsample.labels import classes_and_labels
 from boostsample.learner import Learner
 from boostsample.loop.booster import Booster
 from boostsample.loop.fit_progress import FitProgress
+from boostsample.models.importances import term_importances
 from boostsample.models.model import Model
 from boostsample.strategy import Strategy
 
@@ -151,7 +151,7 @@ class BoostSampleClassifier(
         With early stopping: percentage of wrong held-out rows (or labels) after each round trained.
     term_importances_ : ndarray of float64, shape (M,)
         Fall of the log loss, -log sqrt(1 - G^2) of a round, shared by its terms; see
-        `boostsample.classifier.importances`.
+        `boostsample.models.importances`.
     feature_importances_ : ndarray of float64, shape (n_features_in_,)
         Shares of the columns of X in the sum of `term_importances_`; absent if the features of a
         family are not single columns of a table.

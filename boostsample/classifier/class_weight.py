@@ -54,7 +54,7 @@ def with_class_weight(
             )
             + f", got {class_weight!r:.60}"
         )
-    given = [dict(one) for one in each]
+    given: list[Any] = [dict(one.items()) for one in each if isinstance(one, Mapping)]
     kept = weight > 0
     out = weight.copy()
     out[kept] *= compute_sample_weight(given if several else given[0], labels[kept])

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from boostsample.classifier.columns import TableColumns
 from boostsample.classifier.file import SAVED, load_classifier
-from boostsample.classifier.importances import model_importances
 from boostsample.classifier.inputs import inputs_are_numbers
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
+from boostsample.models.importances import model_importances
 from boostsample.models.model import Model
 
 __all__ = ["InitModel", "init_model_of"]
@@ -85,7 +85,7 @@ class InitModel:
             )
 
     def term_importances(self) -> NDArray[np.float64]:
-        """Importances of its terms, see `boostsample.classifier.importances`."""
+        """Importances of its terms, see `boostsample.models.importances`."""
         known: NDArray[np.float64] | None = self.attributes.get("term_importances_")
         return model_importances(self.model) if known is None else known
 

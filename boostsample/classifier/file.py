@@ -20,7 +20,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.classifier.columns import TableColumns
-from boostsample.classifier.importances import model_importances
 from boostsample.errors import DataError, SettingError, one_line, os_fault
 from boostsample.family import Family
 from boostsample.files.archive import (
@@ -33,6 +32,7 @@ from boostsample.files.atomic import check_writable_file, write_file
 from boostsample.files.kept_state import pack_state, unpack_state
 from boostsample.learner import Learner
 from boostsample.models.family_specs import families_of_specs, family_specs
+from boostsample.models.importances import model_importances
 from boostsample.models.model import Model
 from boostsample.models.model_file import bits_of, model_arrays, model_of_arrays
 from boostsample.registry import registered_class, registered_name

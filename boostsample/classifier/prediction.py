@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from boostsample.classifier.importances import (
-    column_importances,
-    family_importances,
-    model_importances,
-)
 from boostsample.classifier.inputs import inputs_are_numbers, prediction_inputs
 from boostsample.classifier.probabilities import log_probabilities, probabilities
 from boostsample.classifier.staged import staged_scores
 from boostsample.labels import classify
+from boostsample.models.importances import (
+    column_importances,
+    family_importances,
+    model_importances,
+)
 from boostsample.models.model import Model
 
 __all__ = ["PredictionMixin"]

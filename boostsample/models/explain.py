@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
+from boostsample.models.importances import model_importances
 from boostsample.models.model import Model
 
-__all__ = ["Cut", "Explanation", "FamilyUse", "FeatureUse", "explain", "term_shares"]
+__all__ = ["Cut", "Explanation", "FamilyUse", "FeatureUse", "explain"]
 
 _NAMES = 6
 """Most classes that a line names."""
@@ -136,7 +137,8 @@ def explain(
     n_features : int, default 10
         Features to name.
     importances : array of float, shape (M,), optional
-        Importances of the terms, at least 0, in place of those of `term_shares`.
+        Importances of the terms, at least 0, in place of those of
+        `boostsample.models.importances.model_importances`.
 
     Raises
     ------
@@ -144,7 +146,7 @@ def explain(
         If there are not as many classes as labels, or importances as terms.
     """
     names = _class_names(model.n_labels, classes)
-    shares = term_shares(model) if importances is None else np.asarray(importances, np.float64)
+    shares = model_importances(model) if importances is None else np.asarray(importances)
     if shares.shape != model.feature.shape:
         raise SettingError(
             f"importances must be one for each of {model.feature.size} terms, got {shares.shape}"
@@ -176,15 +178,6 @@ def explain(
         used.size,
         names,
     )
-
-
-def term_shares(model: Model) -> NDArray[np.float64]:
-    """Share of each term in the fall of the log loss: float64 (M,), sum 1 unless all are 0."""
-    falls = np.logaddexp(model.alpha, -model.alpha) - math.log(2.0)
-    sizes = np.diff(np.append(model.first, model.feature.size))
-    shares = falls / np.repeat(sizes, sizes)
-    total = shares.sum()
-    return np.asarray(shares / total if total > 0 else shares)
 
 
 def _feature(

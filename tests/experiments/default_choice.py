@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import argparse
 import csv
+import functools
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +60,21 @@ WIDE = {
         11, 20000, 300, 25, 4, n_clusters_per_class=3, class_sep=1.2
     ),
 }
-SMALL = {
-    **{name: NARROW[name] for name in ("20 columns, 2 classes", "shells in 10 columns")},
-    "40 columns, 5 classes": NARROW["40 columns, 5 classes"],
-    "sphere in 10 columns": NARROW["sphere in 10 columns"],
+NOISY = {
+    name: NARROW[name]
+    for name in (
+        *("20 columns, 2 classes", "shells in 10 columns"),
+        *("40 columns, 5 classes", "sphere in 10 columns"),
+    )
 }
-
-DATA: dict[str, Callable[[], Any]] = {**NARROW, **WIDE}
+CLEAN = {
+    f"clean labels, {classes} classes, distance {distance}": functools.partial(
+        mixture, classes, 3000, 30, 8, classes, flip_y=0, class_sep=distance
+    )
+    for classes in (2, 3)
+    for distance in (1.0, 1.5, 2.0)
+}
+DATA: dict[str, Callable[[], Any]] = {**NARROW, **WIDE, **CLEAN}
 
 Split = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
@@ -82,10 +91,10 @@ def split(name: str, seed: int, n_train: float | int = 0.6) -> Split:
 def curve(rows: Split, strategy: str, learner: str, budget: str | None) -> tuple[float, list[Any]]:
     """Seconds of a fit, and rounds and test error at each of MARKS."""
     train, test, y_train, y_test = rows
+    model = BoostSampleClassifier(strategy, learner, budget=budget, random_state=0)
+    model.set_params(n_rounds=1).fit(train, y_train)  # loads compiled kernels
     began = time.process_time()
-    model = BoostSampleClassifier(
-        strategy, learner, n_rounds=MARKS[-1], budget=budget, random_state=0
-    ).fit(train, y_train)
+    model.set_params(n_rounds=MARKS[-1]).fit(train, y_train)
     seconds = time.process_time() - began
     points = []
     for mark in MARKS:
@@ -117,16 +126,24 @@ def measured(only: str | None) -> Iterator[tuple[Any, ...]]:
                 found = curve(rows, strategy, f"tree:n_leaves={n}", budget)
                 yield from lines("leaves", name, f"{n} leaves", *found)
     if only in (None, "small"):
-        for n_train in (100, 200, 400, 800):
-            for n in (2, 4, 8, 16):
-                every = []
-                for name in SMALL:
-                    for seed in range(3):
-                        rows = split(name, seed, n_train)
-                        seconds, points = curve(rows, "full", f"tree:n_leaves={n}", None)
-                        every.append([error for _, error in points])
-                means = zip(MARKS, np.mean(every, axis=0).tolist(), strict=True)
-                yield from lines("small", f"{n_train} rows", f"{n} leaves", seconds, list(means))
+        for kind, sets in {"noisy": tuple(NOISY), "clean": tuple(CLEAN)}.items():
+            for n_train in (100, 200, 400, 800):
+                for n in (2, 4, 8, 16):
+                    yield from lines(
+                        "small", f"{n_train} rows, {kind}", f"{n} leaves", *mean(sets, n_train, n)
+                    )
+
+
+def mean(sets: Iterable[str], n_train: int, n_leaves: int) -> tuple[float, list[Any]]:
+    """Seconds, and mean errors over data sets and three splits."""
+    every, total = [], 0.0
+    for name in sets:
+        for seed in range(3):
+            rows = split(name, seed, n_train)
+            seconds, points = curve(rows, "full", f"tree:n_leaves={n_leaves}", None)
+            every.append([error for _, error in points])
+            total += seconds
+    return total, list(zip(MARKS, np.mean(every, axis=0).tolist(), strict=True))
 
 
 def lines(
@@ -137,24 +154,26 @@ def lines(
         yield table, data, choice, f"{seconds:.3g}", rounds, f"{error:.2f}"
 
 
-def tables(path: Path) -> list[str]:
-    """The tables as Markdown: errors after each number of rounds, and the seconds of all rounds."""
+def tables(path: Path) -> dict[str, list[str]]:
+    """The lines of each table: errors after each number of rounds, and seconds of all rounds."""
     found: dict[str, dict[str, dict[str, tuple[float, dict[int, float]]]]] = {}
     with path.open(newline="", encoding="ascii") as stream:
         for row in csv.DictReader(stream):
             choices = found.setdefault(row["table"], {}).setdefault(row["data"], {})
             errors = choices.setdefault(row["choice"], (float(row["seconds"]), {}))[1]
             errors[int(row["rounds"])] = float(row["error"])
-    out = []
-    for by_data in found.values():
+    out: dict[str, list[str]] = {}
+    for table, by_data in found.items():
+        rows = out.setdefault(table, [])
         for data, choices in by_data.items():
             marks = " | ".join(f"{mark}" for mark in MARKS)
-            out += [f"| {data} | {marks} | seconds |", "| --- |" + " ---: |" * (len(MARKS) + 1)]
+            rows += [f"| {data} | {marks} | seconds |", "| --- |" + " ---: |" * (len(MARKS) + 1)]
             first = next(iter(choices.values()))[0]
             for choice, (seconds, errors) in choices.items():
                 shown = " | ".join(f"{errors[mark]:.1f}" for mark in MARKS)
-                out.append(f"| {choice} | {shown} | {seconds / first:.2g} |")
-            out.append("")
+                rows.append(f"| {choice} | {shown} | {seconds / first:.2g} |")
+            rows.append("")
+        rows.pop()
     return out
 
 
@@ -169,7 +188,8 @@ def main() -> None:
     show.add_argument("file", type=Path)
     given = parser.parse_args()
     if given.what == "print":
-        sys.stdout.write("\n".join(tables(given.file)) + "\n")
+        for name, lines_ in tables(given.file).items():
+            sys.stdout.write("\n".join([f"<!-- {name} -->", "", *lines_, "", "<!-- end -->", ""]))
         return
     with given.file.open("w", newline="", encoding="ascii") as stream:
         writer = csv.writer(stream, lineterminator="\n")

@@ -219,7 +219,7 @@ def check_file(kind: str, good: Path, names: Sequence[str], number: int, seed: i
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read many damaged files in forked processes; the exit code says whether there was a fault."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--n", type=int, default=10_000, help="number of files of each kind")
     parser.add_argument("--seed", type=int, default=0)

@@ -140,7 +140,7 @@ def check_case(case: Case) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check many inputs in forked processes; the exit code says whether there was a fault."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--n", type=int, default=3000, help="number of inputs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first input")

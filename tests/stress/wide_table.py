@@ -113,7 +113,7 @@ def _peak() -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure each method in a fresh process."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--columns", type=int, default=200_000)

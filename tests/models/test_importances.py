@@ -13,8 +13,8 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.feature_selection import RFE, SelectFromModel
 
 from boostsample import BoostSampleClassifier
-from boostsample.classifier.importances import model_importances
 from boostsample.families import Haar, Identity
+from boostsample.models.importances import model_importances
 
 
 def naive_shares(model: Any, X: NDArray[Any], kind: str) -> dict[Any, float]:
