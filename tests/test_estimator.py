@@ -170,7 +170,7 @@ def test_the_strategy_is_kept_with_what_it_has_learned(
 ) -> None:
     X, y = digits[0][:60], digits[1][:60]
     given = make_strategy("ucb")
-    model = BoostSampleClassifier(given, n_rounds=4, random_state=0).fit(X, y)
+    model = BoostSampleClassifier(given, "stump", n_rounds=4, random_state=0).fit(X, y)
     assert model.strategy_ is not given
     assert not hasattr(given, "policy_")
     assert model.strategy_.policy().counts_.sum() == 4

@@ -26,7 +26,7 @@ def command_reference() -> str:
 
 
 def _command(path: str, command: click.Command) -> Iterator[str]:
-    with click.Context(command, info_name=path) as context:
+    with click.Context(command, info_name=path, **command.context_settings) as context:
         yield f"## {path}"
         usage = " ".join(command.collect_usage_pieces(context))
         yield f"```text\n{path} {usage}\n```"

@@ -56,7 +56,7 @@ def data(kind: str = "classes") -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def classifier(path: Path | None = None, **settings: Any) -> BoostSampleClassifier:
-    given: dict[str, Any] = {"n_rounds": ROUNDS, "random_state": 3, **settings}
+    given: dict[str, Any] = {"learner": "stump", "n_rounds": ROUNDS, "random_state": 3, **settings}
     return BoostSampleClassifier(Stops(2), checkpoint=path, checkpoint_seconds=0, **given)
 
 

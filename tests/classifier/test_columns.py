@@ -18,7 +18,7 @@ from boostsample.families import Columns
 pandas: Any = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
 polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
 
-MODEL = BoostSampleClassifier("uniform-q1", n_rounds=10, random_state=0)
+MODEL = BoostSampleClassifier("uniform-q1", "stump", n_rounds=10, random_state=0)
 COLOURS = ["red", "blue", None, "red", "green", "red"]
 SIZES = [1.5, 2.0, 3.0, None, 0.5, 1.0]
 NAN = float("nan")

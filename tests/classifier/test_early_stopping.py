@@ -21,6 +21,12 @@ from boostsample.loop.smoothed import smoothed_error
 Data = tuple[NDArray[Any], NDArray[Any]]
 
 
+def classifier(**settings: Any) -> BoostSampleClassifier:
+    """Stumps, whose rounds are one search each."""
+    stumps = {"strategy": "laminating:scheme=distinct", "learner": "stump"}
+    return BoostSampleClassifier(**{**stumps, **settings})
+
+
 @pytest.fixture(scope="module")
 def digits() -> Data:
     X, y = load_digits(return_X_y=True)
@@ -76,9 +82,9 @@ def test_the_curve_is_the_error_of_each_model(digits: Data) -> None:
     X, y = digits
     weight = np.random.default_rng(0).random(200)
     weight[:20] = 0.0
-    model = BoostSampleClassifier(n_rounds=30, early_stopping=True, random_state=0)
+    model = classifier(n_rounds=30, early_stopping=True, random_state=0)
     model.fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:], sample_weight_val=weight)
-    whole = BoostSampleClassifier(n_rounds=30, random_state=0).fit(X[:400], y[:400])
+    whole = classifier(n_rounds=30, random_state=0).fit(X[:400], y[:400])
     expected = [
         100 * np.average(one != y[400:], weights=weight) for one in whole.staged_predict(X[400:])
     ]
@@ -91,9 +97,9 @@ def test_the_curve_is_the_error_of_each_model(digits: Data) -> None:
 def test_the_model_is_that_of_a_shorter_fit(digits: Data, learner: str) -> None:
     X, y = digits
     settings: dict[str, Any] = {"learner": learner, "random_state": 0}
-    model = BoostSampleClassifier(n_rounds=60, early_stopping=True, **settings)
+    model = classifier(n_rounds=60, early_stopping=True, **settings)
     model.fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
-    short = BoostSampleClassifier(n_rounds=model.n_rounds_, **settings).fit(X[:400], y[:400])
+    short = classifier(n_rounds=model.n_rounds_, **settings).fit(X[:400], y[:400])
     assert model.n_rounds_ <= 50
     np.testing.assert_array_equal(model.decision_function(X), short.decision_function(X))
     np.testing.assert_allclose(model.feature_importances_, short.feature_importances_)
@@ -104,7 +110,7 @@ def test_it_ends_before_the_rounds_planned(digits: Data, monkeypatch: pytest.Mon
     X, y = digits
     monkeypatch.setattr(early_stopping, "_LEAST", 10)
     noise = np.random.default_rng(1).integers(2, size=len(y))
-    model = BoostSampleClassifier(n_rounds=1000, early_stopping=True, random_state=0).fit(X, noise)
+    model = classifier(n_rounds=1000, early_stopping=True, random_state=0).fit(X, noise)
     assert len(model.history_) < 1000
     assert len(model.history_) >= 2 * model.n_rounds_
     assert len(model.validation_error_) == len(model.history_)
@@ -114,10 +120,10 @@ def test_it_ends_before_the_rounds_planned(digits: Data, monkeypatch: pytest.Mon
 def test_several_labels_and_sparse_tables(digits: Data, bank: str) -> None:
     X, y = digits
     Y = np.stack([y % 2 == 0, y > 4, y == 3], axis=1).astype(int)
-    model = BoostSampleClassifier(n_rounds=24, early_stopping=True, random_state=0, bank=bank)
+    model = classifier(n_rounds=24, early_stopping=True, random_state=0, bank=bank)
     dense = model.fit(X[:400], Y[:400], X_val=X[400:], y_val=Y[400:]).validation_error_
     if bank == "memory":
-        whole = BoostSampleClassifier(n_rounds=24, random_state=0).fit(X[:400], Y[:400])
+        whole = classifier(n_rounds=24, random_state=0).fit(X[:400], Y[:400])
         expected = [100 * np.mean(one != Y[400:]) for one in whole.staged_predict(X[400:])]
         np.testing.assert_allclose(dense, expected)
         given = csc_array(X[:400]), Y[:400]
@@ -129,7 +135,7 @@ def test_several_labels_and_sparse_tables(digits: Data, bank: str) -> None:
 
 def test_a_later_fit_without_it_has_no_curve(digits: Data) -> None:
     X, y = digits
-    model = BoostSampleClassifier(n_rounds=4, early_stopping=True, random_state=0).fit(X, y)
+    model = classifier(n_rounds=4, early_stopping=True, random_state=0).fit(X, y)
     model.set_params(early_stopping=False).fit(X, y)
     assert not hasattr(model, "validation_error_")
     assert model.n_rounds_ == 4
@@ -154,7 +160,7 @@ def test_the_split_is_that_of_the_seed(digits: Data) -> None:
     X, y = digits
 
     def curve(seed: int) -> list[float]:
-        model = BoostSampleClassifier(n_rounds=5, early_stopping=True, random_state=seed)
+        model = classifier(n_rounds=5, early_stopping=True, random_state=seed)
         return list(model.fit(X, y).validation_error_)
 
     assert curve(0) == curve(0) != curve(1)
@@ -215,7 +221,7 @@ def test_bad_validation(
     X, y = digits
     given = {"X": X, "y": y, "y + 1": y + 1, "y[:3]": y[:3], "X[:, 1:]": X[:, 1:]}
     given["np.stack([y, y])"] = np.stack([y, y], axis=1)
-    model = BoostSampleClassifier(n_rounds=2, random_state=0, **settings)
+    model = classifier(n_rounds=2, random_state=0, **settings)
     more: dict[str, Any] = {name: given[one] for name, one in held.items()}
     with pytest.raises(error, match=message):
         model.fit(X, y, **more)
@@ -223,11 +229,11 @@ def test_bad_validation(
 
 def test_a_continued_model_is_scored_with_its_first_rounds(digits: Data) -> None:
     X, y = digits
-    first = BoostSampleClassifier(n_rounds=20, random_state=0).fit(X[:400], y[:400])
-    model = BoostSampleClassifier(n_rounds=12, early_stopping=True, random_state=1)
+    first = classifier(n_rounds=20, random_state=0).fit(X[:400], y[:400])
+    model = classifier(n_rounds=12, early_stopping=True, random_state=1)
     model.set_params(calibration="temperature")
     model.fit(X[:400], y[:400], init_model=first, X_val=X[400:], y_val=y[400:])
-    whole = BoostSampleClassifier(n_rounds=12, random_state=1)
+    whole = classifier(n_rounds=12, random_state=1)
     whole.fit(X[:400], y[:400], init_model=first)
     stages = list(whole.staged_predict(X[400:]))
     expected = [100 * np.mean(one != y[400:]) for one in stages[20:]]

@@ -195,7 +195,9 @@ def test_two_classes_are_calibrated_by_the_formula() -> None:
     """Few rounds of boosting on data with noise: near the diagonal, as the theory promises."""
     X, y = load_breast_cancer(return_X_y=True)
     noisy = np.where(np.random.default_rng(0).random(len(y)) < 0.2, 1 - y, y)
-    model = BoostSampleClassifier(n_rounds=10, random_state=0)
+    model = BoostSampleClassifier(
+        "laminating:scheme=distinct", "stump", n_rounds=10, random_state=0
+    )
     found = cross_val_predict(model, X, noisy, cv=3, method="predict_proba")[:, 1]
     truth, predicted = calibration_curve(noisy, found, n_bins=4, strategy="quantile")
     assert np.abs(truth - predicted).max() < 0.15

@@ -16,6 +16,12 @@ from boostsample import BoostSampleClassifier, DataError, SettingError
 Data = tuple[NDArray[Any], NDArray[Any]]
 
 
+def classifier(**settings: Any) -> BoostSampleClassifier:
+    """Stumps, whose rounds are one search each."""
+    stumps = {"strategy": "laminating:scheme=distinct", "learner": "stump"}
+    return BoostSampleClassifier(**{**stumps, **settings})
+
+
 @pytest.fixture(scope="module")
 def digits() -> Data:
     X, y = load_digits(return_X_y=True)
@@ -41,10 +47,10 @@ def rows(model: BoostSampleClassifier) -> list[dict[str, Any]]:
 def test_two_fits_are_one_longer_fit(digits: Data, settings: dict[str, Any]) -> None:
     X, y = digits
     weight = np.random.default_rng(0).random(len(y)) + 0.5
-    model = BoostSampleClassifier(n_rounds=7, warm_start=True, random_state=0, **settings)
+    model = classifier(n_rounds=7, warm_start=True, random_state=0, **settings)
     model.fit(X, y, sample_weight=weight)
     model.set_params(n_rounds=16).fit(X, y, sample_weight=weight)
-    whole = BoostSampleClassifier(n_rounds=16, random_state=0, **settings)
+    whole = classifier(n_rounds=16, random_state=0, **settings)
     whole.fit(X, y, sample_weight=weight)
     if "bank" in settings:  # what was computed depends on the fit
         columns = ("feature", "threshold", "edge", "alpha", "log10_loss")
@@ -62,17 +68,17 @@ def test_two_fits_are_one_longer_fit(digits: Data, settings: dict[str, Any]) -> 
 def test_it_goes_on_after_pickling_and_without_a_seed(digits: Data) -> None:
     X, y = digits
     stream = np.random.RandomState(5)
-    model = BoostSampleClassifier(n_rounds=6, warm_start=True, random_state=stream)
+    model = classifier(n_rounds=6, warm_start=True, random_state=stream)
     again = pickle.loads(pickle.dumps(model.fit(X, y)))
     again.set_params(n_rounds=12).fit(X, y)
-    whole = BoostSampleClassifier(n_rounds=12, random_state=np.random.RandomState(5)).fit(X, y)
+    whole = classifier(n_rounds=12, random_state=np.random.RandomState(5)).fit(X, y)
     assert rows(again) == rows(whole)
 
 
 def test_what_is_kept_is_small(digits: Data) -> None:
     """A kilobyte a round, not the features and weights of the examples."""
     X, y = digits
-    model = BoostSampleClassifier(n_rounds=20, random_state=0)
+    model = classifier(n_rounds=20, random_state=0)
     few = len(pickle.dumps(model.fit(X[:200], y[:200])._run))
     many = len(pickle.dumps(model.fit(X, y)._run))
     assert many < few + 2000
@@ -81,9 +87,9 @@ def test_what_is_kept_is_small(digits: Data) -> None:
 
 def test_the_first_fit_may_be_a_cold_one(digits: Data) -> None:
     X, y = digits
-    model = BoostSampleClassifier(n_rounds=4, random_state=0).fit(X, y)
+    model = classifier(n_rounds=4, random_state=0).fit(X, y)
     model.set_params(warm_start=True, n_rounds=8).fit(X, y)
-    assert rows(model) == rows(BoostSampleClassifier(n_rounds=8, random_state=0).fit(X, y))
+    assert rows(model) == rows(classifier(n_rounds=8, random_state=0).fit(X, y))
     assert rows(model.fit(X, y)) == rows(clone(model).fit(X, y))  # no more rounds: no change
     assert len(model.set_params(warm_start=False, n_rounds=3).fit(X, y).history_) == 3
 
@@ -106,7 +112,7 @@ def test_what_differs_is_named(
     digits: Data, settings: dict[str, Any], data: str, error: type[Exception], message: str
 ) -> None:
     X, y = digits
-    model = BoostSampleClassifier(n_rounds=5, warm_start=True, random_state=0).fit(X, y)
+    model = classifier(n_rounds=5, warm_start=True, random_state=0).fit(X, y)
     before = model.decision_function(X)
     given = {
         "same": (X, y),
@@ -142,7 +148,7 @@ def test_a_strategy_with_a_plan_is_not_continued(digits: Data) -> None:
 
 def test_a_loaded_model_has_no_run_to_continue(digits: Data) -> None:
     X, y = digits
-    model = BoostSampleClassifier(n_rounds=5, warm_start=True, random_state=0).fit(X, y)
+    model = classifier(n_rounds=5, warm_start=True, random_state=0).fit(X, y)
     del model._run
     with pytest.raises(SettingError, match="holds the model only; set warm_start=False"):
         model.fit(X, y)

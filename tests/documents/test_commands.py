@@ -18,13 +18,13 @@ WITH_COMMANDS = [page for page in PAGES if any(commands(page))]
 def parse(words: list[str]) -> None:
     """Raise UsageError if a command of click, or an option or its value, does not exist."""
     command: click.Command = cli
-    with click.Context(cli, info_name="boostsample") as context:
+    with click.Context(cli, info_name="boostsample", **cli.context_settings) as context:
         while isinstance(command, click.Group) and words and not words[0].startswith("-"):
             found = command.get_command(context, words[0])
             if found is None:
                 raise click.UsageError(f"no command {words[0]}")
             command, words = found, words[1:]
-    with click.Context(command, info_name=command.name) as context:
+    with click.Context(command, info_name=command.name, **command.context_settings) as context:
         try:
             values, _, _ = command.make_parser(context).parse_args(list(words))
         except click.BadOptionUsage:  # `compare --grid` names an option without a value
