@@ -20,6 +20,7 @@ __all__ = [
     "archive_bytes",
     "archive_entries",
     "json_entry",
+    "narrowest",
     "read_json_entry",
     "rows_by_column",
     "rows_of_columns",
@@ -71,6 +72,21 @@ def _array(content: bytes) -> NDArray[Any]:
         raise DataError("the size of an array of the archive does not fit its shape")
     values = np.frombuffer(content[len(content) - math.prod(shape) * dtype.itemsize :], dtype)
     return values.reshape(shape, order="F" if fortran else "C").copy()
+
+
+def narrowest(values: Any) -> NDArray[Any]:
+    """Integers as an array of the narrowest type that holds them.
+
+    >>> narrowest([0, 300]).dtype, narrowest([-1]).dtype
+    (dtype('uint16'), dtype('int8'))
+    """
+    array = np.asarray(values, np.int64)
+    low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    for kind in ("u1", "u2", "u4", "i1", "i2", "i4"):
+        bounds = np.iinfo(kind)
+        if bounds.min <= low and high <= bounds.max:
+            return array.astype(kind)
+    return array
 
 
 def text_entry(text: str) -> NDArray[np.uint8]:

@@ -51,52 +51,6 @@ def add_scores(
 
 
 @kernel
-def add_round_scores(
-    values: Floats,
-    columns: Ints,
-    thresholds: Floats,
-    ends: Ints,
-    parents: Ints,
-    children: Ints,
-    votes: Doubles,
-    alphas: Doubles,
-    reached: Bytes,
-    halves: Bytes,
-    output: Doubles,
-    scores: Doubles,
-) -> None:
-    """scores[i, l] += alpha o_l(x_i) of each round, one after another, from feature values.
-
-    Reads values float32 (n, q), NaN for missing; columns int64 (terms,), the column of each term;
-    thresholds float32 (terms,); the rest as `add_scores` does. Writes scores float64 (n, K).
-    Overwrites reached and halves uint8 (terms,) and output float64 (K,).
-    O(n terms + n rounds K) for trees; rows in blocks that fit the cache.
-    """
-    n, n_labels = scores.shape
-    for start in range(0, n, ROWS):
-        stop = min(start + ROWS, n)
-        first = 0
-        for r in range(ends.size):
-            for i in range(start, stop):
-                for label in range(n_labels):
-                    output[label] = alphas[r]
-                for t in range(first, ends[r]):
-                    parent, side = parents[t], children[t, 0]
-                    reached[t] = t == first or (
-                        reached[parent] and (side == 2 or halves[parent] == side)
-                    )
-                    if reached[t]:
-                        half = 1 if values[i, columns[t]] >= thresholds[t] else 0
-                        halves[t] = half
-                        if children[t, 1 + half] < 0:
-                            for label in range(n_labels):
-                                output[label] *= votes[t, half, label]
-                for label in range(n_labels):
-                    scores[i, label] += output[label]
-            first = ends[r]
-
-
-@kernel
 def add_tree_scores(
     values: Floats,
     columns: Ints,

@@ -16,24 +16,10 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.family import Family
+from boostsample.files.archive import narrowest
 from boostsample.models.model import Model
 
-__all__ = ["bits_of", "model_arrays", "model_of_arrays", "narrowest"]
-
-
-def narrowest(values: Any) -> NDArray[Any]:
-    """Integers as an array of the narrowest type that holds them.
-
-    >>> narrowest([0, 300]).dtype, narrowest([-1]).dtype
-    (dtype('uint16'), dtype('int8'))
-    """
-    array = np.asarray(values, np.int64)
-    low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
-    for kind in ("u1", "u2", "u4", "i1", "i2", "i4"):
-        bounds = np.iinfo(kind)
-        if bounds.min <= low and high <= bounds.max:
-            return array.astype(kind)
-    return array
+__all__ = ["bits_of", "model_arrays", "model_of_arrays"]
 
 
 def model_arrays(model: Model) -> dict[str, NDArray[Any]]:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.kernels.scores import add_round_scores, add_scores, add_tree_scores
+from boostsample.kernels.scores import add_scores, add_tree_scores
 from boostsample.records import Term
 
 __all__ = ["TermArrays", "TermColumns"]
@@ -111,18 +111,14 @@ class TermArrays:
         `columns` and `threshold` are those of the terms. As `add_scores`, but a term of a tree is
         looked at only where it is reached.
         """
-        rows = np.ascontiguousarray(values)
-        ends, parents, children, votes, alphas = self._tree(part)
-        if not np.any((self.side[part] == 0) & (self.parent[part] >= 0)):  # no products
-            roots = np.append(0, ends)[:-1]
-            voted = votes * np.repeat(alphas, ends - roots)[:, None, None]
-            add_tree_scores(rows, columns, threshold, roots, children, voted, scores)
+        if np.any((self.side[part] == 0) & (self.parent[part] >= 0)):  # products read all terms
+            self.add_scores((values[:, columns] >= threshold).T, part, scores)
             return
-        reached, halves = np.zeros((2, columns.size), np.uint8)
-        add_round_scores(
-            *(rows, columns, threshold, ends, parents, children, votes, alphas),
-            *(reached, halves, np.empty(scores.shape[1]), scores),
-        )
+        rows = np.ascontiguousarray(values)
+        ends, _, children, votes, alphas = self._tree(part)
+        roots = np.append(0, ends)[:-1]
+        voted = votes * np.repeat(alphas, ends - roots)[:, None, None]
+        add_tree_scores(rows, columns, threshold, roots, children, voted, scores)
 
     def _tree(self, part: slice) -> tuple[Any, ...]:
         """Ends, parents, children, votes and alphas of rounds, as kernels read them."""

@@ -49,6 +49,7 @@ from boostsample.files.archive import (
     archive_bytes,
     archive_entries,
     json_entry,
+    narrowest,
     read_json_entry,
     rows_by_column,
     rows_of_columns,
@@ -69,7 +70,6 @@ __all__ = [
     "DamagedCell",
     "alphas_of_edges",
     "cell_arrays",
-    "cell_integers",
     "losses_of_edges",
     "read_cell_file",
 ]
@@ -90,21 +90,6 @@ class DamagedCell(DataError):
     """A cell's file cannot be used; the message is a phrase with the reason."""
 
 
-def cell_integers(values: Any) -> NDArray[Any]:
-    """Integers as an array of the narrowest type that holds them.
-
-    >>> cell_integers([0, 300]).dtype, cell_integers([-1]).dtype
-    (dtype('uint16'), dtype('int8'))
-    """
-    array = np.asarray(values, np.int64)
-    low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
-    for kind in ("u1", "u2", "u4", "i1", "i2", "i4"):
-        bounds = np.iinfo(kind)
-        if bounds.min <= low and high <= bounds.max:
-            return array.astype(kind)
-    return array
-
-
 def cell_arrays(rounds: Sequence[Round], families: Sequence[str]) -> dict[str, NDArray[Any]]:
     """The arrays of a cell that have one element per search, round or term.
 
@@ -112,13 +97,13 @@ def cell_arrays(rounds: Sequence[Round], families: Sequence[str]) -> dict[str, N
     """
     rows = [row for one in rounds for row in one.rows]
     number = {name: at for at, name in enumerate(families)}
-    arrays = {name: cell_integers([row[name] for row in rows]) for name in _HISTORY_INTEGERS}
-    arrays["searches"] = cell_integers([len(one.rows) for one in rounds])
-    arrays["family"] = cell_integers([number[row["family"]] for row in rows])
-    arrays["microseconds"] = cell_integers([round(1e6 * row["seconds"]) for row in rows])
+    arrays = {name: narrowest([row[name] for row in rows]) for name in _HISTORY_INTEGERS}
+    arrays["searches"] = narrowest([len(one.rows) for one in rounds])
+    arrays["family"] = narrowest([number[row["family"]] for row in rows])
+    arrays["microseconds"] = narrowest([round(1e6 * row["seconds"]) for row in rows])
     arrays["threshold"] = np.array([row["threshold"] for row in rows], np.float32)
     for name, array in term_arrays(rounds).items():
-        arrays[name] = cell_integers(array) if name in TERM_INTEGERS else array
+        arrays[name] = narrowest(array) if name in TERM_INTEGERS else array
     edge = np.array([row["edge"] for row in rows], np.float64)
     arrays["edge"] = edge
     estimated = np.array([row["edge_estimated"] for row in rows], np.float64)

@@ -18,10 +18,10 @@ from boostsample.experiments.cells.cell_file import (
     SEARCH_INTEGERS,
     Cell,
     alphas_of_edges,
-    cell_integers,
     losses_of_edges,
 )
 from boostsample.experiments.cells.cell_terms import round_edges
+from boostsample.files.archive import narrowest
 from boostsample.files.kept_state import pack_state
 from boostsample.loop.booster import Booster
 from boostsample.records import Term
@@ -106,7 +106,7 @@ def _joined_arrays(before: Cell, after: Cell) -> dict[str, NDArray[Any]]:
     for name in (name for name in joined if name in arrays):
         both = np.concatenate([before.arrays[name], arrays[name]])
         integers = name in SEARCH_INTEGERS or name in TERM_INTEGERS
-        arrays[name] = cell_integers(both) if integers else both
+        arrays[name] = narrowest(both) if integers else both
     if any(PREDICTED in cell.arrays for cell in cells):
         parts = [cell.arrays.get(PREDICTED, _unknown(cell)) for cell in cells]
         arrays[PREDICTED] = np.concatenate(parts)

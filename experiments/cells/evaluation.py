@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
-from boostsample.experiments.cells.cell_file import cell_integers
 from boostsample.experiments.cells.class_metrics import CLASS_METRICS
+from boostsample.files.archive import narrowest
 from boostsample.labels import encode, error_percent
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Term
@@ -78,12 +78,12 @@ def evaluate_cell(
             margins.append([evaluate_margins(*one, total) for one in both])
     counts = np.array(margins, np.int64).reshape(len(at_marks), 2, MARGIN_BINS)
     return {
-        "points": cell_integers(at_points),
+        "points": narrowest(at_points),
         "error": np.array(errors, np.float64),
         **{name: np.array(values, np.float64) for name, values in others.items()},
-        "marks": cell_integers(at_marks),
+        "marks": narrowest(at_marks),
         "auc": np.array(areas, np.float64),
-        "margins": cell_integers(counts.swapaxes(0, 1)),
+        "margins": narrowest(counts.swapaxes(0, 1)),
     }
 
 

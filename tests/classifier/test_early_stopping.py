@@ -11,20 +11,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 from sklearn.datasets import load_digits
 
-from boostsample import BoostSampleClassifier, DataError, SettingError
+from boostsample import DataError, SettingError
 from boostsample.classifier import early_stopping
 from boostsample.classifier.early_stopping import EarlyStopping
 from boostsample.classifier.validation import FitRows, held_out
 from boostsample.labels import encode
 from boostsample.loop.smoothed import smoothed_error
+from tests.classifier.stump_fits import classifier
 
 Data = tuple[NDArray[Any], NDArray[Any]]
-
-
-def classifier(**settings: Any) -> BoostSampleClassifier:
-    """Stumps, whose rounds are one search each."""
-    stumps = {"strategy": "laminating:scheme=distinct", "learner": "stump"}
-    return BoostSampleClassifier(**{**stumps, **settings})
 
 
 @pytest.fixture(scope="module")

@@ -12,14 +12,9 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from boostsample import BoostSampleClassifier, DataError, SettingError
+from tests.classifier.stump_fits import classifier
 
 Data = tuple[NDArray[Any], NDArray[Any]]
-
-
-def classifier(**settings: Any) -> BoostSampleClassifier:
-    """Stumps, whose rounds are one search each."""
-    stumps = {"strategy": "laminating:scheme=distinct", "learner": "stump"}
-    return BoostSampleClassifier(**{**stumps, **settings})
 
 
 @pytest.fixture(scope="module")

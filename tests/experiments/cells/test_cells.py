@@ -17,7 +17,6 @@ from boostsample.experiments.cells.cell_file import (
     Cell,
     DamagedCell,
     cell_arrays,
-    cell_integers,
 )
 from boostsample.experiments.cells.tasks import cell_key, task_groups
 from boostsample.experiments.cells.training import (
@@ -31,6 +30,7 @@ from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
+from boostsample.files.archive import narrowest
 from boostsample.loop.booster import Booster
 from boostsample.records import Round, Term
 
@@ -263,6 +263,6 @@ def test_the_file_stays_small() -> None:
     [([], "u1"), ([255], "u1"), ([256], "u2"), ([-1, 127], "i1"), ([2**32], "i8"), ([65536], "u4")],
 )
 def test_whole_numbers_are_kept_narrow(values: list[int], kind: str) -> None:
-    array = cell_integers(values)
+    array = narrowest(values)
     assert array.dtype == np.dtype(kind)
     assert array.tolist() == values

@@ -1,0 +1,15 @@
+"""A classifier whose rounds are one search each, for tests that count them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from boostsample import BoostSampleClassifier
+
+__all__ = ["classifier"]
+
+
+def classifier(**settings: Any) -> BoostSampleClassifier:
+    """Stumps, whose rounds are one search each."""
+    stumps = {"strategy": "laminating:scheme=distinct", "learner": "stump"}
+    return BoostSampleClassifier(**{**stumps, **settings})
