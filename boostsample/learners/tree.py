@@ -39,13 +39,14 @@ class Tree(Learner):
     def learn(self, targets: Targets) -> list[Targets]:
         """Split the leaf of the largest gain until the tree is complete."""
         leaves = list(targets.split(targets.search()))
-        fresh, found = list(leaves), dict[Targets, Found]()
+        fresh, found, gains = list(leaves), dict[Targets, Found](), dict[Targets, float]()
         while len(leaves) < self.n_leaves:
             for leaf in fresh:
                 if leaf.n_examples > 1 and leaf.edge < (1.0 - _PURE) * leaf.mass:
                     found[leaf] = leaf.search()
-            best = max(found, key=lambda leaf: found[leaf].gain, default=None)
-            if best is None or found[best].gain <= _LEAST_GAIN:
+                    gains[leaf] = found[leaf].gain
+            best = max(gains, key=gains.__getitem__, default=None)
+            if best is None or gains.pop(best) <= _LEAST_GAIN:
                 break
             fresh = list(best.split(found.pop(best)))
             at = leaves.index(best)

@@ -68,6 +68,7 @@ class TargetRows(WeightedRows):
     def _begin(self) -> None:
         if self._has_room:
             self._order[:] = self._identity
+            self._parted = set[Stretch]()  # partitioned: no longer in the order of the examples
             self._stretch: Stretch | None = None
             self._stumps: list[Any] = []
 
@@ -93,6 +94,7 @@ class TargetRows(WeightedRows):
         threshold: Any = np.int16(stump.threshold)
         place = weights.start, weights.columns, self._order, first, end, self._spare
         middle = int(partition(column, threshold, *place))
+        self._parted.add(stretch)
         self._stretch = None
         return (first, middle), (middle, end)
 
@@ -182,7 +184,7 @@ class TargetRows(WeightedRows):
             if leaf.stretch[0] == leaf.stretch[1]:
                 continue
             positions, targets = self._order[slice(*leaf.stretch)], nothing[1]
-            if leaf.stretch != self.whole:
+            if leaf.stretch != self.whole and leaf.stretch in self._parted:
                 positions.sort()
                 self._stretch = None
             if leaf.stretch == self.whole or leaf.stumps:
