@@ -48,6 +48,7 @@ from boostsample.classifier.validation import (
     held_labels,
     validation_is_used,
 )
+from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.labels import classes_and_labels
 from boostsample.learner import Learner
@@ -133,6 +134,10 @@ class BoostSampleClassifier(
         Continue the last fit up to `n_rounds` rounds, on the same data and with the same settings,
         to the bits of one longer fit. SettingError or DataError if something differs, or if the
         strategy depends on the number of rounds planned.
+    max_model_features : int or None, default None
+        Most different features that the model may use; None is no limit. As soon as searches have
+        chosen so many, later ones choose among these. A column of categories has a feature for each
+        of its indicators.
 
     Attributes
     ----------
@@ -197,6 +202,7 @@ class BoostSampleClassifier(
         validation_fraction: float = 0.1,
         calibration: str | None = None,
         warm_start: bool = False,
+        max_model_features: int | None = None,
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -215,6 +221,7 @@ class BoostSampleClassifier(
         self.validation_fraction = validation_fraction
         self.calibration = calibration
         self.warm_start = warm_start
+        self.max_model_features = max_model_features
 
     @with_callbacks
     def fit(
@@ -265,6 +272,11 @@ class BoostSampleClassifier(
             If a setting is out of range or unknown.
         """
         start = init_model_of(init_model, type(self))
+        if start is not None and self.max_model_features is not None:
+            raise SettingError(
+                "max_model_features counts the features of one fit, but init_model has more; set "
+                "max_model_features=None, or fit without init_model"
+            )
         if start is None:
             numbers = inputs_are_numbers(self.families)
         else:
@@ -309,6 +321,7 @@ class BoostSampleClassifier(
             n_jobs=self.n_jobs,
             example_weight=of_train[1],
             scores=None if rows.scores is None else rows.scores[rows.train],
+            max_model_features=self.max_model_features,
         )
         facts = run_facts(booster, bank, self.weight_init)
         rounds = resume(booster, run, facts)

@@ -164,6 +164,7 @@ def run_facts(booster: Booster, bank: Bank, weight_init: str) -> dict[str, Any]:
         "strategy": repr(booster.strategy),
         "learner": f"{type(booster.learner).__name__} {vars(booster.learner)}",
         "budget": booster.budget,
+        "max_model_features": booster.max_model_features,
         "weight_init": weight_init,
         "families": ", ".join(family.name for family in bank.families),
         "number of features": bank.n_features,

@@ -1,18 +1,24 @@
-"""Searches of a run: the strategy chooses a stump, which is finished on all N examples."""
+"""Searches of a run: the strategy chooses a stump, which is finished on all N examples.
+
+With `max_model_features`, all features are searched until that many different ones were chosen;
+from then on the pool is these, and the strategy starts anew on it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from boostsample.errors import StrategyError
+from boostsample.errors import SettingError, StrategyError
 from boostsample.history import history_row
 from boostsample.learner import Found, Targets, alpha_of
 from boostsample.ledger import Ledger
-from boostsample.records import FamilyInfo, Outcome, Stump
+from boostsample.records import FamilyInfo, Outcome, Pool, Stump
 from boostsample.shard.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Strategy
@@ -29,7 +35,8 @@ class Search:
 
     A search computes votes and edge on all examples of its targets and makes the history row; the
     loop updates the weights. `round` is the current round, `rows` are its history rows;
-    `plans_rounds` is whether the strategy has read the number of rounds planned.
+    `plans_rounds` is whether the strategy has read the number of rounds planned; `chosen` are the
+    different features chosen so far, in order, counted only with `max_model_features`.
     """
 
     def __init__(
@@ -38,18 +45,58 @@ class Search:
         searcher: Searcher,
         budget: int,
         n_rounds: int,
-        families: Sequence[FamilyInfo],
+        pool: Pool,
         rng: np.random.Generator,
+        max_model_features: int | None = None,
     ) -> None:
+        """Start the strategy; SettingError if a setting is out of range."""
         self.round = 0
         self.rows: list[dict[str, Any]] = []
         self.plans_rounds = False
+        self.chosen: dict[int, None] = {}
         self._strategy = strategy
-        self._searcher = searcher
+        self._whole = searcher, pool
         self._budget = budget
         self._n_rounds = n_rounds
-        self._families = families
         self._rng = rng
+        self._most = max_model_features
+        if max_model_features is not None and max_model_features < pool.n_features:
+            self._check(pool.n_examples, max_model_features)
+        self._start(None)
+
+    def _check(self, n_examples: int, n_features: int) -> None:
+        """SettingError if the strategy cannot search so few features."""
+        pool = Pool([FamilyInfo("", n_features, 0)], n_features, n_examples)
+        trial: Strategy = clone(self._strategy)
+        try:
+            trial.start(pool, self._budget, self._n_rounds, np.random.default_rng(0))
+        except SettingError as error:
+            raise SettingError(
+                f"max_model_features={n_features} leaves the strategy too few features: {error}"
+            ) from error
+
+    def _start(self, members: NDArray[np.int64] | None) -> None:
+        """Start the strategy on some features, ascending, or on all."""
+        searcher, pool = self._whole
+        if members is not None:
+            searcher, pool = searcher.among(members), pool.among(members)
+        self._members, self._searcher, self._families = members, searcher, pool.families
+        self._strategy.start(pool, self._budget, self._n_rounds, self._rng)
+
+    def restore(self, chosen: Iterable[int]) -> None:
+        """Go to where these features were chosen; the strategy starts anew where it did."""
+        self.chosen = dict.fromkeys(chosen)
+        full = self._most is not None and len(self.chosen) >= self._most
+        if full or self._members is not None:
+            self._start(np.array(sorted(self.chosen)) if full else None)
+
+    def _count(self, feature: int) -> None:
+        """Count a feature that was chosen; the last one that may be ends the search of others."""
+        if self._most is None or self._members is not None:
+            return
+        self.chosen[feature] = None
+        if len(self.chosen) == self._most:
+            self._start(np.array(sorted(self.chosen)))
 
     def begin(self, number: int) -> None:
         """Begin a round."""
@@ -75,8 +122,9 @@ class Search:
                 f"search {number}: choose() of {type(strategy).__name__} must return a Stump, got "
                 f"{type(stump).__name__}; return step.search(...).best()"
             )
-        feature, threshold = int(stump.feature), int(stump.threshold)
-        estimated, n_examples = step._found(feature, threshold)
+        member, threshold = int(stump.feature), int(stump.threshold)
+        estimated, n_examples = step._found(member, threshold)
+        feature = member if self._members is None else int(self._members[member])
         column = self._searcher.column(feature)
         sums = weights.label_sums(column, threshold)
         votes = np.where(sums >= 0.0, _PLUS, _MINUS)
@@ -85,7 +133,7 @@ class Search:
             estimated = edge  # exact sample: H = G; the search only rounds differently
         alpha = alpha_of(edge)
         value = bank.threshold(feature, threshold)
-        family = bank.family_of(feature)
+        family = _family_of(self._families, member)
         searched = [r.stumps.feature for r in records if r.purpose == "search"]
         row = history_row(
             notes,
@@ -109,8 +157,9 @@ class Search:
         )
         self.rows.append(row)
         strategy.learn(
-            Outcome(self.round, number, feature, family, estimated, edge, alpha, ledger.spent)
+            Outcome(self.round, number, member, family, estimated, edge, alpha, ledger.spent)
         )
+        self._count(feature)
         base = weights.sums[: weights.n_labels] / weights.mass  # rounded as `sums`
         share = weights.mass / self._searcher.weights.mass
         if share != 1.0:
@@ -121,6 +170,11 @@ class Search:
         """The share of the budget for a search on some of the N examples."""
         share = self._budget * n_examples // self._searcher.n_examples
         return max(share, min(self._budget, LEAST_BUDGET))
+
+
+def _family_of(families: Sequence[FamilyInfo], feature: int) -> int:
+    """Position of the family of a feature."""
+    return bisect_right(families, feature, key=lambda family: family.first) - 1
 
 
 def _n_different(searched: list[NDArray[np.int64]]) -> int:

@@ -76,6 +76,9 @@ class Booster:
         Scores f_l(x_i) of a model that the run continues: initial weights are multiplied by
         exp(-y_il f_l(x_i)), and the loss begins with that of the model on these examples, the mean
         of exp(-y_il f_l(x_i)) by the initial weights without it.
+    max_model_features : int or None
+        Most different features of a model: as soon as searches have chosen so many, whether a tree
+        has kept them or not, the strategy starts anew on these alone.
     weights : {"balanced", "uniform"} or None
         Former name of `weight_init`.
 
@@ -108,6 +111,7 @@ class Booster:
         n_jobs: int = 1,
         example_weight: ArrayLike | None = None,
         scores: ArrayLike | None = None,
+        max_model_features: int | None = None,
         weights: str | None = None,
     ) -> None:
         columns = check_example_rows(rows, bank.n_examples)
@@ -139,18 +143,18 @@ class Booster:
         self._rows = TargetRows(self._weights, self._searcher.column)
         self._rng = np.random.default_rng(rng)
         self._stream = copy.deepcopy(self._rng.bit_generator.state)
-        self._families = bank.family_infos()
-        pool = Pool(self._families, bank.n_features, self._weights.n_examples)
+        pool = Pool(bank.family_infos(), bank.n_features, self._weights.n_examples)
         self.strategy = _unlearned(strategy)
         if budget is None:
             budget = self.strategy.default_budget(pool)
         self.budget = budget_looks(budget, pool.n_examples)
         self._round = 0
         self._stopped = ""
-        self._search = Search(
-            self.strategy, self._searcher, self.budget, self.n_rounds, self._families, self._rng
-        )
-        self.strategy.start(pool, self.budget, self.n_rounds, self._rng)
+        if max_model_features is not None:
+            max_model_features = check_integer("max_model_features", max_model_features, 1)
+        self.max_model_features = max_model_features
+        of_run = self.budget, self.n_rounds, pool, self._rng, max_model_features
+        self._search = Search(self.strategy, self._searcher, *of_run)
 
     @property
     def round(self) -> int:
@@ -187,6 +191,8 @@ class Booster:
         settings = {"budget": self.budget, "weight_init": weight_init}
         if self._continued:
             settings["scores of the model to continue"] = self._continued
+        if self.max_model_features is not None:
+            settings["max_model_features"] = self.max_model_features
         return run_facts(
             self.strategy,
             self._learner,
@@ -294,13 +300,16 @@ class Booster:
         return {**self._small_state(), "weights": _checksum(self._weights.state())}
 
     def _small_state(self) -> dict[str, Any]:
-        return {
+        small = {
             "round": self._round,
             "log_loss": self._log_loss,
             "stopped": self._stopped,
             "rng": copy.deepcopy(self._rng.bit_generator.state),
             "strategy": self.strategy.state(),
         }
+        if self.max_model_features is not None:
+            small["chosen"] = np.array(list(self._search.chosen), np.int64)
+        return small
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore a `state()` of an equal booster; later rounds repeat bit for bit."""
@@ -338,6 +347,8 @@ class Booster:
         self._round = int(state["round"])
         self._log_loss = float(state["log_loss"])
         self._stopped = str(state["stopped"])
+        if self.max_model_features is not None:
+            self._search.restore(state["chosen"].tolist())  # may start the strategy, which draws
         self._rng.bit_generator.state = copy.deepcopy(state["rng"])
         self.strategy.restore(state["strategy"])
 

@@ -62,6 +62,17 @@ class Pool:
     n_features: int
     n_examples: int
 
+    def among(self, members: NDArray[np.int64]) -> Pool:
+        """The pool of some features, ascending, which are then 0, 1, ...; no empty family."""
+        families, first = list[FamilyInfo](), 0
+        for family in self.families:
+            ends = np.searchsorted(members, (family.first, family.first + family.size))
+            size = int(ends[1] - ends[0])
+            if size:
+                families.append(FamilyInfo(family.name, size, first))
+            first += size
+        return Pool(tuple(families), first, self.n_examples)
+
 
 def sample_members(
     families: Sequence[FamilyInfo], counts: Sequence[int], rng: np.random.Generator

@@ -44,6 +44,7 @@ class Searcher:
         self.n_examples, self.n_labels = weights.n_examples, weights.n_labels
         self._n_run = weights.n_examples
         self.n_features = int(bank.n_features)
+        self._members: NDArray[np.int64] | None = None
         sizes = row_layout(weights.n_labels)
         self._search = search_kernel(*sizes)
         self._signed_edges = edge_kernels(*sizes).signed_edges
@@ -66,6 +67,12 @@ class Searcher:
             return self
         other = object.__new__(Searcher)
         other.__dict__ = {**self.__dict__, "weights": rows, "n_examples": rows.n_examples}
+        return other
+
+    def among(self, members: NDArray[np.int64]) -> Searcher:
+        """The same searches of some features of the bank, which are then 0, 1, ..., for all."""
+        other = object.__new__(Searcher)
+        other.__dict__ = {**self.__dict__, "n_features": members.size, "_members": members}
         return other
 
     def draw(self, size: int, scheme: str, rng: np.random.Generator) -> Rows:
@@ -102,6 +109,7 @@ class Searcher:
         self, features: NDArray[np.int64], rows: Rows, rows_a_bin: int, found: Found
     ) -> None:
         """Write the best stumps of no more features than the bank can show at once."""
+        features = self._of_bank(features)
         bins, at, rows = self._read(features, rows)
         n_bins = self.bank.n_bins[features]
         tie = self._tie(rows.values.size // self.weights.width) / rows.scale
@@ -145,7 +153,7 @@ class Searcher:
         stumps.edge[stumps.edge >= best - self._tie(self.n_examples)] = best
 
     def column(self, feature: int) -> NDArray[np.uint8]:
-        """The bins of one feature for every example of the bank: uint8 (n,)."""
+        """The bins of one feature, numbered as in the bank, for all its examples: uint8 (n,)."""
         return self.bank.column(feature)
 
     def signed_edges(self, stumps: Stumps, rows: Rows) -> NDArray[np.float64]:
@@ -154,9 +162,13 @@ class Searcher:
         thresholds = stumps.threshold.astype(np.int16)
         votes = np.ascontiguousarray(stumps.votes, dtype=np.int8)
         for part in _parts(edges.size, self._most(rows)):
-            bins, at, read = self._read(stumps.feature[part], rows)
+            bins, at, read = self._read(self._of_bank(stumps.feature[part]), rows)
             self._signed_edges(bins, at, thresholds[part], votes[part], read, sums, edges[part])
         return edges * rows.scale
+
+    def _of_bank(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Their numbers in the bank."""
+        return features if self._members is None else self._members[features]
 
     def _whole(self, rows: Rows) -> bool:
         """Whether these rows are all examples of the run."""

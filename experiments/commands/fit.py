@@ -38,6 +38,12 @@ __all__ = ["fit"]
     "--families", metavar="prefix|dtype", help="Group the columns by name or type into families."
 )
 @click.option(
+    "--max-features",
+    type=int,
+    metavar="N",
+    help="Most different columns that the model may use.  [default: no limit]",
+)
+@click.option(
     "--early-stopping",
     is_flag=True,
     help="Hold out a tenth of the rows of each class, and keep the rounds that predict them best.",
@@ -108,6 +114,11 @@ def _classifier(given: dict[str, Any], *, verbose: bool) -> Any:
     """The classifier of the options; those that are not given have its defaults."""
     from boostsample.estimator import BoostSampleClassifier
 
-    names = {"rounds": "n_rounds", "seed": "random_state", "jobs": "n_jobs"}
+    names = {
+        "rounds": "n_rounds",
+        "seed": "random_state",
+        "jobs": "n_jobs",
+        "max_features": "max_model_features",
+    }
     settings = {names.get(name, name): value for name, value in given.items() if value is not None}
     return BoostSampleClassifier(**settings, verbose=verbose)

@@ -38,6 +38,14 @@ def mixture(seed: int, n: int, d: int, useful: int, classes: int, **settings: An
     )
 
 
+def with_noise(seed: int, n: int, d: int, useful: int, classes: int, **settings: Any) -> Any:
+    """Such clusters in the first columns, all useful; normal noise in the others, float32."""
+    X, y = mixture(seed, n, useful, useful, classes, n_redundant=0, **settings)
+    wide = np.random.default_rng(seed).standard_normal((n, d), np.float32)
+    wide[:, :useful] = X / X.std(axis=0)
+    return wide, y
+
+
 def hastie(n: int) -> Any:
     """The sphere in ten dimensions of Hastie et al., example 10.2."""
     X, y = datasets.make_hastie_10_2(n, random_state=6)
@@ -60,6 +68,10 @@ WIDE = {
         11, 20000, 300, 25, 4, n_clusters_per_class=3, class_sep=1.2
     ),
 }
+WIDER = {
+    "30,000 columns, 5 classes": lambda: with_noise(21, 2500, 30_000, 30, 5, class_sep=2.0),
+    "100,000 columns, 2 classes": lambda: with_noise(22, 2500, 100_000, 40, 2, class_sep=0.8),
+}
 NOISY = {
     name: NARROW[name]
     for name in (
@@ -74,7 +86,7 @@ CLEAN = {
     for classes in (2, 3)
     for distance in (1.0, 1.5, 2.0)
 }
-DATA: dict[str, Callable[[], Any]] = {**NARROW, **WIDE, **CLEAN}
+DATA: dict[str, Callable[[], Any]] = {**NARROW, **WIDE, **WIDER, **CLEAN}
 
 Split = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
@@ -83,7 +95,7 @@ def split(name: str, seed: int, n_train: float | int = 0.6) -> Split:
     """Training rows, test rows, and both labels."""
     X, y = DATA[name]()
     train, test, y_train, y_test = train_test_split(
-        X.astype(np.float32), y, train_size=n_train, random_state=seed, stratify=y
+        X.astype(np.float32, copy=False), y, train_size=n_train, random_state=seed, stratify=y
     )
     return train, test, y_train, y_test
 
@@ -116,6 +128,12 @@ def measured(only: str | None) -> Iterator[tuple[Any, ...]]:
             rows = split(name, 0)
             for choice, *settings in choices:
                 yield from lines("budget", name, choice, *curve(rows, *settings))
+    if only in (None, "columns"):
+        for name in WIDER:
+            rows = split(name, 0)
+            for looks in (30, 100, 300, 1000, 3000):
+                given = "laminating:scheme=distinct", "tree:n_leaves=16", f"{looks}N"
+                yield from lines("columns", name, f"budget {looks}N", *curve(rows, *given))
     if only in (None, "leaves"):
         for name in (*NARROW, *WIDE):
             rows = split(name, 0)
@@ -183,7 +201,7 @@ def main() -> None:
     kinds = parser.add_subparsers(dest="what", required=True)
     run = kinds.add_parser("measure")
     run.add_argument("file", type=Path)
-    run.add_argument("--only", choices=("budget", "leaves", "small"))
+    run.add_argument("--only", choices=("budget", "columns", "leaves", "small"))
     show = kinds.add_parser("print")
     show.add_argument("file", type=Path)
     given = parser.parse_args()

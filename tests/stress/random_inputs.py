@@ -71,7 +71,7 @@ _WRONG: tuple[tuple[str, Any], ...] = (
     ("class_weight", -1),
     ("early_stopping", "yes"),
     ("validation_fraction", 1.5),
-    ("max_features", 0),
+    ("max_model_features", 0),
 )
 
 
@@ -119,7 +119,7 @@ def _settings(rng: np.random.Generator) -> dict[str, Any]:
     more: dict[str, tuple[Any, ...]] = {
         "class_weight": (None, None, "balanced"),
         "early_stopping": (False, False, False, True),
-        "max_features": (None, None, 1, 3),
+        "max_model_features": (None, None, 1, 3),
         "calibration": (None, None, "temperature"),
     }
     for key, values in more.items():
