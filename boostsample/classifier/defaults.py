@@ -16,8 +16,9 @@ __all__ = ["AUTO", "Chosen", "choose_settings"]
 AUTO = "auto"
 """The setting that stands for these rules."""
 
-_LOOKS_PER_EXAMPLE = 100
-"""The budget of a search: so many looks for each training example."""
+_FEWEST_LOOKS, _MOST_LOOKS = 100, 1000
+_FEATURES_PER_LOOK = 30
+"""The budget of a search: looks for each training example, more of them for wide tables."""
 _FEWEST_LEAVES, _MOST_LEAVES = 4, 16
 _EXAMPLES_PER_LEAF = 50
 """Trees of fewer training examples have fewer leaves."""
@@ -41,20 +42,23 @@ def choose_settings(
     """The settings in use, for N training examples and F features.
 
     - `strategy` "auto" is ``full`` if the budget pays for all features of all examples, else
-      ``laminating:scheme=distinct``. Its budget, if none is given, is 100 N, which pays for all of
-      up to 100 features.
+      ``laminating:scheme=distinct``. Its budget, if none is given, is N F / 30, at least 100 N,
+      which pays for all of up to 100 features, and at most 1,000 N.
     - `learner` "auto" is a tree with one leaf for each 50 training examples, 4 to 16.
 
     >>> choose_settings("auto", "auto", None, 1000, 20)
     Chosen(strategy='full', learner='tree:n_leaves=16', budget='100N')
     >>> choose_settings("auto", "stump", None, 1000, 2000)
     Chosen(strategy='laminating:scheme=distinct', learner='stump', budget='100N')
+    >>> choose_settings("auto", "stump", None, 1000, 20_000)
+    Chosen(strategy='laminating:scheme=distinct', learner='stump', budget='666N')
     """
     if isinstance(learner, str) and learner == AUTO:
         n_leaves = min(_MOST_LEAVES, max(_FEWEST_LEAVES, n_examples // _EXAMPLES_PER_LEAF))
         learner = f"tree:n_leaves={n_leaves}"
     if not (isinstance(strategy, str) and strategy == AUTO):
         return Chosen(strategy, learner, budget)
-    given = f"{_LOOKS_PER_EXAMPLE}N" if budget is None else budget
+    looks = min(_MOST_LOOKS, max(_FEWEST_LOOKS, n_features // _FEATURES_PER_LOOK))
+    given = f"{looks}N" if budget is None else budget
     enough = budget_looks(given, n_examples) >= n_features * n_examples
     return Chosen("full" if enough else "laminating:scheme=distinct", learner, given)

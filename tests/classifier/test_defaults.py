@@ -44,6 +44,13 @@ def test_all_features_are_searched_if_the_budget_pays_for_them(
     assert chosen == (strategy, "stump", "100N" if budget is None else budget)
 
 
+@pytest.mark.parametrize(
+    ("n_features", "looks"), [(101, 100), (3029, 100), (3030, 101), (12_000, 400), (10**6, 1000)]
+)
+def test_the_budget_grows_with_the_columns(n_features: int, looks: int) -> None:
+    assert choose_settings("auto", "stump", None, 2000, n_features).budget == f"{looks}N"
+
+
 def test_settings_that_are_given_are_kept(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
     mine = Laminating(scheme="distinct")
     assert choose_settings(mine, "stump", None, 1000, 5) == (mine, "stump", None)
