@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from boostsample.banks.bank import FeatureBank
     from boostsample.banks.cached_bank import cached_bank
     from boostsample.banks.lazy import LazyBank
-    from boostsample.classifier.onnx_export import onnx_inputs, to_onnx
+    from boostsample.classifier.prediction.onnx_export import onnx_inputs, to_onnx
     from boostsample.errors import (
         BoostSampleError,
         BudgetExceeded,
@@ -69,7 +69,7 @@ _NAMES_IN = {
     "banks.bank": "FeatureBank",
     "banks.cached_bank": "cached_bank",
     "banks.lazy": "LazyBank",
-    "classifier.onnx_export": "onnx_inputs to_onnx",
+    "classifier.prediction.onnx_export": "onnx_inputs to_onnx",
     "errors": "BoostSampleError BudgetExceeded DataError SettingError StrategyError",
     "estimator": "BoostSampleClassifier",
     "family": "Family",

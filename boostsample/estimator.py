@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from boostsample.banks.bank_forms import make_bank
-from boostsample.classifier.calibration import held_temperature
 from boostsample.classifier.callbacks import (
     CallbackSupportMixin,
     RoundCallbacks,
@@ -21,16 +20,23 @@ from boostsample.classifier.continued import InitModel, init_model_of
 from boostsample.classifier.defaults import AUTO, choose_settings
 from boostsample.classifier.early_stopping import EarlyStopping
 from boostsample.classifier.file import ModelFiles
-from boostsample.classifier.inputs import (
+from boostsample.classifier.inputs.estimator_inputs import (
     estimator_families,
     inputs_are_numbers,
     prediction_inputs,
     training_inputs,
     with_weight,
 )
+from boostsample.classifier.inputs.fit_rows import (
+    FitRows,
+    check_held,
+    held_labels,
+    validation_is_used,
+)
 from boostsample.classifier.named_settings import NamedSettings
-from boostsample.classifier.prediction import PredictionMixin
-from boostsample.classifier.probabilities import label_offsets
+from boostsample.classifier.prediction.calibration import held_temperature
+from boostsample.classifier.prediction.prediction_mixin import PredictionMixin
+from boostsample.classifier.prediction.probabilities import label_offsets
 from boostsample.classifier.training import (
     Follower,
     Run,
@@ -41,12 +47,6 @@ from boostsample.classifier.training import (
     run_to_continue,
     split_stream,
     train,
-)
-from boostsample.classifier.validation import (
-    FitRows,
-    check_held,
-    held_labels,
-    validation_is_used,
 )
 from boostsample.errors import SettingError
 from boostsample.family import Family
@@ -130,7 +130,7 @@ class BoostSampleClassifier(
         `fit` is given others.
     calibration : {None, "temperature"}, default None
         Divide the logits of the probabilities by one number that makes them fit the held-out rows,
-        see `boostsample.classifier.calibration`. Predictions stay the same.
+        see `boostsample.classifier.prediction.calibration`. Predictions stay the same.
     warm_start : bool, default False
         Continue the last fit up to `n_rounds` rounds, on the same data and with the same settings,
         to the bits of one longer fit. SettingError or DataError if something differs, or if the

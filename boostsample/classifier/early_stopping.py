@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
-from boostsample.classifier.validation import FitRows, HeldScores
+from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores
 from boostsample.labels import classify
 from boostsample.loop.smoothed import is_complete, window_ends
 from boostsample.records import Round

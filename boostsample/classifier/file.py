@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from boostsample.classifier.columns import TableColumns
+from boostsample.classifier.inputs.columns import TableColumns
 from boostsample.errors import DataError, SettingError, one_line, os_fault
 from boostsample.family import Family
 from boostsample.files.archive import (

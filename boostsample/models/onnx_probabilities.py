@@ -1,4 +1,4 @@
-"""Probabilities of `boostsample.classifier.probabilities` as nodes of an ONNX graph."""
+"""Probabilities of `boostsample.classifier.prediction.probabilities` as nodes of an ONNX graph."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def add_probabilities(
 def _shift(graph: Graph, below: str, axis: str, n_labels: int) -> str:
     """The c of each row for which the sum of sigma(below + c) is 1: double (n, 1).
 
-    As `boostsample.classifier.probabilities` finds it, with a fixed number of steps.
+    As `boostsample.classifier.prediction.probabilities` finds it, with a fixed number of steps.
     """
     first = graph.add("ArgMax", below, axis=1, keepdims=1)
     is_first = graph.add("Equal", graph.constant(np.arange(n_labels)), first)

@@ -26,7 +26,7 @@ from boostsample.experiments.bench.rounds import ROUND_BASELINE, TimedRounds
 from boostsample.experiments.bench.timing import TimingResult, TimingSizes, timed_seconds
 from boostsample.experiments.common.machine import machine_cache
 from boostsample.experiments.common.progress import Progress
-from boostsample.experiments.plots.drawing import (
+from boostsample.experiments.plots.drawing.figures import (
     decade_ticks,
     legend_below,
     new_figure,

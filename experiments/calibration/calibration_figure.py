@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boostsample.experiments.calibration.calibration import Calibration
-from boostsample.experiments.plots.drawing import (
+from boostsample.experiments.plots.drawing.figures import (
     COLOURS,
     decade_ticks,
     legend_below,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.plots.drawing import (
+from boostsample.experiments.plots.drawing.figures import (
     COLOURS,
     DASHES,
     decade_ticks,
@@ -71,7 +71,7 @@ def figure_2() -> Figure:
 
     Shows the paper's surfaces as contours, with lines of equal cost.
     """
-    from boostsample.experiments.plots.log_ticks import tick_name
+    from boostsample.experiments.plots.drawing.log_ticks import tick_name
 
     figure = new_figure(7.6)
     rows = figure.subplots(len(FIGURE_2_VARIANCES), 2)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boostsample.errors import BoostSampleError, SettingError, unknown
-from boostsample.experiments.commands import shared_options as options
-from boostsample.experiments.commands.layout_options import layout_options
-from boostsample.experiments.commands.printing import print_line, print_table
+from boostsample.experiments.commands.shared import options
+from boostsample.experiments.commands.shared.layout_options import layout_options
+from boostsample.experiments.commands.shared.printing import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.bench.reference import RatioChange, Reference
@@ -79,7 +79,7 @@ def bench(
         from boostsample.experiments.bench import reference as kept_ratios
         from boostsample.experiments.bench.problem import loaded_bench_problem, made_bench_problem
         from boostsample.experiments.bench.sections import SECTION_SIZES, SECTIONS
-        from boostsample.experiments.plots.picture_files import check_picture, save_picture
+        from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
         from boostsample.files.atomic import check_writable_file
 
         sections = chosen_sections(settings["only"])

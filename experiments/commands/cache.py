@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.commands.group import CommandGroup
-from boostsample.experiments.commands.printing import print_line
+from boostsample.experiments.commands.shared.group import CommandGroup
+from boostsample.experiments.commands.shared.printing import print_line
 
 if TYPE_CHECKING:
     from boostsample.banks.cache_folder import CacheEntry

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boostsample.errors import SettingError
-from boostsample.experiments.commands import shared_options as options
-from boostsample.experiments.commands.layout_options import LAYOUT, layout_options
-from boostsample.experiments.commands.printing import print_line, print_table
+from boostsample.experiments.commands.shared import options
+from boostsample.experiments.commands.shared.layout_options import LAYOUT, layout_options
+from boostsample.experiments.commands.shared.printing import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.calibration.calibration import Calibration
@@ -97,7 +97,7 @@ def calibrate(
         from boostsample.experiments.data.datasets import load_dataset
         from boostsample.experiments.plan.plan import Plan, parse_marks
         from boostsample.experiments.plan.variants import Variant, parse_names
-        from boostsample.experiments.plots.picture_files import check_picture, save_picture
+        from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
         from boostsample.files.atomic import check_writable_file
 
         families = settings["families"]
@@ -168,7 +168,7 @@ def _draw_figure_2(context: click.Context, path: str, overwrite: bool) -> None:
             "run; leave it out, or draw the figure with a separate command"
         )
     from boostsample.experiments.calibration.figure_2 import figure_2, figure_2_table
-    from boostsample.experiments.plots.picture_files import check_picture, save_picture
+    from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
 
     picture = check_picture(path, overwrite=overwrite)
     print_table(figure_2_table())

@@ -27,13 +27,13 @@ from boostsample.experiments.commands.calibrate import calibrate
 from boostsample.experiments.commands.compare import compare
 from boostsample.experiments.commands.explain import explain
 from boostsample.experiments.commands.fit import fit
-from boostsample.experiments.commands.group import CommandGroup
 from boostsample.experiments.commands.listing import list_names
 from boostsample.experiments.commands.plot import plot
 from boostsample.experiments.commands.predict import predict
-from boostsample.experiments.commands.printing import GuardedStream, OutputFailed, print_line
 from boostsample.experiments.commands.race import race
 from boostsample.experiments.commands.report import report
+from boostsample.experiments.commands.shared.group import CommandGroup
+from boostsample.experiments.commands.shared.printing import GuardedStream, OutputFailed, print_line
 from boostsample.experiments.commands.table import table
 from boostsample.experiments.commands.validate import validate
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boostsample.errors import SettingError
-from boostsample.experiments.commands import shared_options as options
-from boostsample.experiments.commands.layout_options import layout_options
-from boostsample.experiments.commands.printing import print_line, print_table
+from boostsample.experiments.commands.shared import options
+from boostsample.experiments.commands.shared.layout_options import layout_options
+from boostsample.experiments.commands.shared.printing import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.plan.grid import Grid
-    from boostsample.experiments.results.write_folder import ResultsFolder
+    from boostsample.experiments.results.folder.write_folder import ResultsFolder
     from boostsample.experiments.run.compare import Comparison
 
 __all__ = ["compare"]
@@ -141,7 +141,7 @@ def compare(
         display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)  # before the slow imports
         from boostsample.experiments import plots
-        from boostsample.experiments.results.grid_toml import grid_toml
+        from boostsample.experiments.results.folder.grid_toml import grid_toml
         from boostsample.experiments.run.backends import check_backend, open_backend
         from boostsample.experiments.run.shard import RunShard
 
@@ -232,7 +232,7 @@ def _folder(results: str | None, grid: Grid) -> ResultsFolder:
     """Open the named folder, or a new one named by data sets and time."""
     from pathlib import Path
 
-    from boostsample.experiments.results.write_folder import ResultsFolder
+    from boostsample.experiments.results.folder.write_folder import ResultsFolder
 
     if results is not None:
         return ResultsFolder(results)
@@ -246,7 +246,7 @@ def _write(
     context: click.Context, grid: Grid, folder: ResultsFolder, comparisons: Sequence[Comparison]
 ) -> None:
     """Write the rows and print the tables."""
-    from boostsample.experiments.results.write_folder import settings_record
+    from boostsample.experiments.results.folder.write_folder import settings_record
 
     command = ["boostsample", *context.obj]
     settings = {"command": command, "title": grid.title, **settings_record(comparisons)}

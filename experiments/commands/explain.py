@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from boostsample.experiments.commands import shared_options as options
-from boostsample.experiments.commands.printing import print_line
+from boostsample.experiments.commands.shared import options
+from boostsample.experiments.commands.shared.printing import print_line
 
 __all__ = ["explain"]
 
@@ -19,8 +19,8 @@ def explain(model: str, n_features: int, output: str | None, overwrite: bool) ->
     """Say in words, and as a picture, which families and features MODEL uses."""
     from boostsample.checks import check_integer
     from boostsample.estimator import BoostSampleClassifier
+    from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
     from boostsample.experiments.plots.explained import explain_figure
-    from boostsample.experiments.plots.picture_files import check_picture, save_picture
     from boostsample.models.explain import explain as explained
 
     check_integer("-n", n_features, 1)

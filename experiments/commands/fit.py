@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from boostsample.errors import SettingError
-from boostsample.experiments.commands import shared_options as options
-from boostsample.experiments.commands.printing import print_line
+from boostsample.experiments.commands.shared import options
+from boostsample.experiments.commands.shared.printing import print_line
 
 __all__ = ["fit"]
 

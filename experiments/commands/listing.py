@@ -10,13 +10,13 @@ from typing import Any
 import click
 
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.commands import shared_options as options
-from boostsample.experiments.commands.describing import (
+from boostsample.experiments.commands.shared import options
+from boostsample.experiments.commands.shared.describing import (
     DESCRIBED,
     print_description,
     print_settings,
 )
-from boostsample.experiments.commands.printing import print_line
+from boostsample.experiments.commands.shared.printing import print_line
 
 __all__ = ["list_names"]
 
@@ -106,7 +106,7 @@ def _draw(picture: str, overwrite: bool, settings: Mapping[str, Any]) -> None:
     from boostsample.experiments.data.datasets import load_dataset
     from boostsample.experiments.plan.variants import parse_names
     from boostsample.experiments.plots import family_members
-    from boostsample.experiments.plots.picture_files import check_picture, save_picture
+    from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
 
     seed, example, image_shape = (settings[name] for name in ("seed", "example", "image_shape"))
     path = check_picture(picture, overwrite=overwrite)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.commands import shared_options as options
-from boostsample.experiments.commands.layout_options import layout_options
-from boostsample.experiments.commands.printing import print_line, print_note
+from boostsample.experiments.commands.shared import options
+from boostsample.experiments.commands.shared.layout_options import layout_options
+from boostsample.experiments.commands.shared.printing import print_line, print_note
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
-    from boostsample.experiments.results.read_folder import Results
+    from boostsample.experiments.results.folder.read_folder import Results
     from boostsample.experiments.results.runs import Run
 
 __all__ = ["plot"]
@@ -94,7 +94,7 @@ def plot(
     of features have a panel for each data set, the others show one data set.
     """
     from boostsample.experiments.common.new_names import parse_new_names
-    from boostsample.experiments.plots.picture_files import check_picture, save_picture
+    from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
     from boostsample.experiments.results.labels import MAIN_METRICS
 
     if what not in _WHAT:
@@ -124,9 +124,9 @@ def plot(
 
 def _read(folders: Sequence[str], data: str | None, names: Mapping[str, str]) -> list[Results]:
     """The results of the folders with new names, or the part of them on one data set."""
-    from boostsample.experiments.plots.renaming import renamed_results
+    from boostsample.experiments.plots.drawing.renaming import renamed_results
+    from boostsample.experiments.results.folder.read_folder import read_results
     from boostsample.experiments.results.joined import joined_results
-    from boostsample.experiments.results.read_folder import read_results
 
     there = [read_results(folder) for folder in folders]
     found = renamed_results(joined_results(there), names)
@@ -143,7 +143,7 @@ def _of_runs(
     folders: Sequence[str], what: str, data: str | None, names: Mapping[str, str]
 ) -> Figure:
     """A picture of all runs on one data set."""
-    from boostsample.experiments.plots.renaming import renamed_runs
+    from boostsample.experiments.plots.drawing.renaming import renamed_runs
     from boostsample.experiments.plots.run_figures import RUN_FIGURES
     from boostsample.experiments.plots.sampling import mean_sampling_figure
     from boostsample.experiments.results.curves import curves_of_data
@@ -165,8 +165,8 @@ def _of_features(
     folders: Sequence[str], data: str | None, names: Mapping[str, str], stumps: int | None
 ) -> Figure:
     """A picture of the features chosen on all data sets, or on one."""
+    from boostsample.experiments.plots.drawing.renaming import renamed_runs
     from boostsample.experiments.plots.feature_shares import features_figure
-    from boostsample.experiments.plots.renaming import renamed_runs
 
     runs = _runs(folders)
     if data is not None:
@@ -181,8 +181,8 @@ def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
     """The runs in all folders by data set."""
     from pathlib import Path
 
+    from boostsample.experiments.results.folder.read_folder import SETTINGS, read_runs
     from boostsample.experiments.results.joined import joined_runs
-    from boostsample.experiments.results.read_folder import SETTINGS, read_runs
 
     found = []
     for folder in folders:

@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from boostsample.experiments.commands import shared_options as options
-from boostsample.experiments.commands.printing import print_line
+from boostsample.experiments.commands.shared import options
+from boostsample.experiments.commands.shared.printing import print_line
 
 __all__ = ["predict"]
 

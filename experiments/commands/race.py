@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from boostsample.experiments.commands import shared_options as options
-from boostsample.experiments.commands.printing import print_line, print_table
+from boostsample.experiments.commands.shared import options
+from boostsample.experiments.commands.shared.printing import print_line, print_table
 
 __all__ = ["race"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from boostsample.experiments.commands import shared_options as options
-from boostsample.experiments.commands.printing import print_line
+from boostsample.experiments.commands.shared import options
+from boostsample.experiments.commands.shared.printing import print_line
 
 __all__ = ["report"]
 

@@ -1,9 +1,9 @@
 """Pictures of results: curves, families, sampling, edges, margins and ranks."""
 
 from boostsample.experiments.plots.curves import comparison_figure
-from boostsample.experiments.plots.drawing import COLOURS, DASHES, STYLE
-from boostsample.experiments.plots.layout import Layout, using_layout
-from boostsample.experiments.plots.picture_files import (
+from boostsample.experiments.plots.drawing.figures import COLOURS, DASHES, STYLE
+from boostsample.experiments.plots.drawing.layout import Layout, using_layout
+from boostsample.experiments.plots.drawing.picture_files import (
     FORMATS,
     check_picture,
     describe,

@@ -11,8 +11,8 @@ import numpy as np
 
 from boostsample.errors import unknown
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
-from boostsample.experiments.plots import drawing
-from boostsample.experiments.plots.layout import current_layout
+from boostsample.experiments.plots.drawing import figures
+from boostsample.experiments.plots.drawing.layout import current_layout
 from boostsample.experiments.results.curves import (
     AXES,
     MEASURES,
@@ -20,6 +20,8 @@ from boostsample.experiments.results.curves import (
     curves_of_data,
     shared_curve,
 )
+from boostsample.experiments.results.folder.read_folder import Results
+from boostsample.experiments.results.folder.write_folder import settings_record
 from boostsample.experiments.results.labels import (
     HIGHER_IS_BETTER,
     MAIN_METRICS,
@@ -27,9 +29,7 @@ from boostsample.experiments.results.labels import (
     is_charged,
     with_learner,
 )
-from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.smoothed import SMOOTHED
-from boostsample.experiments.results.write_folder import settings_record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ _NAMES = {"loss": "loss", "error": "test error", SMOOTHED: "smoothed test error"
 _UNITS = {"error": " percent", SMOOTHED: " percent where last defined"}
 
 
-@drawing.styled_axes
+@figures.styled_axes
 def curves_figure(
     results: Sequence[Results],
     against: str = "stumps",
@@ -61,8 +61,8 @@ def curves_figure(
     if against not in AXES:
         raise unknown("axis", against, AXES)
     for metric in metrics:
-        if metric not in drawing.METRICS:
-            raise unknown("metric", metric, drawing.METRICS)
+        if metric not in figures.METRICS:
+            raise unknown("metric", metric, figures.METRICS)
     found = curves_of_data(results)
     for curves in found.values():
         curves.check_known(*metrics)
@@ -75,26 +75,26 @@ def curves_figure(
     labels = list(
         dict.fromkeys(label for runs in data.values() for label in runs if not is_charged(label))
     )
-    figure, panels = drawing.new_panels(len(data) * len(metrics), len(metrics), 3.3)
+    figure, panels = figures.new_panels(len(data) * len(metrics), len(metrics), 3.3)
     shown = itertools.product(data.items(), metrics)
     for axes, ((name, runs), metric) in zip(panels, shown, strict=True):
         for label, own in runs.items():
             if charged or not is_charged(label):
                 _strategy(axes, list(own.values()), metric, against, label, labels)
         _scales(axes, metric, against)
-        axes.set(xlabel=axis, ylabel=drawing.METRICS[metric])
+        axes.set(xlabel=axis, ylabel=figures.METRICS[metric])
         if len(data) > 1:
             axes.set_title(name)
-    drawing.legend_below(figure, panels)
+    figures.legend_below(figure, panels)
     runs_of = [own for runs in data.values() for label, own in runs.items() if label in labels]
     weights = dict.fromkeys(str(one.settings.get("weights", "")) for one in results)
-    repeats = drawing.repeats_title(runs_of)
+    repeats = figures.repeats_title(runs_of)
     if any(weights):
         repeats += f"; {' or '.join(filter(None, weights))} weights"
     has_tuned = against != "stumps" and any(map(is_tuned_variant, labels))
     note = "\n* tuned, without the cost of the search" if has_tuned else ""
     figure.suptitle(f"{title}: {repeats}{note}")
-    what = " and ".join(_NAMES.get(metric, drawing.METRICS[metric]) for metric in metrics)
+    what = " and ".join(_NAMES.get(metric, figures.METRICS[metric]) for metric in metrics)
     figure.set_label(
         f"Curves of {what} on {title} against {axis}, {repeats}. "
         + " ".join(_best(one, metrics) for one in found.values())
@@ -118,9 +118,9 @@ def _strategy(
         style = {"markerfacecolor": "white", "markeredgewidth": thin, "linewidth": thin}
     number = labels.index(label.removesuffix(CHARGED_VARIANT))
     if x.size:
-        drawing.draw_band(axes, x, values, number, label, **style)
+        figures.draw_band(axes, x, values, number, label, **style)
     else:
-        axes.plot([], [], **{**drawing.line_style(number), **style}, label=label)
+        axes.plot([], [], **{**figures.line_style(number), **style}, label=label)
 
 
 def _scales(axes: Axes, metric: str, against: str) -> None:
@@ -129,13 +129,13 @@ def _scales(axes: Axes, metric: str, against: str) -> None:
         return
     first, last = float(drawn.min()), float(drawn.max())
     if against == "stumps":
-        drawing.round_axis(axes, int(first), int(last))
+        figures.round_axis(axes, int(first), int(last))
     else:
         axes.set_xscale("log")
         axes.set_xlim(first / 1.05, last * 1.05)
-        drawing.decade_ticks(axes.xaxis)
+        figures.decade_ticks(axes.xaxis)
     if metric in ("error", SMOOTHED):
-        drawing.error_axis(axes)
+        figures.error_axis(axes)
 
 
 def _rows_of(curves: Curves, metrics: Sequence[str]) -> Mapping[str, Mapping[int, Rows]]:
@@ -162,7 +162,7 @@ def _best(curves: Curves, metrics: Sequence[str]) -> str:
         higher = metric in HIGHER_IS_BETTER
         best = (max if higher else min)(ends, key=ends.__getitem__)
         unit = _UNITS.get(metric, "")
-        title = "log10 loss" if metric == "loss" else _NAMES.get(metric, drawing.METRICS[metric])
+        title = "log10 loss" if metric == "loss" else _NAMES.get(metric, figures.METRICS[metric])
         order = "highest" if higher else "lowest"
         parts.append(f"the {order} mean {title} is {ends[best]:.2f}{unit}, of {best}")
     last = max(int(run[-1]["stumps"]) for own in curves.runs.values() for run in own.values())

@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.experiments.cells.cell_file import PREDICTED
-from boostsample.experiments.plots import drawing
-from boostsample.experiments.plots.layout import current_layout
-from boostsample.experiments.plots.windows import round_windows, window_means, window_middles
+from boostsample.experiments.plots.drawing import figures
+from boostsample.experiments.plots.drawing.layout import current_layout
+from boostsample.experiments.plots.drawing.windows import (
+    round_windows,
+    window_means,
+    window_middles,
+)
 from boostsample.experiments.results.labels import counted, with_learner
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 
@@ -51,7 +55,7 @@ def mean_edges(runs: Sequence[Run], edges: NDArray[np.int64]) -> dict[str, NDArr
     }
 
 
-@drawing.styled_axes
+@figures.styled_axes
 def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot edges over rounds, a panel a strategy: true, estimated and, if noted, expected.
 
@@ -62,23 +66,23 @@ def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
     last = max(run.n_rounds for run in runs)
     edges = round_windows(last, _PER_DECADE)
     means = {label: mean_edges(own, edges) for label, own in found.items()}
-    figure, panels = drawing.strategy_panels(tuple(found), "round", "edge", 2.5)
+    figure, panels = figures.strategy_panels(tuple(found), "round", "edge", 2.5)
     every = np.concatenate([values.ravel() for one in means.values() for values in one.values()])
     is_log = bool((every[np.isfinite(every)] > 0).all())
     for label, axes in panels.items():
         for kind, values in means[label].items():
             title, colour, dashes, marker = _LINES[kind]
             style: dict[str, Any] = {"linestyle": dashes, "marker": marker, "markevery": 1}
-            style |= {"color": drawing.COLOURS[colour], "markersize": 3.5 * current_layout().scale}
+            style |= {"color": figures.COLOURS[colour], "markersize": 3.5 * current_layout().scale}
             at = window_middles(edges)
-            drawing.draw_band(axes, at, values, 0, title, extremes=is_log, **style)
-        drawing.round_axis(axes, 1, last)
+            figures.draw_band(axes, at, values, 0, title, extremes=is_log, **style)
+        figures.round_axis(axes, 1, last)
     if is_log:
         first = next(iter(panels.values()))
         first.set_yscale("log")
-        drawing.decade_ticks(first.yaxis)
-    drawing.legend_below(figure, panels.values())
-    repeats = drawing.repeats_title(found.values(), "range" if is_log else "std")
+        figures.decade_ticks(first.yaxis)
+    figures.legend_below(figure, panels.values())
+    repeats = figures.repeats_title(found.values(), "range" if is_log else "std")
     learners = [run.learner for run in runs]
     title = with_learner(name, learners)
     chosen = "the chosen stumps" if counted(learners) == "stumps" else "all searches"

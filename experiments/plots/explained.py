@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from boostsample.experiments.plots import drawing
+from boostsample.experiments.plots.drawing import figures
 from boostsample.models.explain import Explanation
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ _FAMILIES = 12
 _NAME = 48
 
 
-@drawing.styled_axes
+@figures.styled_axes
 def explain_figure(explanation: Explanation) -> Figure:
     """Bars of the shares in the fall of the log loss: families, and below them features.
 
@@ -25,7 +25,7 @@ def explain_figure(explanation: Explanation) -> Figure:
     families = explanation.families[:_FAMILIES]
     features = explanation.features
     heights = [0.7 + 0.28 * len(families), 0.7 + 0.28 * len(features)]
-    figure = drawing.new_figure(0.6 + sum(heights))
+    figure = figures.new_figure(0.6 + sum(heights))
     above, below = figure.subplots(2, 1, height_ratios=heights)
     number = {one.name: at for at, one in enumerate(explanation.families)}
     for axes, rows, names, title in (
@@ -33,7 +33,7 @@ def explain_figure(explanation: Explanation) -> Figure:
         (below, features, [_brief(one.name) for one in features], "features"),
     ):
         owners = [getattr(one, "family", one.name) for one in rows]
-        colours = [drawing.COLOURS[number[one] % len(drawing.COLOURS)] for one in owners]
+        colours = [figures.COLOURS[number[one] % len(figures.COLOURS)] for one in owners]
         at = list(range(len(rows)))
         axes.barh(at, [100 * one.share for one in rows], color=colours, height=0.7)
         axes.set_yticks(at, names)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.plots import drawing
-from boostsample.experiments.plots.windows import round_windows
+from boostsample.experiments.plots.drawing import figures
+from boostsample.experiments.plots.drawing.windows import round_windows
 from boostsample.experiments.results.labels import chosen_by_searches, repetitions, with_learner
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FamilyShares", "family_shares", "shares_figure"]
 
 # Colours of Okabe and Ito (2008), with grey instead of black, which is too heavy for areas.
-_COLOURS = (*(drawing.COLOURS[at] for at in (0, 4, 2, 3, 5, 1)), "#F0E442", "#999999")
+_COLOURS = (*(figures.COLOURS[at] for at in (0, 4, 2, 3, 5, 1)), "#F0E442", "#999999")
 _HATCHES = ("", "//", "..", "xx")
 
 
@@ -68,7 +68,7 @@ def _mean_share(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return mean
 
 
-@drawing.styled_axes
+@figures.styled_axes
 def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot stacked shares of the families over rounds, one panel a strategy.
 
@@ -78,10 +78,10 @@ def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
     learners = [run.learner for run in runs]
     title, stumps = with_learner(name, learners), chosen_by_searches(learners)
     share = f"percent of the {stumps}"
-    figure, panels = drawing.strategy_panels(tuple(found.shares), "round", share)
+    figure, panels = figures.strategy_panels(tuple(found.shares), "round", share)
     for label, axes in panels.items():
         _panel(axes, found, found.shares[label])
-    drawing.legend_below(figure, list(panels.values())[:1], handlelength=1.6)
+    figures.legend_below(figure, list(panels.values())[:1], handlelength=1.6)
     repeats = repetitions(max(found.n_runs), "mean", min(found.n_runs))
     figure.suptitle(
         f"{title}: families that the {stumps} come from, {repeats}\n"
@@ -120,6 +120,6 @@ def _panel(axes: Axes, found: FamilyShares, shares: NDArray[np.float64]) -> None
         below, bottom = top, bottom + 100 * part
     bar.set_axis_off()
     bar.set_xlim(-0.5, 0.5)
-    drawing.round_axis(axes, 1, int(found.edges[-1]))
+    figures.round_axis(axes, 1, int(found.edges[-1]))
     axes.set_ylim(0, 100)
     axes.grid(False)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.plots import drawing
+from boostsample.experiments.plots.drawing import figures
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def feature_shares(
     }
 
 
-@drawing.styled_axes
+@figures.styled_axes
 def features_figure(runs: Mapping[str, Sequence[Run]], rounds: int | None = None) -> Figure:
     """Plot the percentage of the rounds in which each feature was chosen, a line a strategy.
 
@@ -65,19 +65,19 @@ def features_figure(runs: Mapping[str, Sequence[Run]], rounds: int | None = None
         raise DataError("a picture of features needs runs, got none; run the comparison first")
     shares = {name: feature_shares(name, own, rounds) for name, own in runs.items()}
     labels = list(dict.fromkeys(label for one in shares.values() for label in one))
-    figure, panels = drawing.new_panels(len(shares), 2, 4.0)
+    figure, panels = figures.new_panels(len(shares), 2, 4.0)
     for axes, (name, found) in zip(panels, shares.items(), strict=True):
         for label, values in found.items():
             at = np.arange(values.shape[1])
             number = labels.index(label)
-            drawing.draw_band(axes, at, 100 * values, number, label, markevery=1)
+            figures.draw_band(axes, at, 100 * values, number, label, markevery=1)
         axes.axhline(100 / len(at), color="#888888", linewidth=0.8, linestyle=":")
         axes.set(title=name, xlabel="feature (counted from 0)", ylabel="percent of the rounds")
         axes.set_ylim(bottom=0)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    drawing.legend_below(figure, panels)
+    figures.legend_below(figure, panels)
     groups = [values for found in shares.values() for values in found.values()]
-    repeats = drawing.repeats_title(groups)
+    repeats = figures.repeats_title(groups)
     last = max(run.n_rounds for own in runs.values() for run in own) if rounds is None else rounds
     title = f"Features chosen in {last:,} rounds, {repeats}"
     figure.suptitle(f"{title}\n(dotted: the share of a uniform draw)")

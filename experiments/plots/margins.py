@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.plots import drawing
+from boostsample.experiments.plots.drawing import figures
 from boostsample.experiments.results.labels import counted, with_learner
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["margin_shares", "margins_figure", "margin_marks"]
 
 # Dark enough for a white page; darker for more stumps.
-_COLOURS = tuple(drawing.COLOURS[at] for at in (5, 4, 1, 0, 6))
+_COLOURS = tuple(figures.COLOURS[at] for at in (5, 4, 1, 0, 6))
 # Both lines stay visible where they coincide.
 _SIDES: dict[str, dict[str, Any]] = {
     "training": {"linewidth": 4.0, "alpha": 0.3},
@@ -66,7 +66,7 @@ def margin_shares(runs: Sequence[Run], mark: int) -> NDArray[np.float64]:
     return mean
 
 
-@drawing.styled_axes
+@figures.styled_axes
 def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None = None) -> Figure:
     """Plot cumulative distributions of margins, a panel a strategy, a colour a number of stumps.
 
@@ -79,7 +79,7 @@ def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None =
     shares = {
         label: {mark: margin_shares(own, mark) for mark in chosen} for label, own in found.items()
     }
-    figure, panels = drawing.strategy_panels(
+    figure, panels = figures.strategy_panels(
         tuple(found), "margin", "percent of margins below", 2.5
     )
     learners = [run.learner for run in runs]
@@ -92,8 +92,8 @@ def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None =
     first.xaxis.set_major_locator(MultipleLocator(0.5))
     first.xaxis.set_major_formatter("{x:g}")
     first.set(xlim=_range(shares.values()), ylim=(0, 100))
-    drawing.legend_below(figure, panels.values())
-    repeats = drawing.repeats_title(found.values(), "")
+    figures.legend_below(figure, panels.values())
+    repeats = figures.repeats_title(found.values(), "")
     figure.suptitle(
         f"{title}: margins y f(x) / sum of alphas over all examples and labels, {repeats}"
     )

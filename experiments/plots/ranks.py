@@ -13,9 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
-from boostsample.experiments.plots.drawing import METRICS, figure_width, new_figure, styled_axes
-from boostsample.experiments.plots.layout import current_layout, wrapped_text
-from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.plots.drawing.figures import (
+    METRICS,
+    figure_width,
+    new_figure,
+    styled_axes,
+)
+from boostsample.experiments.plots.drawing.layout import current_layout, wrapped_text
+from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.significance import (
     LEVEL,
     Ranking,

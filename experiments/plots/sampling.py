@@ -10,16 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
-from boostsample.experiments.plots import drawing
-from boostsample.experiments.plots.windows import round_windows, window_means, window_middles
+from boostsample.experiments.plots.drawing import figures
+from boostsample.experiments.plots.drawing.windows import (
+    round_windows,
+    window_means,
+    window_middles,
+)
 from boostsample.experiments.results.curves import curves_of_results, shared_curve
+from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import (
     counted,
     is_charged,
     learners_of,
     with_learner,
 )
-from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
@@ -72,20 +76,20 @@ def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figu
     return _figure(title, means, last, counted(learners), "means over all searches so far")
 
 
-@drawing.styled_axes
+@figures.styled_axes
 def _figure(
     name: str, curves: Mapping[str, Sequence[_Curve]], last: int, axis: str, what: str
 ) -> Figure:
-    figure, panels = drawing.new_panels(2, 2, 3.5)
+    figure, panels = figures.new_panels(2, 2, 3.5)
     for at, (axes, title) in enumerate(zip(panels, _TITLES, strict=True)):
         for number, (label, both) in enumerate(curves.items()):
-            drawing.draw_band(axes, *both[at], number, label, extremes=True)
+            figures.draw_band(axes, *both[at], number, label, extremes=True)
         axes.set(xlabel=axis, ylabel=title, yscale="log")
         axes.margins(y=0.08)
-        drawing.round_axis(axes, 1, last)
-        drawing.decade_ticks(axes.yaxis)
-    drawing.legend_below(figure, panels)
-    repeats = drawing.repeats_title((values for (_, values), _ in curves.values()), "range")
+        figures.round_axis(axes, 1, last)
+        figures.decade_ticks(axes.yaxis)
+    figures.legend_below(figure, panels)
+    repeats = figures.repeats_title((values for (_, values), _ in curves.values()), "range")
     figure.suptitle(f"{name}: Q and T {what}, {repeats}")
     ends = "; ".join(
         f"{label} ends at Q {_end(both[0]):,.0f} and T {_end(both[1]):,.0f}"

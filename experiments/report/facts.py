@@ -22,13 +22,13 @@ from boostsample.experiments.common.progress import duration_text
 from boostsample.experiments.plan.prepared import pool_of_families, settings_in_use
 from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
 from boostsample.experiments.report.items import CodeItem, Item, ListingItem, TextItem
-from boostsample.experiments.results.labels import counted, label_of, learners_of
-from boostsample.experiments.results.read_folder import (
+from boostsample.experiments.results.folder.read_folder import (
     Results,
     read_folder_toml,
     read_results,
     read_runs,
 )
+from boostsample.experiments.results.labels import counted, label_of, learners_of
 from boostsample.experiments.results.runs import LOOKS, Run, runs_by_strategy
 from boostsample.experiments.tables.number_formats import mean_std
 from boostsample.experiments.tables.tables import searches_and_terms

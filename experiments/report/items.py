@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from boostsample.experiments.plots.picture_files import describe, picture_bytes
+from boostsample.experiments.plots.drawing.picture_files import describe, picture_bytes
 from boostsample.experiments.tables.tables import Table
 
 if TYPE_CHECKING:

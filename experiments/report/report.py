@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import boostsample
 from boostsample.errors import BoostSampleError
 from boostsample.experiments.plots.curves import curves_figure
-from boostsample.experiments.plots.drawing import check_drawing
+from boostsample.experiments.plots.drawing.figures import check_drawing
 from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.run_figures import RUN_FIGURES
 from boostsample.experiments.plots.sampling import mean_sampling_figure

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
+from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import (
     HIGHER_IS_BETTER,
     MAIN_METRICS,
@@ -29,7 +30,6 @@ from boostsample.experiments.results.labels import (
     label_of,
     learners_of,
 )
-from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.smoothed import (
     SMOOTHED,
     SMOOTHED_COLUMN,

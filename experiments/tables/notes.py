@@ -8,8 +8,8 @@ from typing import Any
 
 from boostsample.experiments.plan.variants import Variant, is_tuned_variant
 from boostsample.experiments.results.curves import Curves
+from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import is_charged, label_of
-from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import LEVEL, Verdict
 from boostsample.experiments.results.smoothed import SMOOTHED
 from boostsample.loop.smoothed import window

@@ -23,8 +23,8 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.results.read_folder import read_results
-from boostsample.experiments.results.write_folder import ResultsFolder, settings_record
+from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.folder.write_folder import ResultsFolder, settings_record
 from boostsample.experiments.run.compare import RESULT_COLUMNS, compare
 from boostsample.families import Columns
 from boostsample.family import Family

@@ -11,8 +11,8 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.metrics import log_loss
 
 from boostsample import BoostSampleClassifier, SettingError
-from boostsample.classifier.calibration import best_temperature
-from boostsample.classifier.probabilities import probabilities
+from boostsample.classifier.prediction.calibration import best_temperature
+from boostsample.classifier.prediction.probabilities import probabilities
 from boostsample.labels import encode
 
 TEMPERATURES = np.exp(np.linspace(-3, 4, 401))

@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 from boostsample import DataError, SettingError
 from boostsample.classifier import early_stopping
 from boostsample.classifier.early_stopping import EarlyStopping
-from boostsample.classifier.validation import FitRows, held_out
+from boostsample.classifier.inputs.fit_rows import FitRows, held_out
 from boostsample.labels import encode
 from boostsample.loop.smoothed import smoothed_error
 from tests.classifier.stump_fits import classifier

@@ -16,7 +16,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
 from boostsample import BoostSampleClassifier
-from boostsample.classifier.probabilities import (
+from boostsample.classifier.prediction.probabilities import (
     label_offsets,
     log_probabilities,
     probabilities,

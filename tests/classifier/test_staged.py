@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 from boostsample import BoostSampleClassifier
-from boostsample.classifier import staged
+from boostsample.classifier.prediction import staged
 
 Data = tuple[NDArray[Any], NDArray[Any]]
 

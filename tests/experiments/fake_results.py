@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.folder.read_folder import Results
 
 POINTS = (1, 3, 10, 30, 100)
 MARKS = (10, 100)

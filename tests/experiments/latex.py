@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from boostsample.errors import BoostSampleError
-from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.results.folder.read_folder import read_results
 from boostsample.experiments.tables.latex import TEXT_WIDTH, to_latex
 from boostsample.experiments.tables.renamed import renamed_tables
 from boostsample.experiments.tables.score_tables import ScoreTable, result_table

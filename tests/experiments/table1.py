@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.experiments.results.curves import curves_of_data
-from boostsample.experiments.results.read_folder import Results, read_results
+from boostsample.experiments.results.folder.read_folder import Results, read_results
 from boostsample.experiments.results.smoothed import SMOOTHED, SMOOTHED_COLUMN
 from boostsample.experiments.results.validation import Choice, choose, score_choices
 from boostsample.experiments.tables.number_formats import mean_std

@@ -15,7 +15,7 @@ import pytest
 
 from boostsample.errors import DataError
 from boostsample.experiments.cells.cell_file import Cell
-from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.results.folder.read_folder import read_results
 from tests.experiments.kills import Runs, content, killed
 from tests.experiments.recompute import recompute
 

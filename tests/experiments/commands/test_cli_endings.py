@@ -16,7 +16,7 @@ import pytest
 
 from boostsample.errors import StrategyError
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.results.folder.read_folder import read_results
 from boostsample.experiments.run import compare as compare_module
 from tests.paths import ROOT
 

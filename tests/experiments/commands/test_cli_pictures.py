@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.plots.drawing import METRICS
+from boostsample.experiments.plots.drawing.figures import METRICS
 from boostsample.experiments.results.curves import AXES
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")

@@ -17,7 +17,7 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.results.folder.read_folder import read_results
 from boostsample.family import Family, check_examples
 from boostsample.learner import Learner, Targets
 from boostsample.step import Step

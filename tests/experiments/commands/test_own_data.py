@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.results.folder.read_folder import read_results
 
 
 @pytest.fixture(autouse=True)

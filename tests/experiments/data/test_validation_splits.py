@@ -16,7 +16,7 @@ from boostsample.experiments.plan.grid import GridFileData, combined_grid, read_
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.grid_toml import grid_toml
+from boostsample.experiments.results.folder.grid_toml import grid_toml
 
 
 def csv_file(folder: Path) -> Path:

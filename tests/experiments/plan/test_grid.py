@@ -20,7 +20,7 @@ from boostsample.experiments.plan.grid import (
 )
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Alternatives, Variant, parse_names
-from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.results.folder.read_folder import read_results
 
 ENTRIES = """
 title = "Two of them"

@@ -13,7 +13,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.random_search import drawn_variant
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.results.grid_toml import grid_toml
+from boostsample.experiments.results.folder.grid_toml import grid_toml
 
 
 def draws(text: str, n: int, seed: int = 0) -> list[dict[str, object]]:

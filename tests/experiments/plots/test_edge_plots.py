@@ -8,8 +8,8 @@ import pytest
 from boostsample.errors import DataError
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.plots.drawing.picture_files import describe
 from boostsample.experiments.plots.edges import edges_figure, mean_edges
-from boostsample.experiments.plots.picture_files import describe
 from boostsample.experiments.results.runs import Run
 from tests.experiments.small_runs import STRATEGIES, comparison
 

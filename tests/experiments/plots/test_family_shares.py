@@ -10,8 +10,8 @@ import pytest
 from boostsample.errors import DataError
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.plots.drawing.picture_files import describe
 from boostsample.experiments.plots.family_shares import family_shares, shares_figure
-from boostsample.experiments.plots.picture_files import describe
 from boostsample.experiments.results.runs import Run
 from boostsample.families import families_for
 from tests.experiments.small_runs import STRATEGIES, comparison

@@ -8,12 +8,12 @@ import pytest
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.plots.drawing.picture_files import describe
 from boostsample.experiments.plots.feature_shares import (
     MOST_FEATURES,
     feature_shares,
     features_figure,
 )
-from boostsample.experiments.plots.picture_files import describe
 from boostsample.experiments.results.runs import Run
 from tests.experiments.small_runs import STRATEGIES, comparison
 

@@ -11,17 +11,17 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.experiments.plots.curves import curves_figure
-from boostsample.experiments.plots.drawing import draw_band, error_axis, line_style
-from boostsample.experiments.plots.layout import (
+from boostsample.experiments.plots.drawing.figures import draw_band, error_axis, line_style
+from boostsample.experiments.plots.drawing.layout import (
     Layout,
     parse_parts,
     parse_size,
     using_layout,
     wrapped_text,
 )
-from boostsample.experiments.plots.picture_files import check_picture, picture_bytes
-from boostsample.experiments.plots.renaming import renamed_results
-from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.plots.drawing.picture_files import check_picture, picture_bytes
+from boostsample.experiments.plots.drawing.renaming import renamed_results
+from boostsample.experiments.results.folder.read_folder import Results
 from tests.experiments import fake_results
 
 Figure = pytest.importorskip("matplotlib.figure", reason="pictures need 'report'").Figure

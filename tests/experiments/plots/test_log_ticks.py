@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
 from matplotlib.figure import Figure
 
-from boostsample.experiments.plots.log_ticks import (
+from boostsample.experiments.plots.drawing.log_ticks import (
     LogTicks,
     name_ticks,
     tick_name,

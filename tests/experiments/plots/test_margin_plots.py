@@ -7,8 +7,8 @@ import pytest
 
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.plots.drawing.picture_files import describe
 from boostsample.experiments.plots.margins import margin_marks, margin_shares, margins_figure
-from boostsample.experiments.plots.picture_files import describe
 from boostsample.experiments.results.runs import Run
 from tests.experiments.small_runs import comparison
 

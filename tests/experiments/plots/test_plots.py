@@ -16,13 +16,13 @@ from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.plots.curves import comparison_figure
-from boostsample.experiments.plots.drawing import (
+from boostsample.experiments.plots.drawing.figures import (
     STYLE,
     draw_band,
     legend_below,
     strategy_panels,
 )
-from boostsample.experiments.plots.picture_files import (
+from boostsample.experiments.plots.drawing.picture_files import (
     check_picture,
     describe,
     picture_bytes,

@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError
-from boostsample.experiments.plots.picture_files import describe
+from boostsample.experiments.plots.drawing.picture_files import describe
+from boostsample.experiments.plots.drawing.windows import (
+    round_windows,
+    window_means,
+    window_middles,
+)
 from boostsample.experiments.plots.sampling import (
     mean_sampling_figure,
     sampling_figure,
 )
-from boostsample.experiments.plots.windows import round_windows, window_means, window_middles
 from tests.experiments.small_runs import STRATEGIES, comparison
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")

@@ -18,7 +18,7 @@ from boostsample.experiments.commands.cli import main
 from boostsample.experiments.report.facts import facts_of_comparison, read_fact_source
 from boostsample.experiments.report.items import ListingItem, NotesItem, picture_item
 from boostsample.experiments.report.report import check_report, make_report
-from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.results.folder.read_folder import read_results
 from boostsample.files.atomic import slug
 from tests.experiments.pages import Page
 from tests.paths import ROOT

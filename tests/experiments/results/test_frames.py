@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.tables.score_tables import ScoreTable
 from boostsample.experiments.tables.tables import Table
 

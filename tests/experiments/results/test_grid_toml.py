@@ -18,8 +18,8 @@ from boostsample.experiments.plan.grid import (
     shipped_grids,
 )
 from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.results.grid_toml import grid_toml, to_toml
-from boostsample.experiments.results.write_folder import grid_record
+from boostsample.experiments.results.folder.grid_toml import grid_toml, to_toml
+from boostsample.experiments.results.folder.write_folder import grid_record
 
 GRIDS = {
     "defaults": 'data = ["chess(d=3,n=60)"]',

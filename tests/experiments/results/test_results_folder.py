@@ -18,8 +18,8 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.read_folder import FORMAT, read_results
-from boostsample.experiments.results.write_folder import ResultsFolder, settings_record
+from boostsample.experiments.results.folder.read_folder import FORMAT, read_results
+from boostsample.experiments.results.folder.write_folder import ResultsFolder, settings_record
 from boostsample.experiments.run.compare import RESULT_COLUMNS, Comparison, compare
 from boostsample.files.atomic import atomic_file
 from tests.paths import ROOT
@@ -254,7 +254,7 @@ def test_a_disk_that_fills_up_leaves_whole_files_and_a_mark(
 def test_a_killed_run_leaves_no_half_written_file(tmp_path: Path) -> None:
     code = (
         "import os, sys, signal\n"
-        "from boostsample.experiments.results.write_folder import ResultsFolder\n"
+        "from boostsample.experiments.results.folder.write_folder import ResultsFolder\n"
         "os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
         "folder = ResultsFolder(sys.argv[1])\n"
         "folder.write([{'data': 'x' * 10000}] * 100, {})\n"

@@ -21,10 +21,10 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.plots.curves import comparison_figure
-from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.folder.write_folder import ResultsFolder, settings_record
 from boostsample.experiments.results.rows import RESULT_COLUMNS, result_rows
 from boostsample.experiments.results.runs import Run, keep_tuned_run
-from boostsample.experiments.results.write_folder import ResultsFolder, settings_record
 from boostsample.experiments.run.compare import Comparison, compare
 from boostsample.experiments.tables.formats import to_text
 from boostsample.experiments.tables.score_tables import score_table

@@ -11,7 +11,7 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.validation import choose, score_choices
 from boostsample.experiments.tables.formats import to_markdown, to_plain_text
 from boostsample.experiments.tables.validation_table import (

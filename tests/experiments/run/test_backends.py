@@ -28,7 +28,7 @@ from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.results.folder.read_folder import read_results
 from boostsample.experiments.run import backends as backends_module
 from boostsample.experiments.run.backend import Backend, WorkerLost
 from boostsample.experiments.run.backends import check_backend, open_backend

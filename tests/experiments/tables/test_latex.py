@@ -10,7 +10,7 @@ import pytest
 from matplotlib.ft2font import FT2Font, LoadFlags
 
 from boostsample.errors import SettingError
-from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.tables.latex import latex_width, parse_width, to_latex
 from boostsample.experiments.tables.score_tables import ScoreTable, result_table
 from tests.experiments import latex

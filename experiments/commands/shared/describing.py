@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import SettingError
-from boostsample.experiments.commands.printing import print_line, print_table
+from boostsample.experiments.commands.shared.printing import print_line, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.plan.descriptions import Description

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from boostsample.banks.bank import Bank
-from boostsample.classifier.probabilities import log_probabilities
-from boostsample.classifier.validation import FitRows, HeldScores
+from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores
+from boostsample.classifier.prediction.probabilities import log_probabilities
 from boostsample.records import Round
 
 __all__ = ["best_temperature", "held_temperature"]
@@ -62,7 +62,7 @@ def best_temperature(
         +1 or -1.
     weight : ndarray of float64, shape (n,)
     offsets : ndarray of float64, shape (K,)
-        As in `boostsample.classifier.probabilities`.
+        As in `boostsample.classifier.prediction.probabilities`.
     multi_label : bool
     """
     single = multi_label or scores.shape[1] == 1

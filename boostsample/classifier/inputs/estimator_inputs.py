@@ -1,8 +1,8 @@
 """Validation of the classifier's input: examples X, and the setting `families`.
 
 scikit-learn checks tables, images, sparse matrices and data frames of numbers. Data frames with
-categories become tables of numbers, see `boostsample.classifier.columns`. Examples that are not
-numbers, such as documents, are passed on unchanged.
+categories become tables of numbers, see `boostsample.classifier.inputs.columns`. Examples that are
+not numbers, such as documents, are passed on unchanged.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from boostsample.checks import check_example_weight
-from boostsample.classifier.class_weight import with_class_weight
-from boostsample.classifier.columns import TableColumns, is_frame, numbers_by_dtype
+from boostsample.classifier.inputs.class_weight import with_class_weight
+from boostsample.classifier.inputs.columns import TableColumns, is_frame, numbers_by_dtype
 from boostsample.errors import DataError, SettingError, one_line
 from boostsample.family import Family
 from boostsample.names import parse_name, split_names

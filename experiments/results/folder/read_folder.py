@@ -26,8 +26,12 @@ from boostsample.errors import DataError, one_line
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.store import STORE_FOLDER
 from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.results.folder.record_shape import (
+    GRID_SHAPE,
+    SETTINGS_SHAPE,
+    check_shape,
+)
 from boostsample.experiments.results.frames import rows_to_frame
-from boostsample.experiments.results.record_shape import GRID_SHAPE, SETTINGS_SHAPE, check_shape
 from boostsample.experiments.results.rows import (
     CURVE_SCHEMA,
     METRIC_SCHEMA,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.classifier.inputs import inputs_are_numbers, prediction_inputs
+from boostsample.classifier.inputs.estimator_inputs import inputs_are_numbers, prediction_inputs
 from boostsample.errors import DataError, SettingError
 from boostsample.files.atomic import check_writable_file, write_file
 from boostsample.models.model import Model

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from boostsample.classifier.inputs import inputs_are_numbers, prediction_inputs
-from boostsample.classifier.probabilities import log_probabilities, probabilities
-from boostsample.classifier.staged import staged_scores
+from boostsample.classifier.inputs.estimator_inputs import inputs_are_numbers, prediction_inputs
+from boostsample.classifier.prediction.probabilities import log_probabilities, probabilities
+from boostsample.classifier.prediction.staged import staged_scores
 from boostsample.labels import classify
 from boostsample.models.importances import (
     column_importances,
@@ -45,7 +45,7 @@ class PredictionMixin:
         return self._labels(self._scores(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities from the exponential loss, see `boostsample.classifier.probabilities`.
+        """Probabilities from the exponential loss, see `classifier.prediction.probabilities`.
 
         Returns
         -------

@@ -25,8 +25,8 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.experiments.results.comparison import Comparison
-from boostsample.experiments.results.grid_growth import check_growth
-from boostsample.experiments.results.read_folder import (
+from boostsample.experiments.results.folder.grid_growth import check_growth
+from boostsample.experiments.results.folder.read_folder import (
     CURVES,
     FORMAT,
     GRID,

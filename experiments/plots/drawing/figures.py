@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
-from boostsample.experiments.plots.layout import current_layout
+from boostsample.experiments.plots.drawing.layout import current_layout
 from boostsample.experiments.results.labels import repetitions
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def draw_band(
 
 def decade_ticks(axis: Axis, *, integer: bool = False) -> None:
     """Name at least three ticks of a log axis; `integer`: at whole numbers only."""
-    from boostsample.experiments.plots.log_ticks import name_ticks
+    from boostsample.experiments.plots.drawing.log_ticks import name_ticks
 
     name_ticks(axis, integer=integer)
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import SettingError
-from boostsample.experiments.plots.drawing import check_drawing, current_style
-from boostsample.experiments.plots.layout import current_layout
+from boostsample.experiments.plots.drawing.figures import check_drawing, current_style
+from boostsample.experiments.plots.drawing.layout import current_layout
 from boostsample.files.atomic import check_writable_file, write_file
 
 if TYPE_CHECKING:

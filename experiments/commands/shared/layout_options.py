@@ -47,7 +47,7 @@ def layout_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if not any(given.get(name) for name in _FILES):
             option = next(iter(own)).replace("_", "-")
             raise SettingError(f"--{option} is for a picture, but none is drawn; add --plot FILE")
-        from boostsample.experiments.plots.layout import (
+        from boostsample.experiments.plots.drawing.layout import (
             Layout,
             parse_parts,
             parse_size,

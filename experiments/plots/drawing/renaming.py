@@ -8,8 +8,8 @@ from typing import Any
 
 from boostsample.experiments.common.new_names import check_new_names
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
+from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import is_charged, label_of
-from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.runs import Run
 
 __all__ = ["renamed_results", "renamed_runs"]

@@ -1,0 +1,1 @@
+"""What a fit is given: examples, labels, weights, and rows held out."""

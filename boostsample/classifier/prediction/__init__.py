@@ -1,0 +1,1 @@
+"""What a fitted classifier gives: labels, probabilities, and their export."""
