@@ -113,10 +113,10 @@ def read_parquet(
         ) from None
     with readable_file(path):
         table = parquet.read_table(path)
-    about = table.schema.pandas_metadata or {}
-    index = [name for name in about.get("index_columns", ()) if name in table.column_names]
-    table = table.drop_columns(index)
-    names = table.column_names
+        about = table.schema.pandas_metadata or {}
+        index = [name for name in about.get("index_columns", ()) if name in table.column_names]
+        table = table.drop_columns(index)
+        names = table.column_names
     columns = _columns(names, label, drop, True, path)
     if not table.num_rows:
         raise DataError(f"{path} must have at least one row of data, got none")
@@ -130,7 +130,8 @@ def read_parquet(
                 f"{_text_hint(at)}"
             )
         X[:, number] = _as_float32(column, f"{path}, column {names[at]!r}")
-    labels = ["" if one is None else one for one in table.column(columns.label).to_pylist()]
+    with readable_file(path):  # of text that is not UTF-8
+        labels = ["" if one is None else one for one in table.column(columns.label).to_pylist()]
     y, classes = parse_labels(labels, f"{path}: the label column")
     return DataContent(X, y, classes, tuple(names[at] for at in columns.features), None)
 

@@ -13,7 +13,8 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.datasets import load_dataset
 
 pandas = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow")
+pyarrow = pytest.importorskip("pyarrow")
+parquet_files = pytest.importorskip("pyarrow.parquet")
 
 COLUMNS = {
     "ID": ["r0", "r1", "r2"],
@@ -68,6 +69,11 @@ def test_a_damaged_file_and_one_without_rows(tmp_path: Path) -> None:
     path.write_bytes(b"PAR1 and nothing else")
     with pytest.raises(DataError, match=r"mine\.parquet cannot be read, it is damaged"):
         load_dataset(path)
+    whole = pyarrow.table({"width": [1.0, 2.0], "kind": ["wide", "thin"]})
+    for about in (b'{"index_columns', b'"\xff"', b"[1]", b'{"index_columns": 7}'):
+        parquet_files.write_table(whole.replace_schema_metadata({b"pandas": about}), path)
+        with pytest.raises(DataError, match=r"mine\.parquet cannot be read, it is damaged"):
+            load_dataset(path)
     pandas.DataFrame({"u": [1.0], "y": [1]})[:0].to_parquet(path)
     with pytest.raises(DataError, match="must have at least one row of data, got none"):
         load_dataset(path)
