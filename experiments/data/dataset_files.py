@@ -148,10 +148,11 @@ def _npz_labels(
         raise DataError(f"{path}: y must hold numbers or text, got dtype {y.dtype}")
     if y.ndim == 1:
         return parse_labels(y.tolist(), f"{path}: y")
-    if y.ndim != 2 or y.shape[1] < 2 or y.dtype.kind == "U" or not np.isin(y, (0, 1)).all():
+    labelled = y.ndim == 2 and y.shape[0] > 0 and y.shape[1] >= 2 and y.dtype.kind != "U"
+    if not labelled or not np.isin(y, (0, 1)).all():
         raise DataError(
-            f"{path}: y must be n labels, or (n, K) of 0 and 1 with K >= 2 for several labels a "
-            f"row, got {y.dtype} of shape {y.shape}"
+            f"{path}: y must be n labels, or (n, K) of 0 and 1 with n >= 1 and K >= 2 for several "
+            f"labels a row, got {y.dtype} of shape {y.shape}"
         )
     return y.astype(np.int8), tuple(str(label) for label in range(y.shape[1]))
 
