@@ -57,6 +57,8 @@ def model_of_arrays(
     threshold = _floats(arrays, "threshold")
     if threshold.shape != (n,) or np.isnan(threshold).any():
         raise DataError("its thresholds must be one number for each term")
+    if (np.abs(threshold[np.isfinite(threshold)]) > np.finfo(np.float32).max).any():
+        raise DataError("its thresholds must lie within +-3.4e38 (float32), or be infinite")
     votes = _votes(arrays, "votes", n, n_labels)
     alpha = _floats(arrays, "alpha")
     if not np.isfinite(alpha).all():

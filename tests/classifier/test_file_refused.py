@@ -176,6 +176,10 @@ def without(name: str) -> Callable[[dict[str, Any]], None]:
         (other_array("feature", lambda one: one + np.uint8(100)), "features must be between"),
         (other_array("feature", lambda one: one.astype(np.float32)), "'feature' is missing, or"),
         (other_array("threshold", lambda one: one * np.float32(np.nan)), "its thresholds must be"),
+        (
+            other_array("threshold", lambda one: one + np.float64(1e300)),
+            "within +-3.4e38 (float32), or",
+        ),
         (other_array("alpha", lambda one: one * np.inf), "its alphas must be finite"),
         (other_array("alpha", lambda one: one[1:]), "must have an alpha each"),
         (other_array("votes", lambda one: one[:, :0]), "must have 3 bits for each of"),
