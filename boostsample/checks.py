@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.errors import DataError, SettingError, unknown
+from boostsample.errors import DataError, SettingError, one_line, unknown
 
 __all__ = [
     "budget_looks",
@@ -152,9 +152,14 @@ def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64
     if weight is None:
         return np.ones(n)
     try:
+        if np.asarray(weight).dtype.kind == "c":
+            raise TypeError("complex numbers")
         given = np.asarray(weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"example weights must be numbers: {error}") from error
+        raise DataError(
+            f"example weights must be real numbers, got {_first_wrong(weight) or one_line(error)}; "
+            "pass one number for each example, or none"
+        ) from error
     if given.shape != (n,):
         raise DataError(
             f"example weights must have shape ({n},), got {given.shape}; pass one for each example"
@@ -180,6 +185,20 @@ def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64
             f"{given.max():g} and {given[at]:g} in row {at}; weight 0 drops an example"
         )
     return scaled
+
+
+def _first_wrong(weight: Any) -> str:
+    """The first of the weights that is no real number, and its row; empty if there is none."""
+    for row, one in enumerate(weight if np.iterable(weight) else [weight]):
+        try:
+            if not isinstance(one, complex | np.complexfloating):
+                float(one)
+                continue
+        except (TypeError, ValueError):
+            pass
+        plain = one.item() if isinstance(one, np.generic) else one
+        return f"{plain!r:.60} in row {row}"
+    return ""
 
 
 def check_scores(scores: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:

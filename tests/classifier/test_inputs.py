@@ -217,3 +217,55 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         fitted(X, [0, 1], families)
+
+
+TEXT = np.array([["1.5", "2"], ["3", "4"]])
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "weight", "message"),
+    [
+        (
+            np.eye(2) + 1j,
+            [0, 1],
+            None,
+            r"X .* got complex128: Complex data not supported; give real",
+        ),
+        (
+            [[1j], [2]],
+            [0, 1],
+            None,
+            "X must hold real numbers, got complex numbers: Complex data not",
+        ),
+        (
+            np.eye(2),
+            [0, 1j],
+            None,
+            "y must hold class labels, got complex numbers: Complex data not",
+        ),
+        (TEXT, [0, 1], None, r"X must hold numbers, got '1.5' at \(0, 0\); convert text .*astype"),
+        (TEXT.astype("S"), [0, 1], None, r"X must hold numbers, got b'1.5' at \(0, 0\); convert"),
+        ([[1.0], ["a"]], [0, 1], None, r"X must hold numbers, got '1.0' at \(0, 0\); convert"),
+        (np.array([["1"], ["a"]], object), [0, 1], None, r"got 'a' at \(1, 0\); .* a data frame"),
+        (
+            np.ones(2),
+            [0, 1],
+            None,
+            r"X must be \(n, d\), .*got shape \(2,\); Reshape your data by X",
+        ),
+        (None, [0, 1], None, "examples of d features, got None; Reshape your data by X.reshape"),
+        (np.eye(2), [0, 1], [1, "a"], "weights must be real numbers, got 'a' in row 1; pass one"),
+        (np.eye(2), [0, 1], [1, 1j], "weights must be real numbers, got 1j in row 1; pass one"),
+        (
+            np.eye(2),
+            [0, 1],
+            [1, [2]],
+            r"weights must be real numbers, got \[2\] in row 1; pass one",
+        ),
+    ],
+)
+def test_what_is_no_number_is_named_in_one_line(X: Any, y: Any, weight: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message) as raised:
+        BoostSampleClassifier(n_rounds=1).fit(X, y, weight)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 300

@@ -130,8 +130,8 @@ def _other_member(content: bytes, rng: np.random.Generator, marker: Path) -> byt
         members.pop(name)
     elif draw == 1:
         members[name], members[other] = members[other], members[name]
-    elif draw == 2 and rng.random() < 0.1:
-        members[name] = members[name][:128] + bytes(_BOMB)
+    elif draw == 2 and rng.random() < 0.1 and len(content) < _BOMB >> 11:  # one bomb is enough
+        members[name] = members[name][:128].ljust(_BOMB, b"\0")
     elif draw == 3:
         members[name] = objects.getvalue()
     elif draw == 4:

@@ -36,7 +36,7 @@ _SETTINGS = {
     "laminating": (":scheme=distinct", ":n_features=4", ":scheme=stratified", ""),
     "ucb": (":exploration=0.1", ":arms=feature", ""),
     "mas-naive": (":noise=deconvolved", ":n_components=1", ""),
-    "uniform-naive": (":n_features=2", ":scheme=distinct", ""),
+    "uniform-naive": (":n_features=2", ""),
 }
 _WRONG: tuple[tuple[str, Any], ...] = (
     ("n_rounds", 0),
@@ -91,13 +91,13 @@ def random_case(number: int, seed: int = 0) -> Case:
     rng = np.random.default_rng([seed, number])
     X, n, table = random_examples(rng)
     y, labels = random_labels(rng, n)
-    settings = _settings(rng)
+    settings = _settings(rng, n)
     words = f"{table}, {labels}, {settings}"
     return Case(number, settings, X, y, random_weights(rng, n), words)
 
 
-def _settings(rng: np.random.Generator) -> dict[str, Any]:
-    """Settings of the classifier, seldom a wrong one."""
+def _settings(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    """Settings of the classifier for n rows, seldom wrong ones."""
     names = list(STRATEGIES)
     name = names[rng.integers(len(names))]
     strategy: Any = name + str(rng.choice(_SETTINGS.get(name, ("",))))
@@ -113,14 +113,18 @@ def _settings(rng: np.random.Generator) -> dict[str, Any]:
         "n_jobs": int(rng.choice([1, 1, 2])),
         "random_state": int(rng.integers(2**31)),
     }
-    if rng.random() < 0.1:
-        del found["strategy"]
+    if name == "full" and rng.random() < 0.9:
+        found["budget"] = None  # all others are too few looks
+    draw = rng.random()
+    for key in ("strategy", "learner", "budget") if draw < 0.2 else ("strategy",) * (draw < 0.25):
+        del found[key]
+    few = n < 40 and rng.random() < 0.95  # rows to hold some out of
     known = inspect.signature(BoostSampleClassifier).parameters
     more: dict[str, tuple[Any, ...]] = {
         "class_weight": (None, None, "balanced"),
-        "early_stopping": (False, False, False, True),
+        "early_stopping": (False, False, False, few is False),
         "max_model_features": (None, None, 1, 3),
-        "calibration": (None, None, "temperature"),
+        "calibration": (None, None, None if few else "temperature"),
     }
     for key, values in more.items():
         value = values[rng.integers(len(values))]

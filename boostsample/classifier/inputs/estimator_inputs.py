@@ -51,6 +51,9 @@ _LABEL_SETS = (
     "y must be class labels (n,) or an indicator matrix of 0 and 1 (n, K), got a list of labels in "
     "each row; convert it by scikit-learn's MultiLabelBinarizer().fit_transform(y)"
 )
+_COMPLEX = "Complex data not supported"
+"""Words that scikit-learn's checks of estimators look for."""
+
 _RULES: dict[str, Any] = {
     "accept_sparse": "csc",
     "allow_nd": True,
@@ -183,6 +186,11 @@ def _labels(estimator: Any, y: Any) -> NDArray[Any]:
             "rows without a label, and make the others text by .astype(str)"
         ) from error
     except ValueError as error:
+        if _COMPLEX in str(error):
+            kind = getattr(y, "dtype", "complex numbers")
+            raise DataError(
+                f"y must hold class labels, got {kind}: {_COMPLEX}; give y.real"
+            ) from error
         if isinstance(y, list | tuple) and len({len(row) for row in y if _is_list(row)}) > 1:
             raise DataError(_LABEL_SETS) from error
         raise
@@ -308,7 +316,7 @@ def _as_numbers(checked: Any) -> Any:
 
 @contextmanager
 def _explained(X: Any) -> Iterator[None]:
-    """Raise a DataError that suggests a solution if X holds text instead of numbers."""
+    """Raise a DataError that suggests a solution if X holds no real numbers."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # of scikit-learn's sum of float16
             yield
@@ -316,13 +324,46 @@ def _explained(X: Any) -> Iterator[None]:
         for name, dtype in zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False):
             if getattr(dtype, "kind", "f") not in "biuf":
                 raise DataError(
-                    f"column {name!r} ({dtype}) must hold numbers ({error}); encode such columns, "
-                    f"for example by make_column_transformer((OneHotEncoder(), [{name!r}]), "
-                    "remainder='passthrough') before the classifier, or drop them"
+                    f"column {name!r} ({dtype}) must hold numbers ({one_line(error)}); encode such "
+                    f"columns, for example by make_column_transformer((OneHotEncoder(), "
+                    f"[{name!r}]), remainder='passthrough') before the classifier, or drop them"
                 ) from error
         if isinstance(X, list | tuple | np.ndarray) and len(X) and isinstance(X[0], str):
             raise DataError(
                 "X holds documents, but these families read numbers; pass for example "
                 "families=[boostsample.families.text_family(documents)] of the training documents"
             ) from error
+        if isinstance(error, ValueError):
+            _refuse_array(X, str(error))
         raise
+
+
+def _refuse_array(X: Any, found: str) -> None:
+    """Raise a DataError in one line, with words of scikit-learn's own error, for some arrays."""
+    if _COMPLEX in found:
+        raise DataError(
+            f"X must hold real numbers, got {getattr(X, 'dtype', 'complex numbers')}: {_COMPLEX}; "
+            "give real and imaginary parts as columns of their own"
+        )
+    if "Reshape your data" in found:
+        raise DataError(
+            "X must be (n, d), n examples of d features, got "
+            f"{f'shape {np.shape(X)}' if np.ndim(X) else f'{X!r:.60}'}; Reshape your data by "
+            "X.reshape(-1, 1) if it is one feature, by X.reshape(1, -1) if it is one example"
+        )
+    table = np.asarray(X if isinstance(X, list | tuple | np.ndarray) else 0.0)
+    for place, value in np.ndenumerate(table):
+        if isinstance(value, str | bytes) and (table.dtype.kind in "SU" or not _is_number(value)):
+            text = value.item() if isinstance(value, np.generic) else value
+            raise DataError(
+                f"X must hold numbers, got {text!r:.60} at {place}; convert text that holds "
+                "numbers by .astype(float), and give categories in a data frame"
+            )
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
