@@ -121,6 +121,7 @@ def readable_file(path: Path) -> Iterator[None]:
     except (DataError, SettingError):
         raise
     except Exception as error:  # parsers raise anything on garbage
-        raise DataError(
-            f"{path} cannot be read, it is damaged or in another format: {one_line(error)}"
-        ) from error
+        fault = "is damaged or in another format"
+        if isinstance(error, MemoryError) or "out of memory" in str(error):
+            fault = "needs more memory than there is, or is damaged"
+        raise DataError(f"{path} cannot be read, it {fault}: {one_line(error)}") from error

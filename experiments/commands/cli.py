@@ -114,6 +114,12 @@ def _guarded(args: list[str]) -> int:
         text = f"out of memory ({error}); choose fewer --families or less data"
         return _fail(text.replace(" ()", ""), _DATA)
     except Exception as error:
+        if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+            return _fail(
+                "no thread can be started: memory or the number of processes is at its limit "
+                "(ulimit -v, ulimit -u); raise it",
+                _DATA,
+            )
         text = f"unexpected {type(error).__name__}: {error}; this is a bug in boostsample"
         return _fail(f"{text}, BOOSTSAMPLE_DEBUG=1 shows where", _DATA)
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
 from boostsample import BoostSampleClassifier
+from boostsample.experiments.results.read_folder import read_results
 from tests.paths import ROOT
 
 _LIMITED = """
@@ -69,14 +74,78 @@ for name in ("first.bsm", "second.bsm"):
     assert BoostSampleClassifier.load(tmp_path / "first.bsm").predict(np.ones((1, 3))) == [1]
 
 
-def test_fits_in_threads_are_as_alone() -> None:
+_COMMANDS = """
+import json, os, resource, sys
+from boostsample.experiments.commands.cli import main
+os.chdir(sys.argv[1])
+cases = [(1 << 20, json.loads(sys.argv[2])), *((int(one), json.loads(sys.argv[3])) for one in
+         sys.argv[4:]), (1 << 20, json.loads(sys.argv[3]))]
+for mebibytes, command in cases:
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (mebibytes << 20), -1))
+    print(f"exit code {main(command)}", file=sys.stderr)
+"""
+
+
+def _ends_without_memory(folder: Path, small: list[str], large: list[str], *limits: int) -> None:
+    """Run a command on few data, on many with so many more MiB, and on many without a limit."""
+    arguments = [str(folder), json.dumps(small), json.dumps(large), *map(str, limits)]
+    found = subprocess.run(
+        [sys.executable, "-c", _COMMANDS, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    lines = found.stderr.splitlines()
+    assert found.returncode == 0, lines
+    assert len(lines) == 2 * len(limits) + 2, lines
+    assert lines[0] == lines[-1] == "exit code 0"
+    for error, code in zip(lines[1:-1:2], lines[2:-1:2], strict=True):
+        assert re.match(
+            r"boostsample: error: (out of memory|\S+ .*, it needs more memory than)", error
+        )
+        assert code == "exit code 1"
+
+
+def test_a_comparison_without_memory_ends_with_one_line(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(200, 8)), rng.integers(0, 3, 200)
+    y = np.arange(10_000) % 2
+    X = np.zeros((10_000, 4000), np.float32)  # 153 MiB, and 38 MiB to check them
+    X[:, 0] = np.arange(10_000) % 7
+    np.savez_compressed(tmp_path / "large.npz", X=X, y=y)
+    np.savez_compressed(tmp_path / "small.npz", X=rng.normal(size=(50, 3)), y=y[:50])
+    command = ["compare", "--strategies", "laminating", "--rounds", "2", "--repeats", "1"]
+    command += ["--quiet", "--data"]
+    small = [*command, "small.npz"]
+    large = [*command, "large.npz", "--results", "found"]
+    _ends_without_memory(tmp_path, small, large, 64, 172)
+    assert len(read_results(tmp_path / "found").rows) == 1
 
-    def fitted(seed: int) -> bytes:
-        model = BoostSampleClassifier("mas-naive", "tree", 8, random_state=seed, n_jobs=2)
-        return model.fit(X, y).decision_function(X).tobytes()
 
-    alone = [fitted(seed) for seed in range(4)]
+def test_a_model_without_memory_ends_with_one_line(tmp_path: Path) -> None:
+    for name, rows, columns in (("small", 20, 3), ("large", 10_000, 500)):
+        head = ",".join([*(f"x{at}" for at in range(columns)), "y"])
+        lines = (f"{'0,' * (columns - 1)}{row % 5},{row % 2}\n" for row in range(rows))
+        (tmp_path / f"{name}.csv").write_text(head + "\n" + "".join(lines))
+    command = ["fit", "--target", "y", "--rounds", "2", "--quiet", "-o"]
+    small, large = ([*command, f"{name}.bsm", f"{name}.csv"] for name in ("small", "large"))
+    _ends_without_memory(tmp_path, small, large, 8, 48)
+    assert sorted(one.suffix for one in tmp_path.iterdir()) == [".bsm", ".bsm", ".csv", ".csv"]
+
+
+def _fitted(seed: int) -> bytes:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 40)), rng.integers(0, 3, 200)
+    model = BoostSampleClassifier("uniform-q1", "tree", 8, random_state=seed, n_jobs=2)
+    return model.fit(X, y).decision_function(X).tobytes()
+
+
+def test_fits_in_threads_and_processes_are_as_alone() -> None:
+    alone = [_fitted(seed) for seed in range(4)]
+    assert len(set(alone)) == 4
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(fitted, range(4))) == alone
+        assert list(pool.map(_fitted, range(4))) == alone
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        assert list(processes.map(_fitted, range(4))) == alone

@@ -18,6 +18,7 @@ from boostsample.errors import StrategyError
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.results.folder.read_folder import read_results
 from boostsample.experiments.run import compare as compare_module
+from tests.experiments.kills import content
 from tests.paths import ROOT
 
 QUICK = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "2,4", "--repeats", "2"]
@@ -81,6 +82,35 @@ def test_ctrl_c_ends_with_one_line_and_leaves_nothing(n_jobs: str) -> None:
     assert err.decode().splitlines()[-1] == "boostsample: error: stopped by Ctrl-C"
     assert b"Traceback" not in err
     assert list(Path().iterdir()) == []
+
+
+#: Ctrl-C at the moment when the third cell is complete.
+AT_THE_THIRD = """
+import os
+from boostsample.experiments.cells.store import FolderStore
+save, cells = FolderStore.save, []
+def save_or_stop(store, task, cell):
+    save(store, task, cell)
+    cells.append(task)
+    if len(cells) == 3:
+        os.kill(os.getpid(), signal.SIGINT)
+FolderStore.save = save_or_stop
+"""
+
+
+def test_after_ctrl_c_the_same_command_trains_what_is_left() -> None:
+    assert main([*QUICK, "--results", "whole"]) == 0
+    args = [*QUICK, "--results", "parts", "--jobs", "1"]
+    process = start(*args, before=AT_THE_THIRD)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (130, b"")
+    assert errors(err.decode()) == ["boostsample: error: stopped by Ctrl-C"]
+    cells = {path: path.stat().st_mtime_ns for path in Path("parts/cells").iterdir()}
+    assert 3 <= len(cells) < 10
+    assert {path.suffix for path in cells} == {".npz"}
+    assert main(args) == 0
+    assert content(Path("parts")) == content(Path("whole"))
+    assert {path: path.stat().st_mtime_ns for path in cells} == cells
 
 
 def test_a_killed_run_leaves_a_folder_that_says_so() -> None:
@@ -158,6 +188,8 @@ def test_a_rename_that_fails_at_the_end_keeps_the_tables(
         (KeyError("x\ny"), r"unexpected KeyError: 'x\\ny'; .* BOOSTSAMPLE_DEBUG=1 shows where"),
         (StrategyError("it broke"), "it broke"),
         (MemoryError(), "out of memory; choose fewer --families"),
+        (RuntimeError("can't start new thread"), "no thread can be started: memory or the number"),
+        (RuntimeError("other"), "unexpected RuntimeError: other; this is a bug in boostsample"),
         (OSError(5, "Input/output error", "f"), "'f' cannot be used: Input/output error"),
         (
             OSError("in <TCP (closed)>"),
