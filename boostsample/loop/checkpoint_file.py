@@ -29,6 +29,7 @@ from boostsample.files.archive import (
 )
 from boostsample.files.atomic import readable_file
 from boostsample.files.kept_state import pack_state, unpack_state
+from boostsample.learner import alpha_of
 from boostsample.records import Round
 from boostsample.records.term_arrays import Cuts, term_arrays, terms_each, terms_of_arrays
 
@@ -96,6 +97,14 @@ class Saved:
         return archive_bytes(entries)
 
 
+_DTYPES = {
+    "feature": "int64",
+    "threshold": "uint8",
+    "value": "float64",
+    "edge": "float64",
+    "alpha": "float64",
+    "searches": "int64",
+}
 _META = ("facts", "start", "n_rounds", "plans_rounds", "n_labels", "notes")
 
 
@@ -136,8 +145,13 @@ def read_checkpoint(path: Path) -> Saved | None:
 
 def _rounds(entries: dict[str, NDArray[Any]], n_labels: int) -> list[Round]:
     """The rounds of a checkpoint; exceptions of many types if the entries do not fit."""
+    for name, dtype in _DTYPES.items():
+        if entries[name].dtype != dtype or entries[name].ndim != 1:
+            raise ValueError(f"its {name} must be {dtype} (n,), got {entries[name].dtype}")
     alphas = entries["alpha"]
     _check_terms(entries, alphas.size)
+    if not np.allclose(alphas, [alpha_of(edge) for edge in entries["edge"].tolist()], rtol=1e-9):
+        raise ValueError("the alphas are not those of the edges")
     cuts = Cuts(*(entries[name] for name in Cuts._fields))
     if np.abs(cuts.value[np.isfinite(cuts.value)]).max(initial=0.0) > np.finfo(np.float32).max:
         raise ValueError("a threshold is larger than any feature")

@@ -176,13 +176,25 @@ def test_other_formats(number: int, who: str, path: Path) -> None:
         ("terms", -1),
         ("searches", 0),
         ("term_side", 7),
+        ("alpha", 0.1),
+        ("alpha", np.nan),
+        ("edge", np.inf),
+        ("edge", 0.1),
     ],
 )
-def test_values_of_files_made_on_purpose(name: str, value: int, path: Path) -> None:
+def test_values_of_files_made_on_purpose(name: str, value: float, path: Path) -> None:
     entries = archive_entries(path.read_bytes())
     entries[name] = np.full_like(entries[name], value)
     path.write_bytes(archive_bytes(entries))
     refusal(path)
+
+
+@pytest.mark.parametrize("name", ["feature", "threshold", "value", "edge", "alpha", "searches"])
+@pytest.mark.parametrize("dtype", ["S4", "float16", "int8"])
+def test_arrays_of_another_type_are_refused(name: str, dtype: str, path: Path) -> None:
+    entries = archive_entries(path.read_bytes())
+    path.write_bytes(archive_bytes({**entries, name: np.full(entries[name].shape, 1, dtype)}))
+    assert f"its {name} must be {entries[name].dtype} (n,), got" in refusal(path)
 
 
 def test_circles_of_terms_are_refused(path: Path) -> None:
