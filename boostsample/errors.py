@@ -17,14 +17,14 @@ __all__ = [
 ]
 
 
-_MOST = 3000
+_MOST = 1000
 
 
 class BoostSampleError(Exception):
     """Base of every error that boostsample raises on purpose.
 
     The message is one line: what files and users wrote stands in it with escapes for line ends and
-    other characters that cannot be printed, and the middle of more than 3,000 is left out.
+    other characters that cannot be printed, and the middle of more than 1,000 is left out.
     """
 
     def __init__(self, message: object = "", *more: object) -> None:

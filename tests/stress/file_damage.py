@@ -161,6 +161,8 @@ def _other_values(content: bytes, rng: np.random.Generator) -> bytes:
         text = _other_json(entry.tobytes(), rng)
         entries[name] = np.frombuffer(text, np.uint8)
         return archive_bytes(entries)
+    if entry.dtype.kind not in "biuf":
+        return content  # made text before
     wrong: list[Callable[[], Any]] = [
         lambda: entry[:0],
         lambda: entry[..., :-1] if entry.ndim else entry,

@@ -25,13 +25,13 @@ from boostsample.shard.weights import initial_weights
 __all__ = ["check_fit", "refusal"]
 
 
-def refusal(error: Exception) -> str:
+def refusal(error: Exception, most: int = 600) -> str:
     """The line of an error that is ours, or of one of scikit-learn's checks of its input.
 
-    AssertionError for any other, and for more than one line or 600 characters.
+    AssertionError for any other, and for more than one line or `most` characters.
     """
     text = str(error)
-    clear = 0 < len(text) <= 600 and text.isprintable()
+    clear = 0 < len(text) <= most and text.isprintable()
     if not isinstance(error, BoostSampleError):
         place = traceback.extract_tb(error.__traceback__)[-1].filename
         clear = clear and type(error) in (ValueError, TypeError) and "/sklearn/" in place
