@@ -10,7 +10,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
@@ -110,10 +111,17 @@ def foreign_entries(kind: str) -> list[Foreign]:
 
     `kind` is "strategy", "family" or "learner", here and below.
     """
-    points = entry_points(group=_KINDS[kind].group)
-    return sorted(
-        Foreign(point.name, point.value, point.dist.name if point.dist else "(unnamed)")
-        for point in points
+    return list(_entries(entry_points, _KINDS[kind].group, tuple(sys.path)))
+
+
+@cache
+def _entries(read: Callable[..., Any], group: str, path: tuple[str, ...]) -> tuple[Foreign, ...]:
+    """The entries of a group, read once for each `sys.path`: that takes about 20 ms."""
+    return tuple(
+        sorted(
+            Foreign(point.name, point.value, point.dist.name if point.dist else "(unnamed)")
+            for point in read(group=group)
+        )
     )
 
 
