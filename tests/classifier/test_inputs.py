@@ -253,6 +253,8 @@ TEXT = np.array([["1.5", "2"], ["3", "4"]])
             None,
             r"X must be \(n, d\), .*got shape \(2,\); Reshape your data by X",
         ),
+        ([[1.0], [2.0, 3.0]], [0, 1], None, "X must have equally many features in each example"),
+        ([["a"], ["b", "c"]], [0, 1], None, "X must have equally many features in each example"),
         (None, [0, 1], None, "examples of d features, got None; Reshape your data by X.reshape"),
         (np.eye(2), [0, 1], [1, "a"], "weights must be real numbers, got 'a' in row 1; pass one"),
         (np.eye(2), [0, 1], [1, 1j], "weights must be real numbers, got 1j in row 1; pass one"),

@@ -29,6 +29,8 @@ def random_examples(rng: np.random.Generator) -> tuple[Any, int, str]:
         return rng.integers(0, 256, shape).astype(rng.choice(["u1", "f4"])), n, "images"
     if draw < 0.035:
         return rng.normal(size=(n,)), n, "a vector"
+    if draw < 0.04:
+        return [[0.5] * (1 + row % 2) for row in range(n)], n, "rows of different lengths"
     wide = draw > 0.99
     d = int(rng.choice([1, 2, 5, 12, 30])) if not wide else int(rng.choice([3_000, 200_000]))
     if wide:

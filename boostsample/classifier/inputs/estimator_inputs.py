@@ -351,6 +351,11 @@ def _refuse_array(X: Any, found: str) -> None:
             f"{f'shape {np.shape(X)}' if np.ndim(X) else f'{X!r:.60}'}; Reshape your data by "
             "X.reshape(-1, 1) if it is one feature, by X.reshape(1, -1) if it is one example"
         )
+    if "inhomogeneous shape" in found:
+        raise DataError(
+            "X must have equally many features in each example, got examples of different "
+            "lengths; fill the shorter ones, for example with nan, which is a missing value"
+        )
     table = np.asarray(X if isinstance(X, list | tuple | np.ndarray) else 0.0)
     for place, value in np.ndenumerate(table):
         if isinstance(value, str | bytes) and (table.dtype.kind in "SU" or not _is_number(value)):
