@@ -285,11 +285,23 @@ class Cell:
             history = None if columns is None else rows_of_columns(read_json_entry(columns))
             packed = entries.pop("state", None)
             state = None if packed is None else unpack_state(packed.tobytes().decode("ascii"))
+            _check_searches(entries, int(meta["about"]["n_rounds"]))
             return cls(meta["facts"], meta["about"], entries, history, state)
         except DamagedCell:
             raise
         except Exception as error:  # NumPy's parsers raise errors of many types on garbage
             raise DamagedCell(f"it is damaged or half-written ({one_line(error)})") from error
+
+
+def _check_searches(arrays: dict[str, NDArray[Any]], n_rounds: int) -> None:
+    """ValueError unless each round has searches, and integers belong to each of them."""
+    searches = arrays["searches"]
+    if searches.dtype.kind not in "iu" or searches.shape != (n_rounds,) or searches.min() < 1:
+        raise ValueError("searches must be an integer of at least 1 for each round")
+    n = int(searches.sum(dtype=np.int64))
+    for name in (*_HISTORY_INTEGERS, "family", "microseconds"):
+        if arrays[name].dtype.kind not in "iu" or arrays[name].shape != (n,):
+            raise ValueError(f"{name} must be an integer for each search")
 
 
 def read_cell_file(path: Path, key: str) -> Cell:

@@ -6,6 +6,7 @@ import io
 import itertools
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -244,6 +245,19 @@ def test_pickles_are_never_loaded() -> None:
     np.savez(stream, meta=np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(DamagedCell):
         Cell.from_bytes(stream.getvalue())
+
+
+@pytest.mark.parametrize("name", ["searches", "microseconds", "looks_search", "family"])
+@pytest.mark.parametrize("change", ["shorter", "floats", "zero"])
+def test_arrays_that_do_not_fit_are_refused(cell: Cell, name: str, change: str) -> None:
+    array = cell.arrays[name]
+    others = {"shorter": array[:-1], "floats": array * np.nan, "zero": np.zeros_like(array)}
+    content = replace(cell, arrays={**cell.arrays, name: others[change]}).to_bytes()
+    if change == "zero" and name != "searches":
+        assert Cell.from_bytes(content).n_rounds == cell.n_rounds
+    else:
+        with pytest.raises(DamagedCell, match=f"half-written .{name} must be an integer"):
+            Cell.from_bytes(content)
 
 
 def test_another_format_is_refused(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
