@@ -36,13 +36,12 @@ def test_a_model_uses_no_more_features(strategy: str, learner: str) -> None:
 @pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=5"])
 def test_later_rounds_are_those_of_a_bank_of_the_chosen_features(learner: str) -> None:
     run = booster(learner=learner, n_rounds=12)
-    rounds = [run.next_round() for _ in range(12)]
-    chosen: list[int] = []
-    for before, one in enumerate(rounds):  # noqa: B007 - the round after which the pool is smaller
-        chosen += [row["feature"] for row in one.rows if row["feature"] not in chosen]
-        if len(chosen) == 3:
-            break
-    first, later = rounds[: before + 1], rounds[before + 1 :]
+    first, chosen = [], set[int]()
+    while len(chosen) < 3:
+        first.append(run.next_round())
+        chosen |= {row["feature"] for row in first[-1].rows}
+    later = [run.next_round() for _ in range(12 - len(first))]
+    assert later
     X, Y = table(N, F), noisy_labels(N, 3)
     families = bank_of(X, groups=2).families
     model = Model(families, [term for one in first for term in one.terms], 3)
