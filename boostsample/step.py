@@ -17,7 +17,8 @@ from boostsample.errors import SettingError, StrategyError
 from boostsample.history import note_columns
 from boostsample.kernels.array_layout import N_BINS, Rows
 from boostsample.ledger import Ledger
-from boostsample.records import FamilyInfo, Sample, Stumps
+from boostsample.records import FamilyInfo, Sample, Stumps, sample_members
+from boostsample.records.feature_tiles import sample_tile_members, sample_tiles
 from boostsample.shard.searcher import Searcher
 
 __all__ = ["Step"]
@@ -134,11 +135,88 @@ class Step:
         """
         self.__check_open()
         size = min(check_integer("T", T, 1, hint="draw at least one example"), self.n_examples)
-        exact = size == self.n_examples
-        rows = self.__searcher.draw(size, scheme, self.__rng)
-        sample = Sample(size, scheme, exact)
-        self.__samples[id(sample)] = _Held(sample, rows, size, exact)
-        return sample
+        return self.__hold(self.__searcher.draw(size, scheme, self.__rng), size, scheme)
+
+    def draw_nested(self, sizes: Sequence[int], scheme: str = "iid") -> list[Sample]:
+        """Draw samples of ascending sizes, each of which contains the one before; costs no looks.
+
+        They take the time of the largest draw. Each one by itself is distributed as by `draw`.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+            Numbers of examples, ascending, the first at least 1; N or more means all of them.
+        scheme : str
+            As for `draw`.
+
+        Returns
+        -------
+        list of Sample
+            One for each size.
+
+        Raises
+        ------
+        SettingError
+            If a size is below 1 or below the one before, or `scheme` is unknown.
+        """
+        self.__check_open()
+        wanted, least = list[int](), 1
+        for size in sizes:
+            least = check_integer("sizes", size, least, hint="sizes of nested samples ascend")
+            wanted.append(min(least, self.n_examples))
+        return [
+            self.__hold(rows, size, scheme)
+            for rows, size in zip(
+                self.__searcher.draw_nested(wanted, scheme, self.__rng), wanted, strict=True
+            )
+        ]
+
+    def sample_features(self, n: int) -> NDArray[np.int64]:
+        """Draw about n different features whose bins lie together; costs no looks.
+
+        A bank can search them several times as fast on few examples. From 4,033 features on, these
+        are whole tiles (`boostsample.records.feature_tiles`), each as likely as any other and a
+        proportional sample of all families: at most n features, and fewer by less than n / 63. Of
+        fewer features, n are drawn uniformly.
+
+        Parameters
+        ----------
+        n : int
+            Number of features, at least 1; F or more means all.
+
+        Returns
+        -------
+        ndarray of int64, shape (about n,)
+            Global feature indices.
+        """
+        n = check_integer("n", n, 1, hint="draw at least one feature")
+        if n >= self.n_features:
+            return np.arange(self.n_features)
+        features = sample_tiles([family.size for family in self.__families], n, self.__rng)
+        if features is None:
+            return self.__rng.choice(self.n_features, size=n, replace=False, shuffle=False)
+        return features
+
+    def sample_members(self, counts: Sequence[int]) -> NDArray[np.int64]:
+        """Draw counts[k] different members of family k, for every k; costs no looks.
+
+        Their bins lie together where that is possible, see `sample_features`: the members of a
+        family are equally likely, but not independent.
+
+        Parameters
+        ----------
+        counts : sequence of int, one for each family
+            From 0 to the size of the family.
+
+        Returns
+        -------
+        ndarray of int64, shape (sum of the counts,)
+            Global feature indices, family after family.
+        """
+        members = sample_tile_members(self.__families, counts, self.__rng)
+        if members is None:
+            return sample_members(self.__families, counts, self.__rng)
+        return members
 
     def search(self, features: ArrayLike, sample: Sample, purpose: str = "search") -> Stumps:
         """Find the best stump of each feature on a sample.
@@ -193,6 +271,12 @@ class Step:
         """
         self.__check_open()
         self.__notes.update(note_columns(beliefs, max(32, len(self.__families))))
+
+    def __hold(self, rows: Rows, size: int, scheme: str) -> Sample:
+        exact = size == self.n_examples
+        sample = Sample(size, scheme, exact)
+        self.__samples[id(sample)] = _Held(sample, rows, size, exact)
+        return sample
 
     def __held(self, sample: Sample) -> _Held:
         self.__check_open()

@@ -20,7 +20,7 @@ from boostsample.planning.mixture import (
 )
 from boostsample.shard.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
-from boostsample.strategy import FamilyInfo, Pool, Strategy, Stumps, sample_members
+from boostsample.strategy import FamilyInfo, Pool, Strategy, Stumps
 
 __all__ = [
     "MASStrategy",
@@ -99,7 +99,7 @@ def mas_family_models(step: Step, n_components: int, noise: str) -> Sequence[Mix
     counts, size = _modelled(step.families, step.budget, step.n_examples)
     if step.round == 1 or size == 0:
         return None
-    features = sample_members(step.families, counts, step.rng)
+    features = step.sample_members(counts)
     sample = step.draw(size)
     edges = step.search(features, sample, purpose="modelling").edge
     return _fit_families(edges, counts, n_components, noise, sample.size, sample.exact)

@@ -1,10 +1,11 @@
 """Laminating: search many features on few examples, keep the better half, double the examples.
 
 Cost per iteration: log2(Q0) stages of Q0 * T0 looks. Each stage searches the surviving features
-again, thresholds and votes included, on a new sample. Source: [DF11] section 4.2, with
+again, thresholds and votes included, on its sample. Source: [DF11] section 4.2, with
 log2(Q0) Q0 T0 = budget (section 5). The paper leaves open: Q0 and T0, budgets that do not divide,
-ties between features (the first wins), and whether samples are new or nested (new here). The last
-stage uses T = Q0 T0 / 2 examples. The default Q0 is the power of two nearest to 256, the best of
+ties between features (the first wins), how Q0 features are drawn (see `Step.sample_features`), and
+whether samples are new or nested (nested here, which takes half of the time). The last stage uses
+T = Q0 T0 / 2 examples. The default Q0 is the power of two nearest to 256, the best of
 the sweep in docs/laminating.md, with that T at most N and T0 at least 50.
 """
 
@@ -59,9 +60,9 @@ class Laminating(Strategy):
         """Run the stages; the last one leaves one stump."""
         size = step.n_examples, step.n_features
         stages = laminating_stages(_affordable(self.n_features, step.budget), *size, step.budget)
-        features = step.rng.choice(step.n_features, size=stages[0][0], replace=False, shuffle=False)
-        for n_features, n_examples in stages:
-            sample = step.draw(n_examples, self.scheme)
+        features = step.sample_features(stages[0][0])
+        samples = step.draw_nested([n_examples for _, n_examples in stages], self.scheme)
+        for (n_features, _), sample in zip(stages, samples, strict=True):
             stumps = step.search(features[:n_features], sample)
             features = stumps.feature[np.argsort(-stumps.edge, kind="stable")]
         return stumps.best()

@@ -340,6 +340,17 @@ def inclusion_probabilities(weight: Sequence[float], size: int) -> list[float]:
     return [min(1.0, w / high) for w in weight]
 
 
+def hashed_uniforms(seed: int, n: int) -> list[float]:
+    """Numbers in [0, 1) of SplitMix64 (Steele, Lea and Flood 2014), 53 bits each."""
+    mask, uniforms = 2**64 - 1, []
+    for i in range(1, n + 1):
+        word = (seed + i * 0x9E3779B97F4A7C15) & mask
+        word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & mask
+        uniforms.append(((word ^ (word >> 31)) >> 11) * 2.0**-53)
+    return uniforms
+
+
 def pivotal(
     weight: Sequence[float], size: int, uniforms: Sequence[float]
 ) -> tuple[list[int], list[float]]:

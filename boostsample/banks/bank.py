@@ -8,6 +8,7 @@ and reference, all of them hold the same bits.
 from __future__ import annotations
 
 import abc
+import copy
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple, Self
@@ -23,11 +24,13 @@ from boostsample.banks.binning import (
     run_bank_blocks,
 )
 from boostsample.banks.digests import feature_checksums
+from boostsample.banks.tiles import TileCopy, fits_tiles, tile_copy_bytes
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.array_layout import aligned
 from boostsample.records import FamilyInfo
+from boostsample.records.feature_tiles import feature_tiles
 from boostsample.threads.threads import n_threads
 
 __all__ = ["Bank", "FeatureBank", "View", "check_bank_families"]
@@ -41,7 +44,7 @@ class View(NamedTuple):
     Attributes
     ----------
     bins : ndarray of uint8, shape (any, any), C-contiguous
-        Not a copy: read-only, and valid until the next call.
+        Read-only, and valid until the next call.
     at : ndarray of int64, shape (Q,)
         Row of `bins` of each feature.
     compact : bool
@@ -231,6 +234,15 @@ class FeatureBank(Bank):
         self.bins = bins
         self.cuts = cuts
         self.n_bins = n_bins
+        self._tiles: TileCopy | None = None
+
+    def reader(self, rows: NDArray[np.int64] | None = None) -> Self:
+        """The bank for one user in one thread, with the same arrays."""
+        if self._tiles is None:
+            return self
+        other = copy.copy(self)
+        other._tiles = self._tiles.user()
+        return other
 
     @classmethod
     def build(
@@ -242,6 +254,7 @@ class FeatureBank(Bank):
         progress: Callable[[int, int], None] | None = None,
         n_jobs: int = 1,
         reference: int | None = None,
+        tile_bytes: int | None = None,
     ) -> FeatureBank:
         """Compute and bin all features of all rows of X.
 
@@ -265,6 +278,10 @@ class FeatureBank(Bank):
             Number of train rows that the cuts are computed from, drawn independently of the data;
             all by default. A feature with at most 255 distinct values in these rows has a bin for
             each of them.
+        tile_bytes : int, optional
+            Most bytes of a second copy of the bins, in tiles, for searches of few examples: by
+            default half of the free memory; 0 for none. It is made of at least 4,033 features and
+            16,384 examples, and takes as much as the bins. Results do not depend on it.
 
         Returns
         -------
@@ -301,15 +318,24 @@ class FeatureBank(Bank):
             for stop in finished:
                 if progress is not None:
                     progress(stop, n_features)
-        return cls(families, bins, cuts, n_bins)
+        bank = cls(families, bins, cuts, n_bins)
+        tiles = feature_tiles(family_sizes(families))
+        if tiles is not None and fits_tiles(tile_copy_bytes(tiles, n), tile_bytes):
+            bank._tiles = TileCopy.make(bins, tiles, threads)
+        return bank
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory in use."""
-        return self.bins.nbytes + self.cuts.nbytes + self.n_bins.nbytes + self.first.nbytes
+        second = 0 if self._tiles is None else self._tiles.bins.nbytes
+        return self.bins.nbytes + self.cuts.nbytes + self.n_bins.nbytes + self.first.nbytes + second
 
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
-        """The bank itself: nothing is copied."""
+        """The bank itself, or bins gathered from its tiles where that is faster."""
+        if rows is not None and self._tiles is not None:
+            gathered = self._tiles.gather(features, rows)
+            if gathered is not None:
+                return View(*gathered, True)
         return View(self.bins, features, False)
 
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -325,6 +351,11 @@ class FeatureBank(Bank):
         """CRC-32 of the bins and cuts of each feature: uint32 (F, 2)."""
         sums = (feature_checksums(*one) for one in zip(self.bins, self.cuts, strict=True))
         return np.array(list(sums), np.uint32)
+
+
+def family_sizes(families: Sequence[Family]) -> tuple[int, ...]:
+    """Features of each family."""
+    return tuple(family.n_features for family in families)
 
 
 def check_bank_families(families: Sequence[Family]) -> NDArray[np.int64]:

@@ -44,9 +44,9 @@ def eight_edges_twin(
     """Edges at the next eight thresholds, and the sum below the last of them."""
     edges = []
     for start in range(at, at + LANES * stride, stride):
-        below = below + hist[start : start + below.size].astype(np.float64)
+        below = below + hist[start : start + below.size].astype(below.dtype)
         below = below if fresh else below + sums[start : start + below.size]
-        edges.append(total_twin(np.abs(whole - 2.0 * below)))
+        edges.append(total_twin(np.abs(whole - below.dtype.type(2.0) * below)))
     return np.array(edges), below
 
 

@@ -158,6 +158,14 @@ def _is_zero(builder: Any, vector: Vector, a: Any) -> Any:
     return builder.icmp_unsigned("==", builder.bitcast(lanes, bits), ir.Constant(bits, 0))
 
 
+@intrinsic
+def _as_wide(typing: Any, a: Any, like: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return args[0] if a.bits == like.bits else builder.fpext(args[0], _llvm(like))
+
+    return Vector(a.lanes, like.bits)(a, like), codegen
+
+
 @_of_one(lambda a: Vector(a.lanes, 64))
 def _widen(builder: Any, vector: Vector, a: Any) -> Any:
     return builder.fpext(a, _llvm(Vector(vector.lanes, 64)))
@@ -233,6 +241,7 @@ def _eight_edges(
     typing: Any, hist: Any, sums: Any, fresh: Any, at: Any, stride: Any, whole: Any, below: Any
 ) -> Any:
     kind, narrow = _llvm(below), _llvm(Vector(below.lanes, 32))
+    widens = below.bits > 32
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         def bin_of(array: int, b: int, vector: Any) -> Any:
@@ -245,11 +254,13 @@ def _eight_edges(
         def edges(with_sums: bool) -> tuple[Any, Any]:
             value, sizes, size = args[6], [], below.lanes
             for b in range(LANES):
-                value = builder.fadd(value, builder.fpext(bin_of(0, b, narrow), kind))
+                weights = bin_of(0, b, narrow)
+                value = builder.fadd(value, builder.fpext(weights, kind) if widens else weights)
                 if with_sums:
                     value = builder.fadd(value, bin_of(1, b, kind))
-                part = builder.fmul(_constant(below, -2.0), value)
-                sizes.append(_called(builder, "fabs", below, builder.fadd(args[5], part)))
+                # Rounded once, as is the sum: the product is exact.
+                above = _called(builder, "fma", below, _constant(below, -2.0), value, args[5])
+                sizes.append(_called(builder, "fabs", below, above))
             while len(sizes) > 1:
                 folds = sizes[0].type.count == LANES
                 sizes = [
@@ -259,6 +270,8 @@ def _eight_edges(
                 size = size // 2 if folds else size
             return sizes[0], value
 
+        if not widens:  # there are no sums
+            return context.make_tuple(builder, sig.return_type, edges(False))
         with builder.if_else(args[2]) as (then, otherwise):
             with then:
                 plain, ends = edges(False), builder.basic_block
@@ -271,7 +284,7 @@ def _eight_edges(
             both[-1].add_incoming(other, other_ends)
         return context.make_tuple(builder, sig.return_type, both)
 
-    pair = types.Tuple((Vector(LANES, 64), below))
+    pair = types.Tuple((Vector(LANES, below.bits), below))
     return pair(hist, sums, fresh, at, stride, whole, below), codegen
 
 
@@ -314,6 +327,8 @@ vec_choose: Any = _choose if COMPILED else lambda c, yes, no: np.where(c > 0, ye
 vec_is_zero: Any = _is_zero if COMPILED else lambda a: not a.any()
 #: vec_widen(a): float32 lanes as float64.
 vec_widen: Any = _widen if COMPILED else lambda a: a.astype(np.float64)
+#: vec_as_wide(a, like): float32 lanes as those of `like`, which may be float64.
+vec_as_wide: Any = _as_wide if COMPILED else lambda a, like: a.astype(like.dtype)
 #: vec_total(a): the sum of the lanes, halves added to halves.
 vec_total: Any = _total if COMPILED else twins.total_twin
 #: vec_paired(a, b, size): the lanes of both; if they are more than LANES, the halves of each group
@@ -323,7 +338,8 @@ vec_paired: Any = _paired if COMPILED else twins.paired_twin
 vec_running: Any = _running if COMPILED else twins.running_twin
 #: vec_eight_edges(hist, sums, fresh, at, stride, whole, below): adds eight bins of `hist`, `stride`
 #: apart from number `at`, and of `sums` unless `fresh`, to `below` one after another. Returns the
-#: totals of |whole - 2 below| after each of them, and `below` after the last.
+#: totals of |whole - 2 below| after each of them, and `below` after the last. `whole` and `below`
+#: are float64, or float32 without `sums`.
 vec_eight_edges: Any = _eight_edges if COMPILED else twins.eight_edges_twin
 #: vec_count_up_to(a, limit), vec_count_below(a, limit): number of lanes at most, or below, `limit`.
 vec_count_up_to: Any = (

@@ -13,8 +13,19 @@ import numpy as np
 
 from boostsample.jit.compile_kernels import inner_kernel, kernel
 from boostsample.jit.stack import on_stack
-from boostsample.jit.vectors import vec_count_up_to, vec_load, vec_running
-from boostsample.kernels.array_layout import Doubles, Floats, Ints
+from boostsample.jit.vectors import (
+    vec_add,
+    vec_choose,
+    vec_count_below,
+    vec_count_up_to,
+    vec_fill,
+    vec_load,
+    vec_multiply,
+    vec_running,
+    vec_total,
+    vec_widen,
+)
+from boostsample.kernels.array_layout import Bytes, Doubles, Floats, Ints
 
 DRAW_BLOCK = 16
 
@@ -48,6 +59,46 @@ def pick_by_weight(
     float32; rounding can place a target beyond an end: it hits the last example before it.
     O(T (DRAW_BLOCK / 8 + log N)).
     """
+    used: int = _pick(weight, ends, gaps, scale, examples, factors)
+    for u in range(used):
+        factors[u] /= examples.size * np.float64(weight[np.uint64(examples[u])])
+    return used
+
+
+@kernel
+def pick_nested(
+    weight: Floats,
+    ends: Doubles,
+    more: Ints,
+    gaps: Doubles,
+    scales: Doubles,
+    examples: Ints,
+    factors: Doubles,
+    used: Ints,
+) -> None:
+    """Several picks as of `pick_by_weight`, one after another.
+
+    Reads more int64 (S,), the targets of each pick, of sum T; scales float64 (S,); gaps float64, at
+    least T + (S - 1) extra, of which each pick takes its targets' and `extra` more, all alike.
+    Writes examples int32 (T,), ascending in each pick, factors float64 (T,), hits / w_i, and used
+    int64 (S,), the examples in use after each pick.
+    """
+    extra = (gaps.size - examples.size) // more.size
+    at, gap = 0, 0
+    for s in range(more.size):
+        own = examples[at : at + more[s]]
+        first, at = at, at + _pick(weight, ends, gaps[gap:], scales[s], own, factors[at:])
+        gap += more[s] + extra
+        used[s] = at
+        for u in range(first, at):
+            factors[u] /= np.float64(weight[np.uint64(examples[u])])
+
+
+@inner_kernel
+def _pick(
+    weight: Floats, ends: Doubles, gaps: Doubles, scale: float, examples: Ints, factors: Doubles
+) -> int:
+    """`pick_by_weight` with the hits as factors."""
     n, n_blocks, n_targets = weight.size, ends.size, examples.size
     few = on_stack(DRAW_BLOCK, np.float32)  # weights of a last block that is not full
     for j in range(DRAW_BLOCK):
@@ -75,8 +126,6 @@ def pick_by_weight(
         place = np.uint64(used - 1)
         examples[place], factors[place] = chosen, hits
         last = chosen
-    for u in range(used):
-        factors[u] /= n_targets * np.float64(weight[np.uint64(examples[u])])
     return used
 
 
@@ -106,73 +155,87 @@ def _block_of(ends: Doubles, block: int, target: float) -> int:
 
 
 @kernel
-def draw_pivotal(
-    weight: Floats, size: int, uniforms: Doubles, examples: Ints, inclusion: Doubles
-) -> int:
-    """Ordered pivotal sampling of exactly `size` different examples, pi_i = min(1, w_i / c).
+def inclusion_level(weight: Floats, size: int) -> float:
+    """The c for which the sum of min(1, w_i / c) is `size`; O(N / 8) a pass, few passes.
 
-    Neighbouring rows fight for their inclusion probabilities until all but one are 0 or 1 (Deville
-    and Tille 1998). The variance is at most that of draws with replacement, in any order of the
-    rows (Chauvet 2017). Reads uniforms float64 (N,). Writes examples int32
-    (size,), ascending, and inclusion float64 (size,), their pi_i. Needs 0 < size < the number of
-    examples with weight. O(N) a pass.
+    Reads weight float32 (N,). With no more than `size` examples with weight, a c at or below all
+    their weights.
     """
-    n = weight.size
-    mass, certain = 0.0, 0
-    for i in range(n):
-        mass += np.float64(weight[i])
-    level = mass / size  # the c of pi_i = min(1, w_i / c)
+    mass, certain = _lighter(weight, np.float32(np.inf))[0], 0
+    level = mass / size
     while True:
-        heavy, light = 0, 0.0
-        for i in range(n):
-            if weight[i] > 0.0 and np.float64(weight[i]) >= level:
-                heavy += 1
-            else:
-                light += np.float64(weight[i])
-        if heavy == certain or heavy >= size:
-            break
-        certain = heavy
-        level = light / (size - heavy)
-    used = 0
-    fighter, chance = -1, 0.0
-    for i in range(n):
-        w = np.float64(weight[i])
-        if w == 0.0:
-            continue
-        if w >= level:
-            if used < size:
-                used = _insert(examples, inclusion, used, i, 1.0)
-            continue
-        mine = w / level
-        if fighter < 0:
-            fighter, chance = i, mine
-            continue
-        both = chance + mine
-        if both < 1.0:
-            if uniforms[i] * both >= chance:
-                fighter = i
-            chance = both
-        else:
-            winner, loser = i, fighter
-            if uniforms[i] * (2.0 - both) < 1.0 - mine:
-                winner, loser = fighter, i
-            if used < size:
-                pi = np.float64(weight[winner]) / level
-                used = _insert(examples, inclusion, used, winner, pi)
-            fighter, chance = loser, both - 1.0
-    if used < size and fighter >= 0:
-        used = _insert(examples, inclusion, used, fighter, np.float64(weight[fighter]) / level)
-    return used
+        light, n_light = _lighter(weight, np.float32(level))
+        n_heavy = weight.size - n_light
+        if n_heavy == certain or n_heavy >= size or light == 0.0:
+            return level
+        certain = n_heavy
+        level = light / (size - n_heavy)
 
 
 @inner_kernel
-def _insert(examples: Ints, inclusion: Doubles, used: int, example: int, pi: float) -> int:
-    """Insert an example in ascending order; a fighter can precede the last winner."""
-    at = used
-    while at > 0 and examples[at - 1] > example:
-        examples[at] = examples[at - 1]
-        inclusion[at] = inclusion[at - 1]
-        at -= 1
-    examples[at] = example
-    inclusion[at] = pi
-    return used + 1
+def _lighter(weight: Floats, level: Any) -> tuple[float, int]:
+    """Sum and number of the weights below a level."""
+    whole = weight.size - weight.size % DRAW_BLOCK
+    first = on_stack(DRAW_BLOCK, np.float32)
+    for j in range(DRAW_BLOCK):
+        first[j] = 0.0
+    none = vec_load(first, 0, DRAW_BLOCK)
+    levels, minus = vec_fill(none, level), vec_fill(none, np.float32(-1.0))
+    sums, n_light = vec_widen(none), 0
+    for i in range(0, whole, DRAW_BLOCK):
+        weights = vec_load(weight, i, DRAW_BLOCK)
+        below = vec_add(levels, vec_multiply(weights, minus))
+        sums = vec_add(sums, vec_widen(vec_choose(below, weights, none)))
+        n_light += vec_count_below(weights, level)
+    light = vec_total(sums)
+    for i in range(whole, weight.size):
+        if weight[i] < level:
+            light += np.float64(weight[i])
+            n_light += 1
+    return light, n_light
+
+
+@kernel
+def draw_pivotal(
+    weight: Floats, level: float, seed: int, taken: Bytes, examples: Ints, inclusion: Doubles
+) -> int:
+    """Ordered pivotal sampling of different examples, pi_i = min(1, w_i / level).
+
+    Neighbouring rows fight for their inclusion probabilities until all but one are 0 or 1 (Deville
+    and Tille 1998). The variance is at most that of draws with replacement, in any order of the
+    rows (Chauvet 2017). Reads weight float32 (N,); random numbers are a hash of `seed` and the row.
+    Overwrites taken uint8 (N + 1,). Writes examples int32 (T + 1,), ascending, and inclusion
+    float64 (T + 1,), their pi_i. Returns T, the sum of the pi_i. Branch-free; O(N).
+
+    The hash is SplitMix64 (Steele, Lea and Flood 2014).
+    """
+    n, scale = weight.size, 1.0 / level
+    for i in range(n + 1):
+        taken[i] = 0
+    fighter, chance = n, 0.0
+    state = np.uint64(seed)
+    for i in range(n):
+        mine = np.float64(weight[i]) * scale
+        state += np.uint64(0x9E3779B97F4A7C15)
+        word = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        uniform = np.float64(np.int64((word ^ (word >> np.uint64(31))) >> np.uint64(11))) * 2.0**-53
+        both = chance + mine
+        joins = uniform * both >= chance  # wins what both have, if less than 1
+        stays = uniform * (2.0 - both) < 1.0 - mine  # loses to the fighter, who is taken
+        certain, small = mine >= 1.0, both < 1.0
+        loser, winner = (i, fighter) if stays else (fighter, i)
+        rival = i if joins else fighter
+        following = rival if small else loser
+        left = both if small else both - 1.0
+        fighter, chance = (fighter, chance) if certain else (following, left)
+        taken[np.uint64(i if certain else (n if small else winner))] = 1
+    if chance > 0.5:
+        taken[fighter] = 1
+    used = 0
+    for i in range(n):
+        place = np.uint64(used)
+        examples[place] = i
+        inclusion[place] = min(np.float64(weight[i]) * scale, 1.0)
+        used += np.int64(taken[i])
+    return used

@@ -22,6 +22,7 @@ from boostsample.jit.vectors import (
     LANES,
     vec_add,
     vec_add_into,
+    vec_as_wide,
     vec_at_least,
     vec_count_below,
     vec_eight_edges,
@@ -34,7 +35,6 @@ from boostsample.jit.vectors import (
 from boostsample.kernels.array_layout import (
     N_BINS,
     Bytes,
-    Doubles,
     Floats,
     Found,
     Ints,
@@ -70,16 +70,26 @@ class _Histogram(NamedTuple):
     """Histogram of a feature: `hist` float32 plus, unless `fresh`, `sums` float64."""
 
     hist: Floats
-    sums: Doubles
+    sums: Any
     fresh: bool
 
 
-class _Work(NamedTuple):
-    """Work space of a sweep: running sums, sums below a threshold, edges by threshold."""
+class _Limits(NamedTuple):
+    """Edges this close are equal; the factor of edges."""
 
-    marks: Doubles
-    below: Doubles
-    edges: Doubles
+    tie: float
+    scale: float
+
+
+class _Work(NamedTuple):
+    """Work space of a sweep: running sums, sums below a threshold, edges by threshold.
+
+    All float64, or all float32 in a rough sweep.
+    """
+
+    marks: Any
+    below: Any
+    edges: Any
 
 
 def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) -> Any:
@@ -177,7 +187,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
     def sweep(
         histogram: _Histogram,
         highest: int,
-        base: Doubles,
+        base: Any,
         at: int,
         work: _Work,
         ahead: Bytes,
@@ -218,9 +228,9 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
         below = vec_load(work.marks, at * SEARCH_MARKS + first * stride, stride)
         for b in range(first * LANES, threshold):
             h = at * N_BINS + b * stride
-            below = vec_add(below, vec_widen(vec_load(hist, h, stride)))
+            below = vec_add(below, vec_as_wide(vec_load(hist, h, stride), below))
             if not fresh:
-                below = vec_add(below, vec_load(sums, h, stride))
+                below = vec_add(below, vec_as_wide(vec_load(sums, h, stride), below))
         vec_store(work.below, at, below)
 
     @inner
@@ -268,6 +278,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
     width = LANES * blocks + tail
     sizes = search_room_sizes(blocks, tail)
     size, n_marks, edges_at = sizes.hist // SEARCH_GROUP, sizes.marks, sizes.marks + sizes.below
+    base_at = sizes.work
     last_at, plane, last = plane_layout(blocks, tail)
     fill_in, flush, top_bin, sweep, add_below = _pair(*plane, width, size)
     fill_last, flush_last, top_last_bin, sweep_last, add_last_below = _pair(*last, width, size)
@@ -297,7 +308,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
         return highest
 
     @inner
-    def first_near(edges: Doubles, highest: int, tie: float) -> int:
+    def first_near(edges: Any, highest: int, tie: float) -> int:
         """The first of edges[1], ..., edges[highest] within `tie` of the largest."""
         end = (highest + LANES - 1) // LANES * LANES + 1
         for b in range(highest + 1, end):
@@ -308,7 +319,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
         vec_store(edges, end, largest)
         least = 0.0
         for b in range(end, end + LANES):
-            least = max(least, edges[b])
+            least = max(least, np.float64(edges[b]))
         least -= tie
         b = 1
         while vec_count_below(vec_load(edges, b, LANES), least) == LANES:
@@ -316,6 +327,32 @@ def search_kernel(blocks: int, tail: int) -> Any:
         while edges[b] < least:
             b += 1
         return b
+
+    @inner
+    def best_stump(
+        histogram: _Histogram,
+        highest: int,
+        base: Any,
+        work: _Work,
+        ahead: Bytes,
+        soon: Ints,
+        limits: _Limits,
+        q: int,
+        found: Found,
+    ) -> None:
+        """Write the best stump of feature number q, from its histogram."""
+        for at in range(0, last_at, 2 * LANES):
+            sweep(histogram, highest, base, at, work, ahead, soon)
+        sweep_last(histogram, highest, base, last_at, work, ahead, soon)
+        best = first_near(work.edges, highest, limits.tie)
+        for at in range(0, last_at, 2 * LANES):
+            add_below(histogram, best, at, work)
+        add_last_below(histogram, best, last_at, work)
+        found.thresholds[q] = best
+        found.edges[q] = min(work.edges[best] * limits.scale, 1.0)
+        for label in range(found.votes.shape[1]):
+            side = base[label] - 2.0 * work.below[label]
+            found.votes[q, label] = 1 if side >= 0.0 else -1
 
     @kernel_for(blocks, tail)
     def search(
@@ -325,6 +362,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
         rows: Rows,
         tie: float,
         rows_a_bin: int,
+        rough: bool,
         room: SearchRoom,
         found: Found,
     ) -> None:
@@ -334,11 +372,17 @@ def search_kernel(blocks: int, tail: int) -> Any:
         (Q,). Edges within `tie` of the best are as good: the lowest threshold wins. Thresholds
         above the last bin in use are no candidates: they repeat the constant stump. room.hist, zero
         before and after, takes `rows_a_bin` rows a bin, which then move to room.sums; the rest of
-        the room is overwritten. Writes `found`; edges are multiplied by rows.scale and at most 1.
-        O(Q T P / 8).
+        the room is overwritten. If `rough`, which needs no more than `rows_a_bin` rows, sweeps are
+        in float32. Writes `found`; edges are multiplied by rows.scale and at most 1. O(Q T P / 8).
         """
         work = _Work(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
-        examples, base = rows.examples, rows.base
+        rough_work = _Work(
+            room.rough[:n_marks], room.rough[n_marks:edges_at], room.rough[edges_at:base_at]
+        )
+        examples, base, rough_base = rows.examples, rows.base, room.rough[base_at:]
+        for label in range(width):
+            rough_base[label] = base[label]
+        limits = _Limits(tie, rows.scale)
         n_features, n = features.size, rows.values.size // width
         near, soon = 0 < examples.size <= _NEAR, examples[: examples.size if n <= _FEW else 0]
         q = _ZERO
@@ -367,23 +411,19 @@ def search_kernel(blocks: int, tail: int) -> Any:
                     flush_last(histogram, most, last_at)
             for g in range(group):
                 own = slice(g * size, (g + 1) * size)
-                histogram = _Histogram(room.hist[own], room.sums[own], fresh)
+                hist = room.hist[own]
+                histogram = _Histogram(hist, room.sums[own], fresh)
                 highest = last_bin(bins[features[q + g]], rows, n, histogram, most)
                 ahead = bins[features[min(q + group + g, n_features - 1)]]
-                for at in range(0, last_at, 2 * LANES):
-                    sweep(histogram, highest, base, at, work, ahead, soon)
-                sweep_last(histogram, highest, base, last_at, work, ahead, soon)
-                best = first_near(work.edges, highest, tie)
-                for at in range(0, last_at, 2 * LANES):
-                    add_below(histogram, best, at, work)
-                add_last_below(histogram, best, last_at, work)
-                found.thresholds[q + g] = best
-                found.edges[q + g] = min(work.edges[best] * rows.scale, 1.0)
-                for label in range(found.votes.shape[1]):
-                    side = base[label] - 2.0 * work.below[label]
-                    found.votes[q + g, label] = 1 if side >= 0.0 else -1
+                if rough and fresh:
+                    plain = _Histogram(hist, hist, fresh)
+                    best_stump(
+                        plain, highest, rough_base, rough_work, ahead, soon, limits, q + g, found
+                    )
+                else:
+                    best_stump(histogram, highest, base, work, ahead, soon, limits, q + g, found)
                 for h in range(size):
-                    histogram.hist[h] = 0.0
+                    hist[h] = 0.0
             q += group
 
     return search

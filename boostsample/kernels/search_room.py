@@ -19,11 +19,15 @@ SEARCH_GROUP = 5
 
 
 class SearchRoom(NamedTuple):
-    """Work space of a search: `hist` float32, all 0 between searches, `sums` and `work` float64."""
+    """Work space of a search: `hist` float32, all 0 between searches, `sums` and `work` float64.
+
+    `rough` float32 has the parts of `work`, then the sum of the rows, for sweeps in float32.
+    """
 
     hist: Floats
     sums: Doubles
     work: Doubles
+    rough: Floats
 
 
 class _RoomSizes(NamedTuple):
@@ -59,6 +63,8 @@ def search_room_sizes(blocks: int, tail: int) -> _RoomSizes:
 
 def search_room(n_labels: int) -> SearchRoom:
     """Work space for one thread's searches with K labels."""
-    sizes = search_room_sizes(*row_layout(n_labels))
+    blocks, tail = row_layout(n_labels)
+    sizes = search_room_sizes(blocks, tail)
     hist, sums = aligned(sizes.hist, np.float32), aligned(sizes.hist, np.float64)
-    return SearchRoom(hist, sums, aligned(sizes.work, np.float64))
+    rough = aligned(sizes.work + LANES * blocks + tail, np.float32)
+    return SearchRoom(hist, sums, aligned(sizes.work, np.float64), rough)

@@ -12,7 +12,7 @@ i.i.d. draws by q_i.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -27,8 +27,11 @@ __all__ = [
     "LOGISTIC_SCHEMES",
     "SCHEMES",
     "DrawnSample",
+    "NestedSample",
+    "NestedScheme",
     "Scheme",
     "known_scheme",
+    "nested_scheme",
     "register_scheme",
     "unbiased_scheme",
 ]
@@ -43,6 +46,17 @@ class DrawnSample(NamedTuple):
 
     examples: NDArray[np.int32]
     factors: Doubles
+
+
+class NestedSample(NamedTuple):
+    """A sample that contains the one before; its factors are in units of `scale`.
+
+    The first `known` of its examples are those of the sample before, with the same factors.
+    """
+
+    drawn: DrawnSample
+    scale: float
+    known: int
 
 
 #: (weight float32 (N,), ends float64 of `cumulate_for_draw`, T, rng) -> DrawnSample, for 0 < T < N.
@@ -78,20 +92,114 @@ def _stratified(weight: Floats, ends: Doubles, size: int, rng: np.random.Generat
 
 def _distinct(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> DrawnSample:
     """Exactly T different examples, pi_i = min(1, w_i / c), by ordered pivotal sampling: O(N)."""
-    examples = np.empty(size, np.int32)
-    inclusion = np.empty(size, np.float64)
-    used = kernels.draw_pivotal(weight, size, rng.random(weight.size), examples, inclusion)
-    return DrawnSample(examples[:used], 1.0 / (inclusion[:used] * ends[-1]))
+    examples, inclusion, _ = _pivotal(weight, size, rng)
+    return DrawnSample(examples, 1.0 / (inclusion * ends[-1]))
+
+
+def _pivotal(
+    weight: Floats, size: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int32], Doubles, float]:
+    """Different rows by ordered pivotal sampling, their inclusion probabilities, and c."""
+    examples, inclusion = np.empty(size + 1, np.int32), np.empty(size + 1)
+    level, seed = kernels.inclusion_level(weight, size), rng.integers(1 << 63)
+    taken = np.empty(weight.size + 1, np.uint8)
+    used = kernels.draw_pivotal(weight, level, seed, taken, examples, inclusion)
+    return examples[:used], inclusion[:used], level
+
+
+def _nested_distinct(
+    weight: Floats, ends: Doubles, sizes: Sequence[int], rng: np.random.Generator
+) -> Iterator[NestedSample]:
+    """The largest sample, then smaller ones of it, each by pivotal sampling of the one before.
+
+    With min(1, w_i / c) for T and min(1, w_i / d) for fewer examples, an example of the first
+    sample stays with probability min(1, max(w_i, c) / d): these sum to the smaller number, since
+    all examples with w_i >= c are in the first sample.
+    """
+    nested: list[NestedSample] = []
+    examples, inclusion, weights = np.empty(0, np.int32), np.empty(0), weight
+    for size in reversed(sizes):
+        if not nested:
+            examples, inclusion, level = _pivotal(weight, size, rng)
+            weights = np.maximum(weight[examples], np.float32(level))
+        elif size < examples.size:
+            rows, share, level = _pivotal(weights, size, rng)
+            examples, inclusion = examples[rows], inclusion[rows] * share
+            weights = np.maximum(weights[rows], np.float32(level))
+        drawn = DrawnSample(examples, 1.0 / (inclusion * ends[-1]))
+        nested.append(NestedSample(drawn, 1.0, 0))
+    return reversed(nested)
+
+
+def _nested(scheme: Scheme) -> NestedScheme:
+    """Nested samples of a scheme whose samples can be joined: each adds draws to the one before.
+
+    Of T draws, t were made for a smaller sample: the edge is t / T of its edge and the rest of that
+    of the others, so that the variance is at most (1 - G^2) / T, too.
+    """
+
+    def draw(
+        weight: Floats, ends: Doubles, sizes: Sequence[int], rng: np.random.Generator
+    ) -> Iterator[NestedSample]:
+        examples, factors = np.empty(sizes[-1], np.int32), np.empty(sizes[-1])
+        used, so_far = 0, 0
+        for size in sizes:
+            known, more = used, size - so_far
+            if more:
+                drawn = scheme(weight, ends, more, rng)
+                used += drawn.examples.size
+                examples[known:used] = drawn.examples
+                np.multiply(drawn.factors, more, out=factors[known:used])
+            yield NestedSample(DrawnSample(examples[:used], factors[:used]), 1.0 / size, known)
+            so_far = size
+
+    return draw
+
+
+def _nested_picks(
+    weight: Floats, ends: Doubles, sizes: Sequence[int], gaps: Doubles, scales: Doubles
+) -> Iterator[NestedSample]:
+    """`_nested` of the schemes that pick examples, in one call."""
+    more = np.diff(np.array(sizes), prepend=0)
+    examples, factors = np.empty(sizes[-1], np.int32), np.empty(sizes[-1])
+    used = np.empty(more.size, np.int64)
+    kernels.pick_nested(weight, ends, more, gaps, scales, examples, factors, used)
+    known = 0
+    for size, end in zip(sizes, used.tolist(), strict=True):
+        yield NestedSample(DrawnSample(examples[:end], factors[:end]), 1.0 / size, known)
+        known = end
+
+
+def _nested_iid(
+    weight: Floats, ends: Doubles, sizes: Sequence[int], rng: np.random.Generator
+) -> Iterator[NestedSample]:
+    gaps = rng.standard_exponential(sizes[-1] + len(sizes))
+    starts = np.array([0, *sizes[:-1]]) + np.arange(len(sizes))
+    return _nested_picks(weight, ends, sizes, gaps, ends[-1] / np.add.reduceat(gaps, starts))
 
 
 #: Schemes that get logistic weights as `weight` and `ends`: their edges are biased for G.
 LOGISTIC_SCHEMES = frozenset({"filter"})
+
+
+#: (weight, ends, ascending sizes below N, rng) -> a sample for each size.
+NestedScheme = Callable[
+    [Floats, Doubles, Sequence[int], np.random.Generator], Iterable[NestedSample]
+]
+
 
 _SCHEMES: dict[str, Scheme] = {
     "iid": _iid,
     "stratified": _stratified,
     "distinct": _distinct,
     "filter": _iid,
+}
+
+#: Schemes whose nested samples are not those of `_nested`, or take less time.
+_NESTED: dict[str, NestedScheme] = {
+    "iid": _nested_iid,
+    "distinct": _nested_distinct,
+    "filter": _nested_iid,
 }
 
 #: Schemes by name, read-only.
@@ -114,6 +222,11 @@ def known_scheme(name: str) -> Scheme:
     if name not in _SCHEMES:
         raise unknown("scheme", name, _SCHEMES)
     return _SCHEMES[name]
+
+
+def nested_scheme(name: str) -> NestedScheme:
+    """Nested samples of the scheme of the given name; SettingError if it is unknown."""
+    return _NESTED.get(name) or _nested(known_scheme(name))
 
 
 def unbiased_scheme(name: str) -> Scheme:

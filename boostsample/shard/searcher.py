@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,12 @@ from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.search import search_kernel
 from boostsample.kernels.search_room import SEARCH_GROUP, search_room
 from boostsample.records import Stumps
-from boostsample.shard.sampling_schemes import LOGISTIC_SCHEMES, SCHEMES, known_scheme
+from boostsample.shard.sampling_schemes import (
+    LOGISTIC_SCHEMES,
+    SCHEMES,
+    known_scheme,
+    nested_scheme,
+)
 from boostsample.shard.target_rows import Leaf, TargetRows
 from boostsample.shard.weighted_rows import WeightedRows
 from boostsample.shard.weights import SignedWeights
@@ -33,6 +38,20 @@ _CLOSE = 5e-6
 _ROWS_A_BIN = 64
 _MANY = 20_000
 _MOST_COMPARED = 16
+#: Samples of up to this many rows have sweeps in float32, which take half as long; their noise is
+#: 1e5 times the rounding. Edges this close are then equal.
+_FEW = 1200
+_ROUGH_TIE = 4e-7
+
+
+class _Precision(NamedTuple):
+    """Rows a bin that a float32 histogram sums, and whether sweeps are in float32."""
+
+    rows_a_bin: int
+    rough: bool
+
+
+_ROUGH = _Precision(_ROWS_A_BIN, True)
 
 
 class Searcher:
@@ -82,6 +101,17 @@ class Searcher:
             return self.weights.exact()
         return self.weights.draw(size, method, rng, scheme in LOGISTIC_SCHEMES)
 
+    def draw_nested(
+        self, sizes: Sequence[int], scheme: str, rng: np.random.Generator
+    ) -> list[Rows]:
+        """Weighted rows of samples of ascending sizes, each of which contains the one before."""
+        method = nested_scheme(scheme)
+        drawn = [size for size in sizes if size < self.n_examples]
+        rows: list[Rows] = []
+        if drawn:
+            rows = self.weights.draw_nested(drawn, method, rng, scheme in LOGISTIC_SCHEMES)
+        return rows + [self.weights.exact()] * (len(sizes) - len(drawn))
+
     def _tie(self, n_rows: int) -> float:
         """Edges this close are equal: float32 weights round by 6e-8 each, independently."""
         return 1e-9 + 1e-7 / math.sqrt(n_rows * self.n_labels)
@@ -89,39 +119,43 @@ class Searcher:
     def search(self, features: NDArray[np.int64], rows: Rows, exact: bool) -> Stumps:
         """The best stump of each feature on the given rows."""
         many = self.n_examples > _MANY
-        stumps = self._run(features, rows, 2 if exact and not many else _ROWS_A_BIN)
+        how = _Precision(2 if exact and not many else _ROWS_A_BIN, False)
+        if not exact and rows.values.size <= _FEW * self.weights.width:
+            how = _ROUGH
+        stumps = self._run(features, rows, how)
         if exact and features.size > 1:
             self._settle_ties(stumps, rows)
         return stumps
 
-    def _run(self, features: NDArray[np.int64], rows: Rows, rows_a_bin: int) -> Stumps:
+    def _run(self, features: NDArray[np.int64], rows: Rows, how: _Precision) -> Stumps:
         q = features.size
         found = Found(np.empty(q, np.int64), np.empty((q, self.n_labels), np.int8), np.empty(q))
         most = self._most(rows)
         if q <= most:  # nearly always: slices of all would cost as much as a small kernel
-            self._run_part(features, rows, rows_a_bin, found)
+            self._run_part(features, rows, how, found)
         else:
             for part in _parts(q, most):
-                self._run_part(features[part], rows, rows_a_bin, _part_of(found, part))
+                self._run_part(features[part], rows, how, _part_of(found, part))
         return Stumps(features, *found)
 
     def _run_part(
-        self, features: NDArray[np.int64], rows: Rows, rows_a_bin: int, found: Found
+        self, features: NDArray[np.int64], rows: Rows, how: _Precision, found: Found
     ) -> None:
         """Write the best stumps of no more features than the bank can show at once."""
         features = self._of_bank(features)
         bins, at, rows = self._read(features, rows)
         n_bins = self.bank.n_bins[features]
         tie = self._tie(rows.values.size // self.weights.width) / rows.scale
+        tie += _ROUGH_TIE * how.rough
         if self.weights.threads.n == 1:  # no slices here either
-            self._search(bins, at, n_bins, rows, tie, rows_a_bin, self._rooms[0], found)
+            self._search(bins, at, n_bins, rows, tie, *how, self._rooms[0], found)
             return
         rooms = iter(self._rooms)
 
         def arguments(first: int, end: int) -> tuple[Any, ...]:
             part, room = slice(first, end), next(rooms)
             mine = _part_of(found, part)
-            return bins, at[part], n_bins[part], rows, tie, rows_a_bin, room, mine
+            return bins, at[part], n_bins[part], rows, tie, *how, room, mine
 
         self.weights.threads.share(self._search, arguments, _cuts(at.size))
 
@@ -143,7 +177,7 @@ class Searcher:
         if values.size < 2:
             return
         values, first = values[-_MOST_COMPARED:], near[first[-_MOST_COMPARED:]]
-        again = self._run(stumps.feature[first], rows, 1)
+        again = self._run(stumps.feature[first], rows, _Precision(1, False))
         stumps.threshold[first] = again.threshold
         stumps.votes[first] = again.votes
         edges = np.minimum(np.abs(self.signed_edges(again, rows)), 1.0)

@@ -6,7 +6,7 @@ The weights are one float32 matrix in the layout of `kernels.array_layout`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from boostsample.kernels import draw as draw_kernels
 from boostsample.kernels.array_layout import Floats, Rows, aligned, row_layout
 from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.weight_update import weight_kernels
-from boostsample.shard.sampling_schemes import Scheme
+from boostsample.shard.sampling_schemes import NestedScheme, Scheme
 from boostsample.threads.threads import Threads
 
 __all__ = ["PART", "WeightedRows"]
@@ -103,21 +103,48 @@ class WeightedRows:
 
         By logistic weights if `logistic`, which takes O(n P) more for each draw.
         """
+        signed = self._cumulate(logistic)
+        drawn = scheme(self._weight, self._ends, size, rng)
+        values, base = self._buffer(drawn.examples.size * self.width), np.empty(self.width)
+        self._kernels.weigh(signed, drawn.examples, drawn.factors, values, base)
+        return Rows(0, self._columns_of(drawn.examples), values, base, 1.0)
+
+    def draw_nested(
+        self,
+        sizes: Sequence[int],
+        scheme: NestedScheme,
+        rng: np.random.Generator,
+        logistic: bool = False,
+    ) -> list[Rows]:
+        """Draw samples of ascending sizes below n, each of which contains the one before."""
+        signed, nested = self._cumulate(logistic), list[Rows]()
+        room, room_base = self.values, np.zeros(self.width)
+        joins = self.width <= 2 * LANES  # with one plane, more rows can follow
+        for (examples, factors), scale, known in scheme(self._weight, self._ends, sizes, rng):
+            base, size = np.empty(self.width), examples.size * self.width
+            if not (known and joins):
+                room, known = self._buffer(sizes[-1] * self.width if joins else size), 0
+                room_base = np.zeros(self.width)
+            values = room[known * self.width : size]
+            self._kernels.weigh(signed, examples[known:], factors[known:], values, base)
+            room_base = room_base + base
+            nested.append(Rows(0, self._columns_of(examples), room[:size], room_base, scale))
+        return nested
+
+    def _cumulate(self, logistic: bool) -> Floats:
+        """Form the weights to draw by; returns the signed ones."""
         signed = self._logistic() if logistic else self.values
         if logistic or not self._ends_are_current:
             self._kernels.totals(signed, self._weight)
             draw_kernels.cumulate_for_draw(self._weight, self._ends)
             self._ends_are_current = not logistic
-        drawn = scheme(self._weight, self._ends, size, rng)
-        values = self._buffer(drawn.examples.size * self.width)
-        base = np.empty(self.width)
-        self._kernels.weigh(signed, drawn.examples, drawn.factors, values, base)
-        examples = drawn.examples
+        return signed
+
+    def _columns_of(self, examples: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Bank columns of some rows."""
         if self.columns.size:
-            examples = self.columns[examples]
-        elif self.start:
-            examples = examples + np.int32(self.start)
-        return Rows(0, examples, values, base, 1.0)
+            return self.columns[examples]
+        return examples + np.int32(self.start) if self.start else examples
 
     def odds_factors(self) -> tuple[Floats, float]:
         """r, float32 (n * P,), and c such that exp(-y_il f_l) = c r_il abs(w_il)."""

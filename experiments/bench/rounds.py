@@ -84,6 +84,15 @@ class _TimedStep:
     def draw(self, *args: Any, **named: Any) -> Any:
         return self._timed("draw", self._step.draw, *args, **named)
 
+    def draw_nested(self, *args: Any, **named: Any) -> Any:
+        return self._timed("draw", self._step.draw_nested, *args, **named)
+
+    def sample_features(self, *args: Any, **named: Any) -> Any:
+        return self._timed("draw", self._step.sample_features, *args, **named)
+
+    def sample_members(self, *args: Any, **named: Any) -> Any:
+        return self._timed("draw", self._step.sample_members, *args, **named)
+
     def search(self, features: Any, sample: Any, purpose: str = "search") -> Any:
         return self._timed(purpose, self._step.search, features, sample, purpose)
 

@@ -89,30 +89,69 @@ def test_pivotal(n: int) -> None:
         for size in {1, 2, present // 2, present - 1} - {0}:
             if size >= present:
                 continue
-            uniforms = rng.random(n)
-            examples, inclusion = np.full(size, -1, np.int32), np.full(size, -1.0)
-            used = draw.draw_pivotal(weight, size, uniforms, examples, inclusion)
-            assert used == size
+            seed = int(rng.integers(1 << 63))
+            examples, inclusion = run_pivotal(weight, size, seed)
             assert len(set(examples.tolist())) == size
-            assert examples.tolist() == sorted(examples.tolist())
-            chosen, pi = naive.pivotal(weight.tolist(), size, uniforms.tolist())
+            uniforms = naive.hashed_uniforms(seed, n)
+            chosen, pi = naive.pivotal(weight.tolist(), size, uniforms)
             assert examples.tolist() == chosen
             np.testing.assert_allclose(inclusion, pi, rtol=1e-6)
+
+
+def run_pivotal(weight: NDArray[np.float32], size: int, seed: int) -> tuple[Any, Any]:
+    examples, inclusion = np.full(size + 1, -1, np.int32), np.full(size + 1, -1.0)
+    level, taken = draw.inclusion_level(weight, size), np.full(weight.size + 1, 9, np.uint8)
+    used = draw.draw_pivotal(weight, level, seed, taken, examples, inclusion)
+    return examples[:used], inclusion[:used]
 
 
 def test_pivotal_takes_the_heavy_ones_always() -> None:
     weight = np.array([1, 1, 50, 1, 1, 60, 1, 1], np.float32)
     for seed in range(20):
-        examples, inclusion = np.empty(4, np.int32), np.empty(4)
-        draw.draw_pivotal(weight, 4, np.random.default_rng(seed).random(8), examples, inclusion)
+        examples, inclusion = run_pivotal(weight, 4, seed)
         assert {2, 5} <= set(examples.tolist())
         np.testing.assert_allclose(inclusion, np.where(weight[examples] > 1, 1.0, 1 / 3))
+
+
+def test_inclusion_level() -> None:
+    rng = np.random.default_rng(0)
+    for n in (2, 15, 16, 17, 200):
+        for weight in weights_of(n, n):
+            present = int(np.count_nonzero(weight))
+            for size in {1, present // 2, present - 1} - {0}:
+                level = draw.inclusion_level(weight, size)
+                assert np.minimum(weight / level, 1.0).sum() == pytest.approx(size, rel=1e-6)
+    spread = (10.0 ** rng.uniform(-30, 0, 100)).astype(np.float32)
+    level = draw.inclusion_level(spread, 60)  # the light ones are far below rounding of the sum
+    assert np.minimum(spread.astype(np.float64) / level, 1.0).sum() == pytest.approx(60, rel=1e-6)
+    few = np.array([1, 0, 0, 1], np.float32)
+    assert 0 < draw.inclusion_level(few, 3) <= 1
+
+
+def test_nested_picks_are_picks_one_after_another() -> None:
+    rng = np.random.default_rng(1)
+    weight = weights_of(200, 3)[0]
+    ends, more, extra = ends_of(weight), np.array([5, 0, 40, 1]), 1
+    gaps = rng.standard_exponential(int(more.sum()) + extra * more.size)
+    scales = np.full(4, ends[-1] / 60.0)
+    examples, factors = np.empty(46, np.int32), np.empty(46)
+    used = np.empty(4, np.int64)
+    draw.pick_nested(weight, ends, more, gaps, scales, examples, factors, used)
+    first = gap = 0
+    for size, end in zip(more.tolist(), used.tolist(), strict=True):
+        single, shares = np.empty(size, np.int32), np.empty(size)
+        n = draw.pick_by_weight(weight, ends, gaps[gap:], scales[0], single, shares)
+        assert examples[first:end].tolist() == single[:n].tolist()
+        np.testing.assert_allclose(factors[first:end], shares[:n] * size, rtol=1e-12)
+        first, gap = end, gap + size + extra
 
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
 def test_one_signature_each() -> None:
     test_pick(17)
     test_pivotal(17)
+    test_nested_picks_are_picks_one_after_another()
     kernels: list[Any] = [draw.cumulate_for_draw, draw.pick_by_weight, draw.draw_pivotal]
+    kernels += [draw.inclusion_level, draw.pick_nested]
     for function in kernels:
         assert len(function.signatures) == 1

@@ -46,12 +46,13 @@ def run_search(
     examples: NDArray[np.int32] | None = None,
     tie: float = 0.0,
     rows_a_bin: int = ROWS_A_BIN,
+    rough: bool = False,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     n_labels = weights.shape[1]
     blocks, tail = row_layout(n_labels)
     rows, q, width = padded(weights), features.size, LANES * blocks + tail
     room = search_room(n_labels)
-    room.sums[:], room.work[:] = 9.0, np.nan  # stale on purpose
+    room.sums[:], room.work[:], room.rough[:] = 9.0, np.nan, np.nan  # stale on purpose
     found = Found(np.empty(q, np.int64), np.empty((q, n_labels), np.int8), np.empty(q))
     base = np.pad(weights.astype(np.float64).sum(axis=0), (0, width - n_labels))
     named = np.empty(0, np.int32) if examples is None else examples
@@ -62,6 +63,7 @@ def run_search(
         Rows(start, named, rows, base, SCALE),
         tie,
         rows_a_bin,
+        rough,
         room,
         found,
     )

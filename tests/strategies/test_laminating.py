@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -81,20 +82,20 @@ def test_settings_that_do_not_fit_are_refused_at_the_start() -> None:
 
 @pytest.mark.parametrize("scheme", ["iid", "stratified", "distinct"])
 def test_each_stage_keeps_the_better_half(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fresh samples, survivors searched anew, the best one returned."""
-    draws: list[tuple[int, str]] = []
+    """Nested samples, survivors searched anew, the best one returned."""
+    draws: list[tuple[list[int], str]] = []
     searches: list[tuple[list[int], Stumps]] = []
-    draw, search = Step.draw, Step.search
+    draw, search = Step.draw_nested, Step.search
 
-    def watched_draw(step: Step, T: int, scheme: str = "iid") -> Sample:
-        draws.append((T, scheme))
-        return draw(step, T, scheme)
+    def watched_draw(step: Step, sizes: Sequence[int], scheme: str = "iid") -> list[Sample]:
+        draws.append((list(sizes), scheme))
+        return draw(step, sizes, scheme)
 
     def watched_search(step: Step, features: Any, sample: Sample) -> Stumps:
         searches.append((list(features), search(step, features, sample)))
         return searches[-1][1]
 
-    monkeypatch.setattr(Step, "draw", watched_draw)
+    monkeypatch.setattr(Step, "draw_nested", watched_draw)
     monkeypatch.setattr(Step, "search", watched_search)
     bank = bank_of(table(100, 40, seed=3))
     strategy = Laminating(16, scheme)
@@ -103,7 +104,7 @@ def test_each_stage_keeps_the_better_half(scheme: str, monkeypatch: pytest.Monke
         draws.clear()
         searches.clear()
         row = booster.next_round().rows[0]
-        assert draws == [(T, scheme) for T in (25, 50, 100, 100)]
+        assert draws == [([25, 50, 100, 100], scheme)]
         assert [len(features) for features, _ in searches] == [16, 8, 4, 2]
         assert len(set(searches[0][0])) == 16
         for (_, stumps), (survivors, _) in itertools.pairwise(searches):

@@ -1,0 +1,123 @@
+"""Tiles: the features of a pool in a fixed order, cut into groups of up to 64 that lie together.
+
+A bank can hold the bins of a tile of one example in one cache line, so that a search of whole tiles
+on few examples waits for memory once for each example and tile, instead of once for each look.
+
+In the order, every stretch of features is a proportional sample of the families: member number r of
+the m members of a family comes at (r + 1/2) / m of the way. Members take their turns in steps of
+about the golden ratio times m, so that neighbours in a family, which are alike, lie far apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.records.pool import FamilyInfo
+
+__all__ = ["TILE", "FeatureTiles", "feature_tiles", "sample_tile_members", "sample_tiles"]
+
+#: Most features of a tile: the bytes of a cache line.
+TILE = 64
+#: Fewer tiles than these offer too little variety: features are then drawn one by one.
+_FEWEST_TILES = 64
+#: More features than these have no tiles, whose order takes 8 bytes a feature.
+_MOST_FEATURES = 10_000_000
+#: Members of all families that each of their tiles holds at least; less saves no time.
+_MEMBERS_A_TILE = 8
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+
+
+class FeatureTiles(NamedTuple):
+    """The order of the features, and where its tiles end.
+
+    Attributes
+    ----------
+    order : ndarray of int64, shape (F,)
+        Global indices of the features.
+    ends : ndarray of int64, shape (tiles + 1,)
+        Tile k is order[ends[k] : ends[k + 1]], of F / tiles features, rounded up or down.
+    """
+
+    order: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+
+@lru_cache(maxsize=16)
+def feature_tiles(sizes: tuple[int, ...]) -> FeatureTiles | None:
+    """The tiles of families of these sizes; None if there are too few or too many features."""
+    n_features = sum(sizes)
+    n_tiles = -(-n_features // TILE)
+    if n_tiles < _FEWEST_TILES or n_features > _MOST_FEATURES:
+        return None
+    members, places, first = [], [], 0
+    for size in sizes:
+        turn = np.arange(size)
+        members.append(first + turn * _golden_step(size) % size)
+        places.append((turn + 0.5) / size)
+        first += size
+    order = np.concatenate(members)[np.argsort(np.concatenate(places), kind="stable")]
+    ends = np.arange(n_tiles + 1) * n_features // n_tiles
+    order.setflags(write=False)
+    return FeatureTiles(order, ends)
+
+
+def _golden_step(size: int) -> int:
+    """The number without a common divisor with `size` that is nearest to the golden part of it."""
+    golden = round(_GOLDEN * size)
+    near = (golden + sign * away for away in range(size) for sign in (1, -1))
+    return next((step for step in near if 0 < step < size and math.gcd(step, size) == 1), 1)
+
+
+def sample_tiles(
+    sizes: Sequence[int], n: int, rng: np.random.Generator
+) -> NDArray[np.int64] | None:
+    """Whole tiles, each as likely as any other, of about n features: global indices, int64.
+
+    At most n features, fewer by at most one for each tile, of n / 64 tiles; part of a tile, drawn
+    uniformly, if n is not a multiple of 64. None if the pool has no tiles.
+    """
+    tiles = feature_tiles(tuple(sizes))
+    if tiles is None or n >= tiles.order.size:
+        return None
+    n_tiles = -(-n // TILE)
+    chosen = rng.choice(tiles.ends.size - 1, size=n_tiles, replace=False, shuffle=False).tolist()
+    parts = [tiles.order[tiles.ends[k] : tiles.ends[k + 1]] for k in chosen]
+    left = n - TILE * (n_tiles - 1)
+    if left < parts[-1].size:
+        parts[-1] = rng.choice(parts[-1], size=left, replace=False, shuffle=False)
+    return np.concatenate(parts)
+
+
+def sample_tile_members(
+    families: Sequence[FamilyInfo], counts: Sequence[int], rng: np.random.Generator
+) -> NDArray[np.int64] | None:
+    """counts[k] members of families[k], for every k, from as few tiles as hold them all.
+
+    The tiles are drawn uniformly, and the members of each family from those in them. None if the
+    pool has no tiles, or a family is so small that most of the tiles are needed.
+    """
+    tiles = feature_tiles(tuple(family.size for family in families))
+    if tiles is None:
+        return None
+    n_tiles = tiles.ends.size - 1
+    needed = 1
+    for family, count in zip(families, counts, strict=True):
+        in_tile = family.size // n_tiles  # at least so many in every tile
+        if count > needed * in_tile:
+            needed = -(-count // in_tile) if in_tile else n_tiles
+    if needed * _MEMBERS_A_TILE > sum(counts):
+        return None
+    chosen = rng.choice(n_tiles, size=needed, replace=False, shuffle=False).tolist()
+    held = np.concatenate([tiles.order[tiles.ends[k] : tiles.ends[k + 1]] for k in chosen])
+    held = held[np.argsort(rng.random(held.size))]
+    firsts = np.array([family.first for family in families])
+    number = np.searchsorted(firsts, held, side="right")
+    order = np.argsort(number, kind="stable")
+    ends = np.searchsorted(number[order], np.arange(1, firsts.size + 1))
+    return held[np.concatenate([order[a : a + n] for a, n in zip(ends, counts, strict=True)])]
