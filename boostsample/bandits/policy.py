@@ -127,10 +127,17 @@ class Policy(abc.ABC):
         """Copy of settings and learned state: arrays, numbers, strings, dicts."""
         learned = {
             name: value.copy() if isinstance(value, np.ndarray) else value
-            for name, value in vars(self).items()
-            if name.endswith("_")
+            for name, value in self.learned().items()
         }
         return {"policy": type(self).__name__, "settings": self.settings(), **learned}
+
+    def learned(self) -> dict[str, Any]:
+        """Learned state for `resume`; its arrays are not copied, and later steps change them."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_")}
+
+    def resume(self, learned: Mapping[str, Any]) -> None:
+        """Continue from `learned` of a policy of the same settings; checks and copies nothing."""
+        vars(self).update(learned)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state`; the next steps are the same to the bit.
