@@ -95,16 +95,17 @@ class Policy(abc.ABC):
             )
         if pulled.dtype.kind not in "iu":
             raise SettingError(f"arms must be integers, got {pulled.dtype}")
-        low, high = int(pulled.min()), int(pulled.max())
+        numbers = pulled.tolist()  # a few, faster in lists than in arrays
+        low, high = min(numbers), max(numbers)
         if low < 0 or high >= self.n_arms:
             wrong = low if low < 0 else high
             raise SettingError(f"an arm must be between 0 and {self.n_arms - 1}, got {wrong}")
-        if pulled.size > 1 and np.unique(pulled).size < pulled.size:
+        if len(set(numbers)) < len(numbers):
             raise SettingError(
-                f"arms must be different in one step, got {pulled.tolist()}; "
+                f"arms must be different in one step, got {numbers}; "
                 "give one reward for each arm, its best or its mean"
             )
-        if not (paid.min() >= 0.0 and paid.max() <= 1.0):  # true for NaN, too
+        if not all(0.0 <= one <= 1.0 for one in paid.tolist()):  # true for NaN, too
             raise SettingError(
                 f"rewards must be between 0 and 1, got {paid.tolist()}; scale or cap them"
             )
