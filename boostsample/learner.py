@@ -12,7 +12,6 @@ import abc
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,18 +21,24 @@ from boostsample.errors import StrategyError
 from boostsample.shard.target_rows import Stretch, TargetRows
 from boostsample.shard.weighted_rows import WeightedRows
 
-__all__ = ["EDGE_GAP", "Found", "Learner", "Targets", "alpha_of"]
+__all__ = ["EDGE_GAP", "Found", "Learner", "Targets", "alpha_of", "best_votes"]
 
 #: Edges above 1 - EDGE_GAP are treated as 1: alpha is capped there and training ends.
 EDGE_GAP = 1e-12
 #: Label sums of halves that are smaller than this part of the whole are summed again.
 _CANCELLED = 1e-9
+_SIGNS = np.array([-1, 1], np.int8)
 
 
 def alpha_of(edge: float) -> float:
     """1/2 log((1 + edge) / (1 - edge)), capped at edge = 1 - 1e-12 ([BK10] section 2.1)."""
     capped = min(edge, 1.0 - EDGE_GAP)
     return 0.5 * (math.log1p(capped) - math.log1p(-capped))
+
+
+def best_votes(sums: NDArray[np.float64]) -> NDArray[np.int8]:
+    """The best votes for label sums: int8 (K,); a label sum of 0 votes +1."""
+    return _SIGNS.take(sums >= 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +126,7 @@ class Targets:
             self._sums = self.read().sums[: self._rows.n_labels] / self._rows.whole_mass
         return self._sums
 
-    @cached_property
+    @property
     def edge(self) -> float:
         """Edge of the constant classifier with the best votes: sum over l of abs(sums)."""
         return float(np.add.reduce(np.abs(self.sums)))

@@ -86,16 +86,16 @@ class BanditStrategy(Strategy):
 
     def choose(self, step: Step) -> Stump:
         """Pull arms, search their features."""
-        policy = self.policy()
+        policy = self._resumed()
         q = uniform_naive_features(self.n_features, step)
         arms = policy.select(step.rng, min(self.n_pulls_, q))
-        self.policy_ = policy.state()
+        self.policy_.update(policy.learned())
         features, owner = self._features(step, arms, q)
         sample = step.draw(step.remaining // features.size)
         stumps = step.search(features, sample)
         best = np.zeros(arms.size)
         np.maximum.at(best, owner, stumps.edge)
-        winner = int(owner[np.argmax(stumps.edge)])
+        winner = int(owner[stumps.edge.argmax()])
         self.arms_, self.edges_, self.winner_ = arms, best, winner
         step.note(arm=int(arms[winner]))
         return stumps.best()
@@ -103,14 +103,20 @@ class BanditStrategy(Strategy):
     def learn(self, outcome: Outcome) -> None:
         """Reward the pulled arms."""
         self.edges_[self.winner_] = outcome.edge
-        policy = self.policy()
+        policy = self._resumed()
         policy.update(self.arms_, reward(self.edges_, self.reward, self.reward_scale))
-        self.policy_ = policy.state()
+        self.policy_.update(policy.learned())
 
     def policy(self) -> Policy:
         """The policy in its present state, for instance to read its indices or probabilities."""
         policy = self.make_policy(self.n_arms_)
         policy.restore(self.policy_)
+        return policy
+
+    def _resumed(self) -> Policy:
+        """The policy in its present state, which it shares: `policy` copies and checks it."""
+        policy = self.make_policy(self.n_arms_)
+        policy.resume({name: v for name, v in self.policy_.items() if name.endswith("_")})
         return policy
 
     def _wanted_pulls(self, q: int) -> int:
@@ -126,9 +132,8 @@ class BanditStrategy(Strategy):
         """Features to search, and the position in `arms` of each feature's arm."""
         if self.arms == "feature":
             return arms, np.arange(arms.size)
-        shares = np.full(arms.size, q // arms.size)
-        shares[: q % arms.size] += 1
+        each, more = divmod(q, arms.size)
         families = [step.families[arm] for arm in arms.tolist()]
-        counts = np.minimum(shares, [family.size for family in families])
-        features = sample_members(families, counts.tolist(), step.rng)
+        counts = [min(each + (k < more), family.size) for k, family in enumerate(families)]
+        features = sample_members(families, counts, step.rng)
         return features, np.repeat(np.arange(arms.size), counts)

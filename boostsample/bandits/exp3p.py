@@ -117,8 +117,8 @@ class Exp3P(Policy):
 
 def exp3p_probabilities(log_weights: FloatArray, mixing: float) -> FloatArray:
     """[BK10] Figure 2, line 5: p (..., M) from log-weights (..., M); leading axes are runs."""
-    shifted = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
-    share = shifted * ((1.0 - mixing) / shifted.sum(axis=-1, keepdims=True))
+    shifted = np.exp(log_weights - np.maximum.reduce(log_weights, axis=-1, keepdims=True))
+    share = shifted * ((1.0 - mixing) / np.add.reduce(shifted, axis=-1, keepdims=True))
     result: FloatArray = share + mixing / log_weights.shape[-1]
     return result
 

@@ -95,16 +95,17 @@ class Policy(abc.ABC):
             )
         if pulled.dtype.kind not in "iu":
             raise SettingError(f"arms must be integers, got {pulled.dtype}")
-        low, high = int(pulled.min()), int(pulled.max())
+        numbers = pulled.tolist()  # a few, faster in lists than in arrays
+        low, high = min(numbers), max(numbers)
         if low < 0 or high >= self.n_arms:
             wrong = low if low < 0 else high
             raise SettingError(f"an arm must be between 0 and {self.n_arms - 1}, got {wrong}")
-        if pulled.size > 1 and np.unique(pulled).size < pulled.size:
+        if len(set(numbers)) < len(numbers):
             raise SettingError(
-                f"arms must be different in one step, got {pulled.tolist()}; "
+                f"arms must be different in one step, got {numbers}; "
                 "give one reward for each arm, its best or its mean"
             )
-        if not (paid.min() >= 0.0 and paid.max() <= 1.0):  # true for NaN, too
+        if not all(0.0 <= one <= 1.0 for one in paid.tolist()):  # true for NaN, too
             raise SettingError(
                 f"rewards must be between 0 and 1, got {paid.tolist()}; scale or cap them"
             )
@@ -127,10 +128,17 @@ class Policy(abc.ABC):
         """Copy of settings and learned state: arrays, numbers, strings, dicts."""
         learned = {
             name: value.copy() if isinstance(value, np.ndarray) else value
-            for name, value in vars(self).items()
-            if name.endswith("_")
+            for name, value in self.learned().items()
         }
         return {"policy": type(self).__name__, "settings": self.settings(), **learned}
+
+    def learned(self) -> dict[str, Any]:
+        """Learned state for `resume`; its arrays are not copied, and later steps change them."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_")}
+
+    def resume(self, learned: Mapping[str, Any]) -> None:
+        """Continue from `learned` of a policy of the same settings; checks and copies nothing."""
+        vars(self).update(learned)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state`; the next steps are the same to the bit.

@@ -338,6 +338,11 @@ class FeatureBank(Bank):
                 return View(*gathered, True)
         return View(self.bins, features, False)
 
+    def column(self, feature: int) -> NDArray[np.uint8]:
+        """Bins of a feature: uint8 (N,); as of `Bank`, in less time."""
+        column: NDArray[np.uint8] = self.bins[feature]
+        return column
+
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cuts of some features: float32 (Q, 254)."""
         cuts: NDArray[np.float32] = self.cuts[features]

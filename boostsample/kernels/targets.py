@@ -73,17 +73,18 @@ def partition(
     Position p is bank column columns[p], or start + p if `columns` is empty. Returns where the
     positions with phi = +1 begin. Overwrites spare int32 (end - first,). O(end - first).
     """
-    left, right = first, 0
+    left, right, one = np.uint64(first), np.uint64(0), np.uint64(1)  # signed ones may be negative
     for t in range(first, end):
-        p = order[t]
-        above = int(column[columns[p] if columns.size else start + p] >= threshold)
+        p = order[np.uint64(t)]
+        i = np.uint64(columns[np.uint64(p)] if columns.size else start + p)
+        above = np.uint64(column[i] >= threshold)
         order[left] = p
         spare[right] = p
         right += above
-        left += 1 - above
+        left += one - above
     for t in range(right):
-        order[left + t] = spare[t]
-    return left
+        order[left + np.uint64(t)] = spare[np.uint64(t)]
+    return int(left)
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import history_row
-from boostsample.learner import Found, Targets, alpha_of
+from boostsample.learner import Found, Targets, alpha_of, best_votes
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Outcome, Pool, Stump
 from boostsample.shard.searcher import Searcher
@@ -25,7 +25,6 @@ from boostsample.strategy import Strategy
 
 __all__ = ["LEAST_BUDGET", "Search"]
 
-_PLUS, _MINUS = np.int8(1), np.int8(-1)
 #: Looks that a search of a few examples has at least, if the budget of the run allows it.
 LEAST_BUDGET = 10
 
@@ -127,7 +126,7 @@ class Search:
         feature = member if self._members is None else int(self._members[member])
         column = self._searcher.column(feature)
         sums = weights.label_sums(column, threshold)
-        votes = np.where(sums >= 0.0, _PLUS, _MINUS)
+        votes = best_votes(sums)
         edge = min(float(np.add.reduce(np.abs(sums))), 1.0)
         if n_examples == weights.n_examples:
             estimated = edge  # exact sample: H = G; the search only rounds differently

@@ -13,18 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import StrategyError
-from boostsample.learner import Targets
+from boostsample.learner import Targets, best_votes
 from boostsample.records import Term
 from boostsample.shard.target_rows import Leaf
 
 __all__ = ["leaf_votes", "leaves_of", "terms_of"]
 
-_PLUS, _MINUS = np.int8(1), np.int8(-1)
-
 
 def leaf_votes(leaf: Targets) -> NDArray[np.int8]:
-    """The best votes of a leaf: int8 (K,); a label sum of 0 votes +1."""
-    return np.where(leaf.sums >= 0.0, _PLUS, _MINUS)
+    """The best votes of a leaf: int8 (K,)."""
+    return best_votes(leaf.sums)
 
 
 def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:

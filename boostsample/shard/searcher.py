@@ -169,9 +169,10 @@ class Searcher:
         """
         found = stumps.edge.tolist()
         least = max(found) - _CLOSE
-        near = np.array([row for row, edge in enumerate(found) if edge >= least])
-        if near.size < 2:
+        rows_near = [row for row, edge in enumerate(found) if edge >= least]
+        if len(rows_near) < 2:
             return
+        near = np.array(rows_near)
         rough = stumps.edge[near]
         values, first = np.unique(rough, return_index=True)
         if values.size < 2:

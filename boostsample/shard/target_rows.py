@@ -132,8 +132,10 @@ class TargetRows(WeightedRows):
         self.start, self.columns = 0, self._columns_room[: end - first]
         if weights.columns.size:
             np.take(weights.columns, positions, out=self.columns, mode="clip")  # unbuffered
-        else:
+        elif weights.start:
             np.add(positions, np.int32(weights.start), out=self.columns)
+        else:
+            self.columns = positions
 
         def arguments(low: int, high: int) -> tuple[Any, ...]:
             sums = self.part_sums, self.part_masses

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.experiments import figure3
 from tests.experiments.table1 import costs, mnist, table1
 from tests.paths import ROOT
 
-TABLES = {"table 1": table1, "costs": costs, "mnist": mnist}
+TABLES: dict[str, Callable[[], Iterator[str]]] = {
+    "table 1": table1,
+    "costs": costs,
+    "mnist": mnist,
+    **{name: functools.partial(figure3.table, name) for name in figure3.USEFUL},
+}
 
 
 @pytest.mark.parametrize("name", TABLES)
