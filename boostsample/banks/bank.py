@@ -319,10 +319,14 @@ class FeatureBank(Bank):
                 if progress is not None:
                     progress(stop, n_features)
         bank = cls(families, bins, cuts, n_bins)
-        tiles = feature_tiles(family_sizes(families))
-        if tiles is not None and fits_tiles(tile_copy_bytes(tiles, n), tile_bytes):
-            bank._tiles = TileCopy.make(bins, tiles, threads)
+        bank.add_tiles(tile_bytes, threads)
         return bank
+
+    def add_tiles(self, tile_bytes: int | None = None, threads: int = 1) -> None:
+        """Make the second copy of the bins, if it fits; `tile_bytes` as in `build`."""
+        tiles = feature_tiles(family_sizes(self.families))
+        if tiles is not None and fits_tiles(tile_copy_bytes(tiles, self.n_examples), tile_bytes):
+            self._tiles = TileCopy.make(self.bins, tiles, threads)
 
     @property
     def nbytes(self) -> int:

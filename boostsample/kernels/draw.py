@@ -212,30 +212,32 @@ def draw_pivotal(
     n, scale = weight.size, 1.0 / level
     for i in range(n + 1):
         taken[i] = 0
-    fighter, chance = n, 0.0
+    fighter: Any = np.int64(n)
+    chance = 0.0
     state = np.uint64(seed)
     for i in range(n):
-        mine = np.float64(weight[i]) * scale
+        share = np.float64(weight[i]) * scale
+        certain = np.int64(share >= 1.0)
+        mine = share * (1.0 - certain)
         state += np.uint64(0x9E3779B97F4A7C15)
         word = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         uniform = np.float64(np.int64((word ^ (word >> np.uint64(31))) >> np.uint64(11))) * 2.0**-53
         both = chance + mine
-        joins = uniform * both >= chance  # wins what both have, if less than 1
-        stays = uniform * (2.0 - both) < 1.0 - mine  # loses to the fighter, who is taken
-        certain, small = mine >= 1.0, both < 1.0
-        loser, winner = (i, fighter) if stays else (fighter, i)
-        rival = i if joins else fighter
-        following = rival if small else loser
-        left = both if small else both - 1.0
-        fighter, chance = (fighter, chance) if certain else (following, left)
-        taken[np.uint64(i if certain else (n if small else winner))] = 1
+        one = np.int64(both >= 1.0)  # one of both is taken, the other one keeps the rest
+        joins = np.int64(uniform * both >= chance)  # wins what both have, if less than 1
+        stays = np.int64(uniform * (2.0 - both) < 1.0 - mine)  # loses to the fighter
+        out = n + one * (i + stays * (fighter - i) - n)
+        taken[np.uint64(out + certain * (i - out))] = 1
+        fighter += (one * stays + (1 - one) * joins) * (i - fighter)
+        left = both - 1.0
+        chance = both if left < 0.0 else left
     if chance > 0.5:
         taken[fighter] = 1
-    used = 0
+    used: Any = np.int64(0)
     for i in range(n):
         place = np.uint64(used)
         examples[place] = i
         inclusion[place] = min(np.float64(weight[i]) * scale, 1.0)
         used += np.int64(taken[i])
-    return used
+    return int(used)

@@ -120,4 +120,5 @@ def sample_tile_members(
     number = np.searchsorted(firsts, held, side="right")
     order = np.argsort(number, kind="stable")
     ends = np.searchsorted(number[order], np.arange(1, firsts.size + 1))
-    return held[np.concatenate([order[a : a + n] for a, n in zip(ends, counts, strict=True)])]
+    first = np.concatenate([order[a : a + n] for a, n in zip(ends, counts, strict=True)])
+    return np.asarray(held[first], np.int64)

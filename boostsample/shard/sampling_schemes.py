@@ -101,7 +101,7 @@ def _pivotal(
 ) -> tuple[NDArray[np.int32], Doubles, float]:
     """Different rows by ordered pivotal sampling, their inclusion probabilities, and c."""
     examples, inclusion = np.empty(size + 1, np.int32), np.empty(size + 1)
-    level, seed = kernels.inclusion_level(weight, size), rng.integers(1 << 63)
+    level, seed = kernels.inclusion_level(weight, size), int(rng.integers(1 << 63))
     taken = np.empty(weight.size + 1, np.uint8)
     used = kernels.draw_pivotal(weight, level, seed, taken, examples, inclusion)
     return examples[:used], inclusion[:used], level
@@ -121,11 +121,11 @@ def _nested_distinct(
     for size in reversed(sizes):
         if not nested:
             examples, inclusion, level = _pivotal(weight, size, rng)
-            weights = np.maximum(weight[examples], np.float32(level))
+            weights = np.maximum(weight.take(examples, mode="clip"), np.float32(level))
         elif size < examples.size:
             rows, share, level = _pivotal(weights, size, rng)
-            examples, inclusion = examples[rows], inclusion[rows] * share
-            weights = np.maximum(weights[rows], np.float32(level))
+            examples, inclusion = examples.take(rows, mode="clip"), inclusion.take(rows) * share
+            weights = np.maximum(weights.take(rows, mode="clip"), np.float32(level))
         drawn = DrawnSample(examples, 1.0 / (inclusion * ends[-1]))
         nested.append(NestedSample(drawn, 1.0, 0))
     return reversed(nested)

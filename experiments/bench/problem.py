@@ -68,6 +68,7 @@ def made_bench_problem(n_examples: int, n_features: int, n_classes: int) -> Benc
     ]
     cuts = np.tile(np.arange(254, dtype=np.float32), (n_features, 1))
     bank = FeatureBank(families, bins, cuts, np.full(n_features, 256, np.int16))
+    bank.add_tiles()
     return BenchProblem("made data", bank, np.arange(n_examples), encode(classes, n_classes))
 
 

@@ -14,6 +14,7 @@ from boostsample.experiments.bench.learner_rounds import bench_learner_rounds
 from boostsample.experiments.bench.looks import bench_looks
 from boostsample.experiments.bench.problem import BenchProblem
 from boostsample.experiments.bench.rounds import bench_rounds
+from boostsample.experiments.bench.samples import bench_samples
 from boostsample.experiments.bench.timing import TimingResult, TimingSizes
 from boostsample.experiments.common.progress import Progress
 
@@ -22,6 +23,7 @@ __all__ = ["SECTIONS", "SECTION_SIZES"]
 SECTION_SIZES = TimingSizes()
 SECTIONS: Mapping[str, Callable[[BenchProblem, TimingSizes, Progress], TimingResult]] = {
     "looks": bench_looks,
+    "samples": bench_samples,
     "bounds": bench_bounds,
     "rounds": bench_rounds,
     "learners": bench_learner_rounds,

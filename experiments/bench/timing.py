@@ -33,6 +33,8 @@ class TimingSizes:
     look_classes: tuple[int, ...] = (2, 10, 26, 100)
     look_features: tuple[int, int] = (10, 250)  # on all examples, on a sample
     look_sample: int = 1_000
+    samples: tuple[int, ...] = (300, 1_000, 5_000, 20_000)  # examples of samples, of data
+    sample_features: int = 4_096  # with at least so many features
     searches: int = 100
     gathers: int = 60  # rounds of laminating beside its bare reads
     growth: tuple[int, ...] = (*(10**4 * n for n in (1, 2, 5, 10, 20, 50, 100, 140, 200)),)

@@ -23,7 +23,9 @@ __all__ = ["bench", "chosen_sections"]
 
 
 @click.command()
-@click.option("--only", metavar="A,B", help="Sections: looks, bounds, rounds, learners, growth.")
+@click.option(
+    "--only", metavar="A,B", help="Sections: looks, samples, bounds, rounds, learners, growth."
+)
 @click.option(
     "--data", metavar="NAME|PATH", help="A data set.  [default: made data, 60,000 x 2,000]"
 )
@@ -61,6 +63,7 @@ def bench(
 
     \b
     looks     nanoseconds a look, and its bounds
+    samples   looks at samples of several sizes, of features that lie together or apart
     bounds    the bare reads of laminating beside its searches
     rounds    milliseconds a round of every strategy, its parts, and two threads
     learners  products and trees beside stumps at equal looks

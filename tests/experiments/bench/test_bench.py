@@ -28,6 +28,8 @@ SMALL = TimingSizes(
     look_classes=(2, 3),
     look_features=(4, 8),
     look_sample=50,
+    samples=(20, 100),
+    sample_features=24,
     searches=3,
     gathers=2,
     growth=(300, 600),
@@ -51,7 +53,7 @@ def test_sections_are_chosen_by_name() -> None:
     assert chosen_sections("growth, looks") == ("looks", "growth")
     with pytest.raises(SettingError, match=r"unknown section 'lokks' \(did you mean 'looks'\?\)"):
         chosen_sections("lokks")
-    with pytest.raises(SettingError, match="must name a section; there are: looks, bounds"):
+    with pytest.raises(SettingError, match="must name a section; there are: looks, samples"):
         chosen_sections(" ,")
 
 
@@ -61,7 +63,7 @@ def test_sections_are_chosen_by_name() -> None:
         (["--strategies", "ucv"], 2, "unknown strategy 'ucv' (did you mean 'ucbv'"),
         (["--rounds", "0"], 2, "rounds must be at least 1, got 0"),
         (["--jobs", "1"], 2, "jobs must be at least 2, to be compared with one thread, got 1"),
-        (["--only", "speed"], 2, "unknown section 'speed'; known: looks, bounds"),
+        (["--only", "speed"], 2, "unknown section 'speed'; known: looks, samples"),
         (["--only", "looks", "--plot", "x.svg"], 2, "--plot draws the section growth, but only"),
         (["--plot", "x.gif"], 2, "must end in one of .svg, .png, .pdf, got 'x.gif'"),
         (["--json", "x.txt"], 2, "must end in .json, got 'x.txt'"),
@@ -102,6 +104,7 @@ def test_a_run_and_its_comparison_with_itself(
     printed = capsys.readouterr().out
     for text in (
         "a look, threshold search included",
+        "a look at a sample, sweeps included",
         "laminating: least and median milliseconds to read",
         "a round: mean looks",
         "uniform-naive, 2 threads",
@@ -115,7 +118,7 @@ def test_a_run_and_its_comparison_with_itself(
     # The reference of the package is for the usual sizes.
     assert "note: looks: not compared, examples is 400 here and 60000 in the reference" in printed
     record = json.loads(Path(numbers).read_text())
-    assert list(record["sections"]) == ["looks", "bounds", "rounds", "learners", "growth"]
+    assert list(record["sections"]) == list(SECTIONS)
     assert record["command"][:2] == ["boostsample", "bench"]
     drawn = Path(picture).read_text()
     assert "slope" in drawn
