@@ -232,7 +232,7 @@ def draw_pivotal(
         taken[np.uint64(i if certain else (n if small else winner))] = 1
     if chance > 0.5:
         taken[fighter] = 1
-    used = 0
+    used: Any = 0
     for i in range(n):
         place = np.uint64(used)
         examples[place] = i

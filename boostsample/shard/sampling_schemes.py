@@ -101,7 +101,7 @@ def _pivotal(
 ) -> tuple[NDArray[np.int32], Doubles, float]:
     """Different rows by ordered pivotal sampling, their inclusion probabilities, and c."""
     examples, inclusion = np.empty(size + 1, np.int32), np.empty(size + 1)
-    level, seed = kernels.inclusion_level(weight, size), rng.integers(1 << 63)
+    level, seed = kernels.inclusion_level(weight, size), int(rng.integers(1 << 63))
     taken = np.empty(weight.size + 1, np.uint8)
     used = kernels.draw_pivotal(weight, level, seed, taken, examples, inclusion)
     return examples[:used], inclusion[:used], level
