@@ -140,7 +140,10 @@ class Step:
     def draw_nested(self, sizes: Sequence[int], scheme: str = "iid") -> list[Sample]:
         """Draw samples of ascending sizes, each of which contains the one before; costs no looks.
 
-        They take the time of the largest draw. Each one by itself is distributed as by `draw`.
+        They take the time of the largest draw. The edges on each of them are unbiased, with at most
+        the variance of [DF11] eq. 7. A sample of `iid` is T independent draws, one of `distinct`
+        has T different examples; with other schemes, each sample adds one of the scheme to the
+        sample before.
 
         Parameters
         ----------
@@ -160,6 +163,8 @@ class Step:
             If a size is below 1 or below the one before, or `scheme` is unknown.
         """
         self.__check_open()
+        if not np.iterable(sizes):
+            raise SettingError(f"sizes must be a sequence of integers, got {sizes!r}; see draw")
         wanted, least = list[int](), 1
         for size in sizes:
             least = check_integer("sizes", size, least, hint="sizes of nested samples ascend")
@@ -186,8 +191,13 @@ class Step:
 
         Returns
         -------
-        ndarray of int64, shape (about n,)
+        ndarray of int64
             Global feature indices.
+
+        Raises
+        ------
+        SettingError
+            If `n` is below 1.
         """
         n = check_integer("n", n, 1, hint="draw at least one feature")
         if n >= self.n_features:
@@ -210,12 +220,18 @@ class Step:
 
         Returns
         -------
-        ndarray of int64, shape (sum of the counts,)
+        ndarray of int64
             Global feature indices, family after family.
+
+        Raises
+        ------
+        SettingError
+            If the counts are not one for each family, or out of range.
         """
-        members = sample_tile_members(self.__families, counts, self.__rng)
+        wanted = self.__check_counts(counts)
+        members = sample_tile_members(self.__families, wanted, self.__rng)
         if members is None:
-            return sample_members(self.__families, counts, self.__rng)
+            return sample_members(self.__families, wanted, self.__rng)
         return members
 
     def search(self, features: ArrayLike, sample: Sample, purpose: str = "search") -> Stumps:
@@ -293,6 +309,19 @@ class Step:
             raise StrategyError(
                 f"the step of round {self.round} has ended; use the step that choose() is given"
             )
+
+    def __check_counts(self, counts: Sequence[int]) -> list[int]:
+        """The counts of `sample_members`."""
+        wanted, families = list(counts), self.__families
+        if len(wanted) != len(families):
+            raise SettingError(
+                f"counts must be one for each of the {len(families)} families, got {len(wanted)}; "
+                "use 0 for a family that is left out"
+            )
+        return [
+            check_integer(f"counts[{k}]", count, 0, family.size)
+            for k, (family, count) in enumerate(zip(families, wanted, strict=True))
+        ]
 
     def __check_features(self, features: ArrayLike) -> NDArray[np.int64]:
         """A checked copy of the features."""

@@ -334,6 +334,11 @@ class FeatureBank(Bank):
         second = 0 if self._tiles is None else self._tiles.bins.nbytes
         return self.bins.nbytes + self.cuts.nbytes + self.n_bins.nbytes + self.first.nbytes + second
 
+    def compile(self) -> None:
+        """Compile what reads the tiles."""
+        if self._tiles is not None:
+            self._tiles.compile()
+
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """The bank itself, or bins gathered from its tiles where that is faster."""
         if rows is not None and self._tiles is not None:

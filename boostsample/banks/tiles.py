@@ -104,6 +104,12 @@ class TileCopy:
         other._slots = self._slots.copy()
         return other
 
+    def compile(self) -> None:
+        """Compile the kernels of `gather`, by the bins of one feature of one example."""
+        place, octets, at = np.zeros(1, np.int64), np.empty(1, np.int64), np.empty(1, np.int64)
+        find_octets(place, place, self._slots, octets, at)
+        gather_octets(self.bins, self._n, octets, np.zeros(1, np.int32), np.empty(64, np.uint8))
+
     def gather(
         self, features: NDArray[np.int64], rows: NDArray[np.int32]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64]] | None:

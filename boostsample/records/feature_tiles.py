@@ -89,15 +89,17 @@ def sample_tiles(
     chosen = rng.choice(tiles.ends.size - 1, size=n_tiles, replace=False, shuffle=False).tolist()
     parts = [tiles.order[tiles.ends[k] : tiles.ends[k + 1]] for k in chosen]
     left = n - TILE * (n_tiles - 1)
-    if left < parts[-1].size:
-        parts[-1] = rng.choice(parts[-1], size=left, replace=False, shuffle=False)
+    if left < TILE:  # any of them: Floyd's algorithm draws the last tile of all last
+        k = int(rng.integers(n_tiles)) if n_tiles > 1 else 0
+        if left < parts[k].size:
+            parts[k] = rng.choice(parts[k], size=left, replace=False, shuffle=False)
     return np.concatenate(parts)
 
 
 def sample_tile_members(
     families: Sequence[FamilyInfo], counts: Sequence[int], rng: np.random.Generator
 ) -> NDArray[np.int64] | None:
-    """counts[k] members of families[k], for every k, from as few tiles as hold them all.
+    """counts[k] members of families[k], for every k, from few tiles.
 
     The tiles are drawn uniformly, and the members of each family from those in them. None if the
     pool has no tiles, or a family is so small that most of the tiles are needed.
@@ -108,17 +110,24 @@ def sample_tile_members(
     n_tiles = tiles.ends.size - 1
     needed = 1
     for family, count in zip(families, counts, strict=True):
-        in_tile = family.size // n_tiles  # at least so many in every tile
+        in_tile = family.size // n_tiles  # at least so many, or one less, in every tile
         if count > needed * in_tile:
             needed = -(-count // in_tile) if in_tile else n_tiles
-    if needed * _MEMBERS_A_TILE > sum(counts):
+    if needed > n_tiles or needed * _MEMBERS_A_TILE > sum(counts):
         return None
     chosen = rng.choice(n_tiles, size=needed, replace=False, shuffle=False).tolist()
     held = np.concatenate([tiles.order[tiles.ends[k] : tiles.ends[k + 1]] for k in chosen])
     held = held[np.argsort(rng.random(held.size))]
     firsts = np.array([family.first for family in families])
     number = np.searchsorted(firsts, held, side="right")
+    while np.any(np.bincount(number, minlength=firsts.size + 1)[1:] < counts):
+        # One more tile, whose members come last: those of a tile with one less are as likely.
+        k = int(rng.choice(np.setdiff1d(np.arange(n_tiles), chosen)))
+        chosen.append(k)
+        more = rng.permutation(tiles.order[tiles.ends[k] : tiles.ends[k + 1]])
+        held = np.append(held, more)
+        number = np.append(number, np.searchsorted(firsts, more, side="right"))
     order = np.argsort(number, kind="stable")
     ends = np.searchsorted(number[order], np.arange(1, firsts.size + 1))
-    first = np.concatenate([order[a : a + n] for a, n in zip(ends, counts, strict=True)])
-    return np.asarray(held[first], np.int64)
+    places = np.concatenate([order[a : a + n] for a, n in zip(ends, counts, strict=True)])
+    return np.asarray(held[places], np.int64)

@@ -259,6 +259,7 @@ def _compile(
     searcher, rng = Searcher(bank, weights), np.random.default_rng(0)
     for scheme in schemes:
         searcher.search(feature, searcher.draw(2, scheme, rng), False)
+        searcher.draw_nested((1, 2), scheme, rng)
     stumps = searcher.search(feature, weights.exact(), True)
     searcher.signed_edges(stumps, weights.exact())
     weights.label_sums(bins[0], 1)
