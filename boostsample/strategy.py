@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from boostsample.errors import StrategyError
 from boostsample.records import (
     FamilyInfo,
     Outcome,
@@ -83,12 +84,21 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
 
     def state(self) -> dict[str, Any]:
         """A copy of the learned state: attributes whose names end, and do not begin, with `_`."""
-        learned = (name for name in vars(self) if name.endswith("_") and not name.startswith("_"))
-        return copy.deepcopy({name: getattr(self, name) for name in learned})
+        return copy.deepcopy({name: vars(self)[name] for name in vars(self) if _is_learned(name)})
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Replace the learned state by a `state()`."""
+        for name in state:  # a file must not replace methods
+            if not _is_learned(name):
+                raise StrategyError(
+                    f"a learned attribute must end, and not begin, with _, got {name!r:.40}"
+                )
         for name in self.state():
             delattr(self, name)
         for name, value in copy.deepcopy(dict(state)).items():
             setattr(self, name, value)
+
+
+def _is_learned(name: Any) -> bool:
+    """Whether a name is that of a learned attribute."""
+    return isinstance(name, str) and name.endswith("_") and not name.startswith("_")

@@ -253,6 +253,10 @@ def _check_attributes(attributes: Mapping[str, Any], model: Model) -> None:
     offset, temperature = attributes["offset_"], attributes["temperature_"]
     if np.shape(offset) != (n_labels,) or not isinstance(temperature, float):
         raise DataError(f"it must have an offset for each of {n_labels} labels and a temperature")
+    if not 0.0 < temperature < np.inf:
+        raise DataError(f"its temperature must be above 0, got {temperature}")
+    if np.asarray(offset).dtype != np.float64 or not np.isfinite(offset).all():
+        raise DataError("its offsets must be finite numbers")
     classes, several = attributes["classes_"], attributes["_multi_label"]
     n_classes = n_labels if several is True or n_labels > 1 else 2
     if (
@@ -261,6 +265,18 @@ def _check_attributes(attributes: Mapping[str, Any], model: Model) -> None:
         or classes.shape != (n_classes,)
     ):
         raise DataError(f"it must have {n_classes} classes for {n_labels} labels")
+    if len(set(classes.tolist())) < n_classes:
+        raise DataError(f"its classes must differ, got {classes.tolist()!r:.60}")
+    _check_columns(attributes)
+
+
+def _check_columns(attributes: Mapping[str, Any]) -> None:
+    """DataError unless number and names of the columns of X, where there are any, fit."""
+    number, names = (attributes.get(name) for name in ("n_features_in_", "feature_names_in_"))
+    if number is not None and (type(number) is not int or number < 1):
+        raise DataError(f"its number of columns must be at least 1, got {number!r:.40}")
+    if names is not None and np.shape(names) != (number,):
+        raise DataError(f"it must have a name for each of {number} columns, or none")
 
 
 def _packed(value: Any) -> Any:

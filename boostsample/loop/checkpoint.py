@@ -136,7 +136,10 @@ class Checkpoint:
                 "with the settings and data of the checkpoint, name another file or delete it"
             )
         terms, edges = [one.terms for one in saved.rounds], [one.edge for one in saved.rounds]
+        lacking = booster.strategy.state().keys() - saved.state["strategy"].keys()
         try:
+            if lacking:
+                raise DataError(f"the state of the strategy lacks {min(lacking)!r}")
             booster.replay(terms, edges, saved.state)
         except Exception as error:  # of any type if the file was changed on purpose
             raise DataError(

@@ -105,7 +105,14 @@ _DTYPES = {
     "alpha": "float64",
     "searches": "int64",
 }
-_META = ("facts", "start", "n_rounds", "plans_rounds", "n_labels", "notes")
+_META = {
+    "facts": dict,
+    "start": str,
+    "n_rounds": int,
+    "plans_rounds": bool,
+    "n_labels": int,
+    "notes": dict,
+}
 
 
 def read_checkpoint(path: Path) -> Saved | None:
@@ -136,9 +143,12 @@ def read_checkpoint(path: Path) -> Saved | None:
                 f"the checkpoint '{path}' has format {meta['format']}, not {FORMAT}: it was "
                 f"written by {newer}, or train into another file"
             )
-        rounds = _rounds(entries, int(meta["n_labels"]))
+        for name, kind in _META.items():
+            if type(meta[name]) is not kind:
+                raise ValueError(f"its {name} must be of type {kind.__name__}")
+        rounds = _rounds(entries, meta["n_labels"])
         state = unpack_state(entries["state"].tobytes().decode("ascii"))
-        if int(state["round"]) != len(rounds):
+        if int(state["round"]) != len(rounds) or type(state["strategy"]) is not dict:
             raise DataError(f"the checkpoint '{path}' is damaged: its rounds are not all there")
         return Saved(rounds=rounds, state=state, **{name: meta[name] for name in _META})
 

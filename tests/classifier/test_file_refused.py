@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import math
 import pickle
 import re
 import zipfile
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from boostsample import BoostSampleClassifier, DataError
 from boostsample.classifier import file
 from boostsample.files.archive import archive_bytes, archive_entries, json_entry, read_json_entry
+from boostsample.files.kept_state import pack_state
 from tests.classifier.keep_models import FOLDER
 from tests.problems import table
 
@@ -138,6 +141,11 @@ def other_attribute(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def plain(value: Any) -> dict[str, Any]:
+    """A plain value as files hold it."""
+    return {"plain": json.loads(pack_state({"value": value}))}
+
+
 def other_array(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
     def change(entries: dict[str, Any]) -> None:
         entries[name] = value(entries[name])
@@ -172,7 +180,19 @@ def without(name: str) -> Callable[[dict[str, Any]], None]:
         (other_attribute("columns_", {"texts": []}), "its columns must be those of a data frame"),
         (other_attribute("columns_", {"columns": "[3]"}), "must be text of TableColumns.to_json"),
         (other_attribute("temperature_", {"texts": []}), "offset for each of 3 labels and a temp"),
+        (other_attribute("temperature_", plain(0.0)), "temperature must be above 0, got 0"),
+        (other_attribute("temperature_", plain(-1.5)), "temperature must be above 0, got -1.5"),
+        (other_attribute("temperature_", plain(math.nan)), "temperature must be above 0, got nan"),
+        (other_attribute("temperature_", plain(math.inf)), "temperature must be above 0, got inf"),
         (other_attribute("offset_", {"texts": []}), "offset for each of 3 labels and a temperatu"),
+        (other_attribute("offset_", plain(np.full(3, np.nan))), "offsets must be finite numbers"),
+        (other_attribute("offset_", plain(np.zeros(3, complex))), "offsets must be finite numbers"),
+        (other_attribute("offset_", {"texts": ["a", "b", "c"]}), "offsets must be finite numbers"),
+        (other_attribute("classes_", {"texts": ["a", "b", "a"]}), "its classes must differ"),
+        (other_attribute("n_features_in_", plain(2.5)), "number of columns must be at least 1"),
+        (other_attribute("n_features_in_", plain(0)), "number of columns must be at least 1"),
+        (other_attribute("feature_names_in_", {"texts": ["a"]}), "have a name for each of 6 colu"),
+        (other_attribute("feature_names_in_", plain(3)), "have a name for each of 6 columns"),
         (other_array("feature", lambda one: one + np.uint8(100)), "features must be between"),
         (other_array("feature", lambda one: one.astype(np.float32)), "'feature' is missing, or"),
         (other_array("threshold", lambda one: one * np.float32(np.nan)), "its thresholds must be"),

@@ -27,6 +27,8 @@ def run(classifier: Any, X: Any, made: Any = None, **how: Any) -> list[NDArray[A
     """Label, scores and probabilities of onnxruntime."""
     made = to_onnx(classifier, **how) if made is None else made
     onnx.checker.check_model(made, full_check=True)
+    read = {name for node in made.graph.node for name in node.input}
+    assert [one.name for one in made.graph.initializer if one.name not in read] == []
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 3
     session = onnxruntime.InferenceSession(

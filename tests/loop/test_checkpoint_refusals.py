@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 
 from boostsample.errors import BoostSampleError, DataError, SettingError, StrategyError
-from boostsample.files.archive import archive_bytes, archive_entries, json_entry, read_json_entry
+from boostsample.files.archive import (
+    archive_bytes,
+    archive_entries,
+    json_entry,
+    read_json_entry,
+    text_entry,
+)
 from boostsample.loop import run_facts
 from boostsample.loop.checkpoint import Checkpoint
 from boostsample.loop.checkpoint_file import read_checkpoint
@@ -187,6 +193,52 @@ def test_values_of_files_made_on_purpose(name: str, value: float, path: Path) ->
     entries[name] = np.full_like(entries[name], value)
     path.write_bytes(archive_bytes(entries))
     refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("facts", 3),
+        ("facts", None),
+        ("facts", "x"),
+        ("facts", [["budget"]]),
+        ("start", 1),
+        ("n_rounds", "12"),
+        ("plans_rounds", 2),
+        ("n_labels", True),
+        ("notes", []),
+    ],
+)
+def test_entries_of_another_type_are_refused(name: str, value: Any, path: Path) -> None:
+    entries = archive_entries(path.read_bytes())
+    meta = {**read_json_entry(entries["meta"]), name: value}
+    path.write_bytes(archive_bytes({**entries, "meta": json_entry(meta)}))
+    assert "cannot be read, it is damaged or in another format" in refusal(path)
+    assert f"its {name} must be of type" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("policy_", "policies_", "the state of the strategy lacks 'policy_'"),
+        ("n_arms_", "choose", "the state of the strategy lacks 'n_arms_'"),
+        ("winner_", "choose", "a learned attribute must end, and not begin, with _, got 'choose'"),
+        (
+            "winner_",
+            "__class__",
+            "a learned attribute must end, and not begin, with _, got '__class__'",
+        ),
+    ],
+)
+def test_other_states_of_a_strategy_are_refused(
+    old: str, new: str, message: str, path: Path
+) -> None:
+    entries = archive_entries(path.read_bytes())
+    text = entries["state"].tobytes().decode("ascii")
+    assert f'"{old}"' in text
+    entries["state"] = text_entry(text.replace(f'"{old}"', f'"{new}"'))
+    path.write_bytes(archive_bytes(entries))
+    assert f"cannot be continued: {message}" in refusal(path)
 
 
 @pytest.mark.parametrize("name", ["feature", "threshold", "value", "edge", "alpha", "searches"])

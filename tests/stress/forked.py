@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing
 import os
 import resource
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-__all__ = ["Outcome", "outcomes"]
+__all__ = ["Outcome", "heard", "outcomes"]
 
 
 class Outcome(NamedTuple):
@@ -56,7 +57,7 @@ def outcomes(
 def _results(ours: Connection, child: int, left: list[int], seconds: float) -> Iterator[Outcome]:
     """The outcomes of one process, until it has done all that is left, or is lost."""
     while left:
-        if not ours.poll(seconds):
+        if not heard(ours, seconds):
             yield Outcome(left.pop(0), "hang", f"silent for {seconds:g} s")
             return
         try:
@@ -66,6 +67,12 @@ def _results(ours: Connection, child: int, left: list[int], seconds: float) -> I
             yield Outcome(left.pop(0), "crash", f"exit code {os.waitstatus_to_exitcode(status)}")
             return
         yield Outcome(left.pop(0), kind, text)
+
+
+def heard(ours: Connection, seconds: float) -> bool:
+    """Whether there is an outcome within `seconds`; the time of a stop counts as one second."""
+    steps = math.ceil(seconds)
+    return any(ours.poll(seconds / steps) for _ in range(steps))
 
 
 def _serve(

@@ -7,13 +7,14 @@ import signal
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from boostsample.errors import DataError
 from tests.stress.fit_invariants import refusal
-from tests.stress.forked import outcomes
+from tests.stress.forked import heard, outcomes
 from tests.stress.random_inputs import check_case, random_case
 
 _AT_ONCE = 30
@@ -78,3 +79,21 @@ def test_crashes_hangs_and_errors_are_seen() -> None:
     assert [one.kind for one in found] == ["ok", "crash", "hang", "fault", "fault", "ok"]
     assert "KeyError: 'three'" in found[3].text
     assert "MemoryError" in found[4].text
+
+
+class _Stopped:
+    """A connection to a process that is stopped together with ours, longer than the first wait."""
+
+    def __init__(self) -> None:
+        self.n_waits = 0
+
+    def poll(self, seconds: float) -> bool:
+        assert 0 < seconds <= 1
+        self.n_waits += 1
+        return self.n_waits == 3
+
+
+def test_a_stop_of_both_processes_is_no_hang() -> None:
+    stopped: Any = _Stopped
+    assert heard(stopped(), 5.0)
+    assert not heard(stopped(), 2.0)

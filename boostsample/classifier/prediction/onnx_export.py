@@ -82,14 +82,13 @@ def to_onnx(
     kind = TensorProto.INT64
     n_scores: list[Any] = ["n"] if binary else ["n", model.n_labels]
     n_label: list[Any] = n_scores if several else ["n"]
-    zero = graph.constant(0.0)
     if binary:
         graph.add("Squeeze", raw, graph.constant(np.array([1])), to="scores")
     if several:
-        graph.cast(graph.add("Greater", raw, zero), kind, to="label")
+        graph.cast(graph.add("Greater", raw, graph.constant(0.0)), kind, to="label")
     else:
         if binary:
-            code = graph.cast(graph.add("Greater", "scores", zero), kind)
+            code = graph.cast(graph.add("Greater", "scores", graph.constant(0.0)), kind)
         else:
             code = graph.add("ArgMax", raw, axis=1, keepdims=0)
         classes = graph.constant(_class_constants(classifier.classes_))

@@ -71,9 +71,15 @@ class Results:
     curves: list[dict[str, Any]] = field(default_factory=list)  # curve rows, see `CURVE_SCHEMA`
 
     def settings_of(self, data: str) -> Mapping[str, Any]:
-        """The entry of one data set in the settings."""
+        """The entry of one data set in the settings; DataError if there is none."""
         named: Sequence[Mapping[str, Any]] = self.settings["data_sets"]
-        return next(one for one in named if one["name"] == data)
+        for one in named:
+            if one["name"] == data:
+                return one
+        raise DataError(
+            f"settings of results must have an entry of each data set, but none of {data!r:.60}; "
+            "restore the files of the folder, or run the same command into a new one"
+        )
 
     def to_frame(self, what: str = "rows") -> pd.DataFrame:
         """The result rows, or the rows of ``curves`` or ``history``, as a data frame of pandas.

@@ -5,6 +5,7 @@ Whoever reads results may rely on what is listed here. More is allowed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,9 +24,30 @@ class _Optional:
 
 @dataclass(frozen=True)
 class _Some:
-    """A list of at least one entry."""
+    """A list of at least `least` entries."""
 
     shape: Any
+    least: int = 1
+
+
+@dataclass(frozen=True)
+class _Count:
+    """An integer of at least `least`."""
+
+    least: int
+
+
+@dataclass(frozen=True)
+class _Finite:
+    """A number that is neither infinite nor nan."""
+
+
+@dataclass(frozen=True)
+class _Alike:
+    """An object in which two lists have equally many entries."""
+
+    shape: Mapping[str, Any]
+    lists: tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -40,8 +62,8 @@ _MACHINE = {"processor": str, "cores": (int, type(None)), "platform": str}
 _VERSIONS = _Each((str, type(None)))
 _SHARED = {
     "learner": str,
-    "rounds": _Some(int),
-    "repeats": int,
+    "rounds": _Some(_Count(1)),
+    "repeats": _Count(1),
     "budget": (str, type(None)),
     "weights": str,
     "seed": int,
@@ -53,8 +75,8 @@ _SHARED = {
 _DATA_SET = {
     "name": str,
     "split": _Optional(str),
-    "n_train": _Optional(_Some(int)),
-    "n_test": _Optional(_Some(int)),
+    "n_train": _Optional(_Some(_Count(1))),
+    "n_test": _Optional(_Some(_Count(0))),
 }
 _VARIANT = {"name": str, "settings": dict}
 _SEARCH = {
@@ -77,19 +99,19 @@ _STRATEGY = {
 }
 _FACTS = {
     **_DATA_SET,
-    "n_train": _Some(int),
-    "n_test": _Some(int),
+    "n_train": _Some(_Count(1)),
+    "n_test": _Some(_Count(0)),
     "sha256": str,
-    "shape": _Some(int),
+    "shape": _Some(int, 2),
     "classes": list,
-    "families": _Some({"name": str, "n_features": int}),
+    "families": _Some({"name": str, "n_features": _Count(1)}),
     "strategies": _Some(_STRATEGY),
     "notes": [str],
 }
 _CELLS = {
     "first": str,
     "last": str,
-    "seconds": _NUMBER,
+    "seconds": _Finite(),
     "machines": [_MACHINE],
     "versions": [_VERSIONS],
 }
@@ -97,12 +119,12 @@ _CELLS = {
 #: ``grid.json``
 GRID_SHAPE: Mapping[str, Any] = {
     **_SHARED,
-    "data_sets": _Some({**_DATA_SET, "searches": [_SEARCH]}),
+    "data_sets": _Some(_Alike({**_DATA_SET, "searches": [_SEARCH]}, ("n_train", "n_test"))),
 }
 #: ``settings.json``
 SETTINGS_SHAPE: Mapping[str, Any] = {
     **_SHARED,
-    "data_sets": _Some(_FACTS),
+    "data_sets": _Some(_Alike(_FACTS, ("n_train", "n_test"))),
     "cells": _Optional(_CELLS),
     "numerics": _Optional(int),
     "files": _Each({"sha256": str}),
@@ -129,9 +151,21 @@ def _fault(value: Any, shape: Any, place: str) -> str:
     """What is wrong, with its place, or an empty text."""
     if isinstance(shape, _Optional):
         shape = shape.shape
+    if isinstance(shape, _Alike):
+        return _fault(value, shape.shape, place) or _unlike(value, shape.lists, place)
+    if isinstance(shape, _Count):
+        if type(value) is int and value < shape.least:
+            return f"{place} must be at least {shape.least}, got {value}"
+        shape = int
+    if isinstance(shape, _Finite):
+        if type(value) is float and not math.isfinite(value):
+            return f"{place} must be finite, got {value}"
+        shape = _NUMBER
     if isinstance(shape, _Some):
         if value == []:
             return f"{place} must have at least one entry, got none"
+        if isinstance(value, list) and len(value) < shape.least:
+            return f"{place} must have at least {shape.least} entries, got {len(value)}"
         shape = [shape.shape]
     kinds = {_Each: dict, dict: dict, list: list}.get(type(shape), shape)
     kinds = kinds if isinstance(kinds, tuple) else (kinds,)
@@ -151,3 +185,11 @@ def _fault(value: Any, shape: Any, place: str) -> str:
     else:
         return ""
     return next((fault for fault in (_fault(*part) for part in parts) if fault), "")
+
+
+def _unlike(value: Mapping[str, Any], lists: tuple[str, str], place: str) -> str:
+    """What is wrong if two lists of an object differ in length, or one is missing."""
+    first, second = (len(value.get(name, ())) for name in lists)
+    if first == second:
+        return ""
+    return f"{place}: {lists[0]} and {lists[1]} must have equally many entries"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import json
+import math
 import os
 import signal
 import subprocess
@@ -322,9 +323,25 @@ def test_settings_that_cannot_be_read(written: Path, content: bytes) -> None:
         (lambda record: record.pop("rounds"), "rounds is missing; restore the file"),
         (lambda record: record["rounds"].clear(), "rounds must have at least one entry"),
         (lambda record: record.update(rounds=[1.5]), r"rounds\[0\] must be of type int, got 1.5"),
+        (lambda record: record.update(rounds=[1, -1]), r"rounds\[1\] must be at least 1, got -1"),
+        (lambda record: record.update(repeats=0), "repeats must be at least 1, got 0"),
+        (lambda record: record["cells"].update(seconds=math.nan), "seconds must be finite, got"),
         (lambda record: record["data_sets"][0].pop("strategies"), r"data_sets\[0\].strategies is"),
         (lambda record: record["data_sets"][0].update(name=3), r"data_sets\[0\].name must be of"),
         (lambda record: record["data_sets"][0].update(name="x"), "line 2: data must be one of x"),
+        (lambda record: record["data_sets"][0].update(shape=[3]), "shape must have at least 2 ent"),
+        (
+            lambda record: record["data_sets"][0]["n_train"].append(0),
+            r"n_train\[[0-9]\] must be at",
+        ),
+        (
+            lambda record: record["data_sets"][0]["n_test"].append(-1),
+            r"n_test\[[0-9]\] must be at l",
+        ),
+        (
+            lambda record: record["data_sets"][0]["n_test"].append(5),
+            "n_train and n_test must have ",
+        ),
         (lambda record: record.update(files=[]), "files must be of type dict"),
     ],
 )
@@ -334,6 +351,11 @@ def test_damaged_settings_name_the_entry(written: Path, damage: Any, message: st
     (written / "settings.json").write_text(json.dumps(record))
     with pytest.raises(DataError, match=message):
         read_results(written)
+
+
+def test_a_data_set_without_settings(written: Path) -> None:
+    with pytest.raises(DataError, match="an entry of each data set, but none of 'x'; restore"):
+        read_results(written).settings_of("x")
 
 
 def test_settings_nested_too_deeply(written: Path) -> None:
