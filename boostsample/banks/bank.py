@@ -24,16 +24,15 @@ from boostsample.banks.binning import (
     run_bank_blocks,
 )
 from boostsample.banks.digests import feature_checksums
-from boostsample.banks.tiles import TileCopy, fits_tiles, tile_copy_bytes
+from boostsample.banks.tiles import TileCopy, check_tile_bytes, tiles_within
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.array_layout import aligned
 from boostsample.records import FamilyInfo
-from boostsample.records.feature_tiles import feature_tiles
 from boostsample.threads.threads import n_threads
 
-__all__ = ["Bank", "FeatureBank", "View", "check_bank_families"]
+__all__ = ["Bank", "FeatureBank", "View", "check_bank_families", "family_sizes"]
 
 _EVERYTHING = 2**62
 
@@ -48,8 +47,8 @@ class View(NamedTuple):
     at : ndarray of int64, shape (Q,)
         Row of `bins` of each feature.
     compact : bool
-        Whether column t of `bins` is the t-th requested row; otherwise column i is example i of the
-        bank.
+        Whether column t of `bins` is the t-th requested row, and more columns may follow; otherwise
+        column i is example i of the bank.
     """
 
     bins: NDArray[np.uint8]
@@ -125,7 +124,7 @@ class Bank(abc.ABC):
         return self
 
     def compile(self) -> None:  # noqa: B027 - nothing to do by default
-        """Compile all that `view` can need; a lazy bank computes features."""
+        """Compile all that `view` can need; a lazy bank computes features, others read tiles."""
 
     def most_features(self, n_rows: int | None) -> int:
         """Maximum number of features per `view`, at least a group of the search kernel.
@@ -150,7 +149,7 @@ class Bank(abc.ABC):
     def take(self, features: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.uint8]:
         """A copy of the bins of some features of some examples: uint8 (Q, T)."""
         bins, at, compact = self.view(features, rows)
-        taken: NDArray[np.uint8] = bins[at] if compact else bins[at[:, None], rows]
+        taken: NDArray[np.uint8] = bins[at, : rows.size] if compact else bins[at[:, None], rows]
         return taken
 
     def family_infos(self) -> tuple[FamilyInfo, ...]:
@@ -244,6 +243,11 @@ class FeatureBank(Bank):
         other._tiles = self._tiles.user()
         return other
 
+    def compile(self) -> None:
+        """Compile what reads the tiles."""
+        if self._tiles is not None:
+            self._tiles.compile()
+
     @classmethod
     def build(
         cls,
@@ -279,9 +283,10 @@ class FeatureBank(Bank):
             all by default. A feature with at most 255 distinct values in these rows has a bin for
             each of them.
         tile_bytes : int, optional
-            Most bytes of a second copy of the bins, in tiles, for searches of few examples: by
-            default half of the free memory; 0 for none. It is made of at least 4,033 features and
-            16,384 examples, and takes as much as the bins. Results do not depend on it.
+            Most bytes of a second copy of the bins, in tiles, for fast searches of few examples. It
+            is as large as the bins, and made from 4,033 features and 16,384 examples on. The
+            default is half of the free memory (0 where the system does not say how much is free); 0
+            makes no copy. Results do not depend on it.
 
         Returns
         -------
@@ -294,12 +299,13 @@ class FeatureBank(Bank):
             If X has no rows, train_rows is empty or out of range, or a value is infinite: the
             message names the first such feature and its first such row.
         SettingError
-            If n_jobs is 0, `reference` is not at least 1, or for the families as in the
-            constructor.
+            If n_jobs is 0, `reference` is not at least 1, `tile_bytes` is negative, or for the
+            families as in the constructor.
         """
         first = check_bank_families(families)
         n_features, n = int(first[-1]), X.shape[0]
         rows = reference_rows(n, train_rows, reference)
+        check_tile_bytes(tile_bytes)
         threads = n_threads(n_jobs)
         X = block_order(X, n_features * n // 8)
         bins = aligned(n_features * n, np.uint8).reshape(n_features, n)
@@ -324,20 +330,18 @@ class FeatureBank(Bank):
 
     def add_tiles(self, tile_bytes: int | None = None, threads: int = 1) -> None:
         """Make the second copy of the bins, if it fits; `tile_bytes` as in `build`."""
-        tiles = feature_tiles(family_sizes(self.families))
-        if tiles is not None and fits_tiles(tile_copy_bytes(tiles, self.n_examples), tile_bytes):
+        tiles = tiles_within(family_sizes(self.families), self.n_examples, tile_bytes)
+        if tiles is not None:
             self._tiles = TileCopy.make(self.bins, tiles, threads)
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory in use."""
-        second = 0 if self._tiles is None else self._tiles.bins.nbytes
+        second = 0 if self._tiles is None else self._tiles.bins.nbytes + self._tiles.room_bytes
         return self.bins.nbytes + self.cuts.nbytes + self.n_bins.nbytes + self.first.nbytes + second
 
-    def compile(self) -> None:
-        """Compile what reads the tiles."""
-        if self._tiles is not None:
-            self._tiles.compile()
+    def _check_once(self, features: NDArray[np.int64]) -> None:
+        """Called before columns or cuts are read; files may be damaged."""
 
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """The bank itself, or bins gathered from its tiles where that is faster."""
@@ -345,15 +349,18 @@ class FeatureBank(Bank):
             gathered = self._tiles.gather(features, rows)
             if gathered is not None:
                 return View(*gathered, True)
+        self._check_once(features)
         return View(self.bins, features, False)
 
     def column(self, feature: int) -> NDArray[np.uint8]:
         """Bins of a feature: uint8 (N,); as of `Bank`, in less time."""
+        self._check_once(np.array([feature]))
         column: NDArray[np.uint8] = self.bins[feature]
         return column
 
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cuts of some features: float32 (Q, 254)."""
+        self._check_once(features)
         cuts: NDArray[np.float32] = self.cuts[features]
         return cuts
 

@@ -6,19 +6,26 @@ It holds the same bins as the bank, 64 bytes for each example and tile of featur
 
 from __future__ import annotations
 
+import copy
 import os
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_integer
+from boostsample.jit.compile_kernels import COMPILED
 from boostsample.kernels.array_layout import Bytes, aligned
 from boostsample.kernels.tiles import fill_tile, find_octets, gather_octets
-from boostsample.records.feature_tiles import TILE, FeatureTiles
+from boostsample.records.feature_tiles import TILE, FeatureTiles, feature_tiles
 
-__all__ = ["TileCopy", "fill_one_tile", "fits_tiles", "tile_copy_bytes"]
+__all__ = ["TileCopy", "check_tile_bytes", "fill_one_tile", "tile_copy_bytes", "tiles_within"]
 
 #: With fewer examples, a search of few of them reads most cache lines of a column anyway.
 _FEWEST_EXAMPLES = 16_384
@@ -27,37 +34,76 @@ _OCTET = 8
 _ALONE = 3
 #: Bins of a search, in bytes, that are gathered at most.
 _MOST_GATHERED = 2**21
+_PROC, _GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+#: Files with the limit of memory of a container, and the entry of what is not cache (cgroup 2, 1).
+_LIMITS = (
+    ("memory.max", "memory.stat", "anon"),
+    ("memory/memory.limit_in_bytes", "memory/memory.stat", "total_rss"),
+)
 
 
-def tile_copy_bytes(tiles: FeatureTiles | None, n_examples: int) -> int:
-    """Size of the copy; 0 if the features have no tiles or the examples are too few."""
-    if tiles is None or n_examples < _FEWEST_EXAMPLES:
-        return 0
+def check_tile_bytes(value: int | None) -> None:
+    """Raise SettingError unless `value` is None or a whole number of 0 or more."""
+    if value is not None:
+        check_integer("tile_bytes", value, 0, hint="0 is for no second copy of the bins")
+
+
+def tile_copy_bytes(tiles: FeatureTiles, n_examples: int) -> int:
+    """Size of the copy: that of the bins, rounded up to whole tiles."""
     return (tiles.ends.size - 1) * n_examples * TILE
 
 
-def fits_tiles(n_bytes: int, most: int | None) -> bool:
-    """Whether a copy of this size is made: at most `most` bytes, or half of the free memory."""
-    return 0 < n_bytes <= (_free_memory() // 2 if most is None else most)
+def tiles_within(sizes: tuple[int, ...], n_examples: int, most: int | None) -> FeatureTiles | None:
+    """The tiles of families of these sizes, if their copy takes at most `most` bytes.
+
+    None stands for half of the free memory. Returns None if the copy is larger, or if there are too
+    few features or examples.
+    """
+    tiles = feature_tiles(sizes)
+    if tiles is None or n_examples < _FEWEST_EXAMPLES:
+        return None
+    most = _free_memory() // 2 if most is None else most
+    return tiles if tile_copy_bytes(tiles, n_examples) <= most else None
 
 
 def _free_memory() -> int:
-    """Bytes of memory that programs can still take; 0 if the system does not say."""
+    """Bytes of memory that this program can still take; 0 if the system does not say."""
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return 0
+        free = 1024 * _entry(_PROC / "meminfo", "MemAvailable:")
+    except (OSError, ValueError):
+        try:
+            free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (OSError, ValueError, AttributeError):
+            return 0
+    for limit, used, name in _LIMITS:
+        with suppress(OSError, ValueError):  # no such file, or no limit
+            free = min(free, int((_GROUPS / limit).read_text()) - _entry(_GROUPS / used, name))
+    return max(free, 0)
+
+
+def _entry(path: Path, name: str) -> int:
+    """The number after a name in a file of the system; ValueError if it is missing."""
+    for line in path.read_text().splitlines():
+        if line.split()[0] == name:
+            return int(line.split()[1])
+    raise ValueError(f"{path} has no entry {name}")
 
 
 def fill_one_tile(
     bins: NDArray[np.uint8], tiles: FeatureTiles, number: int, tile: NDArray[np.uint8]
 ) -> None:
     """Write a tile, uint8 (N * 64,), of bins uint8 (F, N)."""
-    features = tiles.order[tiles.ends[number] : tiles.ends[number + 1]]
+    features = tiles.order[tiles.ends[number] : tiles.ends[number + 1]].copy()  # writable
     fill_tile(bins.reshape(-1), bins.shape[1], features, tile)
+
+
+@cache
+def _compile() -> None:
+    """Compile what `TileCopy.gather` calls, on one example of one feature."""
+    place, octet, at = np.zeros((3, 1), np.int64)
+    find_octets(place, place, np.empty(_OCTET, np.int32), octet, at)
+    tile, example = np.zeros(TILE, np.uint8), np.zeros(1, np.int32)
+    gather_octets(tile, 1, octet, example, np.empty(TILE, np.uint8))
 
 
 class TileCopy:
@@ -68,10 +114,18 @@ class TileCopy:
     bins : ndarray of uint8, shape (tiles * N * 64,)
         Of `fill_one_tile`, one after another.
     tiles : FeatureTiles
+    check : callable, optional
+        Called with the numbers of tiles, int64, before they are read; repeats are possible.
     """
 
-    def __init__(self, bins: Bytes, tiles: FeatureTiles) -> None:
+    def __init__(
+        self,
+        bins: Bytes,
+        tiles: FeatureTiles,
+        check: Callable[[NDArray[np.int64]], None] | None = None,
+    ) -> None:
         self.bins = bins
+        self._check = check
         n_tiles = tiles.ends.size - 1
         self._n = bins.size // (n_tiles * TILE)
         sizes = np.diff(tiles.ends)
@@ -99,19 +153,22 @@ class TileCopy:
 
     def user(self) -> TileCopy:
         """The copy for another user."""
-        other = object.__new__(TileCopy)
-        other.__dict__ = {**self.__dict__, "_room": np.empty(0, np.uint8)}
-        other._slots = self._slots.copy()
+        other = copy.copy(self)
+        other._slots, other._room = self._slots.copy(), np.empty(0, np.uint8)
         return other
 
+    @property
+    def room_bytes(self) -> int:
+        """Bytes of memory besides the bins."""
+        return self._places.nbytes + self._slots.nbytes + self._room.nbytes
+
     def compile(self) -> None:
-        """Compile the kernels of `gather`, by the bins of one feature of one example."""
-        place, octets, at = np.zeros(1, np.int64), np.empty(1, np.int64), np.empty(1, np.int64)
-        find_octets(place, place, self._slots, octets, at)
-        gather_octets(self.bins, self._n, octets, np.zeros(1, np.int32), np.empty(64, np.uint8))
+        """Compile the kernels of `gather`."""
+        if COMPILED:
+            _compile()
 
     def gather(
-        self, features: NDArray[np.int64], rows: NDArray[np.int32]
+        self, features: NDArray[np.int64], rows: NDArray[np.integer[Any]]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64]] | None:
         """Bins uint8 (any, T or more) of some features at some rows, and the row of each feature.
 
@@ -132,5 +189,8 @@ class TileCopy:
         if self._room.size < size:
             self._room = np.empty(max(size, 2 * self._room.size), np.uint8)
         bins = self._room[:size]
-        gather_octets(self.bins, self._n, octets[:n_octets], rows, bins)
+        octets = octets[:n_octets]
+        if self._check is not None:
+            self._check(octets // _OCTET)
+        gather_octets(self.bins, self._n, octets, np.ascontiguousarray(rows, np.int32), bins)
         return bins.reshape(-1, stride), at
