@@ -167,7 +167,7 @@ def write(names: list[str]) -> None:
         rows = [row for row in figures() if row["reading"] not in new] + made
         rows.sort(key=lambda row: list(READINGS).index(row["reading"]))
         with FIGURES.open("w", newline="", encoding="ascii") as stream:
-            writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+            writer = csv.DictWriter(stream, list(COLUMNS), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
 
