@@ -16,6 +16,7 @@ is the paper's algorithm for one arm. Steps after T follow the same rule.
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -162,6 +163,7 @@ def exp3p_update(
     return result
 
 
+@functools.lru_cache(maxsize=64)
 def exp3p_theory(n_arms: int, horizon: int, delta: float) -> tuple[float, float]:
     """[BK10] eq. 13: lambda = min(3/5, 2 sqrt(3/5 M log M / T)), eta = 2 sqrt(log(M T / delta)).
 

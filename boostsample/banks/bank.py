@@ -358,6 +358,12 @@ class FeatureBank(Bank):
         column: NDArray[np.uint8] = self.bins[feature]
         return column
 
+    def threshold(self, feature: int, b: int) -> float:
+        """Raw threshold of index b; as of `Bank`, in less time."""
+        if 0 <= feature < self.n_features and 1 < b < self.n_bins[feature]:
+            return float(self.cuts[feature, b - 2])
+        return super().threshold(feature, b)
+
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cuts of some features: float32 (Q, 254)."""
         self._check_once(features)

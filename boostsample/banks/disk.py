@@ -104,10 +104,21 @@ class DiskBank(FeatureBank):
         self._check_once(features)
         return super().view(features, rows)
 
+    def column(self, feature: int) -> NDArray[np.uint8]:
+        """Bins of a feature: uint8 (N,)."""
+        self._check_once(np.array([feature]))
+        return super().column(feature)
+
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cuts of some features: float32 (Q, 254)."""
         self._check_once(features)
         return super().cuts_of(features)
+
+    def threshold(self, feature: int, b: int) -> float:
+        """Raw threshold of index b, see `Bank`."""
+        self._check(feature)
+        self._check_once(np.array([feature]))
+        return super().threshold(feature, b)
 
     def _checksums(self) -> NDArray[np.uint32]:
         return self._files.sums

@@ -28,7 +28,7 @@ from boostsample.loop.smoothed import is_complete, window_ends
 from tests.paths import ROOT
 
 FIGURES = ROOT / "docs" / "results" / "bk10-readings.csv"
-COLUMNS = ("reading", "data", "method", "run", "useful", "nats")
+COLUMNS: tuple[str, ...] = ("reading", "data", "method", "run", "useful", "nats")
 BANDITS = {"UCB": "ucb", "UCBV": "ucbv", "EXP3.P": "exp3p:mixing=0.3:bonus=0.3"}
 USEFUL = {"diagonal": 4, "chess": 3}
 N_HELD_OUT = 250
