@@ -361,6 +361,7 @@ class FeatureBank(Bank):
     def threshold(self, feature: int, b: int) -> float:
         """Raw threshold of index b; as of `Bank`, in less time."""
         if 0 <= feature < self.n_features and 1 < b < self.n_bins[feature]:
+            self._check_once(np.array([feature]))
             return float(self.cuts[feature, b - 2])
         return super().threshold(feature, b)
 

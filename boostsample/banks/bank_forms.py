@@ -17,12 +17,12 @@ from boostsample.errors import SettingError, unknown
 from boostsample.family import Family
 from boostsample.names import parse_name, refuse_alternatives
 
-__all__ = ["BANKS", "bank_settings", "make_bank"]
+__all__ = ["BANKS", "bank_record", "bank_settings", "make_bank"]
 
 BANKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "memory": {"reference": None},
-        "disk": {"reference": None},
+        "memory": {"reference": None, "tile_bytes": None},
+        "disk": {"reference": None, "tile_bytes": None},
         "lazy": {"reference": LAZY_REFERENCE, "cache_bytes": LAZY_CACHE_BYTES},
     }
 )
@@ -35,7 +35,7 @@ def bank_settings(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises SettingError if the form or a setting is unknown, or a value is out of range.
 
     >>> bank_settings("memory", {"reference": 500})
-    {'reference': 500}
+    {'reference': 500, 'tile_bytes': None}
     """
     if form not in BANKS:
         raise unknown("bank", form, BANKS)
@@ -44,9 +44,20 @@ def bank_settings(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if name not in BANKS[form]:
             raise unknown(f"setting of the {form} bank", name, BANKS[form])
-        if value is not None or name != "reference":
-            check_integer(f"{name} of the {form} bank", value, 1)
+        if value is not None or name == "cache_bytes":
+            check_integer(f"{name} of the {form} bank", value, 0 if name == "tile_bytes" else 1)
     return {**BANKS[form], **given}
+
+
+def bank_record(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Form and settings of a bank for records of runs; no `tile_bytes`, which changes no result.
+
+    >>> bank_record("memory", {"tile_bytes": 0})
+    {'form': 'memory', 'reference': None}
+    """
+    settings = bank_settings(form, given)
+    settings.pop("tile_bytes", None)
+    return {"form": form, **settings}
 
 
 def make_bank(
@@ -72,8 +83,9 @@ def make_bank(
     name : str
         Name of the data in the list of cached banks.
     **settings
-        `reference`, the number of training rows that bin edges are computed from (None: all), and
-        for a lazy bank `cache_bytes`, see `LazyBank`.
+        `reference`, the number of training rows that bin edges are computed from (None: all); for a
+        lazy bank `cache_bytes`, see `LazyBank`, for the others `tile_bytes`, see
+        `FeatureBank.build`.
     """
     if not isinstance(form, str):
         raise SettingError(f"bank must be text as in 'lazy:reference=512', got {form!r}")

@@ -29,6 +29,7 @@ from boostsample.banks.cache_folder import banks_dir, building_in_cache, remove_
 from boostsample.banks.digests import digest_of_examples
 from boostsample.banks.disk import FORMAT, DiskBank, disk_bank_bytes, write_bank
 from boostsample.banks.disk_header import DISK_HEADER, DamagedBank
+from boostsample.banks.tiles import check_tile_bytes
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays, sha256_of_bytes, sha256_of_json
@@ -55,6 +56,7 @@ def cached_bank(
     progress: Callable[[int, int], None] | None = None,
     n_jobs: int = 1,
     reference: int | None = None,
+    tile_bytes: int | None = None,
     name: str = "",
 ) -> DiskBank:
     """Open the feature bank of these families and data on disk; build it first if necessary.
@@ -68,6 +70,10 @@ def cached_bank(
     ----------
     families, X, train_rows, progress, n_jobs, reference
         As in `FeatureBank.build`.
+    tile_bytes : int, optional
+        Largest second copy of the bins, in tiles, see `FeatureBank.build`; by default at most half
+        of the free memory and of the free disk. It is written with the bank, which is found again
+        with or without it, and a larger one that exists is not used.
     name : str
         Name of the data in the list of cached banks.
 
@@ -80,12 +86,13 @@ def cached_bank(
         `FeatureBank.build`.
     """
     rows = reference_rows(X.shape[0], train_rows, reference)
+    check_tile_bytes(tile_bytes)
     facts = cached_bank_facts(families, X, rows)
     key = sha256_of_json(facts)[:32]
     folder = banks_dir() / key
     if folder.is_dir():
         try:
-            bank = DiskBank(folder, families, X.shape[0])
+            bank = DiskBank(folder, families, X.shape[0], tile_bytes)
         except DamagedBank as error:
             _LOG.warning("cached feature bank %s cannot be used: %s", key[:12], error)
             try:
@@ -100,11 +107,12 @@ def cached_bank(
     _check_space(int(check_bank_families(families)[-1]), X.shape[0])
     _LOG.info("feature bank %s is built in %s", key[:12], banks_dir())
     created = datetime.now(UTC).isoformat(timespec="seconds")
+    work: dict[str, Any] = {"progress": progress, "n_jobs": n_jobs, "tile_bytes": tile_bytes}
     record = {"key": key, "name": name, "created": created, **facts}
     scratch = building_in_cache(key)
     try:
         scratch.mkdir(parents=True)
-        write_bank(scratch, families, X, rows, record, progress=progress, n_jobs=n_jobs)
+        write_bank(scratch, families, X, rows, record, **work)
         try:
             scratch.rename(folder)
         except OSError:
@@ -115,7 +123,7 @@ def cached_bank(
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     try:
-        return DiskBank(folder, families, X.shape[0])
+        return DiskBank(folder, families, X.shape[0], tile_bytes)
     except DamagedBank as error:  # of another process, or removed by it
         raise DataError(f"feature bank {key[:12]} cannot be used: {error}; run again") from error
 

@@ -1,28 +1,34 @@
 """Feature banks in memory-mapped files: they may be larger than memory and open at once.
 
-A bank is a folder of four NumPy files and a header:
+A bank is a folder of NumPy files and a header:
 
 - ``bins.npy`` uint8 (F, N), feature-major;
 - ``cuts.npy`` float32 (F, 254), padded with +inf;
 - ``n_bins.npy`` int16 (F,);
 - ``checksums.npy`` uint32 (F, 2): the CRC-32 of each row of the bins and of the cuts;
+- ``tiles.npy`` uint8 (tiles, 64 N), if there is a second copy of the bins: see
+  `boostsample.banks.tiles`;
+- ``tile_checksums.npy`` uint32 (tiles,): the CRC-32 of each row of that;
 - ``header.json``: what the bank holds, the sizes of the files, SHA-256 of the small ones and of the
   header itself, and the version of this format.
 
-Opening a bank checks the header, the sizes of all files and the content of the small ones. The bins
-and cuts of a feature are checked before their first use, so that opening does not read the whole
-bank. The checksums detect accidents, not forgery. Damage after that check goes unnoticed; a file
-that is truncated while it is mapped ends the process.
+Opening a bank checks the header, the sizes of all files and the content of the small ones. Tiles,
+and the bins and cuts of features, are checked before their first use, so that opening does not read
+the whole bank. The checksums detect accidents, not forgery. Damage after that check goes unnoticed;
+a file that is truncated while it is mapped ends the process.
 
-Cost: a CRC of N bytes at the first use of a feature, 15 us for N = 60,000 (measured), then at most
-one comparison per feature. Mapped pages belong to the system's file cache, not to the memory of the
-process, and are dropped when memory is short.
+Cost: a CRC of N bytes at the first use of a feature, 15 us for N = 60,000 (measured), and of 64 N
+bytes at the first use of a tile; then at most one comparison per feature. Mapped pages belong to
+the system's file cache, not to the memory of the process, and are dropped when memory is short.
 """
 
 from __future__ import annotations
 
 import io
+import logging
 import os
+import shutil
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -31,25 +37,42 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from boostsample.banks.bank import FeatureBank, View, check_bank_families
+from boostsample.banks.bank import FeatureBank, check_bank_families, family_sizes
 from boostsample.banks.binning import MAX_CUTS, bin_bank_block, block_order, run_bank_blocks
 from boostsample.banks.digests import feature_checksums
 from boostsample.banks.disk_header import DamagedBank, read_bank_header, write_bank_header
+from boostsample.banks.tiles import TileCopy, fill_one_tile, tile_copy_bytes, tiles_within
 from boostsample.errors import DataError
 from boostsample.family import Family
-from boostsample.hashing import sha256_of_bytes
+from boostsample.hashing import sha256_of_arrays, sha256_of_bytes
+from boostsample.records.feature_tiles import TILE
 from boostsample.threads.threads import n_threads
 
 __all__ = ["FORMAT", "DiskBank", "disk_bank_bytes", "check_disk_bank", "write_bank"]
 
 FORMAT = 1
-"""Version of the files' format."""
+"""Version of the files' format; versions of the package without tiles ignore these files."""
 
+_LOG = logging.getLogger(__name__)
 _BINS, _CUTS, _N_BINS, _SUMS = "bins.npy", "cuts.npy", "n_bins.npy", "checksums.npy"
+_TILES, _TILE_SUMS = "tiles.npy", "tile_checksums.npy"
 _MOST_BLOCK = 2**26
 """Largest block of float32 values, in bytes."""
 _MOST_TURNED = 2**28
 """Largest X, in bytes, that is copied into the order that families read fastest."""
+
+
+class _TileFiles(NamedTuple):
+    """The second copy of the bins, a mapped file, and the checksum of the order of its features."""
+
+    bins: NDArray[np.uint8]
+    sums: NDArray[np.uint32]
+    order: str
+
+    def damage(self, tile: int) -> str:
+        """Whether a tile is damaged, as a phrase; empty if it is not."""
+        intact = zlib.crc32(self.bins[tile].data) == self.sums[tile]
+        return "" if intact else f"{_TILES} is damaged at tile {tile}"
 
 
 class _Files(NamedTuple):
@@ -59,6 +82,7 @@ class _Files(NamedTuple):
     cuts: NDArray[np.float32]
     n_bins: NDArray[np.int16]
     sums: NDArray[np.uint32]
+    tiles: _TileFiles | None
 
     def damage(self, feature: int) -> str:
         """Which file is damaged at a feature, as a phrase; empty if none is."""
@@ -69,71 +93,74 @@ class _Files(NamedTuple):
         return ""
 
 
+class _FirstUse:
+    """Compares parts of a file with their checksums before their first use."""
+
+    def __init__(self, folder: Path, n_parts: int, damage: Callable[[int], str]) -> None:
+        self._name = folder.name[:12]
+        self._damage = damage
+        self._checked = np.zeros(n_parts, np.bool_)
+
+    def check(self, parts: NDArray[np.int64]) -> None:
+        """Raise DataError if one of these parts is damaged, unless it was checked before."""
+        fresh = parts[~self._checked[parts]]
+        for part in np.unique(fresh).tolist() if fresh.size else ():
+            damage = self._damage(part)
+            if damage:
+                raise DataError(
+                    f"feature bank {self._name}: {damage}; remove it by 'boostsample cache clear "
+                    f"{self._name}' and run again to rebuild it"
+                )
+        self._checked[fresh] = True
+
+
 class DiskBank(FeatureBank):
     """A feature bank in the files of `write_bank`: the same bits as the bank in memory.
 
     Several threads and processes may read one bank. Takes the folder, the families that the bank
-    was built from, and N.
+    was built from, and N. A second copy of the bins is used if it exists, unless it takes more than
+    `tile_bytes`, by default half of the free memory.
 
     Raises
     ------
     DamagedBank
         On opening: a file is missing, damaged, or of another size, format or shape.
     DataError
-        On reading a feature whose bins or cuts are damaged.
+        On reading a tile, or a feature whose bins or cuts are damaged.
     """
 
-    def __init__(self, folder: Path, families: Sequence[Family], n_examples: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        families: Sequence[Family],
+        n_examples: int,
+        tile_bytes: int | None = None,
+    ) -> None:
         files = _open(folder)
         shape = int(check_bank_families(families)[-1]), n_examples
         if files.bins.shape != shape:
             raise DamagedBank(f"it holds {files.bins.shape} bins, not {shape}")
         super().__init__(families, files.bins, files.cuts, files.n_bins)
         self.folder = folder
-        self._files = files
-        self._checked = np.zeros(self.n_features, np.bool_)
+        self._sums = files.sums
+        self._features = _FirstUse(folder, self.n_features, files.damage)
+        tiles = tiles_within(family_sizes(families), n_examples, tile_bytes)
+        copy = files.tiles
+        if copy and tiles and copy.order == sha256_of_arrays(*tiles):
+            check = _FirstUse(folder, copy.sums.size, copy.damage).check
+            self._tiles = TileCopy(copy.bins.reshape(-1), tiles, check)
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory in use, without the pages of mapped files."""
-        arrays = (self.n_bins, self.first, self._files.sums, self._checked)
-        return sum(array.nbytes for array in arrays)
-
-    def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
-        """The mapped file itself; features are checked before their first use."""
-        self._check_once(features)
-        return super().view(features, rows)
-
-    def column(self, feature: int) -> NDArray[np.uint8]:
-        """Bins of a feature: uint8 (N,)."""
-        self._check_once(np.array([feature]))
-        return super().column(feature)
-
-    def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Cuts of some features: float32 (Q, 254)."""
-        self._check_once(features)
-        return super().cuts_of(features)
-
-    def threshold(self, feature: int, b: int) -> float:
-        """Raw threshold of index b, see `Bank`."""
-        self._check(feature)
-        self._check_once(np.array([feature]))
-        return super().threshold(feature, b)
+        second = 0 if self._tiles is None else self._tiles.room_bytes
+        return self.n_bins.nbytes + self.first.nbytes + self._sums.nbytes + self.n_features + second
 
     def _checksums(self) -> NDArray[np.uint32]:
-        return self._files.sums
+        return self._sums
 
     def _check_once(self, features: NDArray[np.int64]) -> None:
-        fresh = features[~self._checked[features]]
-        for feature in np.unique(fresh).tolist():
-            damage = self._files.damage(feature)
-            if damage:
-                name = self.folder.name[:12]
-                raise DataError(
-                    f"feature bank {name}: {damage}; remove it by 'boostsample cache clear {name}' "
-                    "and run again to rebuild it"
-                )
-        self._checked[fresh] = True
+        self._features.check(features)
 
 
 def _open(folder: Path) -> _Files:
@@ -157,11 +184,17 @@ def _open(folder: Path) -> _Files:
             if sha256_of_bytes(content) != facts["sha256"]:
                 raise DamagedBank(f"{name} is damaged")
             small[name] = np.load(io.BytesIO(content))
+    tiles = None
+    if _TILES in header["files"]:
+        sums, order = small[_TILE_SUMS], header["files"][_TILES]["order"]
+        shape = sums.size, TILE * n
+        tiles = _TileFiles(np.asarray(_Mapped(folder / _TILES, shape, np.uint8)), sums, order)
     return _Files(
         np.asarray(_Mapped(folder / _BINS, (n_features, n), np.uint8)),
         np.asarray(_Mapped(folder / _CUTS, (n_features, MAX_CUTS), np.float32)),
         small[_N_BINS],
         small[_SUMS],
+        tiles,
     )
 
 
@@ -195,7 +228,7 @@ def _npy_header(shape: tuple[int, int], dtype: DTypeLike) -> bytes:
 
 
 def disk_bank_bytes(n_features: int, n: int) -> int:
-    """Bytes of a bank on disk, without about 10 KiB of headers."""
+    """Bytes of a bank on disk, without a copy in tiles and about 10 KiB of headers."""
     return n_features * (n + 4 * MAX_CUTS + 2 + 8)
 
 
@@ -208,11 +241,14 @@ def write_bank(
     *,
     progress: Callable[[int, int], None] | None = None,
     n_jobs: int = 1,
+    tile_bytes: int | None = None,
 ) -> None:
     """Build a bank block by block into files, and flush them to disk.
 
     Memory: up to 64 MiB of values and 48 MiB of finished bins for each thread, and a copy of X if
-    that takes at most an eighth of the bank and 256 MiB.
+    that takes at most an eighth of the bank and 256 MiB; then a tile of 64 N bytes. A second copy
+    of the bins, in tiles, is written if it takes at most `tile_bytes`, by default half of the free
+    memory and of the free disk; if the disk is full, a warning is logged and the bank has none.
 
     `folder` is empty; the caller renames it afterwards, or removes it after an OSError. `rows` are
     the reference rows, `facts` further entries of the header, including `key`; the others are as in
@@ -250,13 +286,47 @@ def write_bank(
                 progress(stop, n_features)
         files[_BINS], files[_CUTS] = _flushed(bins_file), _flushed(cuts_file)
     for name, array in ((_N_BINS, n_bins), (_SUMS, sums)):
-        content = io.BytesIO()
-        np.save(content, array)
-        with (folder / name).open("xb") as stream:
-            stream.write(content.getvalue())
-            files[name] = {**_flushed(stream), "sha256": sha256_of_bytes(content.getvalue())}
+        files[name] = _write_small(folder / name, array)
+    files |= _write_tiles(folder, families, n, tile_bytes)
     record = {"format": FORMAT, **facts, "n_features": n_features, "n_examples": n, "files": files}
     write_bank_header(folder, record)
+
+
+def _write_tiles(
+    folder: Path, families: Sequence[Family], n: int, tile_bytes: int | None
+) -> dict[str, Any]:
+    """Write the bins once more in tiles, if there is room; the files' entries in the header."""
+    tiles = tiles_within(family_sizes(families), n, tile_bytes)
+    if tiles is None:
+        return {}
+    if tile_bytes is None and tile_copy_bytes(tiles, n) > shutil.disk_usage(folder).free // 2:
+        return {}
+    bins = np.asarray(_Mapped(folder / _BINS, (tiles.order.size, n), np.uint8))
+    sums = np.empty(tiles.ends.size - 1, np.uint32)
+    try:
+        tile = np.empty(TILE * n, np.uint8)
+        with (folder / _TILES).open("xb") as stream:
+            stream.write(_npy_header((sums.size, tile.size), np.uint8))
+            for number in range(sums.size):
+                fill_one_tile(bins, tiles, number, tile)
+                sums[number] = zlib.crc32(tile.data)
+                stream.write(tile.data)
+            facts = {**_flushed(stream), "order": sha256_of_arrays(*tiles)}
+        return {_TILES: facts, _TILE_SUMS: _write_small(folder / _TILE_SUMS, sums)}
+    except (OSError, MemoryError) as error:
+        _LOG.warning("a feature bank is kept without tiles, so searches are slower: %s", error)
+        for name in (_TILES, _TILE_SUMS):
+            (folder / name).unlink(missing_ok=True)
+        return {}
+
+
+def _write_small(path: Path, array: NDArray[Any]) -> dict[str, Any]:
+    """Write an array and flush it to disk; its entry in the header, with a checksum."""
+    content = io.BytesIO()
+    np.save(content, array)
+    with path.open("xb") as stream:
+        stream.write(content.getvalue())
+        return {**_flushed(stream), "sha256": sha256_of_bytes(content.getvalue())}
 
 
 def _flushed(stream: BinaryIO) -> dict[str, Any]:
@@ -271,6 +341,8 @@ def check_disk_bank(folder: Path, *, all_features: bool = False) -> None:
     files = _open(folder)
     if all_features:
         wrong = [what for what in map(files.damage, range(len(files.bins))) if what]
+        if files.tiles is not None:
+            wrong += filter(None, map(files.tiles.damage, range(len(files.tiles.bins))))
         if wrong:
             more = f" and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
             raise DamagedBank(wrong[0] + more)

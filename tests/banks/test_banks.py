@@ -204,7 +204,12 @@ def test_classifiers_are_equal_to_the_bit(rng: np.random.Generator) -> None:
 
 
 def test_settings_of_a_comparison_tell_the_bank(tmp_path: Path) -> None:
-    for form, settings in (("disk", {}), ("lazy", {"cache_bytes": 1000})):
+    shared = {"reference": None}
+    for form, settings, record in (
+        ("disk", {"tile_bytes": 0}, shared),
+        ("memory", {}, shared),
+        ("lazy", {"cache_bytes": 1000}, {"reference": 2048, "cache_bytes": 1000}),
+    ):
         plan = Plan(
             strategies=parse_names("uniform-naive"),
             marks=(1,),
@@ -215,7 +220,7 @@ def test_settings_of_a_comparison_tell_the_bank(tmp_path: Path) -> None:
         with ResultsFolder(tmp_path / form) as folder:
             folder.write(done.rows, settings_record([done]))
         told = read_results(tmp_path / form).settings["bank"]
-        assert told == {"form": form, **BANKS[form], **settings}
+        assert told == {"form": form, **record}
     assert json.dumps(dict(BANKS["lazy"])) == '{"reference": 2048, "cache_bytes": 268435456}'
 
 
@@ -233,7 +238,18 @@ def test_only_a_bank_in_memory_must_fit_into_memory(monkeypatch: pytest.MonkeyPa
     ("form", "settings", "message"),
     [
         ("disc", {}, r"unknown bank 'disc' \(did you mean 'disk'\?\); known: memory, disk, lazy"),
-        ("disk", {"cache_bytes": 5}, "unknown setting of the disk bank 'cache_bytes'; known: refe"),
+        (
+            "disk",
+            {"cache_bytes": 5},
+            r"unknown setting of the disk bank 'cache_bytes' \(.*; known: re",
+        ),
+        (
+            "lazy",
+            {"tile_bytes": 0},
+            r"unknown setting of the lazy bank 'tile_bytes' \(.*; known: re",
+        ),
+        ("disk", {"tile_bytes": -1}, "tile_bytes of the disk bank must be an integer at least 0, "),
+        ("memory", {"tile_bytes": 1.5}, "tile_bytes of the memory bank must be an integer .* 1.5"),
         ("lazy", {"reference": 0}, "reference of the lazy bank must be an integer at least 1, got"),
         ("lazy", {"cache_bytes": None}, "cache_bytes of the lazy bank must be .* got None"),
     ],

@@ -23,5 +23,5 @@ def test_columns_become_rows(first: int, to: int, stride: int, rng: np.random.Ge
     expected = [77] * target.size  # all other bytes are left as they are
     for t in range(8):
         for k in range(8):
-            expected[to + k * stride + t] = source[starts[t] + first + k]
+            expected[to + k * stride + t] = int(source[starts[t] + first + k])
     assert target.tolist() == expected

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from boostsample.banks.bank_forms import bank_settings
+from boostsample.banks.bank_forms import bank_record
 from boostsample.errors import DataError, SettingError, os_fault
 from boostsample.experiments.cells.store import STORE_FOLDER, FolderStore
 from boostsample.experiments.cells.tasks import TaskGroup, task_groups
@@ -251,7 +251,7 @@ def _plan_record(plan: Plan) -> dict[str, Any]:
         "budget": None if plan.budget is None else str(plan.budget),
         "weights": plan.weights,
         "seed": plan.seed,
-        "bank": {"form": plan.bank.name, **bank_settings(plan.bank.name, plan.bank.settings)},
+        "bank": bank_record(plan.bank.name, plan.bank.settings),
         "history": plan.history,
     }
 

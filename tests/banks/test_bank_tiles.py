@@ -1,0 +1,311 @@
+"""The second copy of a bank, in tiles: the same bits with and without it, and when there is one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.banks import tiles as bank_tiles
+from boostsample.banks.bank import FeatureBank
+from boostsample.banks.bank_forms import make_bank
+from boostsample.banks.cached_bank import cached_bank
+from boostsample.errors import SettingError
+from boostsample.estimator import BoostSampleClassifier
+from boostsample.experiments.commands.cli import main
+from boostsample.kernels import tiles as kernels
+from boostsample.loop.booster import Booster
+from boostsample.records import feature_tiles as tiles_module
+from boostsample.records.feature_tiles import feature_tiles
+from boostsample.registry import make_strategy
+from tests.problems import Powers, noisy_labels, same_bits, step_of
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+pytestmark = pytest.mark.skipif(not COMPILED, reason="it takes minutes under NUMBA_DISABLE_JIT")
+FORMS = ("memory", "disk")
+N, SIZES = 3001, (90, 70)
+TILES = 3
+COPY = TILES * N * 64
+SHAPES = [(1, 1), (1, 40), (2, 3), (20, 1), (64, 8), (64, 9), (160, 31), (300, 100), (160, 400)]
+SHAPES += [(53, 700), (160, 2000), (500, N)]
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Small data have tiles."""
+    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(tiles_module, "_FEWEST_TILES", 2)
+    monkeypatch.setattr(bank_tiles, "_FEWEST_EXAMPLES", 1000)
+    monkeypatch.setattr(bank_tiles, "_free_memory", lambda: 2**30)
+    feature_tiles.cache_clear()
+    yield
+    feature_tiles.cache_clear()
+
+
+@pytest.fixture
+def X(rng: np.random.Generator) -> NDArray[np.float32]:
+    values = rng.normal(size=(N, 3)).astype(np.float32)
+    values[rng.random(N) < 0.1, 1] = np.nan
+    return values
+
+
+def families() -> list[Powers]:
+    return [Powers(3, SIZES[0], "first"), Powers(2, SIZES[1], "second")]
+
+
+def has_copy(bank: Any) -> bool:
+    return bank._tiles is not None
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_views_have_the_same_bins(
+    X: NDArray[np.float32], form: str, n_jobs: int, rng: np.random.Generator
+) -> None:
+    plain = make_bank("memory:tile_bytes=0", families(), X)
+    bank = make_bank(form, families(), X, n_jobs=n_jobs)
+    assert has_copy(bank)
+    assert not has_copy(plain)
+    assert isinstance(plain, FeatureBank)
+    paths = set()
+    for n_features, n_rows in SHAPES:
+        features = rng.integers(0, sum(SIZES), n_features)
+        rows = rng.integers(0, N, n_rows)
+        expected = plain.bins[features][:, rows]
+        for given in (rows.astype(np.int32), rows, rows[::-1].copy()[::-1]):
+            bins, at, compact = bank.view(features, given)
+            paths.add(compact)
+            assert bins.flags.c_contiguous
+            assert ((bins[at, :n_rows] if compact else bins[at][:, rows]) == expected).all()
+            assert bank.take(features, given).tobytes() == expected.tobytes()
+        assert bank.view(features).compact is False
+    assert paths == {True, False}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n_labels", [1, 3])
+def test_searches_have_the_same_bits(
+    X: NDArray[np.float32], form: str, n_labels: int, rng: np.random.Generator
+) -> None:
+    Y = noisy_labels(N, n_labels)
+    weights = rng.random(Y.shape)
+    found = []
+    for tile_bytes in (None, 0):
+        bank = make_bank(form, families(), X, tile_bytes=tile_bytes)
+        assert has_copy(bank) == (tile_bytes is None)
+        step, told = step_of(bank, Y, weights), list[NDArray[Any]]()
+        draws = np.random.default_rng(5)
+        for n_features, n_rows in SHAPES:
+            features = draws.integers(0, sum(SIZES), n_features)
+            stumps = step.search(features, step.draw(n_rows))
+            edges = step.edges(stumps, step.draw(n_rows))
+            told += [stumps.threshold, stumps.votes, stumps.edge, edges]
+        found.append(b"".join(one.tobytes() for one in told))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["laminating", "mas-1q"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_runs_have_the_same_bits(X: NDArray[np.float32], name: str, n_jobs: int) -> None:
+    rows = np.arange(5, N)
+    told = []
+    for form in ("memory", "memory:tile_bytes=0", "disk", "disk:tile_bytes=0"):
+        booster = Booster(
+            make_bank(form, families(), X, rows),
+            rows,
+            noisy_labels(rows.size, 3),
+            make_strategy(name),
+            n_rounds=6,
+            budget=20_000,
+            rng=0,
+            n_jobs=n_jobs,
+        )
+        done = [booster.next_round() for _ in range(6)]
+        told.append([repr({**row, "seconds": 0}) for one in done for row in one.rows])
+        reader: Any = booster._bank
+        assert not has_copy(reader) or reader._tiles._room.size  # it was used
+    assert len(told[0]) == 6
+    assert told[0] == told[1] == told[2] == told[3]
+
+
+def test_checksums_are_those_of_a_bank_without_a_copy(X: NDArray[np.float32]) -> None:
+    digests = [
+        make_bank(form, families(), X).digest()
+        for form in ("memory", "memory:tile_bytes=0", "disk", "disk:tile_bytes=0")
+    ]
+    assert digests == digests[:1] * 4
+
+
+def test_a_results_folder_and_its_cells_do_not_depend_on_the_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "2", "--repeats", "1"]
+    command += ["--strategies", "laminating", "--quiet", "--results", "one"]
+    assert main(command) == 0
+    before = {path: path.read_bytes() for path in Path("one").rglob("*") if path.is_file()}
+    assert main([*command, "--bank", "memory:tile_bytes=0"]) == 0
+    assert {path: path.read_bytes() for path in before} == before
+    assert len(list(Path("one").rglob("*.npz"))) == 1
+    assert main([*command[:-1], "two", "--bank", "memory:tile_bytes=0"]) == 0
+    grid = Path("two/grid.toml")
+    assert 'bank = "memory:tile_bytes=0"' in grid.read_text()
+    assert main(["compare", "--grid", str(grid), "--results", "one"]) == 0
+    assert len(list(Path("one").rglob("*.npz"))) == 1
+
+
+def test_classifiers_are_equal_to_the_bit(X: NDArray[np.float32]) -> None:
+    """One starts with a copy and goes on without."""
+    y = np.where(X[:, 0] > 0, 1, -1)
+    given: dict[str, Any] = {"families": families(), "random_state": 0, "budget": 20_000}
+    given["strategy"] = "laminating"
+    scores = [
+        BoostSampleClassifier(n_rounds=6, bank=bank, **given).fit(X, y).decision_function(X)
+        for bank in ("memory", "memory:tile_bytes=0")
+    ]
+    model = BoostSampleClassifier(n_rounds=3, bank="memory", warm_start=True, **given).fit(X, y)
+    model.set_params(n_rounds=6, bank="disk:tile_bytes=0").fit(X, y)
+    scores.append(model.decision_function(X))
+    assert np.ptp(scores[0]) > 0
+    assert scores[0].tobytes() == scores[1].tobytes() == scores[2].tobytes()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_readers_do_not_share_room(
+    X: NDArray[np.float32], form: str, rng: np.random.Generator
+) -> None:
+    bank: Any = make_bank(form, families(), X)
+    one, other = bank.reader(np.arange(10)), bank.reader()
+    features, rows = np.arange(160), rng.integers(0, N, (2, 20))
+    first = one.view(features, rows[0])
+    expected = bank.bins[:, rows[0]]
+    second = other.view(features[::-1].copy(), rows[1])
+    assert first.compact
+    assert second.compact
+    assert not np.shares_memory(first.bins, second.bins)
+    assert (first.bins[first.at][:, :20] == expected).all()
+    assert one._tiles._slots is not other._tiles._slots
+    assert np.shares_memory(one._tiles.bins, other._tiles.bins)
+    assert np.shares_memory(one.bins, other.bins)
+
+
+def test_the_copy_counts_as_memory_unless_it_is_a_mapped_file(X: NDArray[np.float32]) -> None:
+    sizes = {
+        form: make_bank(form, families(), X).nbytes
+        for form in ("memory", "memory:tile_bytes=0", "disk", "disk:tile_bytes=0")
+    }
+    index = 8 * sum(SIZES) + 4 * 8 * TILES
+    assert sizes["memory"] - sizes["memory:tile_bytes=0"] == COPY + index
+    assert sizes["disk"] - sizes["disk:tile_bytes=0"] == index
+
+
+@pytest.mark.parametrize(
+    ("tile_bytes", "free", "made"),
+    [
+        (None, 2 * COPY, True),
+        (None, 2 * COPY - 1, False),
+        (COPY, 0, True),
+        (COPY - 1, 10 * COPY, False),
+        (0, 10 * COPY, False),
+    ],
+)
+@pytest.mark.parametrize("build", [FeatureBank.build, cached_bank])
+def test_the_copy_takes_no_more_than_allowed(
+    X: NDArray[np.float32],
+    monkeypatch: pytest.MonkeyPatch,
+    build: Any,
+    tile_bytes: int | None,
+    free: int,
+    made: bool,
+) -> None:
+    monkeypatch.setattr(bank_tiles, "_free_memory", lambda: free)
+    assert has_copy(build(families(), X, tile_bytes=tile_bytes)) is made
+
+
+@pytest.mark.parametrize("value", [-1, 2.5, True, "1"])
+@pytest.mark.parametrize("build", [FeatureBank.build, cached_bank])
+def test_other_sizes_are_refused(X: NDArray[np.float32], build: Any, value: Any) -> None:
+    with pytest.raises(
+        SettingError, match=r"tile_bytes must be an integer at least 0, got .*; 0 is"
+    ):
+        build(families(), X, tile_bytes=value)
+
+
+def test_small_banks_have_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    feature_tiles.cache_clear()
+    most = 64 * 64 * 16_384
+    tiles = bank_tiles.tiles_within((4033,), 16_384, most)
+    assert tiles is not None
+    assert bank_tiles.tile_copy_bytes(tiles, 16_384) == most
+    assert bank_tiles.tiles_within((4033,), 16_384, most - 1) is None
+    assert bank_tiles.tiles_within((4032,), 16_384, most) is None
+    assert bank_tiles.tiles_within((4000, 33), 16_383, most) is None
+
+
+def test_without_memory_a_bank_has_no_copy(
+    X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = FeatureBank.build(families(), X, tile_bytes=0)
+
+    def full(size: int, dtype: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(bank_tiles, "aligned", full)
+    bank = FeatureBank.build(families(), X)
+    assert not has_copy(bank)
+    assert same_bits(bank, expected)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, 7000 * 1024),
+        ({"memory.max": "max\n", "memory.stat": "anon 5\n"}, 7000 * 1024),
+        ({"memory.max": "5000\n", "memory.stat": "file 9\nanon 2000\n"}, 3000),
+        ({"memory.max": "5000\n", "memory.stat": "anon 6000\n"}, 0),
+        ({"memory.max": "5000\n"}, 7000 * 1024),
+        (
+            {"memory/memory.limit_in_bytes": "5000\n", "memory/memory.stat": "rss 1\ntotal_rss 9"},
+            4991,
+        ),
+    ],
+)
+def test_free_memory_is_that_of_the_container(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], expected: int
+) -> None:
+    monkeypatch.undo()
+    given = {"meminfo": "MemTotal: 9000 kB\nMemAvailable:   7000 kB\n", **files}
+    for name, content in given.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    monkeypatch.setattr(bank_tiles, "_PROC", tmp_path)
+    monkeypatch.setattr(bank_tiles, "_GROUPS", tmp_path)
+    assert bank_tiles._free_memory() == expected
+
+
+def test_where_free_memory_is_unknown_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(bank_tiles, "_PROC", tmp_path)
+    monkeypatch.delattr(os, "sysconf")
+    assert bank_tiles._free_memory() == 0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_signature_each(X: NDArray[np.float32], form: str) -> None:
+    """Compiling in advance, building, reading of memory and of files have the same types."""
+    bank_tiles._compile.__wrapped__()
+    bank: Any = make_bank(form, families(), X)
+    bank.compile()
+    for rows in (np.arange(20), np.arange(20, dtype=np.int32)):
+        assert bank.view(np.arange(160), rows).compact
+    functions: list[Any] = [kernels.fill_tile, kernels.find_octets, kernels.gather_octets]
+    for function in functions:
+        assert len(function.signatures) == 1, function.py_func.__name__
