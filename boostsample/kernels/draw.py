@@ -232,10 +232,10 @@ def draw_pivotal(
         taken[np.uint64(i if certain else (n if small else winner))] = 1
     if chance > 0.5:
         taken[fighter] = 1
-    used: Any = 0
+    used = 0
     for i in range(n):
         place = np.uint64(used)
         examples[place] = i
         inclusion[place] = min(np.float64(weight[i]) * scale, 1.0)
-        used += np.int64(taken[i])
+        used += np.int64(taken[i])  # type: ignore[assignment]  # both are int64
     return used
