@@ -368,7 +368,8 @@ def test_hits_of_nested_samples_are_proportional_to_the_weights(name: str, schem
         slack = Z * squares.std(axis=0) / np.sqrt(FEWER) + 1e-3
         assert (beyond <= slack).all()
         if scheme != "stratified":
-            assert (beyond >= -slack).all()
+            enough = FEWER * T * share > 50  # fewer hits do not show their variance
+            assert (beyond >= -slack)[enough].all()
     if scheme != "stratified":
         added = hits[3] - hits[0]  # 20 draws, independent of the first 3
         together = ((added - 20 * share) * (hits[0] - 3 * share)).mean(axis=0)
