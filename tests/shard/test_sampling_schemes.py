@@ -374,7 +374,7 @@ def test_hits_of_nested_samples_are_proportional_to_the_weights(name: str, schem
         added = hits[3] - hits[0]  # 20 draws, independent of the first 3
         together = ((added - 20 * share) * (hits[0] - 3 * share)).mean(axis=0)
         slack = np.sqrt(20 * 3) * share * (1 - share) / np.sqrt(FEWER)
-        assert (np.abs(together) <= Z * slack + 1e-3).all()
+        assert (np.abs(together) <= Z * slack + 4 / FEWER).all()  # of rare ones
 
 
 def test_schemes_by_name() -> None:
