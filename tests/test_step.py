@@ -337,7 +337,7 @@ def test_sampled_members() -> None:
     step = step_with()
     for counts in ([2, 3], (0, 1), np.array([4, 0]), [4, 4], [0, 0]):
         for _ in range(10):
-            members = step.sample_members(counts)
+            members = step.sample_members(counts)  # type: ignore[arg-type]  # arrays, too
             assert members.dtype == np.int64
             assert len(set(members.tolist())) == members.size
             assert (members // 4).tolist() == np.repeat([0, 1], counts).tolist()
