@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from boostsample.jit.compile_kernels import inner_kernel, kernel
+from boostsample.jit.compile_kernels import COMPILED, inner_kernel, kernel
 from boostsample.jit.stack import on_stack
 from boostsample.jit.vectors import (
     vec_add,
@@ -195,6 +195,24 @@ def _lighter(weight: Floats, level: Any) -> tuple[float, int]:
     return light, n_light
 
 
+@inner_kernel
+def _splitmix(state: Any) -> tuple[Any, float]:
+    """The next state of SplitMix64 (Steele, Lea and Flood 2014), and its number in [0, 1)."""
+    state += np.uint64(0x9E3779B97F4A7C15)
+    word = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state, np.float64(np.int64((word ^ (word >> np.uint64(31))) >> np.uint64(11))) * 2.0**-53
+
+
+def _splitmix_twin(state: Any) -> tuple[Any, float]:
+    with np.errstate(over="ignore"):
+        return _splitmix(state)
+
+
+#: Without compilation, NumPy warns where products of uint64 numbers wrap.
+_next_uniform: Any = _splitmix if COMPILED else _splitmix_twin
+
+
 @kernel
 def draw_pivotal(
     weight: Floats, level: float, seed: int, taken: Bytes, examples: Ints, inclusion: Doubles
@@ -206,8 +224,6 @@ def draw_pivotal(
     rows (Chauvet 2017). Reads weight float32 (N,); random numbers are a hash of `seed` and the row.
     Overwrites taken uint8 (N + 1,). Writes examples int32 (T + 1,), ascending, and inclusion
     float64 (T + 1,), their pi_i. Returns T, the sum of the pi_i. Branch-free; O(N).
-
-    The hash is SplitMix64 (Steele, Lea and Flood 2014).
     """
     n, scale = weight.size, 1.0 / level
     for i in range(n + 1):
@@ -219,10 +235,7 @@ def draw_pivotal(
         share = np.float64(weight[i]) * scale
         certain = np.int64(share >= 1.0)
         mine = share * (1.0 - certain)
-        state += np.uint64(0x9E3779B97F4A7C15)
-        word = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        uniform = np.float64(np.int64((word ^ (word >> np.uint64(31))) >> np.uint64(11))) * 2.0**-53
+        state, uniform = _next_uniform(state)
         both = chance + mine
         one = np.int64(both >= 1.0)  # one of both is taken, the other one keeps the rest
         joins = np.int64(uniform * both >= chance)  # wins what both have, if less than 1

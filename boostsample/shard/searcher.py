@@ -145,8 +145,8 @@ class Searcher:
         features = self._of_bank(features)
         bins, at, rows = self._read(features, rows)
         n_bins = self.bank.n_bins[features]
-        tie = self._tie(rows.values.size // self.weights.width) / rows.scale
-        tie += _ROUGH_TIE * how.rough
+        tie = self._tie(rows.values.size // self.weights.width) + _ROUGH_TIE * how.rough
+        tie /= rows.scale
         if self.weights.threads.n == 1:  # no slices here either
             self._search(bins, at, n_bins, rows, tie, *how, self._rooms[0], found)
             return

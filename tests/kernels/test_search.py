@@ -157,6 +157,52 @@ def test_the_last_bin_in_use_can_be_the_best_cut(n_labels: int, rows_a_bin: int)
         assert edges[0] == pytest.approx(n_labels, rel=1e-6)
 
 
+@pytest.mark.parametrize("n_labels", LABELS)
+def test_sweeps_in_float32(n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    how: dict[str, Any] = {"rough": True, "rows_a_bin": 64}
+    n = 300 if COMPILED else 8
+    weights = (rng.normal(size=(n, n_labels)) / (n * n_labels)).astype(np.float32)
+    for n_features in (1, 2, 5, 8):
+        check_search(rng.integers(0, 40, (n_features, n)).astype(np.uint8), weights, **how)
+    examples = rng.permutation(2 * n)[:n].astype(np.int32)
+    check_search(
+        rng.choice([0, 1, 3, 255], (7, 2 * n)).astype(np.uint8), weights, examples=examples, **how
+    )
+    few = weights[:12] * np.float32(n)
+    for bins in (np.full((1, 12), 3), np.zeros((1, 12)), rng.choice([0, 1, 255], (3, 12))):
+        for signed in (few, np.abs(few), few * np.float32(1e-30), few[:1], 0 * few):
+            check_search(bins[:, : len(signed)].astype(np.uint8), signed, **how)
+
+
+def test_sweeps_of_more_rows_than_float32_sums_are_in_float64() -> None:
+    rng = np.random.default_rng(0)
+    bins = rng.integers(0, 3, (6, 50)).astype(np.uint8)
+    weights = rng.normal(size=(50, 10)).astype(np.float32)
+    for found, want in zip(
+        run_search(bins, np.arange(6), weights, n_bins=3, rough=True),
+        run_search(bins, np.arange(6), weights, n_bins=3),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 17])
+def test_ties_in_float32_go_to_the_lowest_threshold(n_labels: int) -> None:
+    bins = np.array([[3, 3, 6, 6], [0, 0, 6, 6], [2, 3, 4, 5]], np.uint8)
+    weights = np.ones((4, n_labels), np.float32)
+    weights[2:] = -1
+    how: dict[str, Any] = {"rough": True, "rows_a_bin": 64}
+    thresholds, votes, edges = run_search(bins, np.arange(3), weights, **how)
+    np.testing.assert_array_equal(thresholds, [4, 1, 4])
+    np.testing.assert_array_equal(edges, 4 * n_labels)
+    np.testing.assert_array_equal(votes, -1)
+    bins = np.array([[1, 2, 3, 4]], np.uint8)
+    weights = np.array([[-1.0], [-0.001], [1.0], [1.0]], np.float32)  # best cut: 3, then 2
+    for tie, want in ((0.0, 3), (0.0019, 3), (0.0021, 2), (3.0, 1)):
+        assert run_search(bins, np.arange(1), weights, tie=tie, **how)[0][0] == want
+
+
 def test_search_takes_the_features_that_are_named() -> None:
     rng = np.random.default_rng(1)
     bins = rng.integers(0, 5, (6, 20)).astype(np.uint8)

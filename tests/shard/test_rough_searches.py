@@ -1,0 +1,93 @@
+"""Searches of few rows, whose sweeps are in float32: which ones, and what they find."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.shard import searcher as module
+from boostsample.shard.searcher import Searcher
+from boostsample.shard.weights import SignedWeights
+from tests.problems import bank_of, noisy_labels, table
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+compiled = pytest.mark.skipif(not COMPILED, reason="searches take minutes without compilation")
+
+
+class Watched(Searcher):
+    """Keeps the tie, in units of edges, and the precision of each search."""
+
+    def __init__(self, n: int, n_labels: int = 3, n_features: int = 8, top: int = 40) -> None:
+        Y = noisy_labels(n, n_labels)
+        u = np.random.default_rng(0).random(Y.shape) + 0.1
+        super().__init__(bank_of(table(n, n_features, top)), SignedWeights(Y, u, np.arange(n)))
+        self.seen: list[tuple[float, bool]] = []
+        kernel = self._search
+
+        def search(*args: Any) -> None:
+            rows, tie, _, rough = args[3:7]
+            self.seen.append((tie * rows.scale, rough))
+            kernel(*args)
+
+        self._search = search
+
+
+@compiled
+@pytest.mark.parametrize("scheme", ["iid", "stratified", "distinct"])
+def test_few_rows_of_samples_are_searched_in_float32(scheme: str) -> None:
+    n, features, rng = 2 * module._FEW, np.arange(8), np.random.default_rng(0)
+    searcher = Watched(n)
+    drawn = [searcher.draw(size, scheme, rng) for size in (1, 300, 2 * module._FEW - 1)]
+    drawn += searcher.draw_nested([1, 300, 2 * module._FEW - 1], scheme, rng)
+    for rows in drawn:
+        searcher.search(features, rows, False)
+        few = rows.values.size // searcher.weights.width <= module._FEW
+        assert searcher.seen[-1][1] == few
+
+
+@compiled
+@pytest.mark.parametrize("n", [50, module._FEW])
+def test_exact_searches_are_never_in_float32(n: int) -> None:
+    searcher, rng = Watched(n), np.random.default_rng(0)
+    for rows in (searcher.draw(n, "iid", rng), *searcher.draw_nested([n, n], "distinct", rng)):
+        searcher.search(np.arange(8), rows, True)
+    assert {rough for _, rough in searcher.seen} == {False}
+
+
+@compiled
+@pytest.mark.parametrize("n_labels", [1, 3, 10, 17])
+def test_they_find_what_float64_finds(n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher, features = Watched(900, n_labels), np.arange(8)
+    for scheme in ("iid", "stratified", "distinct"):
+        for rows in searcher.draw_nested([10, 200, 899], scheme, np.random.default_rng(1)):
+            rough = searcher.search(features, rows, False)
+            with monkeypatch.context() as patch:
+                patch.setattr(module, "_FEW", 0)
+                fine = searcher.search(features, rows, False)
+            assert [mine for _, mine in searcher.seen[-2:]] == [True, False]
+            np.testing.assert_allclose(rough.edge, fine.edge, atol=3e-6)
+            signed = searcher.signed_edges(rough, rows)
+            np.testing.assert_allclose(signed, fine.edge, atol=3e-6)
+
+
+@compiled
+def test_features_of_the_same_bins_are_equal() -> None:
+    """In one group and in different ones; the first one searched is the best."""
+    searcher = Watched(900)
+    rows = searcher.draw(300, "iid", np.random.default_rng(0))
+    for features in ([3, 3], [3, 1, 3, 3, 3, 3, 3, 3], [0, 1, 2, 3, 4, 5, 3]):
+        stumps = searcher.search(np.array(features), rows, False)
+        same = stumps[stumps.feature == 3]
+        assert np.unique(same.edge).size == np.unique(same.threshold).size == 1
+
+
+@compiled
+@pytest.mark.parametrize("scheme", ["iid", "stratified"])
+def test_the_tie_is_that_of_edges_whatever_the_scale(scheme: str) -> None:
+    searcher = Watched(2000)
+    for rows in searcher.draw_nested([100, 600], scheme, np.random.default_rng(0)):
+        searcher.search(np.arange(8), rows, False)
+    assert min(tie for tie, _ in searcher.seen) >= module._ROUGH_TIE
