@@ -4,7 +4,8 @@ A bank can hold the bins of a tile of one example in one cache line, so that a s
 on few examples waits for memory once for each example and tile, instead of once for each look.
 
 In the order, every stretch of features is a proportional sample of the families: member number r of
-the m members of a family comes at (r + 1/2) / m of the way. Members take their turns in steps of
+the m members of a family comes at (r + 1/2) / m of the way, and those of families with fewer
+members than there are tiles at places shifted for each family. Members take their turns in steps of
 about the golden ratio times m, so that neighbours in a family, which are alike, lie far apart.
 """
 
@@ -56,10 +57,11 @@ def feature_tiles(sizes: tuple[int, ...]) -> FeatureTiles | None:
     if n_tiles < _FEWEST_TILES or n_features > _MOST_FEATURES:
         return None
     members, places, first = [], [], 0
-    for size in sizes:
+    for number, size in enumerate(sizes):
         turn = np.arange(size)
         members.append(first + turn * _golden_step(size) % size)
-        places.append((turn + 0.5) / size)
+        start = _GOLDEN * number if size < n_tiles else 0.0  # small ones would all begin alike
+        places.append(((turn + 0.5) / size + start) % 1.0)
         first += size
     order = np.concatenate(members)[np.argsort(np.concatenate(places), kind="stable")]
     ends = np.arange(n_tiles + 1) * n_features // n_tiles

@@ -123,7 +123,8 @@ class WeightedRows:
         for (examples, factors), scale, known in scheme(self._weight, self._ends, sizes, rng):
             base, size = np.empty(self.width), examples.size * self.width
             if not (known and joins):
-                room, known = self._buffer(sizes[-1] * self.width if joins else size), 0
+                most = sizes[-1] * self.width if joins and not nested else size
+                room, known = self._buffer(most), 0
                 room_base = np.zeros(self.width)
             values = room[known * self.width : size]
             self._kernels.weigh(signed, examples[known:], factors[known:], values, base)
