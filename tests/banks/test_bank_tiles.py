@@ -180,8 +180,9 @@ def test_readers_do_not_share_room(
     X: NDArray[np.float32], form: str, rng: np.random.Generator
 ) -> None:
     bank: Any = make_bank(form, families(), X)
-    one, other = bank.reader(np.arange(10)), bank.reader()
     features, rows = np.arange(160), rng.integers(0, N, (2, 20))
+    assert bank.view(features, rows[0]).compact  # the bank has room, too
+    one, other = bank.reader(np.arange(10)), bank.reader()
     first = one.view(features, rows[0])
     expected = bank.bins[:, rows[0]]
     second = other.view(features[::-1].copy(), rows[1])
