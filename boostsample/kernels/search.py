@@ -12,7 +12,7 @@ row; the sweep adds about 256 steps for each vector and feature.
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +44,11 @@ from boostsample.kernels.array_layout import (
 from boostsample.kernels.search_room import (
     SEARCH_GROUP,
     SEARCH_MARKS,
+    EdgeLimits,
+    SearchHistogram,
     SearchRoom,
+    SearchStretch,
+    SweepWork,
     search_room_sizes,
 )
 
@@ -54,42 +58,6 @@ _ZERO: Any = np.int64(0)
 _NEAR = 4000
 #: Up to this many rows, bins are prefetched again during the sweeps: processors drop some requests.
 _FEW = 1200
-
-
-class _Stretch(NamedTuple):
-    """Rows first, ..., end - 1; labels from `at`; `group` features from number `q`."""
-
-    first: int
-    end: int
-    at: int
-    q: int
-    group: int
-
-
-class _Histogram(NamedTuple):
-    """Histogram of a feature: `hist` float32 plus, unless `fresh`, `sums` float64."""
-
-    hist: Floats
-    sums: Any
-    fresh: bool
-
-
-class _Limits(NamedTuple):
-    """Edges this close are equal; the factor of edges."""
-
-    tie: float
-    scale: float
-
-
-class _Work(NamedTuple):
-    """Work space of a sweep: running sums, sums below a threshold, edges by threshold.
-
-    All float64, or all float32 in a rough sweep.
-    """
-
-    marks: Any
-    below: Any
-    edges: Any
 
 
 def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) -> Any:
@@ -103,7 +71,9 @@ def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) 
     size = lanes + more
 
     @inner_kernel_for(lanes, more, width, some, near)
-    def fill_in(bins: Bytes, features: Ints, rows: Rows, stretch: _Stretch, hist: Floats) -> None:
+    def fill_in(
+        bins: Bytes, features: Ints, rows: Rows, stretch: SearchStretch, hist: Floats
+    ) -> None:
         """Add rows to the histograms, `step` apart, of 1, 2 or GROUP features.
 
         Indices are unsigned: numba checks signed ones for negative values.
@@ -185,11 +155,11 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
 
     @inner
     def sweep(
-        histogram: _Histogram,
+        histogram: SearchHistogram,
         highest: int,
         base: Any,
         at: int,
-        work: _Work,
+        work: SweepWork,
         ahead: Bytes,
         examples: Ints,
     ) -> None:
@@ -221,7 +191,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
             soon += share
 
     @inner
-    def add_below(histogram: _Histogram, threshold: int, at: int, work: _Work) -> None:
+    def add_below(histogram: SearchHistogram, threshold: int, at: int, work: SweepWork) -> None:
         """work.below = the labels' sums over the bins below `threshold`, bits as in `sweep`."""
         hist, sums, fresh = histogram
         first = (threshold - 1) // LANES
@@ -234,7 +204,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
         vec_store(work.below, at, below)
 
     @inner
-    def flush(histogram: _Histogram, most: int, at: int) -> None:
+    def flush(histogram: SearchHistogram, most: int, at: int) -> None:
         """Move the first `most` bins of a float32 histogram to its float64 sums."""
         for h in range(at * N_BINS, at * N_BINS + most * stride, stride):
             value = vec_load(histogram.hist, h, stride)
@@ -242,7 +212,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
             vec_store(histogram.hist, h, vec_fill(value, np.float32(0.0)))
 
     @inner
-    def top_bin(histogram: _Histogram, b: int, at: int, least: int) -> int:
+    def top_bin(histogram: SearchHistogram, b: int, at: int, least: int) -> int:
         """The highest bin down from b whose sums are not all 0, or `least`."""
         hist, sums, fresh = histogram
         while b > least:
@@ -260,7 +230,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
 
     @inner
     def fill_in(
-        bins: Bytes, features: Ints, rows: Rows, stretch: _Stretch, near: bool, hist: Floats
+        bins: Bytes, features: Ints, rows: Rows, stretch: SearchStretch, near: bool, hist: Floats
     ) -> None:
         if near and stretch.group == SEARCH_GROUP:
             fill_few(bins, features, rows, stretch, hist)
@@ -285,7 +255,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
     inner = inner_kernel_for(blocks, tail)
 
     @inner
-    def top(histogram: _Histogram, b: int, least: int) -> int:
+    def top(histogram: SearchHistogram, b: int, least: int) -> int:
         """The highest bin down from b whose sums are not all 0, or `least`."""
         for at in range(0, last_at, 2 * LANES):
             least = top_bin(histogram, b, at, least)
@@ -293,7 +263,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
         return highest
 
     @inner
-    def last_bin(column: Bytes, rows: Rows, n: int, histogram: _Histogram, most: int) -> int:
+    def last_bin(column: Bytes, rows: Rows, n: int, histogram: SearchHistogram, most: int) -> int:
         """The last bin that holds a row, at least 1.
 
         The histogram shows it, but for bins whose weights cancel to 0. These matter with missing
@@ -330,13 +300,13 @@ def search_kernel(blocks: int, tail: int) -> Any:
 
     @inner
     def best_stump(
-        histogram: _Histogram,
+        histogram: SearchHistogram,
         highest: int,
         base: Any,
-        work: _Work,
+        work: SweepWork,
         ahead: Bytes,
         soon: Ints,
-        limits: _Limits,
+        limits: EdgeLimits,
         q: int,
         found: Found,
     ) -> None:
@@ -375,14 +345,14 @@ def search_kernel(blocks: int, tail: int) -> Any:
         the room is overwritten. If `rough`, which needs no more than `rows_a_bin` rows, sweeps are
         in float32. Writes `found`; edges are multiplied by rows.scale and at most 1. O(Q T P / 8).
         """
-        work = _Work(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
-        rough_work = _Work(
+        work = SweepWork(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
+        rough_work = SweepWork(
             room.rough[:n_marks], room.rough[n_marks:edges_at], room.rough[edges_at:base_at]
         )
         examples, base, rough_base = rows.examples, rows.base, room.rough[base_at:]
         for label in range(width):
             rough_base[label] = base[label]
-        limits = _Limits(tie, rows.scale)
+        limits = EdgeLimits(tie, rows.scale)
         n_features, n = features.size, rows.values.size // width
         near, soon = 0 < examples.size <= _NEAR, examples[: examples.size if n <= _FEW else 0]
         q = _ZERO
@@ -399,24 +369,24 @@ def search_kernel(blocks: int, tail: int) -> Any:
             for first in range(0, n, chunk):
                 end = min(n, first + chunk)
                 for at in range(0, last_at, 2 * LANES):
-                    stretch = _Stretch(first, end, at, q, group)
+                    stretch = SearchStretch(first, end, at, q, group)
                     fill_in(bins, features, rows, stretch, near and at == 0, room.hist)
-                stretch = _Stretch(first, end, last_at, q, group)
+                stretch = SearchStretch(first, end, last_at, q, group)
                 fill_last(bins, features, rows, stretch, near and last_at == 0, room.hist)
                 for g in range(group if end < n else 0):
                     own = slice(g * size, (g + 1) * size)
-                    histogram = _Histogram(room.hist[own], room.sums[own], fresh)
+                    histogram = SearchHistogram(room.hist[own], room.sums[own], fresh)
                     for at in range(0, last_at, 2 * LANES):
                         flush(histogram, most, at)
                     flush_last(histogram, most, last_at)
             for g in range(group):
                 own = slice(g * size, (g + 1) * size)
                 hist = room.hist[own]
-                histogram = _Histogram(hist, room.sums[own], fresh)
+                histogram = SearchHistogram(hist, room.sums[own], fresh)
                 highest = last_bin(bins[features[q + g]], rows, n, histogram, most)
                 ahead = bins[features[min(q + group + g, n_features - 1)]]
                 if rough and fresh:
-                    plain = _Histogram(hist, hist, fresh)
+                    plain = SearchHistogram(hist, hist, fresh)
                     best_stump(
                         plain, highest, rough_base, rough_work, ahead, soon, limits, q + g, found
                     )

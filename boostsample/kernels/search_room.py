@@ -1,8 +1,8 @@
-"""Work space of the search kernel."""
+"""Work space of the search kernel, and records of its parts."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,42 @@ class SearchRoom(NamedTuple):
     sums: Doubles
     work: Doubles
     rough: Floats
+
+
+class SearchStretch(NamedTuple):
+    """Rows first, ..., end - 1; labels from `at`; `group` features from number `q`."""
+
+    first: int
+    end: int
+    at: int
+    q: int
+    group: int
+
+
+class SearchHistogram(NamedTuple):
+    """Histogram of a feature: `hist` float32 plus, unless `fresh`, `sums` float64."""
+
+    hist: Floats
+    sums: Any
+    fresh: bool
+
+
+class EdgeLimits(NamedTuple):
+    """Edges this close are equal; the factor of edges."""
+
+    tie: float
+    scale: float
+
+
+class SweepWork(NamedTuple):
+    """Work space of a sweep: running sums, sums below a threshold, edges by threshold.
+
+    All float64, or all float32 in a rough sweep.
+    """
+
+    marks: Any
+    below: Any
+    edges: Any
 
 
 class _RoomSizes(NamedTuple):
