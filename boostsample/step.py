@@ -169,12 +169,8 @@ class Step:
         for size in sizes:
             least = check_integer("sizes", size, least, hint="sizes of nested samples ascend")
             wanted.append(min(least, self.n_examples))
-        return [
-            self.__hold(rows, size, scheme)
-            for rows, size in zip(
-                self.__searcher.draw_nested(wanted, scheme, self.__rng), wanted, strict=True
-            )
-        ]
+        drawn = self.__searcher.draw_nested(wanted, scheme, self.__rng)
+        return [self.__hold(*one, scheme) for one in zip(drawn, wanted, strict=True)]
 
     def sample_features(self, n: int) -> NDArray[np.int64]:
         """Draw about n different features whose bins lie together; costs no looks.

@@ -32,7 +32,7 @@ from boostsample.kernels.array_layout import aligned
 from boostsample.records import FamilyInfo
 from boostsample.threads.threads import n_threads
 
-__all__ = ["Bank", "FeatureBank", "View", "check_bank_families", "family_sizes"]
+__all__ = ["Bank", "FeatureBank", "View", "check_bank_families"]
 
 _EVERYTHING = 2**62
 
@@ -330,7 +330,7 @@ class FeatureBank(Bank):
 
     def add_tiles(self, tile_bytes: int | None = None, threads: int = 1) -> None:
         """Make the second copy of the bins, if it fits; `tile_bytes` as in `build`."""
-        tiles = tiles_within(family_sizes(self.families), self.n_examples, tile_bytes)
+        tiles = tiles_within(self.families, self.n_examples, tile_bytes)
         if tiles is not None:
             self._tiles = TileCopy.make(self.bins, tiles, threads)
 
@@ -379,11 +379,6 @@ class FeatureBank(Bank):
         """CRC-32 of the bins and cuts of each feature: uint32 (F, 2)."""
         sums = (feature_checksums(*one) for one in zip(self.bins, self.cuts, strict=True))
         return np.array(list(sums), np.uint32)
-
-
-def family_sizes(families: Sequence[Family]) -> tuple[int, ...]:
-    """Features of each family."""
-    return tuple(family.n_features for family in families)
 
 
 def check_bank_families(families: Sequence[Family]) -> NDArray[np.int64]:

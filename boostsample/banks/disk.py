@@ -37,7 +37,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from boostsample.banks.bank import FeatureBank, check_bank_families, family_sizes
+from boostsample.banks.bank import FeatureBank, check_bank_families
 from boostsample.banks.binning import MAX_CUTS, bin_bank_block, block_order, run_bank_blocks
 from boostsample.banks.digests import feature_checksums
 from boostsample.banks.disk_header import DamagedBank, read_bank_header, write_bank_header
@@ -144,7 +144,7 @@ class DiskBank(FeatureBank):
         self.folder = folder
         self._sums = files.sums
         self._features = _FirstUse(folder, self.n_features, files.damage)
-        tiles = tiles_within(family_sizes(families), n_examples, tile_bytes)
+        tiles = tiles_within(families, n_examples, tile_bytes)
         copy = files.tiles
         if copy and tiles and copy.order == sha256_of_arrays(*tiles):
             check = _FirstUse(folder, copy.sums.size, copy.damage).check
@@ -296,7 +296,7 @@ def _write_tiles(
     folder: Path, families: Sequence[Family], n: int, tile_bytes: int | None
 ) -> dict[str, Any]:
     """Write the bins once more in tiles, if there is room; the files' entries in the header."""
-    tiles = tiles_within(family_sizes(families), n, tile_bytes)
+    tiles = tiles_within(families, n, tile_bytes)
     if tiles is None:
         return {}
     if tile_bytes is None and tile_copy_bytes(tiles, n) > shutil.disk_usage(folder).free // 2:

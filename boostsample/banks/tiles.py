@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
+from boostsample.family import Family
 from boostsample.jit.compile_kernels import COMPILED
 from boostsample.kernels.array_layout import Bytes, aligned
 from boostsample.kernels.tiles import fill_tile, find_octets, gather_octets
@@ -53,13 +54,15 @@ def tile_copy_bytes(tiles: FeatureTiles, n_examples: int) -> int:
     return (tiles.ends.size - 1) * n_examples * TILE
 
 
-def tiles_within(sizes: tuple[int, ...], n_examples: int, most: int | None) -> FeatureTiles | None:
-    """The tiles of families of these sizes, if their copy takes at most `most` bytes.
+def tiles_within(
+    families: Sequence[Family], n_examples: int, most: int | None
+) -> FeatureTiles | None:
+    """The tiles of some families, if their copy takes at most `most` bytes.
 
     None stands for half of the free memory. Returns None if the copy is larger, or if there are too
     few features or examples.
     """
-    tiles = feature_tiles(sizes)
+    tiles = feature_tiles(tuple(family.n_features for family in families))
     if tiles is None or n_examples < _FEWEST_EXAMPLES:
         return None
     most = _free_memory() // 2 if most is None else most

@@ -18,6 +18,7 @@ from boostsample.banks.cached_bank import cached_bank
 from boostsample.errors import SettingError
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.commands.cli import main
+from boostsample.families.columns import Columns
 from boostsample.kernels import tiles as kernels
 from boostsample.loop.booster import Booster
 from boostsample.records import feature_tiles as tiles_module
@@ -241,12 +242,14 @@ def test_small_banks_have_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     feature_tiles.cache_clear()
     most = 64 * 64 * 16_384
-    tiles = bank_tiles.tiles_within((4033,), 16_384, most)
+    one, fewer = [Columns(range(n), n_columns=n) for n in (4033, 4032)]
+    two = [Columns(range(n), str(n), n_columns=4000) for n in (4000, 33)]
+    tiles = bank_tiles.tiles_within([one], 16_384, most)
     assert tiles is not None
     assert bank_tiles.tile_copy_bytes(tiles, 16_384) == most
-    assert bank_tiles.tiles_within((4033,), 16_384, most - 1) is None
-    assert bank_tiles.tiles_within((4032,), 16_384, most) is None
-    assert bank_tiles.tiles_within((4000, 33), 16_383, most) is None
+    assert bank_tiles.tiles_within([one], 16_384, most - 1) is None
+    assert bank_tiles.tiles_within([fewer], 16_384, most) is None
+    assert bank_tiles.tiles_within(two, 16_383, most) is None
 
 
 def test_without_memory_a_bank_has_no_copy(

@@ -105,7 +105,7 @@ def test_the_copy_is_made_where_it_fits() -> None:
     X = data(50)
     with_tiles, without = bank_with(X, None), bank_with(X, 0)
     size = -(-F // 64) * 64 * 50
-    assert with_tiles.nbytes - without.nbytes == size
+    assert with_tiles.nbytes - without.nbytes >= size  # and an index
     assert bank_with(X, size).nbytes == with_tiles.nbytes
     assert bank_with(X, size - 1).nbytes == without.nbytes
     assert with_tiles.digest() == without.digest()
@@ -141,6 +141,7 @@ def test_kernels_are_compiled_before_the_first_round(monkeypatch: pytest.MonkeyP
     bank = bank_with(data(), None)
     watch("find_octets")
     watch("gather_octets")
+    module._compile.cache_clear()
     bank.compile()
     assert {name for name, _ in called} == {"find_octets", "gather_octets"}
     before = set(called)
