@@ -159,7 +159,8 @@ def test_rows_of_nested_samples(n_labels: int, place: str, scheme: str) -> None:
     for _ in range(5):
         weights.release()
         nested = searcher.draw_nested(sizes, scheme, rng)
-        before, signed = np.zeros(n_bank, np.bool_), np.zeros((n_bank, n_labels))
+        found, signed = np.empty(0), np.zeros((n_bank, n_labels))
+        before = np.zeros(n_bank, np.bool_)
         signed[columns] = (u * Y) / (u * Y).__abs__().sum()
         for size, rows in zip(sizes, nested, strict=True):
             found = dense(rows, n_bank, n_labels)
@@ -202,6 +203,7 @@ def test_nested_samples_in_nodes_of_trees(learner: str, scheme: str) -> None:
     def choose(step: Step) -> Stump:
         sizes = [1, 2, 9, step.n_examples, 10**9]
         sizes = [size for k, size in enumerate(sizes) if size >= max(sizes[: k + 1])]
+        stumps = step.search([0], step.draw(1))
         for sample in step.draw_nested(sizes, scheme):
             seen.append((sample.size, sample.size == step.n_examples))
             assert sample.exact == (sample.size == step.n_examples)
