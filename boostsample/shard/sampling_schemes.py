@@ -156,11 +156,13 @@ def _nested(scheme: Scheme) -> NestedScheme:
     return draw
 
 
-def _nested_picks(
-    weight: Floats, ends: Doubles, sizes: Sequence[int], gaps: Doubles, scales: Doubles
+def _nested_iid(
+    weight: Floats, ends: Doubles, sizes: Sequence[int], rng: np.random.Generator
 ) -> Iterator[NestedSample]:
-    """`_nested` of the schemes that pick examples, in one call."""
+    """`_nested` of independent draws, with one call of the generator and one of a kernel."""
     more = np.diff(np.array(sizes), prepend=0)
+    gaps = rng.standard_exponential(sizes[-1] + more.size)
+    scales = ends[-1] / np.add.reduceat(gaps, np.cumsum(more) - more + np.arange(more.size))
     examples, factors = np.empty(sizes[-1], np.int32), np.empty(sizes[-1])
     used = np.empty(more.size, np.int64)
     kernels.pick_nested(weight, ends, more, gaps, scales, examples, factors, used)
@@ -168,14 +170,6 @@ def _nested_picks(
     for size, end in zip(sizes, used.tolist(), strict=True):
         yield NestedSample(DrawnSample(examples[:end], factors[:end]), 1.0 / size, known)
         known = end
-
-
-def _nested_iid(
-    weight: Floats, ends: Doubles, sizes: Sequence[int], rng: np.random.Generator
-) -> Iterator[NestedSample]:
-    gaps = rng.standard_exponential(sizes[-1] + len(sizes))
-    starts = np.array([0, *sizes[:-1]]) + np.arange(len(sizes))
-    return _nested_picks(weight, ends, sizes, gaps, ends[-1] / np.add.reduceat(gaps, starts))
 
 
 #: Schemes that get logistic weights as `weight` and `ends`: their edges are biased for G.

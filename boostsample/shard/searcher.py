@@ -38,8 +38,8 @@ _CLOSE = 5e-6
 _ROWS_A_BIN = 64
 _MANY = 20_000
 _MOST_COMPARED = 16
-#: Samples of up to this many rows have sweeps in float32, which take half as long; their noise is
-#: 1e5 times the rounding. Edges this close are then equal.
+#: Samples of up to this many rows have sweeps in float32, which take three quarters of the time;
+#: their noise is 1e5 times the rounding. Edges this close are then equal.
 _FEW = 1200
 _ROUGH_TIE = 4e-7
 
