@@ -55,6 +55,8 @@ STRATEGIES = {
     "mas-1q": "boostsample.strategies.mas_1q:MAS1Q",
     "mas-q1": "boostsample.strategies.mas_q1:MASQ1",
     "laminating": "boostsample.strategies.laminating:Laminating",
+    "successive-halving": "boostsample.strategies.successive_halving:SuccessiveHalving",
+    "adaptive-halving": "boostsample.strategies.adaptive_halving:AdaptiveHalving",
 }
 
 #: The feature families of this distribution.

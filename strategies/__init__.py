@@ -6,6 +6,7 @@ if __name__ != "boostsample.strategies":
     )
 
 from boostsample.step import Step
+from boostsample.strategies.adaptive_halving import AdaptiveHalving
 from boostsample.strategies.epsilon_greedy import EpsilonGreedy
 from boostsample.strategies.exp3p import Exp3P
 from boostsample.strategies.explore_then_commit import ExploreThenCommit
@@ -15,6 +16,7 @@ from boostsample.strategies.laminating import Laminating
 from boostsample.strategies.mas_1q import MAS1Q
 from boostsample.strategies.mas_naive import MASNaive
 from boostsample.strategies.mas_q1 import MASQ1
+from boostsample.strategies.successive_halving import SuccessiveHalving
 from boostsample.strategies.ucb import UCB
 from boostsample.strategies.ucbv import UCBV
 from boostsample.strategies.uniform_1q import Uniform1Q
@@ -32,6 +34,7 @@ from boostsample.strategy import (
 )
 
 __all__ = [
+    "AdaptiveHalving",
     "EpsilonGreedy",
     "Exp3P",
     "ExploreThenCommit",
@@ -49,6 +52,7 @@ __all__ = [
     "Strategy",
     "Stump",
     "Stumps",
+    "SuccessiveHalving",
     "UCB",
     "UCBV",
     "Uniform1Q",

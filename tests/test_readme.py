@@ -1,4 +1,4 @@
-"""The README fits on two screens, and its table lists every strategy."""
+"""The README fits on two screens and names every strategy; so does the table of strategies."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ def test_it_fits_on_two_screens() -> None:
 
 
 def test_table_lists_every_strategy() -> None:
-    listed = re.findall(r"^\| `([a-z0-9-]+)` \| \[", README, flags=re.MULTILINE)
+    table = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([a-z0-9-]+)` \| \[", table, flags=re.MULTILINE)
     assert listed == list(STRATEGIES)
+    section = README.split("## Strategies")[1].split("[The list]")[0]
+    assert sorted(re.findall(r"`([a-z0-9-]+)`", section)) == sorted(STRATEGIES)
 
 
 def test_own_strategy_takes_twenty_lines() -> None:

@@ -1,0 +1,177 @@
+"""Successive halving: search many features on few examples, keep one in eta, stage after stage.
+
+Cost per iteration: S stages of at most budget / S looks each. Every stage searches the features
+that are left, thresholds and votes included, on eta times as many examples. Source: Jamieson and
+Talwalkar (2016); Karnin, Koren and Somekh (2013) for eta = 2. The stages of a bracket are those of
+Hyperband (Li et al. 2018): counted from the last one, which searches budget / (S N) features, at
+least two, and each stage before it eta times as many. They leave open for boosting: how examples
+are drawn (nested, `distinct` by default), and the number of stages: as many as leave the first one
+50 examples, by default.
+
+A stage that keeps one in eta of n features drops the best of them with probability at most
+(eta / n) sum_j exp(-T d_j^2 / 8), where d_j is the difference of the edges of the best and the j-th
+stump, for stumps that are given and independent draws (Hoeffding, Markov).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.checks import check_integer
+from boostsample.errors import SettingError
+from boostsample.shard.sampling_schemes import unbiased_scheme
+from boostsample.step import Step
+from boostsample.strategy import Pool, Strategy, Stump, Stumps
+
+__all__ = ["Stage", "SuccessiveHalving", "halve", "halving_stages", "most_stages"]
+
+#: Default of the least number of examples in the first stage.
+_LEAST_EXAMPLES = 50
+
+_NONE = np.empty(0, np.int64)
+
+#: Features and examples of one stage.
+Stage = tuple[int, int]
+
+
+class SuccessiveHalving(Strategy):
+    """Keep one feature in eta, and take eta times the examples, stage after stage.
+
+    Parameters
+    ----------
+    n_features : int or None
+        Features of the first stage; None takes those of the largest bracket whose first stage has
+        50 examples.
+    eta : int
+        Features that compete for one place in the next stage, at least 2.
+    brackets : int
+        Brackets that share the budget equally. The first has the most stages, each other one stage
+        less than the one before; the best of their stumps by estimated edge is chosen.
+    scheme : str
+        How examples are drawn, see `Step.draw`; edges must be unbiased.
+    """
+
+    def __init__(
+        self,
+        n_features: int | None = None,
+        eta: int = 4,
+        brackets: int = 1,
+        scheme: str = "distinct",
+    ) -> None:
+        self.n_features = n_features
+        self.eta = eta
+        self.brackets = brackets
+        self.scheme = scheme
+
+    def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
+        """With the number of features of the first stage."""
+        first, *_ = self._brackets(budget, pool.n_examples, pool.n_features)
+        return {**self.get_params(deep=False), "n_features": first[0][0]}
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        """Check the settings."""
+        check_integer("eta", self.eta, 2)
+        check_integer("brackets", self.brackets, 1)
+        unbiased_scheme(self.scheme)
+        if self.n_features is not None:
+            most = min(pool.n_features, budget)
+            check_integer("n_features", self.n_features, 1, most, hint="None chooses it")
+        if self.brackets > budget:
+            raise SettingError(
+                f"brackets must be at most the budget of {budget} looks, got {self.brackets}; "
+                "raise the budget or take fewer brackets"
+            )
+
+    def choose(self, step: Step) -> Stump:
+        """Run the brackets; the best stump of their last stages."""
+        best: Stump | None = None
+        for stages in self._brackets(step.budget, step.n_examples, step.n_features):
+            stump = halve(step, stages, self.scheme)[0].best()
+            if best is None or stump.edge > best.edge:
+                best = stump
+        assert best is not None
+        return best
+
+    def _brackets(self, budget: int, n_examples: int, n_features: int) -> list[list[Stage]]:
+        """The stages of each bracket."""
+        share = max(budget // self.brackets, 1)
+        size = share, n_examples, n_features, self.eta
+        n_stages = most_stages(*size, _LEAST_EXAMPLES)
+        if self.n_features is None:
+            first = halving_stages(n_stages, *size)
+        else:
+            first = _stages_from(min(self.n_features, share), *size)
+        others = range(1, min(self.brackets, budget))
+        return [first, *(halving_stages(max(len(first) - k, 1), *size) for k in others)]
+
+
+def halve(
+    step: Step, stages: Sequence[Stage], scheme: str, again: NDArray[np.int64] = _NONE
+) -> tuple[Stumps, NDArray[np.int64]]:
+    """Search new features through the stages.
+
+    Features to search `again` take up to half of the places of the stage before the last, or of the
+    last one if there are two. Returns the stumps of the last stage, and the features of the one
+    before it, the best first.
+    """
+    features = step.sample_features(stages[0][0])
+    samples = step.draw_nested([n_examples for _, n_examples in stages], scheme)
+    last, before = len(stages) - 1, _NONE
+    for stage, ((n_features, _), sample) in enumerate(zip(stages, samples, strict=True)):
+        kept = features[:n_features]
+        if stage == max(1, last - 1) and again.size:
+            more = again[~np.isin(again, kept)][: n_features // 2]
+            kept = np.concatenate([kept[: n_features - more.size], more])
+        stumps = step.search(kept, sample)
+        features = stumps.feature[np.argsort(-stumps.edge, kind="stable")]
+        before = features if stage == last - 1 else before
+    return stumps, before
+
+
+def halving_stages(
+    n_stages: int, budget: int, n_examples: int, n_features: int, eta: int
+) -> list[Stage]:
+    """Features and examples of each stage of a bracket, within the budget.
+
+    >>> halving_stages(5, 600_000, 60_000, 16_000, 4)
+    [(512, 234), (128, 937), (32, 3750), (8, 15000), (2, 60000)]
+    >>> halving_stages(1, 600_000, 60_000, 16_000, 4)
+    [(10, 60000)]
+    """
+    share = budget // n_stages
+    last = max(2, share // n_examples)
+    widths = [min(last * eta**k, n_features, share) for k in reversed(range(n_stages))]
+    return [(width, min(n_examples, share // width)) for width in widths]
+
+
+def most_stages(budget: int, n_examples: int, n_features: int, eta: int, least: int) -> int:
+    """The most stages of a bracket whose first stage has at least `least` examples.
+
+    No stage is added to a bracket that begins with all features.
+
+    >>> most_stages(600_000, 60_000, 16_000, 4, 50)
+    5
+    """
+    n_stages, size = 1, (budget, n_examples, n_features, eta)
+    while (
+        budget > n_stages
+        and halving_stages(n_stages, *size)[0][0] < n_features
+        and halving_stages(n_stages + 1, *size)[0][1] >= least
+    ):
+        n_stages += 1
+    return n_stages
+
+
+def _stages_from(
+    first: int, budget: int, n_examples: int, n_features: int, eta: int
+) -> list[Stage]:
+    """Stages of equal looks from a number of features to at least two."""
+    widths = [first]
+    while widths[-1] // eta >= 2 and budget > len(widths):
+        widths.append(widths[-1] // eta)
+    share = budget // len(widths)
+    return [(min(n, share), min(n_examples, share // min(n, share))) for n in widths]

@@ -1,0 +1,225 @@
+"""Successive halving and its adaptive variant: stages, searches, and the rule of the choice."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.errors import SettingError
+from boostsample.loop.booster import Booster
+from boostsample.step import Step
+from boostsample.strategies import AdaptiveHalving, SuccessiveHalving
+from boostsample.strategies.successive_halving import halving_stages, most_stages
+from boostsample.strategy import Outcome, Pool, Sample, Stumps
+from tests.problems import bank_of, booster_of, noisy_labels, table
+
+Searches = list[tuple[list[int], Stumps]]
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> Searches:
+    """The features and stumps of all searches."""
+    made: Searches = []
+    search = Step.search
+
+    def watched(step: Step, features: Any, sample: Sample) -> Stumps:
+        made.append((list(features), search(step, features, sample)))
+        return made[-1][1]
+
+    monkeypatch.setattr(Step, "search", watched)
+    return made
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 40, 16_000])
+@pytest.mark.parametrize("n_examples", [1, 2, 17, 1000, 60_000])
+@pytest.mark.parametrize("budget", [1, 2, 7, 300, 10_000, 600_000])
+@pytest.mark.parametrize("eta", [2, 4, 7])
+def test_brackets(n_features: int, n_examples: int, budget: int, eta: int) -> None:
+    """eta times fewer features and more examples, stage after stage, within the budget."""
+    size = budget, n_examples, n_features, eta
+    most = most_stages(*size, 10)
+    for n_stages in range(1, most + 1):
+        stages = halving_stages(n_stages, *size)
+        assert len(stages) == n_stages
+        assert sum(q * t for q, t in stages) <= budget
+        assert all(1 <= q <= n_features and 1 <= t <= n_examples for q, t in stages)
+        for (q, t), (next_q, next_t) in itertools.pairwise(stages):
+            assert next_q == q // eta or q in (n_features, budget // n_stages)
+            assert next_q <= q
+            assert next_t >= t
+        assert n_stages == 1 or stages[0][1] >= 10
+    following = halving_stages(most + 1, *size) if budget > most else [(0, 0)]
+    assert following[0][1] < 10 or halving_stages(most, *size)[0][0] == n_features
+
+
+def test_each_stage_keeps_the_best(searches: Searches) -> None:
+    bank = bank_of(table(200, 40, seed=3))
+    strategy = SuccessiveHalving(32, eta=4, scheme="stratified")
+    booster = Booster(bank, None, noisy_labels(200), strategy, n_rounds=5, budget=1920, rng=0)
+    for _ in range(5):
+        searches.clear()
+        row = booster.next_round().rows[0]
+        assert [len(features) for features, _ in searches] == [32, 8, 2]
+        for (_, stumps), (survivors, _) in itertools.pairwise(searches):
+            order = np.argsort(-stumps.edge, kind="stable")
+            assert survivors == stumps.feature[order][: len(survivors)].tolist()
+        assert row["feature"] == searches[-1][1].best().feature
+        assert row["looks_search"] == 32 * 20 + 8 * 80 + 2 * 200
+
+
+def test_brackets_share_the_budget(searches: Searches) -> None:
+    bank = bank_of(table(200, 100, seed=3))
+    strategy = SuccessiveHalving(32, eta=4, brackets=3)
+    booster = Booster(bank, None, noisy_labels(200), strategy, n_rounds=3, budget=6000, rng=0)
+    row = booster.next_round().rows[0]
+    sizes = [len(features) for features, _ in searches]
+    assert sizes == [32, 8, 2, 20, 5, 10]  # stages of 2000 / 3, 2000 / 2 and 2000 looks
+    ends = [searches[at][1].best() for at in (2, 4, 5)]
+    best = max(ends, key=lambda stump: stump.edge)
+    assert (row["feature"], row["threshold"]) == (
+        best.feature,
+        bank.threshold(best.feature, best.threshold),
+    )
+    assert row["looks_search"] <= 6000
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"eta": 1}, "eta must be"),
+        ({"eta": 2.5}, "eta must be"),
+        ({"brackets": 0}, "brackets must be"),
+        ({"n_features": 0}, "n_features must be"),
+        ({"n_features": 9}, "n_features must be an integer between 1 and 8"),
+        ({"scheme": "filter"}, "scheme must give unbiased edges"),
+    ],
+)
+def test_bad_settings(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        booster_of(SuccessiveHalving(**settings))
+    if settings.keys() <= {"eta", "scheme"}:
+        with pytest.raises(SettingError, match=message):
+            booster_of(AdaptiveHalving(**settings))
+
+
+def test_more_brackets_than_looks() -> None:
+    with pytest.raises(SettingError, match="brackets must be at most the budget of 20 looks"):
+        booster_of(SuccessiveHalving(brackets=21), budget=20)
+
+
+class _Rule:
+    """The rule of adaptive halving, from all rewards so far."""
+
+    def __init__(self, n_brackets: int) -> None:
+        self.n_brackets = n_brackets
+        self.rewards: list[tuple[int, float]] = []
+
+    def means_and_counts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of each bracket; a mean without rewards is nan."""
+        t = len(self.rewards)
+        sums, counts = np.zeros(self.n_brackets), np.zeros(self.n_brackets)
+        mean = 0.0
+        for s, (bracket, reward) in enumerate(self.rewards, start=1):
+            relative = reward / mean if s > 1 else 1.0
+            mean += (reward - mean) / math.sqrt(s)
+            sums[bracket] += (s / t) ** 2 * relative
+            counts[bracket] += (s / t) ** 2
+        with np.errstate(invalid="ignore"):
+            return sums / counts, counts
+
+    def variance(self) -> float:
+        """Of rewards about the means of their brackets before them."""
+        v, past = 0.04, _Rule(self.n_brackets)
+        mean = 0.0
+        for s, (bracket, reward) in enumerate(self.rewards, start=1):
+            relative = reward / mean if s > 1 else 1.0
+            mean += (reward - mean) / math.sqrt(s)
+            known = past.means_and_counts()[0][bracket]
+            past.rewards.append((bracket, reward))
+            if not math.isnan(known):
+                v += ((relative - known) ** 2 - v) / (10 + math.sqrt(s))
+        return v
+
+    def near(self) -> range:
+        """The brackets to draw from."""
+        means, _ = self.means_and_counts()
+        best = int(np.nanargmax(means))
+        return range(max(best - 1, 0), min(best + 2, self.n_brackets))
+
+
+def test_the_rule_of_adaptive_halving() -> None:
+    """Means, counts and variance of 60 rounds are those of the formulas, and so is each choice."""
+    bank = bank_of(table(3000, 60, seed=5))
+    strategy = AdaptiveHalving()
+    booster = Booster(bank, None, noisy_labels(3000), strategy, n_rounds=60, rng=2)
+    mine: Any = booster.strategy
+    rule = _Rule(mine.means_.size)
+    assert rule.n_brackets >= 3
+    for number in range(60):
+        near = rule.near() if number else range(rule.n_brackets - 1, rule.n_brackets)
+        row = booster.next_round().rows[0]
+        bracket = row["n_stages"] - 1
+        assert bracket in near
+        rule.rewards.append((bracket, -0.5 * math.log(1 - row["edge"] ** 2)))
+        means, counts = rule.means_and_counts()
+        known = counts > 0
+        assert mine.means_[known] == pytest.approx(means[known])
+        assert mine.counts_ == pytest.approx(counts)
+        assert mine.variance_ == pytest.approx(rule.variance())
+    assert len({bracket for bracket, _ in rule.rewards}) > 1
+
+
+def test_the_draws_are_normal() -> None:
+    """Each bracket near the best is drawn as often as Normal(x_S, v / n_S) says."""
+    strategy = AdaptiveHalving()
+    strategy.start(Pool([], 16_000, 60_000), 600_000, 10, np.random.default_rng(0))
+    strategy.means_[:] = [0.2, 0.5, 0.9, 1.0, 0.0, 0.0, 0.0]
+    strategy.counts_[:] = [9.0, 9.0, 5.0, 20.0, 0.0, 0.0, 0.0]
+    strategy.variance_, strategy.n_rewards_ = 0.03, 40
+    rng = np.random.default_rng(1)
+    drawn = np.bincount([strategy._draw(rng) for _ in range(20_000)], minlength=7) / 20_000
+    z = np.random.default_rng(2).standard_normal((200_000, 3))
+    values = np.array([0.9, 1.0, 1.0]) + z * np.sqrt(0.03 / np.array([5.0, 20.0, 1.0]))
+    expected = np.bincount(values.argmax(axis=1), minlength=3) / 200_000
+    assert drawn[[0, 1, 5, 6]].sum() == 0
+    assert drawn[2:5] == pytest.approx(expected, abs=0.015)
+
+
+def test_runners_up_compete_again(searches: Searches) -> None:
+    bank = bank_of(table(3000, 60, seed=5))
+    booster = Booster(bank, None, noisy_labels(3000), AdaptiveHalving(), n_rounds=20, rng=2)
+    before: list[int] = []
+    returned = 0
+    for _ in range(20):
+        searches.clear()
+        row = booster.next_round().rows[0]
+        n_stages = len(searches)
+        if n_stages > 1:
+            stage = max(1, n_stages - 2)
+            found = searches[stage - 1][1]
+            order = found.feature[np.argsort(-found.edge, kind="stable")].tolist()
+            features = searches[stage][0]
+            again = [f for f in before if f not in order[: len(features)]][: len(features) // 2]
+            assert features == order[: len(features) - len(again)] + again
+            returned += len(again)
+        last = searches[-2][1] if n_stages > 1 else None
+        order = [] if last is None else last.feature[np.argsort(-last.edge, kind="stable")].tolist()
+        before = [f for f in order if f != row["feature"]]
+    assert returned > 10
+
+
+def test_rewards_are_those_of_whole_rounds() -> None:
+    """Nodes of trees and further terms of products teach nothing."""
+    strategy = AdaptiveHalving()
+    strategy.start(Pool([], 100, 1000), 10_000, 10, np.random.default_rng(0))
+    strategy.bracket_ = 0
+    for search, edge in ((1, 0.5), (0, 0.0), (0, 1.0)):
+        strategy.learn(Outcome(1, search, 0, 0, edge, edge, 0.1, 10))
+    assert strategy.n_rewards_ == 0
+    strategy.learn(Outcome(1, 0, 0, 0, 0.5, 0.5, 0.1, 10))
+    assert strategy.n_rewards_ == 1
