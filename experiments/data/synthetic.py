@@ -1,8 +1,8 @@
-"""Synthetic tasks with known useful features: DIAGONAL and CHESS of [BK10] sec. 4.1.
+"""Synthetic tasks with known useful features: DIAGONAL and CHESS of [BK10] sec. 4.1, and WIDE.
 
-n >= 4 points x are uniform in the d-dimensional unit cube; the class depends on the first J
-features alone, 1 <= J <= d. Labels follow from x as stored, in float32. Settings out of range raise
-SettingError.
+Of the first two, n >= 4 points x are uniform in the d-dimensional unit cube; the class depends on
+the first J features alone, 1 <= J <= d. Labels follow from x as stored, in float32. Settings out of
+range raise SettingError.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.experiments.data.dataset import DataContent
 
-__all__ = ["SYNTHETIC", "make_chess", "make_diagonal"]
+__all__ = ["SYNTHETIC", "make_chess", "make_diagonal", "make_wide"]
 
 
 def make_diagonal(
@@ -46,12 +46,29 @@ def make_chess(
     return _binary(X, squares.sum(axis=1) % 2 == 0)
 
 
-def _cube(rng: np.random.Generator, d: int, J: int, n: int) -> NDArray[np.float32]:
-    """Draw n points in the cube."""
+def make_wide(
+    rng: np.random.Generator, d: int = 10_000, J: int = 50, shift: float = 0.5, n: int = 2000
+) -> DataContent:
+    """Two classes and d normal columns; the means of the first J differ by `shift` deviations."""
+    if not 0 <= shift < np.inf:
+        raise SettingError(f"shift, the difference of means, must be at least 0, got {shift}")
+    _check_sizes(d, J, n)
+    y = rng.integers(0, 2, n)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    X[:, :J] += np.float32(shift) * y[:, None].astype(np.float32)
+    return _binary(X, y == 1)
+
+
+def _check_sizes(d: int, J: int, n: int) -> None:
     check_integer("d", d, 1)
     check_integer("n", n, 4)
     if check_integer("J", J, 1) > d:
         raise SettingError(f"J, the number of useful features, must be at most d = {d}, got {J}")
+
+
+def _cube(rng: np.random.Generator, d: int, J: int, n: int) -> NDArray[np.float32]:
+    """Draw n points in the cube."""
+    _check_sizes(d, J, n)
     return rng.random((n, d), dtype=np.float32)
 
 
@@ -63,4 +80,5 @@ def _binary(X: NDArray[np.float32], positive: NDArray[np.bool_]) -> DataContent:
 SYNTHETIC: dict[str, Callable[..., DataContent]] = {
     "diagonal": make_diagonal,
     "chess": make_chess,
+    "wide": make_wide,
 }

@@ -203,6 +203,16 @@ def test_chess_follows_its_definition() -> None:
         assert y == (sum(squares) % 2 == 0)
 
 
+def test_wide_follows_its_definition() -> None:
+    data = load_dataset("wide(d=50, J=5, shift=2, n=4000)", seed=4)
+    assert data.X.shape == (4000, 50)
+    apart = data.X[data.y == 1].mean(axis=0) - data.X[data.y == 0].mean(axis=0)
+    assert apart == pytest.approx([2.0] * 5 + [0.0] * 45, abs=0.16)  # five standard deviations
+    assert data.X.std(axis=0)[5:] == pytest.approx(np.ones(45), abs=0.06)
+    assert abs(data.y.mean() - 0.5) < 0.04
+    assert load_dataset("wide(d=60)").X.shape == (2000, 60)
+
+
 def test_synthetic_sets_have_the_papers_defaults_and_depend_on_the_seed() -> None:
     assert load_dataset("diagonal").name == "diagonal(d=10,J=4,q=0.1,n=1000)"
     assert load_dataset("chess").name == "chess(d=10,J=3,L=3,n=1000)"
@@ -224,6 +234,8 @@ def test_synthetic_sets_have_the_papers_defaults_and_depend_on_the_seed() -> Non
         ),
         ("diagonal(q=nan)", {}, "between 0 and 0.5, got nan"),
         ("diagonal(n=3)", {}, "n must be an integer at least 4, got 3"),
+        ("wide(J=0)", {}, "J must be an integer at least 1, got 0"),
+        ("wide(shift=-1)", {}, "shift, the difference of means, must be at least 0, got -1"),
         ("chess(L=1)", {}, "L must be an integer at least 2, got 1"),
         ("chess(J=0)", {}, "J must be an integer at least 1, got 0"),
         ("chess(d=0)", {}, "d must be an integer at least 1, got 0"),
@@ -254,7 +266,7 @@ def test_the_seed_is_checked() -> None:
 def test_the_names() -> None:
     expected = (
         "digits mnist cifar10 usps usps-smoothed pendigits letter isolet kdd2009-churn "
-        "kdd2009-appetency kdd2009-upselling diagonal chess"
+        "kdd2009-appetency kdd2009-upselling diagonal chess wide"
     )
     assert dataset_names() == tuple(expected.split())
     assert DATASETS["diagonal"].description == (make_diagonal.__doc__ or "").splitlines()[0].rstrip(
