@@ -19,6 +19,7 @@ __all__ = [
     "check_choices",
     "check_example_rows",
     "check_example_weight",
+    "check_features",
     "check_integer",
     "check_number",
     "check_rows",
@@ -91,6 +92,28 @@ def check_number(
         rule += f" and at most {high:g}" if high < math.inf else " and finite"
         raise SettingError(f"{name} must be {rule}, got {number:g}")
     return number
+
+
+def check_features(features: ArrayLike, n_features: int) -> NDArray[np.int64]:
+    """A checked copy of a vector of feature indices below `n_features`, or SettingError."""
+    try:
+        wanted = np.array(features, ndmin=1)
+    except ValueError:  # ragged lists
+        wanted = np.empty(0)
+    if wanted.ndim != 1 or wanted.size == 0 or wanted.dtype.kind not in "iu":
+        raise SettingError(
+            "in a step, features must be a non-empty vector of feature indices, got shape "
+            f"{wanted.shape} of {wanted.dtype}; pass at least one integer"
+        )
+    wanted = wanted.astype(np.int64, copy=False)
+    largest = np.maximum.reduce(wanted.view(np.uint64))  # a negative one is huge there
+    if largest >= n_features:
+        wrong = wanted[(wanted < 0) | (wanted >= n_features)][0]
+        raise SettingError(
+            f"in a step, features must be between 0 and {n_features - 1}, got {wrong}; "
+            "see step.families for the indices of each family"
+        )
+    return wanted
 
 
 def check_choices(

@@ -51,12 +51,19 @@ STRATEGIES = {
     "exp3p": "boostsample.strategies.exp3p:Exp3P",
     "epsilon-greedy": "boostsample.strategies.epsilon_greedy:EpsilonGreedy",
     "explore-then-commit": "boostsample.strategies.explore_then_commit:ExploreThenCommit",
+    "hedge": "boostsample.strategies.hedge:Hedge",
     "mas-naive": "boostsample.strategies.mas_naive:MASNaive",
     "mas-1q": "boostsample.strategies.mas_1q:MAS1Q",
     "mas-q1": "boostsample.strategies.mas_q1:MASQ1",
     "laminating": "boostsample.strategies.laminating:Laminating",
     "successive-halving": "boostsample.strategies.successive_halving:SuccessiveHalving",
     "adaptive-halving": "boostsample.strategies.adaptive_halving:AdaptiveHalving",
+    "quickboost": "boostsample.strategies.modern.quickboost:QuickBoost",
+    "mabsplit": "boostsample.strategies.modern.mabsplit:MABSplit",
+    "median-elimination": "boostsample.strategies.modern.median_elimination:MedianElimination",
+    "sparrow": "boostsample.strategies.modern.sparrow:Sparrow",
+    "mp-boost": "boostsample.strategies.modern.mp_boost:MPBoost",
+    "weight-trimming": "boostsample.strategies.modern.weight_trimming:WeightTrimming",
 }
 
 #: The feature families of this distribution.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.checks import check_integer
+from boostsample.checks import check_features, check_integer, check_number
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import note_columns
 from boostsample.kernels.array_layout import N_BINS, Rows
@@ -113,15 +113,16 @@ class Step:
         return self.__ledger.budget - self.__ledger.spent
 
     def draw(self, T: int, scheme: str = "iid") -> Sample:
-        """Draw T examples in proportion to their weights; costs no looks.
+        """Draw T examples, by most schemes in proportion to their weights; costs no looks.
 
         Parameters
         ----------
         T : int
             Number of examples, at least 1; N or more means all with their exact weights.
         scheme : str
-            `iid` ([DF11] eq. 4-6), `stratified`, `distinct`, `filter` (by logistic weights: biased
-            edges), or a registered name; see `boostsample.shard.sampling_schemes`.
+            `iid` ([DF11] eq. 4-6), `stratified`, `distinct`, or a registered name; `filter`, `mvs`,
+            `goss`, `uniform` and `heaviest` do not promise unbiased edges with the variance of
+            [DF11] eq. 7; see `boostsample.shard.sampling_schemes`.
 
         Returns
         -------
@@ -141,9 +142,9 @@ class Step:
         """Draw samples of ascending sizes, each of which contains the one before; costs no looks.
 
         They take the time of the largest draw. The edges on each of them are unbiased, with at most
-        the variance of [DF11] eq. 7. A sample of `iid` is T independent draws, one of `distinct`
-        has T different examples; with other schemes, each sample adds one of the scheme to the
-        sample before.
+        the variance of [DF11] eq. 7, if the scheme promises that. A sample of `iid` is T
+        independent draws, one of `distinct`, `mvs`, `uniform` or `heaviest` has T different
+        examples; with other schemes, each sample adds one of the scheme to the sample before.
 
         Parameters
         ----------
@@ -171,6 +172,27 @@ class Step:
             wanted.append(min(least, self.n_examples))
         drawn = self.__searcher.draw_nested(wanted, scheme, self.__rng)
         return [self.__hold(*one, scheme) for one in zip(drawn, wanted, strict=True)]
+
+    def n_heaviest(self, mass: float) -> int:
+        """How many of the heaviest examples have a share of the weight; costs no looks.
+
+        Parameters
+        ----------
+        mass : float
+            Share of the weight of all examples of this search, above 0 and at most 1.
+
+        Returns
+        -------
+        int
+            The least T for which ``draw(T, "heaviest")`` holds at least that share.
+
+        Raises
+        ------
+        SettingError
+            If `mass` is out of range.
+        """
+        self.__check_open()
+        return self.__searcher.n_heaviest(check_number("mass", mass, 0.0, 1.0, above=True))
 
     def sample_features(self, n: int) -> NDArray[np.int64]:
         """Draw about n different features whose bins lie together; costs no looks.
@@ -257,7 +279,7 @@ class Step:
             If the sample is of another step, or the step has ended.
         """
         held = self.__held(sample)
-        wanted = self.__check_features(features)
+        wanted = check_features(features, self.n_features)
         self.__ledger.charge(wanted.size * held.size, purpose)
         stumps = self.__searcher.search(wanted, held.rows, held.exact)
         self.__records.append(_Searched(stumps, held.size, purpose))
@@ -319,30 +341,9 @@ class Step:
             for k, (family, count) in enumerate(zip(families, wanted, strict=True))
         ]
 
-    def __check_features(self, features: ArrayLike) -> NDArray[np.int64]:
-        """A checked copy of the features."""
-        try:
-            wanted = np.array(features, ndmin=1)
-        except ValueError:  # ragged lists
-            wanted = np.empty(0)
-        if wanted.ndim != 1 or wanted.size == 0 or wanted.dtype.kind not in "iu":
-            raise SettingError(
-                "in a step, features must be a non-empty vector of feature indices, got shape "
-                f"{wanted.shape} of {wanted.dtype}; pass at least one integer"
-            )
-        wanted = wanted.astype(np.int64, copy=False)
-        largest = np.maximum.reduce(wanted.view(np.uint64))  # a negative one is huge there
-        if largest >= self.n_features:
-            wrong = wanted[(wanted < 0) | (wanted >= self.n_features)][0]
-            raise SettingError(
-                f"in a step, features must be between 0 and {self.n_features - 1}, got {wrong}; "
-                "see step.families for the indices of each family"
-            )
-        return wanted
-
     def __check_stumps(self, stumps: Stumps) -> Stumps:
         """A checked copy of the stumps."""
-        feature = self.__check_features(stumps.feature)
+        feature = check_features(stumps.feature, self.n_features)
         threshold, votes = np.array(stumps.threshold), np.array(stumps.votes)
         shape = (feature.size, self.__searcher.n_labels)
         if votes.shape != shape or votes.dtype.kind != "i" or not np.all(np.abs(votes) == 1):

@@ -12,10 +12,17 @@ from boostsample.strategies.exp3p import Exp3P
 from boostsample.strategies.explore_then_commit import ExploreThenCommit
 from boostsample.strategies.filterboost import FilterBoost
 from boostsample.strategies.full import Full
+from boostsample.strategies.hedge import Hedge
 from boostsample.strategies.laminating import Laminating
 from boostsample.strategies.mas_1q import MAS1Q
 from boostsample.strategies.mas_naive import MASNaive
 from boostsample.strategies.mas_q1 import MASQ1
+from boostsample.strategies.modern.mabsplit import MABSplit
+from boostsample.strategies.modern.median_elimination import MedianElimination
+from boostsample.strategies.modern.mp_boost import MPBoost
+from boostsample.strategies.modern.quickboost import QuickBoost
+from boostsample.strategies.modern.sparrow import Sparrow
+from boostsample.strategies.modern.weight_trimming import WeightTrimming
 from boostsample.strategies.successive_halving import SuccessiveHalving
 from boostsample.strategies.ucb import UCB
 from boostsample.strategies.ucbv import UCBV
@@ -41,13 +48,19 @@ __all__ = [
     "FamilyInfo",
     "FilterBoost",
     "Full",
+    "Hedge",
     "Laminating",
+    "MABSplit",
     "MAS1Q",
     "MASNaive",
     "MASQ1",
+    "MPBoost",
+    "MedianElimination",
     "Outcome",
     "Pool",
+    "QuickBoost",
     "Sample",
+    "Sparrow",
     "Step",
     "Strategy",
     "Stump",
@@ -58,5 +71,6 @@ __all__ = [
     "Uniform1Q",
     "UniformNaive",
     "UniformQ1",
+    "WeightTrimming",
     "sample_members",
 ]

@@ -19,7 +19,7 @@ class Uniform1Q(UniformNaive):
 
     Parameters
     ----------
-    n_features
+    n_features, scheme
         See `UniformNaive`.
     """
 
@@ -28,5 +28,5 @@ class Uniform1Q(UniformNaive):
         n = uniform_naive_features(self.n_features, step)
         family = step.families[int(step.rng.integers(len(step.families)))]
         features = family.sample(n, step.rng)
-        sample = step.draw(step.remaining // features.size)
+        sample = step.draw(step.remaining // features.size, self.scheme)
         return step.search(features, sample).best()

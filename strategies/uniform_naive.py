@@ -3,17 +3,20 @@
 Cost per iteration: one search of Q features on T = budget / Q examples; by default Q = 10 and,
 since the default budget is 10 N, T = N. Source: [DF11] section 5.2, after LazyBoost (Escudero et
 al. 2000). The paper leaves open: budgets other than 10 N. A larger one increases Q, a smaller one
-decreases T.
+decreases T. With other schemes of drawing the examples, this is the yardstick of the samplers of
+today's libraries, such as ``uniform-naive:n_features=100:scheme=mvs``, where T = N / 10.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
+from boostsample.shard.sampling_schemes import known_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
@@ -27,25 +30,30 @@ class UniformNaive(Strategy):
     ----------
     n_features : int or None
         Q; None is max(10, budget // N), and never more than F.
+    scheme : str
+        How samples are drawn, see `Step.draw`.
     """
 
-    def __init__(self, n_features: int | None = None) -> None:
+    def __init__(self, n_features: int | None = None, scheme: str = "iid") -> None:
         self.n_features = n_features
+        self.scheme = scheme
 
-    def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, int]:
+    def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
         """With the number of features."""
         size = pool.n_examples, pool.n_features
-        return {"n_features": uniform_naive_n_features(self.n_features, *size, budget)}
+        q = uniform_naive_n_features(self.n_features, *size, budget)
+        return {"n_features": q, "scheme": self.scheme}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""
+        known_scheme(self.scheme)
         uniform_naive_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
 
     def choose(self, step: Step) -> Stump:
         """Draw features and examples, search."""
         n = uniform_naive_features(self.n_features, step)
         features = step.rng.choice(step.n_features, size=n, replace=False, shuffle=False)
-        sample = step.draw(step.remaining // n)
+        sample = step.draw(step.remaining // n, self.scheme)
         return step.search(features, sample).best()
 
 

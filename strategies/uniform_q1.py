@@ -21,7 +21,7 @@ class UniformQ1(UniformNaive):
 
     Parameters
     ----------
-    n_features
+    n_features, scheme
         See `UniformNaive`.
     """
 
@@ -35,5 +35,5 @@ class UniformQ1(UniformNaive):
             picked = step.rng.integers(n_families, size=n)
         counts = np.bincount(picked, minlength=n_families).tolist()
         features = sample_members(step.families, counts, step.rng)
-        sample = step.draw(step.remaining // features.size)
+        sample = step.draw(step.remaining // features.size, self.scheme)
         return step.search(features, sample).best()

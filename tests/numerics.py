@@ -61,6 +61,11 @@ CASES: dict[str, tuple[Callable[[], Dataset], dict[str, Any]]] = {
     "laminating distinct": (made_table, {"scheme": "distinct"}),
     "laminating stratified": (made_table, {"scheme": "stratified"}),
     "mas-naive deconvolved": (made_table, {"noise": "deconvolved"}),
+    **{
+        f"{name} {scheme}": (made_table, {"n_features": n, "scheme": scheme})
+        for name, n in (("uniform-naive", 12), ("laminating", 8))
+        for scheme in ("mvs", "goss", "uniform", "heaviest")
+    },
     "uniform-naive on many rows": (many_rows, {"n_features": 2}),
     "laminating on many rows": (many_rows, {}),
     "uniform-q1 on images": (made_images, {}),

@@ -1,4 +1,4 @@
-"""Multi-armed bandits: UCB1, UCB-V, Exp3.P, epsilon-greedy, explore-then-commit, and rewards.
+"""Multi-armed bandits: UCB1, UCB-V, Exp3.P, epsilon-greedy, explore-then-commit, Hedge, rewards.
 
 A policy sees only arm numbers and rewards between 0 and 1, so it works on any bandit.
 
@@ -10,6 +10,7 @@ class                rule                                                 draws
 `Exp3P`              probabilities, Auer et al. 2002b, [BK10] Figure 2    k at random
 `EpsilonGreedy`      mean, with some uniform pulls, Auer et al. 2002a     partly at random
 `ExploreThenCommit`  m pulls of each arm, then the best mean              k largest indices
+`Hedge`              exponential weights, rewards of all arms             k at random
 ===================  ===================================================  =================
 
 >>> import numpy as np
@@ -39,6 +40,7 @@ from boostsample.bandits.exp3p import (
     inclusion,
 )
 from boostsample.bandits.explore_then_commit import ExploreThenCommit
+from boostsample.bandits.hedge import Hedge
 from boostsample.bandits.policy import IndexPolicy, Policy, best_arms
 from boostsample.bandits.rewards import REWARDS, log_edge, reward, root, squared_edge
 from boostsample.bandits.ucb1 import UCB1, ucb1_indices
@@ -51,6 +53,7 @@ __all__ = [
     "EpsilonGreedy",
     "Exp3P",
     "ExploreThenCommit",
+    "Hedge",
     "IndexPolicy",
     "Policy",
     "best_arms",

@@ -19,8 +19,8 @@ from boostsample.kernels.search import search_kernel
 from boostsample.kernels.search_room import SEARCH_GROUP, search_room
 from boostsample.records import Stumps
 from boostsample.shard.sampling_schemes import (
-    LOGISTIC_SCHEMES,
     SCHEMES,
+    UNPROMISED,
     known_scheme,
     nested_scheme,
 )
@@ -99,7 +99,7 @@ class Searcher:
         method = known_scheme(scheme)
         if size == self.n_examples:
             return self.weights.exact()
-        return self.weights.draw(size, method, rng, scheme in LOGISTIC_SCHEMES)
+        return self.weights.draw(size, method, rng, **_reading(scheme))
 
     def draw_nested(
         self, sizes: Sequence[int], scheme: str, rng: np.random.Generator
@@ -109,8 +109,12 @@ class Searcher:
         drawn = [size for size in sizes if size < self.n_examples]
         rows: list[Rows] = []
         if drawn:
-            rows = self.weights.draw_nested(drawn, method, rng, scheme in LOGISTIC_SCHEMES)
+            rows = self.weights.draw_nested(drawn, method, rng, **_reading(scheme))
         return rows + [self.weights.exact()] * (len(sizes) - len(drawn))
+
+    def n_heaviest(self, mass: float) -> int:
+        """The least number of examples with this share of the weight, heaviest first."""
+        return self.weights.n_heaviest(mass)
 
     def _tie(self, n_rows: int) -> float:
         """Edges this close are equal: float32 weights round by 6e-8 each, independently."""
@@ -222,6 +226,15 @@ class Searcher:
         if compact:
             rows = rows._replace(start=0, examples=rows.examples[:0])
         return bins, at, rows
+
+
+def _reading(scheme: str) -> dict[str, bool]:
+    """What a scheme draws by, and whether its edges are ratios: for `WeightedRows.draw`."""
+    other = UNPROMISED.get(scheme)
+    if other is None:
+        return {}
+    by = {"logistic": other.by == "logistic weights", "norms": other.by == "norms"}
+    return {**by, "ratio": other.ratio}
 
 
 def _part_of(found: Found, part: slice) -> Found:

@@ -97,17 +97,25 @@ class WeightedRows:
         return Rows(self.start, self.columns, self.values, self.sums, 1.0 / self.mass)
 
     def draw(
-        self, size: int, scheme: Scheme, rng: np.random.Generator, logistic: bool = False
+        self,
+        size: int,
+        scheme: Scheme,
+        rng: np.random.Generator,
+        logistic: bool = False,
+        norms: bool = False,
+        ratio: bool = False,
     ) -> Rows:
         """Draw `size` examples, fewer than n, by a scheme of `shard.sampling_schemes`.
 
-        By logistic weights if `logistic`, which takes O(n P) more for each draw.
+        By logistic weights or by norms, which take O(n P) more for each draw, and with edges as
+        ratios: see `Unpromised`.
         """
-        signed = self._cumulate(logistic)
+        signed = self._cumulate(logistic, norms)
         drawn = scheme(self._weight, self._ends, size, rng)
         values, base = self._buffer(drawn.examples.size * self.width), np.empty(self.width)
         self._kernels.weigh(signed, drawn.examples, drawn.factors, values, base)
-        return Rows(0, self._columns_of(drawn.examples), values, base, 1.0)
+        scale = _ratio_scale(values) if ratio else 1.0
+        return Rows(0, self._columns_of(drawn.examples), values, base, scale)
 
     def draw_nested(
         self,
@@ -115,9 +123,11 @@ class WeightedRows:
         scheme: NestedScheme,
         rng: np.random.Generator,
         logistic: bool = False,
+        norms: bool = False,
+        ratio: bool = False,
     ) -> list[Rows]:
         """Draw samples of ascending sizes below n, each of which contains the one before."""
-        signed, nested = self._cumulate(logistic), list[Rows]()
+        signed, nested = self._cumulate(logistic, norms), list[Rows]()
         room, room_base = self.values, np.zeros(self.width)
         joins = self.width <= 2 * LANES  # with one plane, more rows can follow
         for (examples, factors), scale, known in scheme(self._weight, self._ends, sizes, rng):
@@ -129,17 +139,34 @@ class WeightedRows:
             values = room[known * self.width : size]
             self._kernels.weigh(signed, examples[known:], factors[known:], values, base)
             room_base = room_base + base
+            if ratio:
+                scale = _ratio_scale(room[:size])
             nested.append(Rows(0, self._columns_of(examples), room[:size], room_base, scale))
         return nested
 
-    def _cumulate(self, logistic: bool) -> Floats:
-        """Form the weights to draw by; returns the signed ones."""
+    def _cumulate(self, logistic: bool = False, norms: bool = False) -> Floats:
+        """Form what to draw by; returns the signed weights of the rows."""
         signed = self._logistic() if logistic else self.values
-        if logistic or not self._ends_are_current:
-            self._kernels.totals(signed, self._weight)
+        if logistic or norms or not self._ends_are_current:
+            self._kernels.totals(self._squares() if norms else signed, self._weight)
+            if norms:
+                np.sqrt(self._weight, out=self._weight)
             draw_kernels.cumulate_for_draw(self._weight, self._ends)
-            self._ends_are_current = not logistic
+            self._ends_are_current = not (logistic or norms)
         return signed
+
+    def n_heaviest(self, mass: float) -> int:
+        """The least number of examples with this share of the weight, heaviest first."""
+        self._cumulate()
+        so_far = np.cumsum(np.sort(self._weight)[::-1], dtype=np.float64)
+        return 1 + int(np.searchsorted(so_far[:-1], mass * so_far[-1]))
+
+    def _squares(self) -> Floats:
+        """Squares of the weights in units of the mean of an example, until `release`."""
+        squares = self._buffer(self.values.size)
+        np.multiply(self.values, np.float32(self.n_examples / self.mass), out=squares)
+        np.square(squares, out=squares)
+        return squares
 
     def _columns_of(self, examples: NDArray[np.int32]) -> NDArray[np.int32]:
         """Bank columns of some rows."""
@@ -188,3 +215,8 @@ class WeightedRows:
 
         self.share(self._label_sums, arguments)
         return np.asarray(np.add.reduce(sums)[: self.n_labels] / self.mass)
+
+
+def _ratio_scale(values: Floats) -> float:
+    """1 / sum of the magnitudes of a sample's rows."""
+    return 1.0 / float(np.add.reduce(np.abs(values), dtype=np.float64))

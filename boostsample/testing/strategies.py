@@ -8,6 +8,7 @@ import pickle
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from sklearn.base import clone
 
 from boostsample.errors import SettingError
 from boostsample.learner import Learner
+from boostsample.shard.sampling_schemes import SCHEMES, UNPROMISED
 from boostsample.step import Step
-from boostsample.strategy import Sample
+from boostsample.strategy import Sample, Strategy
 from boostsample.testing.random_sources import watch_random_sources
 from boostsample.testing.strategy_runs import (
     STRATEGY_ROUNDS,
@@ -28,6 +30,7 @@ from boostsample.testing.strategy_runs import (
     run_strategy,
     verify_run,
 )
+from boostsample.testing.strategy_state import pickled_value, require_plain_state
 
 __all__ = [
     "STRATEGY_CHECKS",
@@ -52,6 +55,7 @@ __all__ = [
     "check_strategy_resume",
     "check_strategy_rows",
     "check_strategy_same_seed",
+    "check_strategy_schemes",
     "check_strategy_settings",
     "check_strategy_spending",
     "check_strategy_state",
@@ -114,7 +118,7 @@ def check_strategy_budgets(make: Make, learner: str | Learner | None = None) -> 
                 make,
                 f"refuses a budget of {budget} by a message that does not name it: {text}",
             )
-            refused_at_the_start(make, problem, budget)
+            refused_at_the_start(make, problem, budget, f"a budget of {budget}")
 
 
 def check_strategy_same_seed(make: Make, learner: str | Learner | None = None) -> None:
@@ -165,12 +169,14 @@ def check_strategy_state(make: Make, learner: str | Learner | None = None) -> No
     strategy = run_strategy(make, noisy_strategy_problem(learner=learner)).booster.strategy
     for attribute, value in vars(strategy).items():
         if attribute.endswith("_"):
-            _require_plain_state(value, make, attribute)
+            require_plain_state(value, make, attribute)
         else:
             require_of_strategy(
                 attribute in before, make, f"learned {attribute!r}, which must end in '_'"
             )
-            same = _pickled(value, make, attribute) == _pickled(before[attribute], make, attribute)
+            same = pickled_value(value, make, attribute) == pickled_value(
+                before[attribute], make, attribute
+            )
             require_of_strategy(same, make, f"changed its setting {attribute!r} to {value!r}")
 
 
@@ -201,7 +207,7 @@ def check_strategy_pickling(make: Make, learner: str | Learner | None = None) ->
 def check_strategy_instance_untouched(make: Make, learner: str | Learner | None = None) -> None:
     """One object can serve several runs: boosters do not change it, and start() resets it."""
     strategy = make()
-    before = _pickled(strategy, make, "the strategy")
+    before = pickled_value(strategy, make, "the strategy")
     first = run_strategy(lambda: strategy, noisy_strategy_problem(learner=learner))
     require_of_strategy(pickle.dumps(strategy) == before, make, "changed the given instance")
     again = run_strategy(lambda: first.booster.strategy, noisy_strategy_problem(learner=learner))
@@ -251,6 +257,27 @@ def check_strategy_settings(make: Make, learner: str | Learner | None = None) ->
         copied.get_params() == strategy.get_params(), make, "set_params lost a setting"
     )
     require_of_strategy(repr(strategy).startswith(f"{name}("), make, f"repr is {strategy!r}")
+
+
+def check_strategy_schemes(make: Make, learner: str | Learner | None = None) -> None:
+    """A setting `scheme` takes every scheme, or `start` refuses it by its name.
+
+    It takes all schemes that promise unbiased edges with the variance of [DF11] eq. 7.
+    """
+    if "scheme" not in make().get_params(deep=False):
+        return
+    problem = noisy_strategy_problem(learner=learner, n=60)
+    for scheme in SCHEMES:
+        other: Make = partial(_with_scheme, make, scheme)
+        try:
+            verify_run(other, problem)
+        except SettingError as error:
+            require_of_strategy(
+                scheme in UNPROMISED and repr(scheme) in str(error),
+                make,
+                f"refuses the scheme {scheme!r}: {error}",
+            )
+            refused_at_the_start(other, problem, None, f"the scheme {scheme!r}")
 
 
 def check_strategy_one_family(make: Make, learner: str | Learner | None = None) -> None:
@@ -357,6 +384,11 @@ STRATEGY_CHECKS: tuple[Callable[..., None], ...] = tuple(
 """All checks, in order of definition, which is the order of `check_strategy`."""
 
 
+def _with_scheme(make: Make, scheme: str) -> Strategy:
+    strategy: Strategy = make().set_params(scheme=scheme)
+    return strategy
+
+
 def _global_state() -> tuple[Any, ...]:
     state = np.random.get_state(legacy=False)  # noqa: NPY002 - the state under test
     return random.getstate(), state["state"]["key"].tobytes(), state["state"]["pos"]
@@ -366,35 +398,3 @@ def _live_objects(*kinds: type) -> list[Any]:
     """All live objects of the given types."""
     gc.collect()
     return [thing for thing in gc.get_objects() if type(thing) in kinds]
-
-
-def _pickled(value: Any, make: Make, what: str) -> bytes:
-    """A value as bytes; an AssertionError if it cannot be pickled."""
-    try:
-        return pickle.dumps(value)
-    except Exception as error:  # pickle raises many types
-        message = f"{what} cannot be pickled: {error}; keep arrays, scalars, strings, lists, dicts"
-        require_of_strategy(False, make, message)
-        raise
-
-
-def _require_plain_state(value: Any, make: Make, where: str) -> None:
-    """Raise unless a value is an array, a scalar, a string, or a list or dict of these."""
-    if isinstance(value, list):
-        for i, item in enumerate(value):
-            _require_plain_state(item, make, f"{where}[{i}]")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            require_of_strategy(
-                isinstance(key, str), make, f"{where} has the key {key!r}, not a string"
-            )
-            _require_plain_state(item, make, f"{where}[{key!r}]")
-    else:
-        kinds = (bool, int, float, str, np.generic)
-        array = isinstance(value, np.ndarray) and not value.dtype.hasobject
-        require_of_strategy(
-            array or isinstance(value, kinds),
-            make,
-            f"{where} holds a {type(value).__name__}; state holds arrays, scalars, strings, "
-            "lists and dicts of these only",
-        )

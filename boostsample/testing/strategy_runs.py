@@ -174,15 +174,13 @@ def _require_close(value: float, want: float, within: float, make: Make, what: s
     )
 
 
-def refused_at_the_start(make: Make, problem: _Problem, budget: int) -> None:
-    """Raise unless making the booster raises SettingError for the budget."""
+def refused_at_the_start(make: Make, problem: _Problem, budget: int | None, what: str) -> None:
+    """Raise unless making the booster raises SettingError, for `what`."""
     try:
         _booster_of(make, problem, _bank_of(problem), budget, seed=0)
     except SettingError:
         return
-    require_of_strategy(
-        False, make, f"refuses a budget of {budget} in choose() instead of in start()"
-    )
+    require_of_strategy(False, make, f"refuses {what} in choose() instead of in start()")
 
 
 def resumed_run(make: Make, problem: _Problem, at: int, pickled: bool) -> list[tuple[Any, ...]]:

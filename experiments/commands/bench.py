@@ -30,7 +30,9 @@ __all__ = ["bench", "chosen_sections"]
     "--data", metavar="NAME|PATH", help="A data set.  [default: made data, 60,000 x 2,000]"
 )
 @options.data_dir_option
-@click.option("--strategies", metavar="A,B", help="Strategies of rounds.  [default: all but full]")
+@click.option(
+    "--strategies", metavar="A,B", help="Strategies of rounds.  [default: all but full, quickboost]"
+)
 @click.option("--rounds", type=int, metavar="N", help="Rounds of each strategy.  [default: 200]")
 @click.option("--jobs", type=int, metavar="N", help="Threads beside one.  [default: all cores]")
 @click.option("--plot", metavar="FILE", help="Plot growth to an .svg, .png or .pdf file.")
@@ -163,7 +165,7 @@ def _strategies(given: str | None) -> tuple[str, ...]:
     from boostsample.registry import make_strategy, strategy_names
 
     if given is None:
-        return tuple(name for name in strategy_names() if name != "full")
+        return tuple(name for name in strategy_names() if name not in ("full", "quickboost"))
     names = tuple(name.strip() for name in given.split(",") if name.strip())
     for name in names:
         make_strategy(name)

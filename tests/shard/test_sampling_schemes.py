@@ -1,6 +1,6 @@
 """Draws by weight: unbiased, and no more variable than [DF11] eq. 7 says, in any order of rows.
 
-Schemes that draw by logistic weights promise neither; see `test_logistic_draws`.
+Those of UNPROMISED promise neither; see `test_logistic_draws` and `test_other_draws`.
 
 The statistical tests are about *fixed* stumps, whose edges `Step.edges` estimates on a sample. A
 mean is refused beyond 4.5 of its standard errors (7e-6 for each comparison, about 5e-3 for all of
@@ -24,8 +24,8 @@ from boostsample.kernels.draw import DRAW_BLOCK, cumulate_for_draw
 from boostsample.ledger import Ledger
 from boostsample.shard import sampling_schemes
 from boostsample.shard.sampling_schemes import (
-    LOGISTIC_SCHEMES,
     SCHEMES,
+    UNPROMISED,
     DrawnSample,
     known_scheme,
     register_scheme,
@@ -299,10 +299,10 @@ def test_hits_are_proportional_to_the_weights(scheme: str) -> None:
 
 
 def test_schemes_by_name() -> None:
-    assert {*NAMES, *LOGISTIC_SCHEMES} == set(SCHEMES)
+    assert {*NAMES, *UNPROMISED} == set(SCHEMES)
     for name in NAMES:
         assert known_scheme(name) is unbiased_scheme(name) is SCHEMES[name]
-    for name in LOGISTIC_SCHEMES:
+    for name in UNPROMISED:
         with pytest.raises(SettingError, match=f"unbiased edges here, got '{name}'.*use distinct"):
             unbiased_scheme(name)
     with pytest.raises(

@@ -23,8 +23,8 @@ def test_they_are_all_settings_and_none_is_none(name: str) -> None:
 
 def test_values_that_depend_on_the_data() -> None:
     naive = make_strategy("uniform-naive")
-    assert naive.settings_in_use(POOL, BUDGET, 100) == {"n_features": 10}
-    assert naive.settings_in_use(POOL, 3 * BUDGET, 100) == {"n_features": 30}
+    assert naive.settings_in_use(POOL, BUDGET, 100) == {"n_features": 10, "scheme": "iid"}
+    assert naive.settings_in_use(POOL, 3 * BUDGET, 100) == {"n_features": 30, "scheme": "iid"}
     assert make_strategy("ucb").settings_in_use(POOL, BUDGET, 100)["n_features"] == 10
     laminating = make_strategy("laminating")
     assert laminating.settings_in_use(POOL, BUDGET, 100) == {"n_features": 128, "scheme": "iid"}

@@ -232,6 +232,42 @@ class Remembers(Good):
         return step.search([feature], step.draw(step.n_examples)).best()
 
 
+class Schemes(Good):
+    """No broken rule: any scheme but those in `refused`, by a message that names it."""
+
+    refused: tuple[str, ...] = ("goss",)
+    message = "scheme must be another one, got {!r}"
+
+    def __init__(self, n_features: int = 3, scheme: str = "iid") -> None:
+        super().__init__(n_features)
+        self.scheme = scheme
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        super().start(pool, budget, n_rounds, rng)
+        self.check()
+
+    def check(self) -> None:
+        if self.scheme in self.refused:
+            raise SettingError(self.message.format(self.scheme))
+
+
+class RefusesAPromise(Schemes):
+    refused = ("stratified",)
+
+
+class RefusesWithoutAName(Schemes):
+    message = "no"
+
+
+class RefusesLate(Schemes):
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        Good.start(self, pool, budget, n_rounds, rng)
+
+    def choose(self, step: Step) -> Stump:
+        self.check()
+        return super().choose(step)
+
+
 BROKEN: list[tuple[type[Strategy], str, str]] = [
     (ClockSeed, "same_seed", "seed 0 made two different models"),
     (NumpyGlobal, "global_random_state", "global random state"),
@@ -254,6 +290,9 @@ BROKEN: list[tuple[type[Strategy], str, str]] = [
     (LateRefusal, "budgets", "instead of in start"),
     (SilentRefusal, "budgets", "does not name it"),
     (RefusesAll, "budgets", "all looks"),
+    (RefusesAPromise, "schemes", "refuses the scheme 'stratified'"),
+    (RefusesWithoutAName, "schemes", "refuses the scheme 'goss': no"),
+    (RefusesLate, "schemes", r"the scheme 'goss' in choose\(\) instead of in start"),
     (ChecksInInit, "settings", "int"),
     (NeedsThree, "one_feature", "features must be between"),
     (NeedsFamilies, "one_family", "index out of range"),
@@ -276,6 +315,11 @@ def test_broken_strategies_are_found(kind: type[Any], rule: str, message: str) -
     KEPT.clear()
     if isinstance(caught.value, AssertionError):
         assert re.match(f"strategy {kind.__name__}: ", str(caught.value))
+
+
+@slow_without_jit
+def test_a_scheme_that_promises_nothing_may_be_refused() -> None:
+    testing.check_strategy_schemes(Schemes)
 
 
 @slow_without_jit

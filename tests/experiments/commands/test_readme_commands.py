@@ -35,7 +35,9 @@ def test_the_main_job_without_any_option(capsys: pytest.CaptureFixture[str]) -> 
         assert f"\n{table}\n" in tutorial
     assert re.search(r"\nlaminating +13,4\d\d +13,\d\d\d +0 +1,34\d +\d+\.\d\d$", tables[3], re.M)
     assert tables[4].splitlines()[:2] == ["settings in use", "full"]
-    assert tables[4].endswith("\nuniform-q1:n_features=10\nlaminating:n_features=32:scheme=iid")
+    assert tables[4].endswith(
+        "\nuniform-q1:n_features=10:scheme=iid\nlaminating:n_features=32:scheme=iid"
+    )
     folder = tables[5].strip().removeprefix("results: ")
     assert len(read_results(folder).rows) == 5 * 3 * 3
     assert "boostsample: boosting" in err

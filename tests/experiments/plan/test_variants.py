@@ -18,7 +18,7 @@ from boostsample.experiments.run import compare as compare_module
 from boostsample.experiments.run.compare import compare
 from boostsample.registry import STRATEGIES, make_strategy
 
-BANDITS = ("ucb", "ucbv", "exp3p", "epsilon-greedy", "explore-then-commit")
+BANDITS = ("ucb", "ucbv", "exp3p", "epsilon-greedy", "explore-then-commit", "hedge")
 
 
 @pytest.fixture(scope="module")

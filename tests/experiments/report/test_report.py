@@ -198,7 +198,7 @@ def test_settings_in_use_are_computed_if_the_folder_has_none() -> None:
     _, strategies, _ = facts_of_comparison([source])
     assert isinstance(strategies, ListingItem)
     used = {row[0]: row[2] for row in strategies.rows}
-    assert used["uniform-naive"] == "n_features = 10"
+    assert used["uniform-naive"] == "n_features = 10\nscheme = iid"
     assert used["laminating"] == "n_features = 256\nscheme = iid"
     assert not any("none" in text.lower() for text in used.values())
 

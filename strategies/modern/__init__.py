@@ -1,0 +1,1 @@
+"""Samplers of later papers and of other libraries, one file each."""

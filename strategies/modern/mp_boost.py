@@ -1,0 +1,87 @@
+"""MP-Boost: patches of examples drawn by weight and of features drawn by how often they helped.
+
+Cost per iteration: one search of Q features on T = budget / Q examples; by default T = N / 4 with a
+budget of 10 N. O(F) for the probabilities. Source: Toghani and Allen 2021 (PMC8562710), Algorithm
+1. Features are drawn without replacement by probabilities q_j, and a patch of mass r = sum of its
+q_j changes them to q_j = (1 - mu) q_j + mu r I_j(h): a stump's importance I_j is 1 for its feature
+and 0 for the others, so that the sum stays 1.
+The paper is about two classes, and trees on the patch without weights. Here an example is drawn by
+its weight, the sum over its labels of the exponential losses, and the stump has a vote for each
+label; examples that are heavier than N / T of the mean keep their weight (the scheme `distinct`).
+Probabilities stay above 1e-9 / F, so that any patch can be drawn. The paper has no alpha, and stops
+by the error of examples out of the patch; the loop has its own alpha and does not stop.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from boostsample.checks import check_integer, check_number
+from boostsample.errors import SettingError
+from boostsample.shard.sampling_schemes import known_scheme
+from boostsample.step import Step
+from boostsample.strategy import Outcome, Pool, Strategy, Stump
+
+__all__ = ["MPBoost"]
+
+_LEAST_PROBABILITY = 1e-9
+
+
+class MPBoost(Strategy):
+    """Search patches of features drawn by learned probabilities.
+
+    Parameters
+    ----------
+    n_features : int or None
+        Q, features of a patch; None is max(10, 4 budget // N).
+    momentum : float
+        mu, from 0 (uniform features for ever) to 1.
+    scheme : str
+        How the examples of a patch are drawn, see `Step.draw`.
+    """
+
+    def __init__(
+        self, n_features: int | None = None, momentum: float = 0.5, scheme: str = "distinct"
+    ) -> None:
+        self.n_features = n_features
+        self.momentum = momentum
+        self.scheme = scheme
+
+    def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> dict[str, float | str]:
+        """With the number of features."""
+        q = self._n_features(pool.n_features, pool.n_examples, budget)
+        return {**self.get_params(deep=False), "n_features": q}
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        """Check the settings; all features are equally likely."""
+        known_scheme(self.scheme)
+        check_number("momentum", self.momentum, 0.0, 1.0)
+        if self.n_features is not None:
+            q = check_integer("n_features", self.n_features, 1)
+            if q > min(pool.n_features, budget):
+                raise SettingError(
+                    f"n_features must be at most the {pool.n_features} features there are and the "
+                    f"budget of {budget} looks, got {q}; None chooses it"
+                )
+        self.probabilities_ = np.full(pool.n_features, 1.0 / pool.n_features)
+        self.patch_ = np.empty(0, np.int64)
+
+    def choose(self, step: Step) -> Stump:
+        """Draw a patch, search it."""
+        q = self._n_features(step.n_features, step.n_examples, step.budget)
+        p = self.probabilities_ / self.probabilities_.sum()
+        self.patch_ = step.rng.choice(p.size, size=q, replace=False, p=p, shuffle=False)
+        return step.search(self.patch_, step.draw(step.budget // q, self.scheme)).best()
+
+    def learn(self, outcome: Outcome) -> None:
+        """Move the patch's probability to the chosen feature."""
+        p, mu = self.probabilities_, self.momentum
+        mass = p[self.patch_].sum()
+        p[self.patch_] *= 1.0 - mu
+        p[outcome.feature] += mu * mass
+        np.maximum(p, _LEAST_PROBABILITY / p.size, out=p)
+
+    def _n_features(self, n_features: int, n_examples: int, budget: int) -> int:
+        """Q."""
+        q = max(10, 4 * budget // n_examples) if self.n_features is None else self.n_features
+        return min(q, n_features, budget)

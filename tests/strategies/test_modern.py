@@ -1,0 +1,277 @@
+"""Samplers of later papers, search by search against their rules in plain loops."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.bandits import reward
+from boostsample.errors import SettingError
+from boostsample.loop.booster import Booster
+from boostsample.shard.sampling_schemes import UNPROMISED
+from boostsample.strategies import (
+    Full,
+    Hedge,
+    MABSplit,
+    MASNaive,
+    MedianElimination,
+    MPBoost,
+    Sparrow,
+    UniformNaive,
+    WeightTrimming,
+)
+from boostsample.strategies.modern.mabsplit import mabsplit_survivors
+from boostsample.strategies.modern.median_elimination import median_elimination_stages
+from boostsample.strategies.modern.sparrow import sparrow_accepts
+from boostsample.strategy import Strategy
+from tests import naive_samplers as naive
+from tests.problems import bank_of, booster_of, noisy_labels, table
+from tests.strategies.watch import Watched
+
+N, F = 300, 40
+
+
+def booster(strategy: Strategy, groups: int = 4, n_labels: int = 3, **settings: Any) -> Booster:
+    """On 300 examples of 40 features, some of which tell the classes apart."""
+    Y = noisy_labels(N, n_labels)
+    X = table(N, F, seed=3)
+    X[:, ::3] += 3 * (Y[:, :1] > 0) + (Y[:, -1:] > 0)
+    given: dict[str, Any] = {"n_rounds": 30, "rng": 0, **settings}
+    return Booster(bank_of(X, groups=groups), None, Y, strategy, **given)
+
+
+def order_of(edges: list[float]) -> list[int]:
+    return sorted(range(len(edges)), key=lambda k: -edges[k])
+
+
+@pytest.mark.parametrize("z", [0.5, 1.0, 2.0])
+def test_mabsplit_searches_what_its_bounds_leave(z: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, seen = Watched(monkeypatch), []
+    run = booster(MABSplit(n_features=30, batch=20, z=z), budget=20 * N)
+    for _ in range(30):
+        watched.clear()
+        row = run.next_round().rows[0]
+        ((sizes, scheme),) = watched.nested
+        assert scheme == "distinct"
+        assert sizes == [20, 40, 80, 160, 300]
+        first = watched.searches[0]
+        assert len(set(first.features)) == 30
+        budget = 20 * N
+        for one, then in itertools.zip_longest(watched.searches, watched.searches[1:]):
+            budget -= len(one.features) * one.size
+            kept = naive.mabsplit(one.edges, one.size, N, z)
+            left = [one.features[k] for k in order_of(one.edges) if k in kept]
+            if then is None:
+                seen.append(one.size)
+                done = len(left) == 1 or one.size == N or budget < 2 * one.size
+                assert done
+                assert row["feature"] == one.features[int(np.argmax(one.edges))]
+            else:
+                assert then.size == min(2 * one.size, N)
+                assert then.features == left[: budget // then.size]
+    assert z == 2.0 or len(set(seen)) > 1
+
+
+@pytest.mark.parametrize("z", [0.0, 1.0, 3.0])
+def test_mabsplit_survivors(z: float) -> None:
+    edges = np.random.default_rng(1).random(50)
+    for n in (10, 100, 399, 400):
+        found = mabsplit_survivors(edges, n, 400, z)
+        assert sorted(found.tolist()) == naive.mabsplit(edges.tolist(), n, 400, z)
+        assert (np.diff(edges[found]) <= 0).all()
+    assert mabsplit_survivors(edges, 400, 400, 5.0).tolist() == [int(edges.argmax())]
+    assert mabsplit_survivors(np.array([0.3]), 1, 1, 1.0).tolist() == [0]
+
+
+def test_mabsplit_is_exact_once_all_examples_are_seen() -> None:
+    """With wide bounds and enough looks it makes the choices of `full`."""
+    run, full = (booster(s, budget=10**7) for s in (MABSplit(F, z=100.0), Full()))
+    for _ in range(10):
+        assert run.next_round().terms[0].feature == full.next_round().terms[0].feature
+
+
+def test_sparrow_stops_at_the_first_batch_that_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, target, delta = Watched(monkeypatch), 0.4, 0.05
+    run = booster(Sparrow(8, target, delta), n_labels=1, budget=8000)
+    passes = []
+    for _ in range(30):
+        watched.clear()
+        row = run.next_round().rows[0]
+        ((sizes, scheme),) = watched.nested
+        assert scheme == "iid"
+        assert all(b in (2 * a, 2 * a + 1) for a, b in itertools.pairwise(sizes))
+        assert 8000 / 2 - 8 < 8 * sizes[-1] <= 8000 / 2
+        one, best, passed = watched.searches[0], -1, False
+        for size, one in zip(sizes, watched.searches, strict=False):
+            assert not passed
+            assert one.size == min(size, N)
+            best = int(np.argmax(one.edges))
+            wrong = round((1 - one.edges[best]) / 2 * one.size)
+            passed = naive.sparrow([-1] * wrong + [1] * (one.size - wrong), target, delta)
+        assert passed or one.size == N
+        assert row["feature"] == one.features[best]
+        passes.append(passed)
+        target *= 1.0 if passed else 0.5
+        assert vars(run.strategy)["target_"] == target
+    assert set(passes) == {True, False}
+
+
+def test_the_rule_of_sparrow() -> None:
+    for n in (5, 40, 300, 3000):
+        for wrong in range(0, n + 1, max(1, n // 40)):
+            agreements = [-1] * wrong + [1] * (n - wrong)
+            for target in (0.0, 0.1, 0.5):
+                for delta in (1e-6, 0.05, 1.0):
+                    found = sparrow_accepts(1 - 2 * wrong / n, n, target, delta)
+                    assert found == naive.sparrow(agreements, target, delta), (n, wrong, target)
+
+
+def test_mp_boost_draws_and_learns_its_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    run = booster(MPBoost(n_features=6, momentum=0.3), budget=600)
+    q = [1 / F] * F
+    for _ in range(30):
+        watched.clear()
+        row = run.next_round().rows[0]
+        assert watched.draws == [(100, "distinct")]
+        (one,) = watched.searches
+        assert len(set(one.features)) == 6
+        q = naive.mp_boost(q, one.features, row["feature"], 0.3)
+        found = vars(run.strategy)["probabilities_"]
+        np.testing.assert_allclose(found, q, rtol=1e-9)
+        assert found.sum() == pytest.approx(1.0)
+    assert max(q) > 5 / F
+
+
+def test_mp_boost_draws_by_its_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    run = booster(MPBoost(n_features=1, momentum=0.0), n_rounds=3000, budget=10)
+    run.strategy.probabilities_[:] = np.arange(F) / (F * (F - 1) / 2)
+    for _ in range(3000):
+        run.next_round()
+    counts = np.bincount([one.features[0] for one in watched.searches], minlength=F)
+    expected = 3000 * np.arange(F) / (F * (F - 1) / 2)
+    assert (np.abs(counts - expected) <= 4.5 * np.sqrt(expected)).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 32])
+def test_median_elimination_drops_the_worse_half(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    run = booster(MedianElimination(n, delta=0.2), budget=3000)
+    for _ in range(5):
+        watched.clear()
+        row = run.next_round().rows[0]
+        expected = naive.median_elimination(n, 3000, 0.2)
+        sizes = [min(N, int(t)) for _, t in expected]
+        assert watched.draws == [(size, "iid") for size in sizes]
+        assert [len(one.features) for one in watched.searches] == [q for q, _ in expected]
+        for one, then in itertools.pairwise(watched.searches):
+            left = [one.features[k] for k in order_of(one.edges)]
+            assert then.features == left[: len(then.features)]
+        last = watched.searches[-1]
+        assert row["feature"] == last.features[int(np.argmax(last.edges))]
+
+
+@pytest.mark.parametrize("budget", [10, 2400, 10**6])
+@pytest.mark.parametrize("delta", [0.001, 0.1, 1.0])
+@pytest.mark.parametrize("n", [1, 2, 5, 256, 1000])
+def test_stages_of_median_elimination(n: int, delta: float, budget: int) -> None:
+    found = median_elimination_stages(n, 1000, budget, delta)
+    expected = naive.median_elimination(n, budget, delta)
+    if expected[0][1] < 1:
+        assert not found
+        return
+    assert found == [(q, min(1000, int(t * (1 + 1e-12)))) for q, t in expected]
+    assert sum(q * t for q, t in found) <= budget
+
+
+@pytest.mark.parametrize("left_out", ["edge", 0.3, 0.0])
+def test_weight_trimming_keeps_the_heaviest(left_out: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    run = booster(WeightTrimming(left_out), budget=10 * N)
+    edge = 0.0
+    for _ in range(30):
+        watched.clear()
+        signed = run._weights.values.reshape(N, -1)
+        weight = np.abs(signed).sum(axis=1).astype(np.float64)
+        row = run.next_round().rows[0]
+        mass = 1 - (edge / 10 if left_out == "edge" else left_out)
+        ((kept, scheme),) = watched.draws
+        assert scheme == "heaviest"
+        assert abs(kept - naive.n_heaviest(weight.tolist(), mass)) <= 1  # sums of float32
+        (one,) = watched.searches
+        assert len(set(one.features)) == min(F, 10 * N // kept)
+        edge = row["edge"]
+
+
+def test_hedge_sees_the_rewards_of_all_families(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    run = booster(Hedge(eta=2.0, reward_scale=3.0), budget=20 * N)
+    gains = np.zeros(4)
+    for _ in range(30):
+        watched.clear()
+        row = run.next_round().rows[0]
+        probe, search = watched.searches
+        assert (probe.purpose, search.purpose) == ("modelling", "search")
+        families = np.array(probe.features) // 10
+        assert families.tolist() == np.repeat(range(4), 10).tolist()
+        assert probe.size == 15  # 6000 / 10 / 4 / 10
+        assert {j // 10 for j in search.features} == {row["arm"]}
+        assert search.size == min(N, (20 * N - 600) // 10)
+        best = [
+            max(e for e, k in zip(probe.edges, families, strict=True) if k == f) for f in range(4)
+        ]
+        gains += reward(np.array(best), scale=3.0)
+        policy: Any = run.strategy
+        weights = np.exp(2.0 * gains)
+        np.testing.assert_allclose(policy.policy().probabilities(), weights / weights.sum())
+
+
+def test_hedge_needs_families() -> None:
+    with pytest.raises(SettingError, match="arms of hedge must be 'family', got 'feature'"):
+        booster_of(Hedge(arms="feature"))
+
+
+@pytest.mark.parametrize("kind", [MASNaive, MABSplit, Sparrow])
+@pytest.mark.parametrize("scheme", UNPROMISED)
+def test_bounds_of_the_noise_need_unbiased_schemes(kind: Any, scheme: str) -> None:
+    if "scheme" not in kind().get_params():
+        assert kind is MABSplit  # it has its own
+        return
+    with pytest.raises(SettingError, match=f"unbiased edges here, got '{scheme}', which"):
+        booster_of(kind(scheme=scheme))
+
+
+@pytest.mark.parametrize("kind", [UniformNaive, MedianElimination, MPBoost])
+def test_unknown_schemes_are_refused(kind: Any) -> None:
+    with pytest.raises(SettingError, match="unknown scheme 'msv'"):
+        booster_of(kind(scheme="msv"))
+
+
+@pytest.mark.parametrize("kind", [MABSplit, MedianElimination, MPBoost, Sparrow])
+@pytest.mark.parametrize("value", [0, -1, 2.5, "many", 9])
+def test_bad_numbers_of_features(kind: Any, value: Any) -> None:
+    with pytest.raises(SettingError, match="n_features must be"):
+        booster_of(kind(n_features=value))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "message"),
+    [
+        (MABSplit(batch=0), "batch must be"),
+        (MABSplit(z=-1.0), "z must be"),
+        (Sparrow(target=0.0), "target must be"),
+        (Sparrow(delta=0.0), "delta must be"),
+        (MedianElimination(delta=2.0), "delta must be"),
+        (MPBoost(momentum=1.5), "momentum must be"),
+        (WeightTrimming(1.0), "left_out must be below 1"),
+        (WeightTrimming("half"), "left_out must be a number"),
+        (Hedge(eta=0.0), "eta must be"),
+    ],
+)
+def test_bad_settings(strategy: Strategy, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        booster_of(strategy)

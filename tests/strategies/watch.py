@@ -1,0 +1,62 @@
+"""What a strategy draws and searches in a round."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from boostsample.step import Step
+from boostsample.strategy import Sample, Stumps
+
+
+class Searched(NamedTuple):
+    """One search: its features, the sample, and what was found."""
+
+    features: list[int]
+    size: int
+    scheme: str
+    stumps: Stumps
+    purpose: str
+
+    @property
+    def edges(self) -> list[float]:
+        """The edges found."""
+        found: list[float] = self.stumps.edge.tolist()
+        return found
+
+
+class Watched:
+    """Lists of the searches, draws and nested draws since `clear`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.searches: list[Searched] = []
+        self.draws: list[tuple[int, str]] = []
+        self.nested: list[tuple[list[int], str]] = []
+        draw, draw_nested, search = Step.draw, Step.draw_nested, Step.search
+
+        def watched_draw(step: Step, T: int, scheme: str = "iid") -> Sample:
+            self.draws.append((T, scheme))
+            return draw(step, T, scheme)
+
+        def watched_nested(step: Step, sizes: Any, scheme: str = "iid") -> list[Sample]:
+            self.nested.append((list(sizes), scheme))
+            return draw_nested(step, sizes, scheme)
+
+        def watched_search(
+            step: Step, features: Any, sample: Sample, purpose: str = "search"
+        ) -> Stumps:
+            found = search(step, features, sample, purpose)
+            wanted = np.asarray(features).tolist()
+            self.searches.append(Searched(wanted, sample.size, sample.scheme, found, purpose))
+            return found
+
+        monkeypatch.setattr(Step, "draw", watched_draw)
+        monkeypatch.setattr(Step, "draw_nested", watched_nested)
+        monkeypatch.setattr(Step, "search", watched_search)
+
+    def clear(self) -> None:
+        """Forget all."""
+        for one in (self.searches, self.draws, self.nested):
+            one.clear()
