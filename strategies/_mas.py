@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,20 +23,21 @@ from boostsample.step import Step
 from boostsample.strategy import FamilyInfo, Pool, Strategy, Stumps
 
 __all__ = [
+    "MASFamilyStrategy",
     "MASStrategy",
-    "mas_family_models",
-    "mas_first_models",
     "mas_noise",
     "note_beliefs",
     "mas_probe",
     "mas_probing_search",
 ]
 
-_NOISES = ("paper", "deconvolved")
 #: [DF11] 4.1: the modelling of MAS 1.Q and Q.1 accounts for 10 % of the total cost.
 _MODELLING_SHARE = 0.1
 #: Features searched per family to model its edges; fewer when the budget is short.
 _FEATURES_PER_FAMILY = 16
+#: Rounds in which edges change little: this part of those done, 2.5 %. Edges fall like a power of
+#: the round, by about r^(-1/3) on MNIST, which is 1 % in r/40 rounds.
+_ROUNDS_PER_ROUND = 40
 
 
 @dataclass(eq=False, repr=False)
@@ -53,6 +54,8 @@ class MASStrategy(Strategy):
         How samples are drawn, see `Step.draw`.
     """
 
+    noises: ClassVar[tuple[str, ...]] = ("paper", "deconvolved")
+
     n_components: int = 1
     noise: str = "paper"
     scheme: str = "iid"
@@ -60,9 +63,103 @@ class MASStrategy(Strategy):
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""
         check_integer("n_components", self.n_components, 1)
-        if self.noise not in _NOISES:
-            raise unknown("noise", self.noise, _NOISES)
+        if self.noise not in self.noises:
+            raise unknown("noise", self.noise, self.noises)
         unbiased_scheme(self.scheme)
+
+
+class MASFamilyStrategy(MASStrategy):
+    """Settings of the strategies that model each family, and these models.
+
+    Parameters
+    ----------
+    n_components, scheme
+        See `MASStrategy`.
+    noise : {"paper", "deconvolved", "averaged"}
+        Model the edges of a few features and examples of this round as they are, or without the
+        known variance of their noise. `averaged`: the families take turns over about r / 40 rounds,
+        r being the round; each round searches fewer features on r / 40 times the examples, and the
+        last 16 edges of each family are its model. Up to round 40 that is `paper`, to the bit, if
+        the budget pays for 16 features of each family.
+    """
+
+    noises: ClassVar[tuple[str, ...]] = ("paper", "deconvolved", "averaged")
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        """Check the settings; remove all edges."""
+        super().start(pool, budget, n_rounds, rng)
+        if self.noise == "averaged":
+            self.edges_: list[NDArray[np.float64]] = [np.empty(0) for _ in pool.families]
+            self.turn_ = 0
+
+    def family_models(self, step: Step) -> Sequence[Mixture] | None:
+        """Mixtures of the edges of each family.
+
+        Costs at most 10 % of the budget, charged as modelling. None in the first round, and if that
+        share does not pay for one feature of each family on two examples.
+        """
+        counts, size = _modelled(step.families, step.budget, step.n_examples)
+        if step.round == 1 or size == 0:
+            return None
+        averaged = self.noise == "averaged"
+        if averaged and all(edges.size for edges in self.edges_):
+            looks = int(_MODELLING_SHARE * step.budget)
+            times = max(1.0, step.round / _ROUNDS_PER_ROUND)
+            size = min(int(size * times), looks, step.n_examples)
+            counts, self.turn_ = mas_turn(counts, looks // size, self.turn_)
+        features = step.sample_members(counts)
+        sample = step.draw(size)
+        edges = step.search(features, sample, purpose="modelling").edge
+        if averaged:
+            self._keep(np.split(edges, np.cumsum(counts)[:-1]), step.families)
+            edges, counts = np.concatenate(self.edges_), [kept.size for kept in self.edges_]
+            edges.setflags(write=False)  # as those of a search, see `first_models`
+        return _fit_families(
+            edges, counts, self.n_components, self.noise, sample.size, sample.exact
+        )
+
+    def _keep(self, new: Sequence[NDArray[np.float64]], families: Sequence[FamilyInfo]) -> None:
+        """Keep the new edges of each family, and older ones as long as there are fewer than 16."""
+        for k, (edges, family) in enumerate(zip(new, families, strict=True)):
+            older = max(0, min(_FEATURES_PER_FAMILY, family.size) - edges.size)
+            self.edges_[k] = np.concatenate([edges, self.edges_[k][:older]])
+
+    def first_models(self, pool: Pool, budget: int) -> tuple[Sequence[Mixture], int] | None:
+        """Models of edges that are all 0, and the looks that they leave: for `start`.
+
+        A plan from these compiles and caches what later rounds need. None if no round has models.
+        """
+        counts, size = _modelled(pool.families, budget, pool.n_examples)
+        if size == 0:
+            return None
+        edges = np.zeros(sum(counts))
+        edges.setflags(write=False)  # as the edges of a search: kernels are compiled for this, too
+        exact = size == pool.n_examples
+        models = _fit_families(edges, counts, self.n_components, self.noise, size, exact)
+        if self.n_components == 1 and self.noise != "deconvolved":
+            fit_gaussians(edges[:1].reshape(1, 1))  # nodes of trees search fewer features
+        return models, budget - edges.size * size
+
+
+def mas_turn(most: Sequence[int], n: int, first: int) -> tuple[list[int], int]:
+    """How many of n features each family gets if the families take turns, and whose turn is next.
+
+    Family k gets at most most[k]; the first feature is family `first`'s.
+
+    >>> mas_turn([16, 2, 16], 8, 1)
+    ([3, 2, 3], 1)
+    >>> mas_turn([16, 2, 16], 1, 1)
+    ([0, 1, 0], 2)
+    """
+    if n >= sum(most):
+        return list(most), first
+    counts, at = [0] * len(most), first
+    while n > 0:
+        if counts[at] < most[at]:
+            counts[at] += 1
+            n -= 1
+        at = (at + 1) % len(most)
+    return counts, at
 
 
 def mas_probe(budget: int, n_features: int, n_examples: int) -> tuple[int, int]:
@@ -90,39 +187,6 @@ def mas_noise(edges: NDArray[np.float64], n_examples: int, exact: bool) -> float
     return 0.0 if exact or n_examples < 2 else sampling_variance(edges, n_examples)
 
 
-def mas_family_models(step: Step, n_components: int, noise: str) -> Sequence[Mixture] | None:
-    """Mixtures of the edges of each family, from q features on t examples each.
-
-    Costs at most 10 % of the budget, charged as modelling. None in the first round, and if that
-    share does not pay for one feature of each family on two examples.
-    """
-    counts, size = _modelled(step.families, step.budget, step.n_examples)
-    if step.round == 1 or size == 0:
-        return None
-    features = step.sample_members(counts)
-    sample = step.draw(size)
-    edges = step.search(features, sample, purpose="modelling").edge
-    return _fit_families(edges, counts, n_components, noise, sample.size, sample.exact)
-
-
-def mas_first_models(
-    pool: Pool, budget: int, n_components: int, noise: str
-) -> tuple[Sequence[Mixture], int] | None:
-    """Models of edges that are all 0, and the looks that they leave: for `start`.
-
-    A plan from these compiles and caches what later rounds need. None if no round has models.
-    """
-    counts, size = _modelled(pool.families, budget, pool.n_examples)
-    if size == 0:
-        return None
-    edges = np.zeros(sum(counts))
-    edges.setflags(write=False)  # as the edges of a search: kernels are compiled for this, too
-    models = _fit_families(edges, counts, n_components, noise, size, size == pool.n_examples)
-    if n_components == 1 and noise == "paper":  # nodes of trees search fewer features
-        fit_gaussians(edges[:1].reshape(1, 1))
-    return models, budget - edges.size * size
-
-
 def _modelled(
     families: Sequence[FamilyInfo], budget: int, n_examples: int
 ) -> tuple[list[int], int]:
@@ -142,10 +206,12 @@ def _fit_families(
     exact: bool,
 ) -> Sequence[Mixture]:
     """A mixture for each family from the edges of its searched features."""
-    if n_components == 1 and noise == "paper" and min(counts) == max(counts):
+    if n_components == 1 and noise != "deconvolved" and min(counts) == max(counts):
         return fit_gaussians(edges.reshape(-1, counts[0]))
     parts = np.split(edges, np.cumsum(counts)[:-1])
-    noises = 0.0 if noise == "paper" else [mas_noise(e, n_examples, exact) for e in parts]
+    if noise != "deconvolved":
+        return fit_mixtures(parts, n_components)
+    noises = [mas_noise(each, n_examples, exact) for each in parts]
     return fit_mixtures(parts, n_components, noise_variance=noises)
 
 

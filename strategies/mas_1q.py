@@ -16,9 +16,7 @@ import numpy as np
 from boostsample.planning.expected_edge import best_expected_edge_family
 from boostsample.step import Step
 from boostsample.strategies._mas import (
-    MASStrategy,
-    mas_family_models,
-    mas_first_models,
+    MASFamilyStrategy,
     mas_probe,
     note_beliefs,
 )
@@ -27,19 +25,19 @@ from boostsample.strategy import Pool, Stump
 __all__ = ["MAS1Q"]
 
 
-class MAS1Q(MASStrategy):
+class MAS1Q(MASFamilyStrategy):
     """Maximum Adaptive Sampling from one family a round.
 
     Parameters
     ----------
     n_components, noise, scheme
-        See `MASStrategy`.
+        See `MASFamilyStrategy`.
     """
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings; compile what plans need."""
         super().start(pool, budget, n_rounds, rng)
-        first = mas_first_models(pool, budget, self.n_components, self.noise)
+        first = self.first_models(pool, budget)
         if first is not None:
             models, looks = first
             sizes = [family.size for family in pool.families]
@@ -47,7 +45,7 @@ class MAS1Q(MASStrategy):
 
     def choose(self, step: Step) -> Stump:
         """Model all families, search one."""
-        models = mas_family_models(step, self.n_components, self.noise)
+        models = self.family_models(step)
         if models is None:
             family = int(step.rng.integers(len(step.families)))
             q, t = mas_probe(step.remaining, step.families[family].size, step.n_examples)

@@ -15,9 +15,7 @@ import numpy as np
 from boostsample.planning.expected_edge import allocate
 from boostsample.step import Step
 from boostsample.strategies._mas import (
-    MASStrategy,
-    mas_family_models,
-    mas_first_models,
+    MASFamilyStrategy,
     mas_probing_search,
     note_beliefs,
 )
@@ -26,26 +24,26 @@ from boostsample.strategy import Pool, Stump, sample_members
 __all__ = ["MASQ1"]
 
 
-class MASQ1(MASStrategy):
+class MASQ1(MASFamilyStrategy):
     """Maximum Adaptive Sampling from all families together.
 
     Parameters
     ----------
     n_components, noise, scheme
-        See `MASStrategy`.
+        See `MASFamilyStrategy`.
     """
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings; compile what plans need."""
         super().start(pool, budget, n_rounds, rng)
-        first = mas_first_models(pool, budget, self.n_components, self.noise)
+        first = self.first_models(pool, budget)
         if first is not None:
             models, looks = first
             allocate(models, [family.size for family in pool.families], pool.n_examples, looks)
 
     def choose(self, step: Step) -> Stump:
         """Model all families, allocate features to them, search."""
-        models = mas_family_models(step, self.n_components, self.noise)
+        models = self.family_models(step)
         if models is None:
             return mas_probing_search(step)[0].best()
         sizes = [family.size for family in step.families]
