@@ -78,9 +78,10 @@ class MASFamilyStrategy(MASStrategy):
     noise : {"paper", "deconvolved", "averaged"}
         Model the edges of a few features and examples of this round as they are, or without the
         known variance of their noise. `averaged`: the families take turns over about r / 40 rounds,
-        r being the round; each round searches fewer features on r / 40 times the examples, and the
-        last 16 edges of each family are its model. Up to round 40 that is `paper`, to the bit, if
-        the budget pays for 16 features of each family.
+        r being the round; each round models fewer features on r / 40 times the examples, and the
+        last edges of each family are its model, at least 16 of this and earlier rounds, those of
+        the searches included. Up to round 40 that is `paper`, to the bit, if the budget pays for
+        16 features of each family.
     """
 
     noises: ClassVar[tuple[str, ...]] = ("paper", "deconvolved", "averaged")
@@ -90,6 +91,7 @@ class MASFamilyStrategy(MASStrategy):
         super().start(pool, budget, n_rounds, rng)
         if self.noise == "averaged":
             self.edges_: list[NDArray[np.float64]] = [np.empty(0) for _ in pool.families]
+            self.least_ = [min(_FEATURES_PER_FAMILY, family.size) for family in pool.families]
             self.turn_ = 0
 
     def family_models(self, step: Step) -> Sequence[Mixture] | None:
@@ -111,18 +113,26 @@ class MASFamilyStrategy(MASStrategy):
         sample = step.draw(size)
         edges = step.search(features, sample, purpose="modelling").edge
         if averaged:
-            self._keep(np.split(edges, np.cumsum(counts)[:-1]), step.families)
+            self.keep_edges(edges, counts)
             edges, counts = np.concatenate(self.edges_), [kept.size for kept in self.edges_]
             edges.setflags(write=False)  # as those of a search, see `first_models`
         return _fit_families(
             edges, counts, self.n_components, self.noise, sample.size, sample.exact
         )
 
-    def _keep(self, new: Sequence[NDArray[np.float64]], families: Sequence[FamilyInfo]) -> None:
-        """Keep the new edges of each family, and older ones as long as there are fewer than 16."""
-        for k, (edges, family) in enumerate(zip(new, families, strict=True)):
-            older = max(0, min(_FEATURES_PER_FAMILY, family.size) - edges.size)
-            self.edges_[k] = np.concatenate([edges, self.edges_[k][:older]])
+    def keep_edges(self, edges: NDArray[np.float64], counts: Sequence[int]) -> None:
+        """Keep edges, counts[k] of family k, family after family, if they are to be averaged.
+
+        Older edges of a family stay as long as it has fewer than 16, or than its members.
+        """
+        if self.noise != "averaged":
+            return
+        end = 0
+        for k, count in enumerate(counts):
+            if count:
+                end += count
+                older = self.edges_[k][: max(0, self.least_[k] - count)]
+                self.edges_[k] = np.concatenate([edges[end - count : end], older])
 
     def first_models(self, pool: Pool, budget: int) -> tuple[Sequence[Mixture], int] | None:
         """Models of edges that are all 0, and the looks that they leave: for `start`.
@@ -138,6 +148,8 @@ class MASFamilyStrategy(MASStrategy):
         models = _fit_families(edges, counts, self.n_components, self.noise, size, exact)
         if self.n_components == 1 and self.noise != "deconvolved":
             fit_gaussians(edges[:1].reshape(1, 1))  # nodes of trees search fewer features
+        if self.noise == "averaged":
+            fit_mixtures([edges], self.n_components)  # for families of fewer than 16 features
         return models, budget - edges.size * size
 
 
@@ -206,7 +218,11 @@ def _fit_families(
     exact: bool,
 ) -> Sequence[Mixture]:
     """A mixture for each family from the edges of its searched features."""
-    if n_components == 1 and noise != "deconvolved" and min(counts) == max(counts):
+    if (
+        n_components == 1
+        and noise != "deconvolved"
+        and min(counts) == max(counts) <= _FEATURES_PER_FAMILY
+    ):
         return fit_gaussians(edges.reshape(-1, counts[0]))
     parts = np.split(edges, np.cumsum(counts)[:-1])
     if noise != "deconvolved":

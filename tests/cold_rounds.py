@@ -34,7 +34,7 @@ PLACES = (
 )
 #: Those first that share a kernel with one further down, which would compile it for them.
 _FIRST = (
-    "mas-1q,mas-q1,mas-1q:noise=deconvolved:scheme=distinct,mas-naive,"
+    "mas-q1:noise=averaged,mas-1q,mas-q1,mas-1q:noise=deconvolved:scheme=distinct,mas-naive,"
     "mas-naive:noise=deconvolved:scheme=stratified,laminating:scheme=distinct"
 )
 

@@ -16,6 +16,8 @@ from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.registry import STRATEGIES, make_strategy, strategy_class
 from boostsample.strategies import (
+    MAS1Q,
+    MASQ1,
     Laminating,
     MABSplit,
     MedianElimination,
@@ -46,6 +48,8 @@ OTHERS: dict[str, Make] = {
     "median-elimination-5": functools.partial(MedianElimination, n_features=5, scheme="mvs"),
     "mp-boost-3": functools.partial(MPBoost, n_features=3, momentum=1.0, scheme="goss"),
     "sparrow-5": functools.partial(Sparrow, n_features=5, delta=1.0, scheme="distinct"),
+    "mas-1q-averaged": functools.partial(MAS1Q, noise="averaged"),
+    "mas-q1-averaged": functools.partial(MASQ1, noise="averaged", n_components=2),
     "uniform-naive-2": functools.partial(UniformNaive, n_features=2),
     "uniform-naive-mvs": functools.partial(UniformNaive, n_features=11, scheme="mvs"),
     "weight-trimming": functools.partial(WeightTrimming, left_out=0.3),
