@@ -13,6 +13,8 @@ replay, facts, finished, stopped, round, strategy, learner, budget, n_rounds. Be
 `booster.families` (tuple of Family), `booster.n_examples`, `booster.n_labels`, and the history
 columns `bytes` and `messages`. `LocalShards(sources)` takes the place of `DaskShards(...)` without
 Dask: all shards in this process.
+
+The names are imported on first use, so that a worker can import this package in no time.
 """
 
 from __future__ import annotations
@@ -20,12 +22,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from boostsample.loop.shard_booster import ShardBooster
-from boostsample.shards.source import ArraySource, FileSource, ShardData, Source, array_sources
-from boostsample.shards.transport import LocalShards
-
 if TYPE_CHECKING:
     from boostsample.dask.cluster import DaskShards
+    from boostsample.loop.shard_booster import ShardBooster
+    from boostsample.shards.source import ArraySource, FileSource, ShardData, Source, array_sources
+    from boostsample.shards.transport import LocalShards
 
 __all__ = [
     "ArraySource",
@@ -38,11 +39,21 @@ __all__ = [
     "array_sources",
 ]
 
+_NAMES_IN = {
+    "dask.cluster": "DaskShards",
+    "loop.shard_booster": "ShardBooster",
+    "shards.source": "ArraySource FileSource ShardData Source array_sources",
+    "shards.transport": "LocalShards",
+}
+_MODULE_OF = {name: module for module, names in _NAMES_IN.items() for name in names.split()}
 
-if not TYPE_CHECKING:  # type checkers see the import above
+
+if not TYPE_CHECKING:  # type checkers see the imports above
 
     def __getattr__(name: str) -> object:
-        """Import `distributed` on first use."""
-        if name != "DaskShards":
+        """Import a public name on first use (PEP 562)."""
+        if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return importlib.import_module("boostsample.dask.cluster").DaskShards
+        value = getattr(importlib.import_module(f"boostsample.{_MODULE_OF[name]}"), name)
+        globals()[name] = value
+        return value
