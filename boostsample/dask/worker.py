@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import cloudpickle
+from distributed.worker import thread_state
 
 __all__ = ["DROP", "PING", "TELL", "install"]
 
@@ -23,6 +24,13 @@ TELL, PING, DROP = "boostsample_tell", "boostsample_ping", "boostsample_drop"
 _IDLE = 3600.0
 
 _shards: dict[str, _Place] = {}
+_workers: list[Any] = []  # the last one is this process's
+
+
+def _work_here() -> None:
+    """Let `distributed.get_worker` and `get_client` find the worker in the thread of a shard."""
+    if _workers:
+        thread_state.execution_state = {"worker": _workers[-1]}
 
 
 class _Place:
@@ -31,7 +39,7 @@ class _Place:
     def __init__(self, source: bytes) -> None:
         self._source = source
         self._server: Any = None
-        self._thread = ThreadPoolExecutor(1, "boostsample-shard")
+        self._thread = ThreadPoolExecutor(1, "boostsample-shard", _work_here)
         self.asked, self.n_asked = time.monotonic(), 0
 
     def _answer(self, messages: list[bytes]) -> bytes:
@@ -95,4 +103,5 @@ def _drop(key: str) -> None:
 
 def install(dask_worker: Any) -> None:
     """Add the handlers to a worker; `dask_worker` is filled in by Dask."""
+    _workers[:] = [dask_worker]
     dask_worker.handlers.update({TELL: _tell, PING: _ping, DROP: _drop})

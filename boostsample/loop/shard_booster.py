@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from boostsample.checks import check_integer
-from boostsample.errors import DataError, unknown
+from boostsample.errors import DataError, ShardError, unknown
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_json
 from boostsample.learner import Learner
@@ -122,7 +122,12 @@ class ShardBooster(Booster):
     def next_round(self) -> Round:
         """As of `Booster.next_round`; ShardError if shards are lost for good."""
         before = self.exchange.n_bytes, self.exchange.n_messages
-        done = super().next_round()
+        start = self._small_state()
+        try:
+            done = super().next_round()
+        except ShardError:
+            self._restore_small(start)  # the strategy may have drawn and learned
+            raise
         now = self.exchange.n_bytes, self.exchange.n_messages
         for row in done.rows:
             row["bytes"], row["messages"] = (b - a for a, b in zip(before, now, strict=True))

@@ -1,0 +1,67 @@
+"""Every strategy passes the public checks over shards, with every learner."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+import pytest
+
+from boostsample.registry import STRATEGIES, make_strategy
+from boostsample.strategies import Laminating
+from boostsample.testing import STRATEGY_CHECKS, Make, over_shards
+from tests.strategies.test_strategies import WITH_LEARNERS
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+slow_without_jit = pytest.mark.skipif(not COMPILED, reason="hundreds of runs a strategy")
+
+OTHERS: dict[str, Make] = {
+    "laminating-distinct": functools.partial(Laminating, n_features=4, scheme="distinct"),
+    "laminating-stratified": functools.partial(Laminating, n_features=4, scheme="stratified"),
+}
+#: Checks whose runs do not depend on where the rows are.
+_OF_THE_CLASS = ("settings", "own_seed", "keeps_nothing", "instance_untouched", "state")
+
+
+def _named(check: Any) -> str:
+    return str(check.__name__).removeprefix("check_strategy_")
+
+
+@slow_without_jit
+@pytest.mark.parametrize("n_shards", [1, 2, 3])
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_registered_strategy(name: str, n_shards: int) -> None:
+    with over_shards(n_shards):
+        for check in STRATEGY_CHECKS:
+            if n_shards == 3 or _named(check) not in _OF_THE_CLASS:
+                check(functools.partial(make_strategy, name))
+
+
+@slow_without_jit
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_schemes(name: str) -> None:
+    with over_shards(3):
+        for check in STRATEGY_CHECKS:
+            check(OTHERS[name])
+
+
+@slow_without_jit
+@pytest.mark.parametrize("learner", ["tree:n_leaves=4", "product:n_terms=2"])
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_with_learners(name: str, learner: str) -> None:
+    with over_shards(3):
+        for check in STRATEGY_CHECKS:
+            if _named(check) in WITH_LEARNERS:
+                check(functools.partial(make_strategy, name), learner)
+
+
+def test_the_checks_run_over_shards() -> None:
+    """Not beside them: the columns of shards are there, and only inside the context."""
+    from boostsample.testing.strategy_runs import noisy_strategy_problem, run_strategy
+
+    with over_shards(2):
+        inside = run_strategy(Laminating, noisy_strategy_problem()).rounds[0].rows[0]
+    outside = run_strategy(Laminating, noisy_strategy_problem()).rounds[0].rows[0]
+    assert inside["messages"] == 2 * 3
+    assert "messages" not in outside
