@@ -74,9 +74,7 @@ SHARD_COLUMNS = (
 
 _ORDER = tuple(column.name for column in HISTORY_COLUMNS)
 #: Names that notes must not use.
-HISTORY_NAMES = frozenset(
-    (*_ORDER, TERM_COLUMN.name, *(column.name for column in SHARD_COLUMNS))
-)
+HISTORY_NAMES = frozenset((*_ORDER, TERM_COLUMN.name, *(column.name for column in SHARD_COLUMNS)))
 
 
 def history_row(notes: dict[str, Any], **entries: Any) -> dict[str, Any]:
@@ -124,7 +122,9 @@ def _vector_columns(name: str, n: int) -> tuple[str, ...]:
     return tuple(f"{name}_{i}" for i in range(n))
 
 
-def markdown_table(columns: Sequence[Column] = (*HISTORY_COLUMNS, TERM_COLUMN, *SHARD_COLUMNS)) -> str:
+def markdown_table(
+    columns: Sequence[Column] = (*HISTORY_COLUMNS, TERM_COLUMN, *SHARD_COLUMNS),
+) -> str:
     """The columns as a Markdown table, as in `docs/columns.md`."""
     rows = [f"| `{name}` | {kind.__name__} | {text} |" for name, kind, text in columns]
     return "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *rows])

@@ -204,8 +204,8 @@ class DaskShards:
         finally:
             answer.cancel()
         if "error" in found:
-            error = cloudpickle.loads(found["error"])
-            return error if isinstance(error, Exception) else RuntimeError(str(error))
+            of_shard: Exception = cloudpickle.loads(found["error"])
+            return of_shard
         return found["answer"] if "answer" in found else Lost(f"{place.address} has dropped it")
 
     async def _call(self, address: str, operation: str, **arguments: Any) -> Any:

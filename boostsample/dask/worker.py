@@ -9,12 +9,14 @@ threads.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import cloudpickle
-from distributed.worker import thread_state
+
+_dask: Any = importlib.import_module("distributed.worker")
 
 __all__ = ["DROP", "PING", "TELL", "install"]
 
@@ -30,7 +32,7 @@ _workers: list[Any] = []  # the last one is this process's
 def _work_here() -> None:
     """Let `distributed.get_worker` and `get_client` find the worker in the thread of a shard."""
     if _workers:
-        thread_state.execution_state = {"worker": _workers[-1]}
+        _dask.thread_state.execution_state = {"worker": _workers[-1]}
 
 
 class _Place:

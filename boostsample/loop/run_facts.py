@@ -88,7 +88,9 @@ def shard_facts(
     n_labels: int, counts: Sequence[int], digests: Sequence[Mapping[str, str]]
 ) -> dict[str, Any]:
     """The facts of the rows of all shards, from the checksums of each."""
-    parts = (sha256_of_json([one[what] for one in digests]) for what in ("labels", "rows", "weights"))
+    parts = (
+        sha256_of_json([one[what] for one in digests]) for what in ("labels", "rows", "weights")
+    )
     facts = _example_facts(int(sum(counts)), n_labels, *parts)
     return {**facts, "sizes of the shards": [int(n) for n in counts]}
 

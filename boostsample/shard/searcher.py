@@ -220,7 +220,12 @@ class Searcher:
             filled = hist[part]
 
             def arguments(
-                first: int, end: int, bins: Any = bins, at: Any = at, read: Any = read, to: Any = filled
+                first: int,
+                end: int,
+                bins: Any = bins,
+                at: Any = at,
+                read: Any = read,
+                to: Any = filled,
             ) -> tuple[Any, ...]:
                 return bins, at[first:end], read, to[first:end].reshape(-1)
 

@@ -66,10 +66,11 @@ class Exchange:
         of_weights = [one for one in self.loaded if one.n_examples]
         most = max(one.most for one in of_weights)
         self.unit = 2.0 ** math.floor(math.log2(most))  # exact, as `check_example_weight`
-        if most > _WEIGHT_RANGE * min(one.least for one in of_weights):
+        least = min(one.least for one in of_weights)
+        if most > _WEIGHT_RANGE * least:
             raise DataError(
-                f"the largest example weight must be at most {_WEIGHT_RANGE:g} times the least, got "
-                f"{most:g} and {min(one.least for one in of_weights):g}; weight 0 drops an example"
+                f"the largest example weight must be at most {_WEIGHT_RANGE:g} times the least, "
+                f"got {most:g} and {least:g}; weight 0 drops an example"
             )
         self._active = [k for k, one in enumerate(self.loaded) if one.n_examples]
         self.loaded = of_weights

@@ -100,7 +100,8 @@ class MergedSearch:
             values = lay_out_rows(np.concatenate([large, small]), self._width)
             column = np.tile(np.arange(highest + 1, dtype=np.uint8), 2)[None]
             n_bins = np.array([highest + 1], np.int16)
-            one = Found(*(part[k : k + 1] for part in found))
+            own = slice(k, k + 1)
+            one = Found(found.thresholds[own], found.votes[own], found.edges[own])
             rows = Rows(0, nothing, values, base, scale)
             self._kernel(column, at, n_bins, rows, tie, 1, False, self._room, one)
         return Stumps(features, *found)

@@ -71,7 +71,7 @@ class ShardView:
     @property
     def shares(self) -> NDArray[np.float64]:
         """Parts of the weight in the shards, of sum 1: float64 (M,)."""
-        return self.masses / self.masses.sum()
+        return np.asarray(self.masses / self.masses.sum())
 
     def label_sums(self, column: int, threshold: int) -> NDArray[np.float64]:
         """sum_i w_il y_il phi(x_i) for each label: float64 (K,), normalised. One exchange."""
@@ -123,7 +123,7 @@ class ShardWeights(ShardView):
         """Parts of the weight in the shards, of sum 1, for draws: float64 (M,)."""
         if self.predicted is None:
             self.predicted = self.masses.copy()
-        return self.predicted / self.predicted.sum()
+        return np.asarray(self.predicted / self.predicted.sum())
 
     @property
     def total(self) -> float:

@@ -69,7 +69,7 @@ class ShardSample(NamedTuple):
     number: int = 0
 
     def part(self, shard: int) -> m.Part:
-        """This sample in a message to a shard."""
+        """The sample in a message to a shard."""
         if self.drawn is None:
             return m.Part(self.view.target)
         return m.Part(self.view.target, self.drawn.draws[shard], self.number)
@@ -187,18 +187,19 @@ class ShardSearcher:
         """Histograms of all examples in float64, in several exchanges if they are large."""
         sizes = np.cumsum(self._n_bins[features]) * (8 * self.n_labels)
         parts = np.split(features, np.flatnonzero(np.diff(sizes // _MOST_BYTES)) + 1)
-        nothing = np.empty(0, np.int64)
         found = []
         for part in parts:
-            answers: list[m.Found] = self._exchange.ask(
-                lambda k, part=part: m.Search(rows.part(k), nothing, part, -1, -1, True)
-            )
+            answers = self._ask_histograms(part, rows)
             found.append(self._on_histograms(part, answers, rows))
         all_found = Stumps(*map(np.concatenate, zip(*map(_fields, found), strict=True)))
         edges = all_found.edge
         best = edges.max()
         edges[edges >= best - self._merged.tie(self.n_examples)] = best
         return all_found
+
+    def _ask_histograms(self, features: NDArray[np.int64], rows: ShardSample) -> list[m.Found]:
+        nothing = np.empty(0, np.int64)
+        return self._exchange.ask(lambda k: m.Search(rows.part(k), nothing, features, -1, -1, True))
 
     def _on_histograms(
         self, features: NDArray[np.int64], answers: Sequence[m.Found], rows: ShardSample
@@ -217,8 +218,9 @@ class ShardSearcher:
         if known is not None and not compact.all():
             known = known[compact]
         by_rows, by_sums = features[compact], features[~compact]
-        after = (drawn.bins_of if known is not None else -1), (
-            drawn.weights_of if drawn.joined else -1
+        after = (
+            (drawn.bins_of if known is not None else -1),
+            (drawn.weights_of if drawn.joined else -1),
         )
         answers: list[m.Found] = self._exchange.ask(
             lambda k: m.Search(rows.part(k), by_rows, by_sums, *after, False)

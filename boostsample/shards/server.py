@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ class ShardServer:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._data: Any = None
-        self._answers = {
+        self._answers: dict[type, Callable[[Any], Any]] = {
             m.Load: self._load,
             m.Measure: self._measure,
             m.Build: self._build,
@@ -78,7 +78,7 @@ class ShardServer:
             m.Digest: self._digest,
             type(None): lambda request: None,
         }
-        self._changes = {
+        self._changes: dict[type, Callable[[Any], None]] = {
             m.Begin: self._begin,
             m.Release: self._release,
             m.Split: self._split,
@@ -262,8 +262,9 @@ class ShardServer:
         n_labels, width = self._weights.n_labels, self._weights.width
         samples, at = self._part(request.part), request.part.sample
         rows = samples[at]
-        known = _n_rows(samples, request.bins_after, width), _n_rows(
-            samples, request.weights_after, width
+        known = (
+            _n_rows(samples, request.bins_after, width),
+            _n_rows(samples, request.weights_after, width),
         )
         n = rows.values.size // width
         bins = np.empty((request.features.size, n - known[0]), np.uint8)
@@ -280,7 +281,7 @@ class ShardServer:
                 hist, last = self._searcher.histograms(request.histograms, rows)
                 sums = np.concatenate(
                     [
-                        matrix_of_rows(one, N_BINS, n_labels)[:most].astype(kind)  # type: ignore[arg-type]  # float64, too
+                        matrix_of_rows(one, N_BINS, n_labels)[:most].astype(kind)
                         for one, most in zip(hist, n_bins, strict=True)
                     ]
                 )

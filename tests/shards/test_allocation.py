@@ -1,4 +1,4 @@
-"""Draws are shared among shards with the stated expectations, and vary no more than multinomials."""
+"""Draws are shared among shards as stated, and vary no more than multinomial ones."""
 
 from __future__ import annotations
 

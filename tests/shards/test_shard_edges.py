@@ -6,6 +6,7 @@ As tests/shard/test_sampling_schemes.py for one process: fixed stumps, fixed see
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from typing import Any
@@ -40,7 +41,9 @@ def cases() -> dict[str, Case]:
     weights = {
         "random": rng.random(N) + 0.01,
         "skewed": 10.0 ** rng.uniform(-6, 0, N),
-        "heavy examples": np.where(np.arange(N) == 100, 500.0, np.where(np.arange(N) == 7, 40.0, 1)),
+        "heavy examples": np.where(
+            np.arange(N) == 100, 500.0, np.where(np.arange(N) == 7, 40.0, 1)
+        ),
         "light shard": np.where(np.arange(N) < 101, 1e-4, 1.0) * (1 + rng.random(N)),
     }
     found = {name: Case(X, Y, np.repeat(w[:, None], 3, axis=1)) for name, w in weights.items()}
@@ -62,7 +65,7 @@ def searcher_of(case: Case) -> Any:
             case.Y[low:high],
             case.u[low:high, 0],
         )
-        for low, high in zip(CUTS, CUTS[1:], strict=False)
+        for low, high in itertools.pairwise(CUTS)
     ]
     weights = ShardWeights(Exchange(LocalShards(sources), "uniform", True))
     targets = ShardTargets(weights)
