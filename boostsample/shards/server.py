@@ -287,6 +287,7 @@ class ShardServer:
                 )
             else:
                 sums = np.zeros((sum(n_bins), n_labels), kind)
+        bins = bins.view(np.uint8)  # a dtype that was pickled with a source takes more bytes again
         return m.Found(self._weights.mass, bins, np.ascontiguousarray(weights), sums, last)
 
     def _edges(self, request: m.Edges) -> m.Totals:

@@ -76,6 +76,16 @@ class DaskCluster:
             self.file.unlink(missing_ok=True)
             own = "--host", "127.0.0.1", "--port", "0", "--no-dashboard"
             self.scheduler = self._run("scheduler", *own)
+        self._replace()
+        with self.client() as client:
+            until = time.monotonic() + STARTS
+            while len(client.nthreads()) != self._n_workers:
+                assert time.monotonic() < until, "the workers did not start"
+                time.sleep(0.1)
+                self._replace()  # a worker that was killed may not have been dead before
+
+    def _replace(self) -> None:
+        """Start a worker for each that is lost or stopped."""
         psutil: Any = importlib.import_module("psutil")
         for worker in self.workers:
             with suppress(psutil.Error):
@@ -87,11 +97,6 @@ class DaskCluster:
             where = "--host", "127.0.0.1", "--no-nanny", "--no-dashboard", "--nthreads", "1"
             folder = "--local-directory", str(self._folder)
             self.workers.append(self._run("worker", *where, *folder))
-        with self.client() as client:
-            until = time.monotonic() + STARTS
-            while len(client.nthreads()) != self._n_workers:
-                assert time.monotonic() < until, "the workers did not start"
-                time.sleep(0.1)
 
     def client(self) -> Any:
         """A client of this cluster."""

@@ -48,22 +48,23 @@ def predicted_uniform(n_shards: int, Q: int = 10) -> float:
 def predicted_laminating(n: int, n_features: int, n_shards: int) -> tuple[float, int]:
     """Bytes of a round with equal weights, and exchanges."""
     stages = laminating_stages(None, n, n_features, 10 * n)
-    different = [n * (1.0 - (1.0 - 1.0 / n) ** T) if T < n else float(n) for _, T in stages]
+    different = [n * (1.0 - (1.0 - 1.0 / n) ** drawn) for _, drawn in stages]
     known_bins = known_weights = 0.0
     total = 0.0
     drawn_before = weights_before = 0
-    for (Q, T), rows in zip(stages, different, strict=True):
-        if T == n:
+    for (Q, drawn), rows in zip(stages, different, strict=True):
+        if drawn == n:
             total += n_shards * Q * (N_BINS * N_LABELS * 8 + 9)
             continue
         of_sums = N_BINS * N_LABELS * 4 * n_shards
-        by_rows = T - drawn_before < of_sums
-        by_rows &= Q * (of_sums - (T - drawn_before)) > (T - weights_before) * 4 * N_LABELS
+        new = drawn - drawn_before
+        by_rows = new < of_sums
+        by_rows &= Q * (of_sums - new) > (drawn - weights_before) * 4 * N_LABELS
         if by_rows:
             total += Q * (rows - known_bins) + (rows - known_weights) * 4 * N_LABELS
             total += n_shards * Q * 8
             known_bins = known_weights = rows
-            drawn_before = weights_before = T
+            drawn_before = weights_before = drawn
         else:
             total += n_shards * Q * (N_BINS * N_LABELS * 4 + 9)
     n_exchanges = len(stages) + 1
