@@ -215,7 +215,11 @@ class DaskShards:
     async def _place(self, numbers: Sequence[int], wanted: Mapping[int, str]) -> None:
         """Choose workers for some shards and prepare these for them."""
         for k in numbers:
-            self._places.pop(k, None)
+            before = self._places.pop(k, None)
+            if before is not None and before.address in self._ready:  # it may still be there
+                forget = self._call(before.address, DROP, key=before.key)
+                with suppress(Exception):
+                    await asyncio.wait_for(forget, _CLOSE)
         waited = 0.0
         while True:
             usable = await self._usable()
