@@ -141,12 +141,12 @@ class Exchange:
     def ask(self, request: Any | Callable[[int], Any]) -> list[Any]:
         """The answers of all shards in use to one request, or to request(number) each."""
         changes = tuple(self._pending)
-        self._lasting += [one for one in changes if isinstance(one, _LASTING)]
-        self._pending = []
         numbers = range(self.n_shards)
         requests = [request(k) for k in numbers] if callable(request) else [request] * len(numbers)
         packed = [m.pack_message(m.Message(changes, one)) for one in requests]
-        answers = self._told(packed)
+        answers = self._told(packed)  # if that fails, the changes are still pending
+        self._lasting += [one for one in changes if isinstance(one, _LASTING)]
+        self._pending = []
         for k, message in zip(self._active, packed, strict=True):
             self._current[k].append(message)
         if all(hasattr(one, "mass") for one in answers):
