@@ -10,6 +10,7 @@ __all__ = [
     "BudgetExceeded",
     "DataError",
     "SettingError",
+    "ShardError",
     "StrategyError",
     "one_line",
     "os_fault",
@@ -45,6 +46,14 @@ class BudgetExceeded(BoostSampleError, RuntimeError):
 
 class StrategyError(BoostSampleError, RuntimeError):
     """A strategy breaks its contract: it returns a stump it never searched, uses an old step."""
+
+
+class ShardError(BoostSampleError, RuntimeError):
+    """Shards of a run are lost: no worker is left, or the scheduler does not answer (exit code 1).
+
+    The booster is at the end of its last round: `small_state()` and a checkpoint can be saved, and
+    continued with other workers.
+    """
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> SettingError:

@@ -17,6 +17,7 @@ from boostsample.errors import SettingError
 __all__ = [
     "HISTORY_COLUMNS",
     "HISTORY_NAMES",
+    "SHARD_COLUMNS",
     "TERM_COLUMN",
     "Column",
     "history_row",
@@ -65,9 +66,15 @@ TERM_COLUMN = Column(
 )
 """The column that follows the notes if rounds have several searches."""
 
+SHARD_COLUMNS = (
+    Column("bytes", int, "over shards only: bytes sent and received in the round, of all shards"),
+    Column("messages", int, "over shards only: messages to shards in the round, each answered"),
+)
+"""The last columns of rounds over shards, the same in all searches of a round."""
+
 _ORDER = tuple(column.name for column in HISTORY_COLUMNS)
 #: Names that notes must not use.
-HISTORY_NAMES = frozenset((*_ORDER, TERM_COLUMN.name))
+HISTORY_NAMES = frozenset((*_ORDER, TERM_COLUMN.name, *(column.name for column in SHARD_COLUMNS)))
 
 
 def history_row(notes: dict[str, Any], **entries: Any) -> dict[str, Any]:
@@ -115,7 +122,9 @@ def _vector_columns(name: str, n: int) -> tuple[str, ...]:
     return tuple(f"{name}_{i}" for i in range(n))
 
 
-def markdown_table(columns: Sequence[Column] = (*HISTORY_COLUMNS, TERM_COLUMN)) -> str:
+def markdown_table(
+    columns: Sequence[Column] = (*HISTORY_COLUMNS, TERM_COLUMN, *SHARD_COLUMNS),
+) -> str:
     """The columns as a Markdown table, as in `docs/columns.md`."""
     rows = [f"| `{name}` | {kind.__name__} | {text} |" for name, kind, text in columns]
     return "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *rows])

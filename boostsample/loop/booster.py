@@ -30,7 +30,7 @@ from boostsample.labels import check_labels
 from boostsample.learner import EDGE_GAP, Found, Learner, Targets, alpha_of
 from boostsample.learners.search import Search
 from boostsample.learners.terms import leaf_votes, leaves_of, terms_of
-from boostsample.loop.run_facts import run_facts
+from boostsample.loop.run_facts import example_facts, run_facts
 from boostsample.records import Pool, Round, Term
 from boostsample.registry import make_learner, make_strategy
 from boostsample.shard.searcher import Searcher
@@ -141,9 +141,20 @@ class Booster:
         self._learner: Learner = copy.deepcopy(make_learner(learner))
         self._searcher.compile(self._learner.one_search)
         self._rows = TargetRows(self._weights, self._searcher.column)
+        pool = Pool(bank.family_infos(), bank.n_features, self._weights.n_examples)
+        self._begin(pool, strategy, budget, rng, max_model_features)
+
+    def _begin(
+        self,
+        pool: Pool,
+        strategy: str | Strategy,
+        budget: int | str | None,
+        rng: Any,
+        max_model_features: int | None,
+    ) -> None:
+        """Start the strategy; what it searches is ready."""
         self._rng = np.random.default_rng(rng)
         self._stream = copy.deepcopy(self._rng.bit_generator.state)
-        pool = Pool(bank.family_infos(), bank.n_features, self._weights.n_examples)
         self.strategy = _unlearned(strategy)
         if budget is None:
             budget = self.strategy.default_budget(pool)
@@ -197,10 +208,9 @@ class Booster:
             self.strategy,
             self._learner,
             self._bank,
-            self._weights,
+            example_facts(self._weights, example_weight),
             self._stream,
             settings,
-            example_weight,
         )
 
     def next_round(self) -> Round:
@@ -344,6 +354,9 @@ class Booster:
 
     def _restore(self, state: dict[str, Any]) -> None:
         self._weights.restore(state["weights"])
+        self._restore_small(state)
+
+    def _restore_small(self, state: dict[str, Any]) -> None:
         self._round = int(state["round"])
         self._log_loss = float(state["log_loss"])
         self._stopped = str(state["stopped"])

@@ -18,7 +18,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from boostsample.checks import check_number
-from boostsample.errors import BoostSampleError, DataError, SettingError, StrategyError, one_line
+from boostsample.errors import (
+    BoostSampleError,
+    DataError,
+    SettingError,
+    ShardError,
+    StrategyError,
+    one_line,
+)
 from boostsample.files.atomic import TEMPORARY, check_writable_file, write_file
 from boostsample.files.kept_state import pack_state
 from boostsample.hashing import sha256_of_bytes
@@ -184,7 +191,11 @@ class Checkpoint:
         """
         with self._interrupts.held():
             self._whole = False
-            done = self._booster.next_round()
+            try:
+                done = self._booster.next_round()
+            except ShardError:  # the booster is at the end of the round before
+                self._whole = True
+                raise
             self.rounds.append(done)
             self._whole = True
             if len(self.rounds) == self.n_resumed + 1:

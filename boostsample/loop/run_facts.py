@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from boostsample.loop.numerics import NUMERICS
 from boostsample.shard.weights import SignedWeights
 from boostsample.strategy import Strategy
 
-__all__ = ["differences", "learner_facts", "run_facts"]
+__all__ = ["differences", "example_facts", "learner_facts", "run_facts", "shard_facts"]
 
 _CHECKSUM = "sha256:"
 """Begins a fact that is a checksum, whose value says nothing to a reader."""
@@ -33,10 +33,9 @@ def run_facts(
     strategy: Strategy,
     learner: Learner,
     bank: Bank,
-    weights: SignedWeights,
+    examples: Mapping[str, Any],
     stream: Mapping[str, Any],
     settings: Mapping[str, Any],
-    example_weight: NDArray[np.float64] | None,
 ) -> dict[str, Any]:
     """The facts of a run, by name, as JSON values.
 
@@ -44,14 +43,12 @@ def run_facts(
     ----------
     strategy, learner, bank
         Those of the run; of the strategy only the settings count.
-    weights : SignedWeights
-        They have the labels and rows.
+    examples : dict
+        `example_facts` of its rows.
     stream : dict
         State of the random stream before the strategy drew from it.
     settings : dict
         Other settings of the run, by name.
-    example_weight : ndarray of float64, shape (N,), or None
-        The user's weights.
 
     Raises
     ------
@@ -64,16 +61,10 @@ def run_facts(
         **_class_facts("strategy", strategy, strategy.get_params(deep=False)),
         **learner_facts(learner),
         **settings,
-        _EXAMPLES: weights.n_examples,
-        "labels": weights.n_labels,
-        f"labels of the {_EXAMPLES}": _checksum(sha256_of_arrays(weights.labels())),
-        f"rows of the {_EXAMPLES}": _checksum(sha256_of_arrays(weights.bank_columns())),
-        f"weights of the {_EXAMPLES}": _ABSENT,
+        **examples,
         "random stream (seed)": _checksum(sha256_of_bytes(pack_state(stream).encode())),
         "examples of the bank": bank.n_examples,
     }
-    if example_weight is not None:
-        facts[f"weights of the {_EXAMPLES}"] = _checksum(sha256_of_arrays(example_weight))
     for family in bank.families:
         what = f"family {family.name!r}"
         own = _checksum(sha256_of_json(family.settings()))
@@ -82,6 +73,38 @@ def run_facts(
     for name, digest in bank.digest().items():
         facts[f"{name} in the bank"] = _checksum(digest)
     return facts
+
+
+def example_facts(
+    weights: SignedWeights, example_weight: NDArray[np.float64] | None
+) -> dict[str, Any]:
+    """The facts of the rows of a run: labels, rows of the bank, and the user's weights, or None."""
+    own = None if example_weight is None else sha256_of_arrays(example_weight)
+    parts = sha256_of_arrays(weights.labels()), sha256_of_arrays(weights.bank_columns()), own
+    return _example_facts(weights.n_examples, weights.n_labels, *parts)
+
+
+def shard_facts(
+    n_labels: int, counts: Sequence[int], digests: Sequence[Mapping[str, str]]
+) -> dict[str, Any]:
+    """The facts of the rows of all shards, from the checksums of each."""
+    parts = (
+        sha256_of_json([one[what] for one in digests]) for what in ("labels", "rows", "weights")
+    )
+    facts = _example_facts(int(sum(counts)), n_labels, *parts)
+    return {**facts, "sizes of the shards": [int(n) for n in counts]}
+
+
+def _example_facts(
+    n_examples: int, n_labels: int, labels: str, rows: str, weights: str | None
+) -> dict[str, Any]:
+    return {
+        _EXAMPLES: n_examples,
+        "labels": n_labels,
+        f"labels of the {_EXAMPLES}": _checksum(labels),
+        f"rows of the {_EXAMPLES}": _checksum(rows),
+        f"weights of the {_EXAMPLES}": _ABSENT if weights is None else _checksum(weights),
+    }
 
 
 def learner_facts(learner: Learner) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, View
 from boostsample.jit.compile_kernels import COMPILED
-from boostsample.kernels.array_layout import Found, Rows, row_layout
+from boostsample.kernels.array_layout import N_BINS, Found, Rows, row_layout
 from boostsample.kernels.edges import edge_kernels
+from boostsample.kernels.histograms import histogram_kernel
 from boostsample.kernels.search import search_kernel
 from boostsample.kernels.search_room import SEARCH_GROUP, search_room
 from boostsample.records import Stumps
@@ -204,6 +205,38 @@ class Searcher:
             bins, at, read = self._read(self._of_bank(stumps.feature[part]), rows)
             self._signed_edges(bins, at, thresholds[part], votes[part], read, sums, edges[part])
         return edges * rows.scale
+
+    def histograms(
+        self, features: NDArray[np.int64], rows: Rows
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """The rows by bin, and the last bin of each feature that holds one, at least 1.
+
+        Float64 (Q, 256 * P), each feature in the layout of 256 rows, in the units of `rows.values`;
+        uint8 (Q,).
+        """
+        width, q = self.weights.width, features.size
+        hist, last = np.zeros((q, N_BINS * width)), np.ones(q, np.uint8)
+        for part in _parts(q, min(self._most(rows), max(q, 1))):
+            bins, at, read = self._read(self._of_bank(features[part]), rows)
+            stretch = slice(read.start, read.start + read.values.size // width)
+            mine = read.examples if read.examples.size else stretch
+            last[part] = [bins[row][mine].max(initial=1) for row in at.tolist()]
+            filled = hist[part]
+
+            def arguments(
+                first: int,
+                end: int,
+                bins: Any = bins,
+                at: Any = at,
+                read: Any = read,
+                to: Any = filled,
+            ) -> tuple[Any, ...]:
+                return bins, at[first:end], read, to[first:end].reshape(-1)
+
+            kernel = histogram_kernel(*row_layout(self.n_labels))
+            cuts = (*range(0, at.size, 2), at.size)
+            self.weights.threads.share(kernel, arguments, cuts)
+        return hist, last
 
     def _of_bank(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """Their numbers in the bank."""

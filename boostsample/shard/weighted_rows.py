@@ -168,6 +168,11 @@ class WeightedRows:
         np.square(squares, out=squares)
         return squares
 
+    def logistic_mass(self) -> float:
+        """Sum of the logistic weights; O(n P)."""
+        self._cumulate(True)
+        return float(self._ends[-1])
+
     def _columns_of(self, examples: NDArray[np.int32]) -> NDArray[np.int32]:
         """Bank columns of some rows."""
         if self.columns.size:
@@ -208,13 +213,17 @@ class WeightedRows:
 
     def label_sums(self, column: NDArray[np.uint8], threshold: int) -> NDArray[np.float64]:
         """sum_i w_il y_il phi(x_i) for each label: float64 (K,), normalised; O(n)."""
+        return np.asarray(self.label_totals(column, threshold) / self.mass)
+
+    def label_totals(self, column: NDArray[np.uint8], threshold: int) -> NDArray[np.float64]:
+        """`label_sums` in the units of the weights."""
         sums, rows = np.empty((self._cuts.stop - 1, self.width)), self.exact()
 
         def arguments(first: int, end: int) -> tuple[Any, ...]:
             return column, np.int16(threshold), rows, PART, first, end, sums
 
         self.share(self._label_sums, arguments)
-        return np.asarray(np.add.reduce(sums)[: self.n_labels] / self.mass)
+        return np.asarray(np.add.reduce(sums)[: self.n_labels])
 
 
 def _ratio_scale(values: Floats) -> float:

@@ -82,6 +82,8 @@ class SignedWeights(WeightedRows):
         Threads that share the passes over all examples; results do not depend on them.
     initial : callable or None
         The label weights again, from Y: for logistic draws, which alone need them.
+    unit : float or None
+        Unit of the first weights, the least of them by default; shards share one.
 
     Attributes
     ----------
@@ -96,6 +98,7 @@ class SignedWeights(WeightedRows):
         columns: NDArray[np.int64],
         threads: Threads | None = None,
         initial: Callable[[NDArray[np.int8]], NDArray[np.float64]] | None = None,
+        unit: float | None = None,
     ) -> None:
         n_examples, n_labels = (int(n) for n in Y.shape)
         super().__init__(n_examples, n_labels, Threads(1) if threads is None else threads)
@@ -104,7 +107,7 @@ class SignedWeights(WeightedRows):
         self.start = int(columns[0]) if contiguous else 0
         self.columns = np.empty(0, np.int32) if contiguous else columns.astype(np.int32)
         # In units of the least one: `balanced` weights are then whole numbers and exact.
-        units = label_weights / label_weights.min()
+        units = label_weights / (label_weights.min() if unit is None else unit)
         self.values[:] = lay_out_rows(units * Y, self.width)
         self.floor = np.zeros(self.width, np.float32)
         self._sides = np.ones(2 * self.width, np.float32)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import math
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,15 +20,30 @@ from boostsample.families.columns import Columns
 from boostsample.learner import EDGE_GAP, Learner
 from boostsample.learners.search import LEAST_BUDGET
 from boostsample.loop.booster import Booster
+from boostsample.loop.shard_booster import ShardBooster
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Round, Term
 from boostsample.shard.weights import initial_weights
+from boostsample.shards.source import array_sources
+from boostsample.shards.transport import LocalShards
 from boostsample.strategy import Strategy
 
 Make: TypeAlias = Callable[[], Strategy]
 """A function that makes the strategy to check, with the same settings in each call."""
 
 STRATEGY_ROUNDS = 6
+
+_n_shards: ContextVar[int] = ContextVar("n_shards", default=0)
+
+
+@contextmanager
+def over_shards(n: int) -> Iterator[None]:
+    """Let the checks in this context run over n shards of this process; fewer of few examples."""
+    token = _n_shards.set(n)
+    try:
+        yield
+    finally:
+        _n_shards.reset(token)
 
 
 @dataclass(frozen=True)
@@ -98,6 +115,19 @@ def _booster_of(
     make: Make, problem: _Problem, bank: FeatureBank, budget: int | None, seed: int
 ) -> Booster:
     """A booster of STRATEGY_ROUNDS rounds."""
+    n_shards = _n_shards.get()
+    if n_shards:
+        given = problem.example_weight, problem.rows
+        shards = LocalShards(array_sources(bank, problem.Y, min(n_shards, len(problem.Y)), *given))
+        return ShardBooster(
+            shards,
+            make(),
+            problem.learner,
+            n_rounds=STRATEGY_ROUNDS,
+            budget=budget,
+            weight_init=problem.weights,
+            rng=seed,
+        )
     return Booster(
         bank,
         problem.rows,

@@ -1,0 +1,59 @@
+"""Boosting over the workers of a Dask cluster; needs the extra `dask`.
+
+    from boostsample.dask import DaskShards, ShardBooster
+
+    with DaskShards(client, sources) as shards:
+        booster = ShardBooster(shards, "laminating", n_rounds=300, rng=0)
+        while not booster.finished:
+            done = booster.next_round()
+
+`sources` is a list of `Source`, one for each shard, whose `load() -> ShardData` runs on the worker.
+`ShardBooster` has the interface of `boostsample.Booster`: next_round, state, restore, small_state,
+replay, facts, finished, stopped, round, strategy, learner, budget, n_rounds. Beside it:
+`booster.families` (tuple of Family), `booster.n_examples`, `booster.n_labels`, and the history
+columns `bytes` and `messages`. `LocalShards(sources)` takes the place of `DaskShards(...)` without
+Dask: all shards in this process.
+
+The names are imported on first use, so that a worker can import this package in no time.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from boostsample.dask.cluster import DaskShards
+    from boostsample.loop.shard_booster import ShardBooster
+    from boostsample.shards.source import ArraySource, FileSource, ShardData, Source, array_sources
+    from boostsample.shards.transport import LocalShards
+
+__all__ = [
+    "ArraySource",
+    "DaskShards",
+    "FileSource",
+    "LocalShards",
+    "ShardBooster",
+    "ShardData",
+    "Source",
+    "array_sources",
+]
+
+_NAMES_IN = {
+    "dask.cluster": "DaskShards",
+    "loop.shard_booster": "ShardBooster",
+    "shards.source": "ArraySource FileSource ShardData Source array_sources",
+    "shards.transport": "LocalShards",
+}
+_MODULE_OF = {name: module for module, names in _NAMES_IN.items() for name in names.split()}
+
+
+if not TYPE_CHECKING:  # type checkers see the imports above
+
+    def __getattr__(name: str) -> object:
+        """Import a public name on first use (PEP 562)."""
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"boostsample.{_MODULE_OF[name]}"), name)
+        globals()[name] = value
+        return value

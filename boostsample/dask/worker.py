@@ -1,0 +1,109 @@
+"""Shards on a Dask worker: they answer messages outside Dask's task graph.
+
+A worker has two handlers more: one lets a shard answer, in a thread that belongs to it, and one
+answers at once, so that a worker that works can be told from one that hangs. Both run in the event
+loop, which computes nothing. Importing this module is light; shards import the rest in their
+threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import cloudpickle
+
+_dask: Any = importlib.import_module("distributed.worker")
+
+__all__ = ["DROP", "PING", "TELL", "install"]
+
+TELL, PING, DROP = "boostsample_tell", "boostsample_ping", "boostsample_drop"
+#: Seconds after which a shard that nobody has asked gives up its memory; its driver, if it still
+#: lives, takes it for lost and loads it again.
+_IDLE = 3600.0
+
+_shards: dict[str, _Place] = {}
+_workers: list[Any] = []  # the last one is this process's
+
+
+def _work_here() -> None:
+    """Let `distributed.get_worker` and `get_client` find the worker in the thread of a shard."""
+    if _workers:
+        _dask.thread_state.execution_state = {"worker": _workers[-1]}
+
+
+class _Place:
+    """A shard of this process, and its thread."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self._server: Any = None
+        self._thread = ThreadPoolExecutor(1, "boostsample-shard", _work_here)
+        self.asked, self.n_asked = time.monotonic(), 0
+
+    def _answer(self, messages: list[bytes]) -> bytes:
+        if self._server is None:
+            from boostsample.shards.server import ShardServer
+
+            self._server = ShardServer(cloudpickle.loads(self._source))
+        answer = b""
+        for message in messages:
+            answer = self._server.handle(message)
+        return answer
+
+    async def answer(self, messages: list[bytes]) -> bytes:
+        """The answer to the last message."""
+        self.n_asked += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._thread, self._answer, messages)
+        finally:
+            self.n_asked -= 1
+            self.asked = time.monotonic()
+
+    def close(self) -> None:
+        """End the thread; memory is freed with this object."""
+        self._thread.shutdown(wait=False)
+
+
+async def _tell(key: str, messages: list[bytes], source: bytes | None = None) -> dict[str, Any]:
+    """Let a shard answer: {"answer": bytes}, {"error": bytes}, or {} if there is no such shard."""
+    if source is not None:
+        _shards[key] = _Place(source)
+    if key not in _shards:
+        return {}
+    try:
+        return {"answer": await _shards[key].answer(messages)}
+    except Exception as error:
+        return {"error": _portable(error)}
+
+
+def _portable(error: Exception) -> bytes:
+    try:
+        return bytes(cloudpickle.dumps(error))
+    except Exception:  # of a class that cannot be pickled
+        return bytes(cloudpickle.dumps(RuntimeError(f"{type(error).__name__}: {error}")))
+
+
+async def _ping() -> int:
+    """The number of shards here."""
+    now = time.monotonic()
+    for key, place in list(_shards.items()):
+        if not place.n_asked and now - place.asked > _IDLE:
+            _drop(key)
+    return len(_shards)
+
+
+def _drop(key: str) -> None:
+    """Give up the shards whose keys begin with `key`."""
+    for one in [one for one in _shards if one.startswith(key)]:
+        _shards.pop(one).close()
+
+
+def install(dask_worker: Any) -> None:
+    """Add the handlers to a worker; `dask_worker` is filled in by Dask."""
+    _workers[:] = [dask_worker]
+    dask_worker.handlers.update({TELL: _tell, PING: _ping, DROP: _drop})

@@ -1,0 +1,342 @@
+"""A shard: owns the rows of one source, and answers the messages of the driver."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.errors import DataError
+from boostsample.hashing import sha256_of_arrays
+from boostsample.kernels.array_layout import N_BINS, Floats, Rows, lay_out_rows, matrix_of_rows
+from boostsample.records import Stumps
+from boostsample.shard.sampling_schemes import (
+    LOGISTIC_SCHEMES,
+    DrawnSample,
+    NestedSample,
+    NestedScheme,
+    nested_scheme,
+)
+from boostsample.shard.searcher import Searcher
+from boostsample.shard.target_rows import Leaf, Stretch, TargetRows
+from boostsample.shard.weighted_rows import WeightedRows
+from boostsample.shard.weights import WEIGHT_FLOOR, SignedWeights, initial_weights
+from boostsample.shards import messages as m
+from boostsample.shards.allocation import samples_are_joined
+from boostsample.shards.source import Source
+from boostsample.threads.threads import Threads, n_threads
+
+__all__ = ["ShardServer"]
+
+
+class _ShardWeights(SignedWeights):
+    """Weights of a shard: factors of updates and the loss come from the driver."""
+
+    given = 1.0, 1.0
+    odds = 1.0
+
+    def __init__(self, total: float, *args: Any) -> None:
+        super().__init__(*args)
+        self._total = total
+
+    def factors(self, edge: float) -> tuple[float, float]:
+        """Those of the driver, which alone knows the weight of all shards."""
+        return self.given
+
+    def odds_factors(self) -> tuple[Floats, float]:
+        """1 / u_il, and the loss over the mass of all shards."""
+        if self._inverse is None and self._initial is not None:
+            u = np.maximum(self._initial(self.labels()) / self._total, WEIGHT_FLOOR)
+            self._inverse = lay_out_rows(1.0 / u, self.width)
+        assert self._inverse is not None
+        return self._inverse, self.odds
+
+
+class ShardServer:
+    """Owns bank, labels and weights of the rows of a source.
+
+    It makes no random choice and no decision of its own: answers follow from the source and the
+    messages so far.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._data: Any = None
+        self._answers: dict[type, Callable[[Any], Any]] = {
+            m.Load: self._load,
+            m.Measure: self._measure,
+            m.Build: self._build,
+            m.Nodes: self._sums,
+            m.Search: self._search,
+            m.Edges: self._edges,
+            m.Logistic: self._logistic,
+            m.Finish: self._finish,
+            m.Values: lambda request: self._weights.state(),
+            m.Digest: self._digest,
+            type(None): lambda request: None,
+        }
+        self._changes: dict[type, Callable[[Any], None]] = {
+            m.Begin: self._begin,
+            m.Release: self._release,
+            m.Split: self._split,
+            m.Update: self._update,
+            m.UpdateLeaves: self._update_leaves,
+            m.Restore: lambda change: self._weights.restore(change.state),
+            m.Restart: lambda change: self._set_weights(),
+        }
+
+    def handle(self, content: bytes) -> bytes:
+        """Answer a packed `Message`."""
+        message: m.Message = m.unpack_message(content)
+        for change in message.changes:
+            self._changes[type(change)](change)
+        return m.pack_message(self._answers[type(message.request)](message.request))
+
+    # ------------------------------------------------------------------------- before the rounds
+
+    def _rows_of_source(self) -> tuple[Any, NDArray[np.int64], NDArray[np.float64]]:
+        """The data, its rows with weight, and the weights of these."""
+        if self._data is None:
+            data = self._source.load()
+            n = data.bank.n_examples
+            Y = np.asarray(data.Y)
+            if Y.ndim != 2 or Y.shape[0] != n or not np.all(np.abs(Y) == 1):
+                raise DataError(
+                    f"labels of a shard must be +1 or -1 of shape ({n}, K), got {Y.dtype} of shape "
+                    f"{Y.shape}"
+                )
+            weight = np.ones(n) if data.example_weight is None else data.example_weight
+            weight = np.asarray(weight, np.float64)
+            if weight.shape != (n,) or not np.all(np.isfinite(weight) & (weight >= 0)):
+                raise DataError(
+                    f"example weights of a shard must be {n} finite numbers of 0 or more, got "
+                    f"shape {weight.shape}"
+                )
+            kept = np.flatnonzero(weight > 0)
+            self._n_bins = histogram_bins(np.array(data.bank.n_bins))
+            self._data = data._replace(Y=Y[kept].astype(np.int8)), kept, weight[kept]
+        found: tuple[Any, NDArray[np.int64], NDArray[np.float64]] = self._data
+        return found
+
+    def _load(self, request: m.Load) -> m.Loaded:
+        data, kept, weight = self._rows_of_source()
+        bank = data.bank
+        least, most = (weight.min(), weight.max()) if kept.size else (math.inf, 0.0)
+        of_rows = bank.n_examples, int(kept.size), int(data.Y.shape[1])
+        families = tuple(bank.families)
+        return m.Loaded(*of_rows, float(least), float(most), families, np.array(bank.n_bins))
+
+    def _label_weights(self, request: m.Measure, Y: NDArray[np.int8]) -> NDArray[np.float64]:
+        _, _, weight = self._rows_of_source()
+        return initial_weights(Y, request.weight_init) * (weight / request.unit)[:, None]
+
+    def _measure(self, request: m.Measure) -> m.Measured:
+        found = self._label_weights(request, self._rows_of_source()[0].Y)
+        return m.Measured(float(found.min()), math.fsum(found.ravel()))
+
+    def _build(self, request: m.Build) -> m.Sums:
+        self._request = request
+        self._bank = self._rows_of_source()[0].bank.reader(self._rows_of_source()[1])
+        self._threads = Threads(n_threads(request.n_jobs))
+        self._set_weights()
+        Searcher(self._bank, self._weights).compile(request.one_search)
+        return self._sums(m.Nodes((m.Target(),)))
+
+    def _set_weights(self) -> None:
+        """The weights before the first round."""
+        data, kept, _ = self._rows_of_source()
+        request, measure = self._request, self._request.measure
+        self._weights = _ShardWeights(
+            request.total,
+            data.Y,
+            self._label_weights(measure, data.Y),
+            kept,
+            self._threads,
+            lambda Y: self._label_weights(measure, Y),
+            request.least,
+        )
+        self._searcher = Searcher(self._bank, self._weights)
+        self._rows = TargetRows(self._weights, self._searcher.column)
+        self._samples: dict[int, list[Rows]] = {}
+        self._begin(m.Begin())
+
+    def _digest(self, request: m.Digest) -> dict[str, str]:
+        data, kept, weight = self._rows_of_source()
+        arrays = {"labels": data.Y, "rows": kept, "weights": weight}
+        return {
+            **{name: sha256_of_arrays(one) for name, one in arrays.items()},
+            **self._bank.digest(),
+        }
+
+    # ----------------------------------------------------------------------------------- changes
+
+    def _begin(self, change: m.Begin) -> None:
+        self._rows.begin()
+        self._nodes: dict[int, Stretch] = {m.WHOLE: self._rows.whole}
+        self._stumps: dict[int, m.Stump] = {}
+
+    def _release(self, change: m.Release) -> None:
+        self._samples.clear()
+        for rows in (self._weights, self._rows):
+            if hasattr(rows, "_buffers"):  # TargetRows have room once they are used
+                rows.release()
+
+    def _split(self, change: m.Split) -> None:
+        first, end = self._nodes[change.node]
+        halves: Any = ((first, first), (first, first))
+        if first < end:
+            halves = self._rows.split((first, end), change.stump)
+        self._nodes[change.below], self._nodes[change.above] = halves
+
+    def _update(self, change: m.Update) -> None:
+        self._weights.given = change.right, change.wrong
+        column = self._searcher.column(change.feature)
+        self._weights.update(column, change.threshold, change.votes, 0.0)
+
+    def _update_leaves(self, change: m.UpdateLeaves) -> None:
+        self._weights.given = change.right, change.wrong
+        leaves = [
+            Leaf(self._nodes[leaf.node], self._same(leaf.stumps), leaf.votes)
+            for leaf in change.leaves
+        ]
+        self._rows.update(leaves, 0.0)
+
+    def _same(self, stumps: Iterable[m.Stump]) -> tuple[m.Stump, ...]:
+        """The same objects for the same stumps: rows are not copied again."""
+        return tuple(self._stumps.setdefault(stump.key, stump) for stump in stumps)
+
+    # ---------------------------------------------------------------------------------- requests
+
+    def _read(self, target: m.Target) -> WeightedRows:
+        """The rows of a target, valid until the next one is read."""
+        return self._rows.read(self._nodes[target.node], self._same(target.stumps))
+
+    def _n(self, target: m.Target) -> int:
+        first, end = self._nodes[target.node]
+        return end - first
+
+    def _sums(self, request: m.Nodes) -> m.Sums:
+        found, n_labels = [], self._weights.n_labels
+        for target in request.targets:
+            if self._n(target):
+                rows = self._read(target)
+                found.append((rows.n_examples, rows.mass, rows.sums[:n_labels].copy()))
+            else:
+                found.append((0, 0.0, np.zeros(n_labels)))
+        return m.Sums(self._weights.mass, tuple(found))
+
+    def _part(self, part: m.Part) -> list[Rows]:
+        """The rows of all samples of a part's draw; those of all examples."""
+        if part.draw is None:
+            return [self._read(part.target).exact() if self._n(part.target) else self._nothing()]
+        if part.draw.number not in self._samples:
+            self._samples[part.draw.number] = self._draw(part.draw)
+        return self._samples[part.draw.number]
+
+    def _nothing(self) -> Rows:
+        """No rows."""
+        width, values = self._weights.width, np.empty(0, np.float32)
+        return Rows(0, np.empty(0, np.int32), values, np.zeros(width), 1.0)
+
+    def _draw(self, draw: m.Draw) -> list[Rows]:
+        """The samples of a draw; empty ones hold no row."""
+        n, nothing = self._n(draw.target), self._nothing()
+        joined = samples_are_joined(draw.scheme)
+        sizes = draw.sizes if joined else [min(size, n) for size in draw.sizes]
+        n_empty = sum(size == 0 for size in sizes)
+        empty = [nothing] * (len(sizes) if n == 0 else n_empty)
+        if len(empty) == len(sizes):
+            return empty
+        self._weights.odds = draw.odds
+        rng = np.random.default_rng((draw.seed, self._request.number))
+        scheme = _in_units(nested_scheme(draw.scheme), joined, draw.units[n_empty:])
+        logistic = draw.scheme in LOGISTIC_SCHEMES
+        rows = self._read(draw.target)
+        return empty + rows.draw_nested(sizes[n_empty:], scheme, rng, logistic)
+
+    def _search(self, request: m.Search) -> m.Found:
+        target = request.part.target
+        n_labels, width = self._weights.n_labels, self._weights.width
+        samples, at = self._part(request.part), request.part.sample
+        rows = samples[at]
+        known = (
+            _n_rows(samples, request.bins_after, width),
+            _n_rows(samples, request.weights_after, width),
+        )
+        n = rows.values.size // width
+        bins = np.empty((request.features.size, n - known[0]), np.uint8)
+        weights = np.empty((0, n_labels), np.float32)
+        if request.features.size:
+            weights = matrix_of_rows(rows.values, n, n_labels)[known[1] :] if n else weights
+            if n > known[0]:
+                bins = self._bank.take(request.features, rows.examples[known[0] :])
+        kind = np.float64 if request.wide else np.float32
+        sums, last = np.zeros((0, n_labels), kind), np.ones(request.histograms.size, np.uint8)
+        if request.histograms.size:
+            n_bins = self._n_bins[request.histograms].tolist()
+            if n and self._n(target):
+                hist, last = self._searcher.histograms(request.histograms, rows)
+                sums = np.concatenate(
+                    [
+                        matrix_of_rows(one, N_BINS, n_labels)[:most].astype(kind)
+                        for one, most in zip(hist, n_bins, strict=True)
+                    ]
+                )
+            else:
+                sums = np.zeros((sum(n_bins), n_labels), kind)
+        bins = bins.view(np.uint8)  # a dtype that was pickled with a source takes more bytes again
+        return m.Found(self._weights.mass, bins, np.ascontiguousarray(weights), sums, last)
+
+    def _edges(self, request: m.Edges) -> m.Totals:
+        rows = self._part(request.part)[request.part.sample]
+        totals = np.zeros(request.features.size)
+        if rows.values.size:
+            nothing = np.zeros(request.features.size)
+            stumps = Stumps(request.features, request.thresholds, request.votes, nothing)
+            totals = self._searcher.signed_edges(stumps, rows._replace(scale=1.0))
+        return m.Totals(self._weights.mass, totals)
+
+    def _logistic(self, request: m.Logistic) -> m.Totals:
+        mass = 0.0
+        if self._n(request.target):
+            self._weights.odds = request.odds
+            mass = self._read(request.target).logistic_mass()
+        return m.Totals(self._weights.mass, np.array([mass]))
+
+    def _finish(self, request: m.Finish) -> m.Finished:
+        target, n_labels = request.target, self._weights.n_labels
+        totals, mass, sums = np.zeros(n_labels), 0.0, np.zeros(n_labels)
+        column = self._searcher.column(request.feature)
+        if self._n(target):
+            rows = self._read(target)
+            totals = rows.label_totals(column, request.threshold)
+            mass, sums = rows.mass, rows.sums[:n_labels].copy()
+        value = self._bank.threshold(request.feature, request.threshold)
+        computed = self._bank.values_computed
+        return m.Finished(self._weights.mass, totals, mass, sums, value, computed)
+
+
+def histogram_bins(n_bins: NDArray[np.int16]) -> NDArray[np.int64]:
+    """Bins of histograms: 256 of a feature that a lazy bank had not computed at first."""
+    return np.where(n_bins > 0, n_bins, N_BINS).astype(np.int64)
+
+
+def _n_rows(samples: Sequence[Rows], at: int, width: int) -> int:
+    """Rows of sample number `at`; none for -1."""
+    return samples[at].values.size // width if at >= 0 else 0
+
+
+def _in_units(scheme: NestedScheme, joined: bool, units: Sequence[float]) -> NestedScheme:
+    """A nested scheme with the units of the driver in place of the scales of one process."""
+
+    def draw(
+        weight: Any, ends: Any, sizes: Sequence[int], rng: np.random.Generator
+    ) -> Iterator[NestedSample]:
+        for one, unit in zip(scheme(weight, ends, sizes, rng), units, strict=True):
+            factors = one.drawn.factors * (float(ends[-1]) * unit)
+            yield NestedSample(DrawnSample(one.drawn.examples, factors), 1.0, one.known)
+
+    return draw

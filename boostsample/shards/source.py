@@ -1,0 +1,141 @@
+"""Sources of shards: where the rows of a shard come from, again and again with the same result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.banks.bank import Bank, FeatureBank
+from boostsample.family import Family
+
+__all__ = ["ArraySource", "FileSource", "ShardData", "Source", "array_sources"]
+
+
+class ShardData(NamedTuple):
+    """The rows of one shard.
+
+    Attributes
+    ----------
+    bank : Bank
+        Features of these n rows and of no others, in any form. Families, cuts and numbers of bins
+        are the same in all shards of a run.
+    Y : ndarray of int8, shape (n, K)
+        Labels, +1 or -1; two classes are K = 1.
+    example_weight : ndarray of float64, shape (n,), or None
+        User weights s_i >= 0 in units that all shards share; rows of weight 0 are dropped. None is
+        1 for each row.
+    """
+
+    bank: Bank
+    Y: NDArray[np.int8]
+    example_weight: NDArray[np.float64] | None = None
+
+
+class Source(Protocol):
+    """Loads the rows of one shard; pickled and sent to the process that owns the shard.
+
+    The examples of a run are those of its sources in their order.
+    """
+
+    def load(self) -> ShardData:
+        """Load the rows: in any process and any number of times with the same result.
+
+        Called in a thread. A MemoryError or a DataError ends the run; an OSError, too.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ArraySource:
+    """Rows in memory, sent with the source: for tests and small data.
+
+    Attributes
+    ----------
+    families : sequence of Family
+    bins : ndarray of uint8, shape (F, n), C-contiguous
+    cuts : ndarray of float32, shape (F, 254)
+    n_bins : ndarray of int16, shape (F,)
+        As of `boostsample.banks.bank.FeatureBank`.
+    Y, example_weight
+        As of `ShardData`.
+    """
+
+    families: Sequence[Family]
+    bins: NDArray[np.uint8]
+    cuts: NDArray[np.float32]
+    n_bins: NDArray[np.int16]
+    Y: NDArray[np.int8]
+    example_weight: NDArray[np.float64] | None = None
+
+    def load(self) -> ShardData:
+        """The bank of these arrays."""
+        bank = FeatureBank(self.families, self.bins, self.cuts, self.n_bins)
+        return ShardData(bank, self.Y, self.example_weight)
+
+
+@dataclass(frozen=True, eq=False)
+class FileSource:
+    """Rows of `.npy` files that every process can read: bins and labels of all examples.
+
+    Attributes
+    ----------
+    families : sequence of Family
+    bins : str
+        File of the bins of all examples, uint8 (N, F): example-major, so that a shard is one part.
+    cuts, n_bins
+        As of `ArraySource`.
+    labels : str
+        File of the labels, int8 (N, K).
+    first, end : int
+        Rows of this shard.
+    weights : str or None
+        File of the user weights, float64 (N,).
+    """
+
+    families: Sequence[Family]
+    bins: str | os.PathLike[str]
+    cuts: NDArray[np.float32]
+    n_bins: NDArray[np.int16]
+    labels: str | os.PathLike[str]
+    first: int
+    end: int
+    weights: str | os.PathLike[str] | None = None
+
+    def load(self) -> ShardData:
+        """Read and turn the rows: one pass over their part of the file."""
+        rows = slice(self.first, self.end)
+
+        def part(path: Any) -> Any:
+            return np.load(path, mmap_mode="r", allow_pickle=False)[rows]
+
+        bins = np.ascontiguousarray(part(self.bins).T)
+        weight = None if self.weights is None else np.array(part(self.weights))
+        bank = FeatureBank(self.families, bins, self.cuts, self.n_bins)
+        return ShardData(bank, np.array(part(self.labels)), weight)
+
+
+def array_sources(
+    bank: FeatureBank,
+    Y: NDArray[np.int8],
+    n_shards: int,
+    example_weight: NDArray[np.float64] | None = None,
+    rows: NDArray[np.int64] | None = None,
+) -> list[ArraySource]:
+    """Sources of the examples of a bank in memory, in their order, as evenly as possible.
+
+    `rows` int64 (n,) are the examples of the bank to train on, all by default; Y and
+    `example_weight` are theirs.
+    """
+    columns = np.arange(bank.n_examples) if rows is None else np.asarray(rows)
+    cuts, n_bins = np.array(bank.cuts), np.array(bank.n_bins)
+    found = []
+    for part in np.array_split(np.arange(columns.size), n_shards):
+        bins = np.ascontiguousarray(bank.bins[:, columns[part]])
+        weight = None if example_weight is None else np.asarray(example_weight, float)[part]
+        mine = np.asarray(Y)[part].astype(np.int8)
+        found.append(ArraySource(bank.families, bins, cuts, n_bins, mine, weight))
+    return found

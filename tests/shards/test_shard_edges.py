@@ -1,0 +1,139 @@
+"""Edges on samples drawn over shards are unbiased, and vary no more than [DF11] eq. 7 says.
+
+As tests/shard/test_sampling_schemes.py for one process: fixed stumps, fixed seeds, means within
+4.5 of their standard errors. Here the shards have unlike sizes and weights.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.ledger import Ledger
+from boostsample.shards.exchange import Exchange
+from boostsample.shards.rows import ShardTargets, ShardWeights
+from boostsample.shards.searcher import ShardSearcher
+from boostsample.shards.source import ArraySource
+from boostsample.shards.transport import LocalShards
+from boostsample.step import Step
+from boostsample.threads.threads import Threads
+from tests.problems import bank_of
+from tests.shard.test_sampling_schemes import Case, excess, is_unbiased
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+slow_without_jit = pytest.mark.skipif(not COMPILED, reason="thousands of draws")
+N, CUTS = 240, (0, 20, 101, 240)
+SIZES = (1, 24, 48, 120, N - 1)
+REPETITIONS = 500
+Z = 4.5
+
+
+def cases() -> dict[str, Case]:
+    rng = np.random.default_rng(7)
+    X = rng.integers(0, 2, (N, 3)).astype(np.float32)
+    Y = np.where(rng.random((N, 3)) < 0.4, 1, -1).astype(np.int8)
+    weights = {
+        "random": rng.random(N) + 0.01,
+        "skewed": 10.0 ** rng.uniform(-6, 0, N),
+        "heavy examples": np.where(
+            np.arange(N) == 100, 500.0, np.where(np.arange(N) == 7, 40.0, 1)
+        ),
+        "light shard": np.where(np.arange(N) < 101, 1e-4, 1.0) * (1 + rng.random(N)),
+    }
+    found = {name: Case(X, Y, np.repeat(w[:, None], 3, axis=1)) for name, w in weights.items()}
+    by_shard = np.where(np.arange(N) < 101, 1, -1).astype(np.int8)[:, None]
+    w = rng.random(N) + 0.5
+    differing = Case(X, np.repeat(by_shard, 3, axis=1), np.repeat(w[:, None], 3, axis=1))
+    found["edges differ between shards"] = differing
+    return found
+
+
+def searcher_of(case: Case) -> Any:
+    bank = bank_of(case.X)
+    sources = [
+        ArraySource(
+            bank.families,
+            np.ascontiguousarray(bank.bins[:, low:high]),
+            np.array(bank.cuts),
+            np.array(bank.n_bins),
+            case.Y[low:high],
+            case.u[low:high, 0],
+        )
+        for low, high in itertools.pairwise(CUTS)
+    ]
+    weights = ShardWeights(Exchange(LocalShards(sources), "uniform", True))
+    targets = ShardTargets(weights)
+    targets.begin()
+    return bank, weights, ShardSearcher(weights, Threads(1))
+
+
+def estimates(case: Case, scheme: str, stumps: Any) -> NDArray[np.float64]:
+    """Edges on nested samples: (sizes, repetitions, Q)."""
+    bank, weights, searcher = searcher_of(case)
+    rng = np.random.default_rng(3)
+    found = np.empty((len(SIZES), REPETITIONS, len(stumps)))
+    for r in range(REPETITIONS):
+        step = Step(searcher, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
+        for s, sample in enumerate(step.draw_nested(SIZES, scheme)):
+            found[s, r] = step.edges(stumps, sample)
+        weights.release()
+    return found
+
+
+@slow_without_jit
+@pytest.mark.parametrize("scheme", ["iid", "stratified", "distinct"])
+@pytest.mark.parametrize("name", cases())
+def test_edges_are_unbiased_and_their_variance_is_bounded(name: str, scheme: str) -> None:
+    case = cases()[name]
+    G, stumps = case.edges(), case.stumps()
+    for T, found in zip(SIZES, estimates(case, scheme, stumps), strict=True):
+        assert is_unbiased(found, G).all(), (T, found.mean(axis=0), G)
+        assert (excess(found, G, T) <= Z).all(), (T, found.var(axis=0), (1 - G**2) / T)
+
+
+@slow_without_jit
+def test_filter_estimates_the_edges_of_logistic_weights() -> None:
+    """After an update, so that they are not the weights: q_il = u_il / (1 + exp(y_il f_l))."""
+    case = cases()["random"]
+    bank, weights, searcher = searcher_of(case)
+    stumps = case.stumps()
+    best = stumps[int(case.edges().argmax())]
+    feature, threshold = int(best.feature[0]), int(best.threshold[0])
+    sums = weights.label_sums(feature, threshold)
+    votes = np.where(sums >= 0, 1, -1).astype(np.int8)
+    edge = float(np.abs(sums).sum())
+    weights.update(feature, threshold, votes, edge)
+    weights.log_loss = 0.5 * (math.log1p(edge) + math.log1p(-edge))
+    alpha = 0.5 * math.log((1 + edge) / (1 - edge))
+    phi = np.where(case.X[:, feature] + 1 >= threshold, 1.0, -1.0)
+    q = case.u / case.u.sum() / (1.0 + np.exp(case.Y * votes * phi[:, None] * alpha))
+    want = Case(case.X, case.Y, q)
+    signed = np.where(case.X[:, stumps.feature] + 1 >= stumps.threshold, 1.0, -1.0)
+    G = ((signed.T @ (want.u / want.u.sum() * case.Y)) * stumps.votes).sum(axis=1)
+    rng, found = np.random.default_rng(4), np.empty((1500, len(stumps)))
+    for r in range(len(found)):
+        step = Step(searcher, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
+        found[r] = step.edges(stumps, step.draw(48, "filter"))
+        weights.release()
+    assert is_unbiased(found, G).all(), (found.mean(axis=0), G)
+    assert np.abs(found.mean(axis=0) - case.edges()).max() > 0.01, "not those of the weights"
+
+
+def test_a_search_finds_the_edges_that_step_edges_estimates() -> None:
+    """Rows and histograms of one sample have the same best stumps: on small and large samples."""
+    case = cases()["random"]
+    bank, weights, searcher = searcher_of(case)
+    for T in (5, 40, 239):
+        for scheme in ("iid", "stratified", "distinct"):
+            rng = np.random.default_rng(T)
+            step = Step(searcher, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
+            sample = step.draw(T, scheme)
+            found = step.search(np.arange(3), sample)
+            np.testing.assert_allclose(step.edges(found, sample), found.edge, atol=2e-6)
+            weights.release()

@@ -1,0 +1,72 @@
+"""`full` over shards chooses what `full` chooses in one process, on real data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.labels import encode
+from boostsample.loop.booster import Booster
+from boostsample.loop.shard_booster import ShardBooster
+from boostsample.shards.source import array_sources
+from boostsample.shards.transport import LocalShards
+from tests.problems import bank_of, noisy_labels, table
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+slow_without_jit = pytest.mark.skipif(not COMPILED, reason="hundreds of rounds on whole data sets")
+
+
+def compare(X: Any, Y: Any, n_shards: int, rounds: int, learner: str, init: str) -> None:
+    """The same features, thresholds and votes; edges within 1e-6, most within 1e-12."""
+    bank = bank_of(X)
+    given: Any = {"n_rounds": rounds, "weight_init": init, "rng": 0}
+    one = Booster(bank, None, Y, "full", learner, **given)
+    shards = LocalShards(array_sources(bank, Y, n_shards))
+    many = ShardBooster(shards, "full", learner, **given)
+    for number in range(1, rounds + 1):
+        want, found = one.next_round(), many.next_round()
+        parts = [
+            [(t.feature, t.threshold, t.value, t.votes.tolist()) for t in each.terms]
+            for each in (want, found)
+        ]
+        assert parts[0] == parts[1], number
+        assert found.edge == pytest.approx(want.edge, abs=1e-6), number
+        for a, b in zip(want.rows, found.rows, strict=True):
+            assert b["edge_estimated"] == pytest.approx(a["edge_estimated"], abs=1e-6)
+            assert b["log10_loss"] == pytest.approx(a["log10_loss"], abs=1e-6)
+            for name in ("family", "n_features", "n_examples", "looks_search", "looks_finish"):
+                assert a[name] == b[name]
+
+
+def training_set(name: str, folder: Path | None) -> tuple[Any, Any]:
+    data = load_dataset(name, data_dir=folder)
+    rows, _ = data.split(0, 0)
+    X = data.X[rows].reshape(len(rows), -1).astype(np.float32)
+    return X, encode(data.y[rows], data.n_classes)
+
+
+@slow_without_jit
+@pytest.mark.parametrize("name", ["digits", "pendigits", "letter"])
+def test_real_data_for_200_rounds(name: str, request: pytest.FixtureRequest) -> None:
+    folder = None if name == "digits" else request.getfixturevalue("data_dir")
+    compare(*training_set(name, folder), 3, 200, "stump", "balanced")
+
+
+@slow_without_jit
+def test_mnist_for_50_rounds(data_dir: Path) -> None:
+    compare(*training_set("mnist", data_dir), 2, 50, "stump", "balanced")
+
+
+@pytest.mark.parametrize("n_shards", [1, 2, 3])
+@pytest.mark.parametrize("n_labels", [1, 3, 17])
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4", "product:n_terms=2"])
+def test_small_tables(learner: str, n_labels: int, n_shards: int) -> None:
+    """Uniform weights tie at first; thirds of the values are missing."""
+    X = table(90)
+    X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
+    compare(X, noisy_labels(90, n_labels), n_shards, 12, learner, "uniform")

@@ -1,0 +1,188 @@
+"""Lost shards change no bit; what cannot go on says so, and goes on from a saved state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.errors import DataError, ShardError
+from boostsample.files.kept_state import pack_state, unpack_state
+from boostsample.loop.checkpoint import Checkpoint
+from boostsample.shards.transport import LocalShards, Lost
+from tests.shards.shard_runs import (
+    LosingShards,
+    bits,
+    random_losses,
+    shard_booster,
+    small_sources,
+)
+
+LEARNERS = ("stump", "product:n_terms=2", "tree:n_leaves=4")
+STRATEGIES = ("laminating", "mas-1q", "filterboost", "laminating:scheme=distinct")
+
+
+def trained(booster: Any) -> list[Any]:
+    rounds = []
+    while not booster.finished:
+        rounds.append(booster.next_round())
+    return rounds
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_lost_shards_change_no_bit(strategy: str, learner: str, late: bool) -> None:
+    straight = bits(trained(shard_booster(strategy, learner)))
+    for seed in range(2):
+        shards = LosingShards(small_sources(), random_losses(seed, 2000, 3), late)
+        booster = shard_booster(strategy, learner, shards)
+        assert bits(trained(booster)) == straight
+        assert booster.exchange.n_lost == shards.lost > 0
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_every_exchange_can_be_the_one(learner: str) -> None:
+    """Loading, too: each shard is lost at each exchange of a short run."""
+    straight = bits(trained(shard_booster(learner=learner, n_rounds=2)))
+    n = 0
+    while True:
+        shards = LosingShards(small_sources(), {n: [n % 3], n + 1: [n % 3]}, late=False)
+        assert bits(trained(shard_booster(learner=learner, shards=shards, n_rounds=2))) == straight
+        if not shards.lost:
+            break
+        n += 1
+    assert n > 8
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_lost_after_restore(learner: str) -> None:
+    first = shard_booster(learner=learner)
+    start = [first.next_round() for _ in range(3)]
+    state = first.state()
+    straight = bits([*start, *trained(first)])
+    shards = LosingShards(small_sources(), random_losses(3, 2000, 3), late=True)
+    second = shard_booster(learner=learner, shards=shards)
+    second.next_round()
+    second.restore(state)
+    found = bits([*start, *trained(second)])
+    assert [one for one in found if "bytes" not in one] == [
+        one for one in straight if "bytes" not in one
+    ]
+    assert shards.lost > 0
+
+
+class FailingShards(LocalShards):
+    """The cluster is gone after some exchanges."""
+
+    left = 10**9
+
+    def exchange(self, messages: Any) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            return {k: Lost("a test") for k in messages}
+        return super().exchange(messages)
+
+    def revive(self, lost: Any) -> None:
+        raise ShardError("no worker is left")
+
+
+def without_messages(rounds: list[Any]) -> list[Any]:
+    """Rounds as they are without `bytes` and `messages`: the first draw may ask for masses."""
+    for one in rounds:
+        for row in one.rows:
+            row["bytes"] = row["messages"] = 0
+    return rounds
+
+
+@pytest.mark.parametrize("left", [0, 1, 2, 5])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_lost_cluster_leaves_a_state(learner: str, left: int) -> None:
+    """`small_state` needs no shard; another booster goes on from it to the same bits."""
+    straight = bits(without_messages(trained(shard_booster(learner=learner))))
+    shards = FailingShards(small_sources())
+    booster = shard_booster(learner=learner, shards=shards)
+    rounds = [booster.next_round() for _ in range(3)]
+    shards.left = left
+    with pytest.raises(ShardError, match="no worker is left"):
+        rounds.extend(iter(booster.next_round, None))
+    assert len(rounds) == booster.round < 7
+    state = unpack_state(pack_state(booster.small_state()))
+    other = shard_booster(learner=learner)
+    other.replay([one.terms for one in rounds], [one.edge for one in rounds], state)
+    assert bits(without_messages([*rounds, *trained(other)])) == straight
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_checkpoint_of_a_lost_cluster(learner: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.checkpoint"
+    straight = bits(without_messages(trained(shard_booster(learner=learner))))
+    shards = FailingShards(small_sources())
+    booster = shard_booster(learner=learner, shards=shards)
+    with Checkpoint(path, booster) as checkpoint:
+        for _ in range(4):
+            checkpoint.next_round()
+        shards.left = 1
+        with pytest.raises(ShardError):
+            list(iter(checkpoint.next_round, None))
+    again = shard_booster(learner=learner)
+    with Checkpoint(path, again) as checkpoint:
+        assert checkpoint.n_resumed == booster.round >= 4
+        while not again.finished:
+            checkpoint.next_round()
+    assert bits(without_messages(checkpoint.rounds)) == straight
+
+
+def test_a_state_of_other_rows_is_refused(tmp_path: Path) -> None:
+    booster = shard_booster()
+    rounds = [booster.next_round() for _ in range(3)]
+    state = booster.small_state()
+    weight = np.ones(120)
+    weight[5] = 2.0
+    other = shard_booster(shards=LocalShards(small_sources(weight=weight)))
+    straight = bits(trained(shard_booster(shards=LocalShards(small_sources(weight=weight)))))
+    given = [one.terms for one in rounds], [one.edge for one in rounds]
+    with pytest.raises(DataError, match="the weights after 3 rounds"):
+        other.replay(*given, state)
+    assert bits(trained(other)) == straight, "a refused state must change nothing"
+
+
+class _Broken(Exception):
+    pass
+
+
+class BreakingShards(LocalShards):
+    """One exchange is broken off when some shards have answered, as by Ctrl-C."""
+
+    at = -1
+
+    def exchange(self, messages: Any) -> Any:
+        self.at -= 1
+        if self.at == 0:
+            super().exchange({k: one for k, one in messages.items() if k == 1})
+            raise _Broken
+        return super().exchange(messages)
+
+
+def test_an_exchange_that_is_broken_off_is_made_good() -> None:
+    """Shards that are a message ahead of others are told all again."""
+    plain = shard_booster("full")
+    plain_rounds, plain_states = [], [plain.state()]
+    while not plain.finished:
+        plain_rounds.append(plain.next_round())
+        plain_states.append(plain.state())
+    without_messages(plain_rounds)
+    shards = BreakingShards(small_sources())
+    booster = shard_booster("full", shards=shards)
+    rounds = [booster.next_round() for _ in range(2)]
+    for at in (1, 2):
+        shards.at = at
+        with pytest.raises(_Broken):
+            booster.next_round()
+        if at == 1:
+            assert pack_state(booster.state()) == pack_state(plain_states[booster.round])
+        rounds.append(booster.next_round())
+    rounds += trained(booster)
+    assert bits(without_messages(rounds)) == bits(plain_rounds)
