@@ -8,7 +8,7 @@
 
 `DATASETS` lists the named sets: scikit-learn's digits, benchmark sets read from their original
 files (`boostsample.experiments.data.originals`, and `unhashed_originals` for those without
-published hashes), and the two synthetic tasks of [BK10] sec. 4.1.
+published hashes), the two synthetic tasks of [BK10] sec. 4.1, and a wide table.
 """
 
 from __future__ import annotations
