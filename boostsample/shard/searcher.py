@@ -218,10 +218,7 @@ class Searcher:
         hist, last = np.zeros((q, N_BINS * width)), np.ones(q, np.uint8)
         for part in _parts(q, min(self._most(rows), max(q, 1))):
             bins, at, read = self._read(self._of_bank(features[part]), rows)
-            stretch = slice(read.start, read.start + read.values.size // width)
-            mine = read.examples if read.examples.size else stretch
-            last[part] = [bins[row][mine].max(initial=1) for row in at.tolist()]
-            filled = hist[part]
+            filled, tops = hist[part], last[part]
 
             def arguments(
                 first: int,
@@ -230,8 +227,10 @@ class Searcher:
                 at: Any = at,
                 read: Any = read,
                 to: Any = filled,
+                tops: Any = tops,
             ) -> tuple[Any, ...]:
-                return bins, at[first:end], read, to[first:end].reshape(-1)
+                own = slice(first, end)
+                return bins, at[own], read, to[own].reshape(-1), tops[own]
 
             kernel = histogram_kernel(*row_layout(self.n_labels))
             cuts = (*range(0, at.size, 2), at.size)

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.hashing import sha256_of_arrays
-from boostsample.kernels.array_layout import N_BINS, Floats, Rows, lay_out_rows, matrix_of_rows
+from boostsample.kernels.array_layout import (
+    N_BINS,
+    Floats,
+    Rows,
+    lay_out_rows,
+    matrix_of_rows,
+    row_layout,
+)
+from boostsample.kernels.histograms import histogram_kernel
 from boostsample.records import Stumps
 from boostsample.shard.sampling_schemes import (
     LOGISTIC_SCHEMES,
@@ -142,7 +150,11 @@ class ShardServer:
         self._bank = self._rows_of_source()[0].bank.reader(self._rows_of_source()[1])
         self._threads = Threads(n_threads(request.n_jobs))
         self._set_weights()
-        Searcher(self._bank, self._weights).compile(request.one_search)
+        self._searcher.compile(request.one_search)
+        width, one = self._weights.width, np.ones((1, 1), np.uint8)
+        rows = Rows(0, np.empty(0, np.int32), np.zeros(width, np.float32), np.zeros(width), 1.0)
+        kernel = histogram_kernel(*row_layout(self._weights.n_labels))
+        kernel(one, np.zeros(1, np.int64), rows, np.zeros(N_BINS * width), one[0])  # compiles it
         return self._sums(m.Nodes((m.Target(),)))
 
     def _set_weights(self) -> None:

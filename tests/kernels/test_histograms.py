@@ -21,7 +21,10 @@ def histograms(bins: Any, features: Any, signed: Any, start: int, examples: Any)
     values = lay_out_rows(signed, width)
     hist = np.zeros(features.size * N_BINS * width)
     rows = Rows(start, examples, values, np.zeros(width), 1.0)
-    histogram_kernel(*blocks_and_tail)(bins, features, rows, hist)
+    last = np.zeros(features.size, np.uint8)
+    histogram_kernel(*blocks_and_tail)(bins, features, rows, hist, last)
+    used = np.arange(start, start + signed.shape[0]) if examples.size == 0 else examples
+    assert last.tolist() == [bins[f][used].max(initial=1) for f in features.tolist()]
     return [matrix_of_rows(one, N_BINS, K) for one in hist.reshape(features.size, -1)]
 
 
