@@ -24,7 +24,7 @@ import numpy as np
 from boostsample.experiments.bench.problem import loaded_bench_problem
 from boostsample.loop.booster import Booster
 
-DATA = ("mnist", "cifar10")
+DATA = ("mnist",)
 STRATEGIES = (
     "uniform-naive",
     "mas-naive",

@@ -1,0 +1,129 @@
+"""Prints the tables of docs/CONTEST.md from the small folders and files of docs/results.
+
+    python -m tests.experiments.contest
+
+`tests/experiments/test_contest.py` holds the page to what this prints.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.labels import is_charged, label_of
+from boostsample.experiments.results.significance import critical_difference, ranks
+from tests.experiments import regret
+from tests.paths import ROOT
+
+FOLDER = ROOT / "docs" / "results"
+FOLDERS = (
+    "df11-mnist",
+    "df11-cifar10",
+    "contest-usps",
+    "contest-tables",
+    "contest-mnist",
+    "contest-cifar10",
+    "contest-modern",
+)
+METRICS = {"loss": ("log10_loss", "log10 loss"), "error": ("test_error", "test error in percent")}
+RANKED = (10, 100, 1000)
+BUDGETS = (1, 3, 30)
+
+Rows = list[dict[str, Any]]
+
+
+def all_rows() -> dict[str, Rows]:
+    """Rows of every data set: of the strategies of the papers, of others and of halving."""
+    found: dict[str, Rows] = {}
+    for folder in FOLDERS:
+        for row in read_results(FOLDER / folder).rows:
+            found.setdefault(str(row["data"]).split("(")[0], []).append(row)
+    return found
+
+
+def values_of(rows: Rows, metric: str) -> dict[str, dict[int, list[float]]]:
+    """Values over repetitions, by strategy and stumps."""
+    column, _ = METRICS[metric]
+    found: dict[str, dict[int, list[float]]] = {}
+    for row in rows:
+        label = label_of(row)
+        if not is_charged(label):
+            found.setdefault(label, {}).setdefault(row["stumps"], []).append(row[column])
+    return found
+
+
+def scores(rows: Rows, metric: str) -> Iterator[str]:
+    """Mean (std) over repetitions: a row for each strategy, the best mean of a column bold."""
+    values = values_of(rows, metric)
+    marks = sorted({mark for one in values.values() for mark in one})
+    digits = 3 if metric == "loss" else 2
+    best = [
+        min(round(statistics.fmean(one[mark]), digits) for one in values.values() if mark in one)
+        for mark in marks
+    ]
+    yield "| strategy | " + " | ".join(f"{mark:,} stumps" for mark in marks) + " |"
+    yield "| --- |" + " ---: |" * len(marks)
+    for label, one in values.items():
+        cells = []
+        for mark, least in zip(marks, best, strict=True):
+            if mark not in one:
+                cells.append("")
+                continue
+            mean = round(statistics.fmean(one[mark]), digits)
+            spread = statistics.stdev(one[mark]) if len(one[mark]) > 1 else 0.0
+            text = f"{mean:.{digits}f} ({spread:.{digits}f})"
+            cells.append(f"**{text}**" if mean == least else text)
+        yield f"| `{label}` | " + " | ".join(cells) + " |"
+
+
+def mean_ranks(metric: str) -> Iterator[str]:
+    """Mean ranks over the data sets, for the strategies that are in all, and the difference."""
+    by_mark: list[dict[str, float]] = []
+    data = all_rows()
+    values = [values_of(rows, metric) for rows in data.values()]
+    for mark in RANKED:
+        means = [{label: statistics.fmean(v[mark]) for label, v in one.items()} for one in values]
+        shared = [label for label in means[0] if all(label in one for one in means)]
+        ranked = ranks([[one[label] for label in shared] for one in means], lower_is_better=True)
+        by_mark.append(dict(zip(shared, ranked.tolist(), strict=True)))
+    order = sorted(by_mark[-1], key=lambda label: sum(one[label] for one in by_mark))
+    yield "| strategy | " + " | ".join(f"{mark:,} stumps" for mark in RANKED) + " |"
+    yield "| --- |" + " ---: |" * len(RANKED)
+    for label in order:
+        yield f"| `{label}` | " + " | ".join(f"{one[label]:.1f}" for one in by_mark) + " |"
+    difference = critical_difference(len(order), len(data))
+    yield "| critical difference |" + f" {difference:.1f} |" * len(RANKED)
+
+
+def ablations() -> Iterator[tuple[str, list[str]]]:
+    """Variants at the usual budget, and budgets, on MNIST."""
+    yield "variants", list(scores(read_results(FOLDER / "contest-variants").rows, "loss"))
+    for budget in BUDGETS:
+        rows = read_results(FOLDER / f"contest-{budget}N").rows
+        yield f"{budget} N", list(scores(rows, "loss"))
+
+
+def blocks() -> dict[str, str]:
+    """All tables by their names on the page."""
+    made: dict[str, list[str]] = {}
+    data = all_rows()
+    for metric in METRICS:
+        made |= {f"{name} {metric}": list(scores(rows, metric)) for name, rows in data.items()}
+        made |= {f"ranks {metric}": list(mean_ranks(metric))}
+    shares = regret.tables(FOLDER / "contest-regret.csv")
+    made |= {f"regret {name}": lines for name, lines in shares.items()}
+    made |= dict(ablations())
+    return {name: "\n".join(lines) for name, lines in made.items()}
+
+
+def main() -> None:
+    """Print all tables."""
+    for name, table in blocks().items():
+        sys.stdout.write(f"<!-- {name} -->\n\n{table}\n\n<!-- end -->\n\n")
+
+
+if __name__ == "__main__":
+    main()

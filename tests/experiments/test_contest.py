@@ -1,0 +1,21 @@
+"""The page of the contest holds what its command prints from the shipped results."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.experiments import contest
+from tests.experiments.test_published_tables import block
+from tests.paths import ROOT
+
+BLOCKS = contest.blocks()
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_the_tables_of_the_contest(name: str) -> None:
+    assert block("CONTEST.md", name) == BLOCKS[name].split("\n")
+
+
+def test_no_other_table_is_marked() -> None:
+    page = (ROOT / "docs" / "CONTEST.md").read_text(encoding="utf-8")
+    assert page.count("<!-- end -->") == len(BLOCKS)
