@@ -48,13 +48,24 @@ from boostsample.hashing import sha256_of_arrays, sha256_of_bytes
 from boostsample.records.feature_tiles import TILE
 from boostsample.threads.threads import n_threads
 
-__all__ = ["FORMAT", "DiskBank", "disk_bank_bytes", "check_disk_bank", "write_bank"]
+__all__ = [
+    "BINS_FILE",
+    "CUTS_FILE",
+    "FORMAT",
+    "DiskBank",
+    "check_disk_bank",
+    "complete_bank",
+    "disk_bank_bytes",
+    "flushed",
+    "npy_header",
+    "write_bank",
+]
 
 FORMAT = 1
 """Version of the files' format; versions of the package without tiles ignore these files."""
 
 _LOG = logging.getLogger(__name__)
-_BINS, _CUTS, _N_BINS, _SUMS = "bins.npy", "cuts.npy", "n_bins.npy", "checksums.npy"
+BINS_FILE, CUTS_FILE, _N_BINS, _SUMS = "bins.npy", "cuts.npy", "n_bins.npy", "checksums.npy"
 _TILES, _TILE_SUMS = "tiles.npy", "tile_checksums.npy"
 _MOST_BLOCK = 2**26
 """Largest block of float32 values, in bytes."""
@@ -87,7 +98,7 @@ class _Files(NamedTuple):
     def damage(self, feature: int) -> str:
         """Which file is damaged at a feature, as a phrase; empty if none is."""
         found = feature_checksums(self.bins[feature], self.cuts[feature])
-        for name, a, b in zip((_BINS, _CUTS), found, self.sums[feature], strict=True):
+        for name, a, b in zip((BINS_FILE, CUTS_FILE), found, self.sums[feature], strict=True):
             if a != b:
                 return f"{name} is damaged at feature {feature}"
         return ""
@@ -190,8 +201,8 @@ def _open(folder: Path) -> _Files:
         shape = sums.size, TILE * n
         tiles = _TileFiles(np.asarray(_Mapped(folder / _TILES, shape, np.uint8)), sums, order)
     return _Files(
-        np.asarray(_Mapped(folder / _BINS, (n_features, n), np.uint8)),
-        np.asarray(_Mapped(folder / _CUTS, (n_features, MAX_CUTS), np.float32)),
+        np.asarray(_Mapped(folder / BINS_FILE, (n_features, n), np.uint8)),
+        np.asarray(_Mapped(folder / CUTS_FILE, (n_features, MAX_CUTS), np.float32)),
         small[_N_BINS],
         small[_SUMS],
         tiles,
@@ -207,7 +218,7 @@ class _Mapped:
     """
 
     def __init__(self, path: Path, shape: tuple[int, int], dtype: DTypeLike) -> None:
-        header = _npy_header(shape, dtype)
+        header = npy_header(shape, dtype)
         try:
             with path.open("rb") as stream:
                 found = stream.read(len(header))
@@ -220,7 +231,8 @@ class _Mapped:
         self.__array_interface__ = {**self._map.__array_interface__, "data": data}
 
 
-def _npy_header(shape: tuple[int, int], dtype: DTypeLike) -> bytes:
+def npy_header(shape: tuple[int, int], dtype: DTypeLike) -> bytes:
+    """The header of a `.npy` file of an array in C order."""
     stream = io.BytesIO()
     facts = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(stream, facts)
@@ -273,23 +285,41 @@ def write_bank(
 
     files = {}
     with (
-        (folder / _BINS).open("xb") as bins_file,
-        (folder / _CUTS).open("xb") as cuts_file,
+        (folder / BINS_FILE).open("xb") as bins_file,
+        (folder / CUTS_FILE).open("xb") as cuts_file,
         closing(run_bank_blocks(work, families, n, threads, _MOST_BLOCK)) as finished,
     ):
-        bins_file.write(_npy_header((n_features, n), np.uint8))
-        cuts_file.write(_npy_header((n_features, MAX_CUTS), np.float32))
+        bins_file.write(npy_header((n_features, n), np.uint8))
+        cuts_file.write(npy_header((n_features, MAX_CUTS), np.float32))
         for stop, bins, cuts in finished:
             bins_file.write(bins.data)
             cuts_file.write(cuts.data)
             if progress is not None:
                 progress(stop, n_features)
-        files[_BINS], files[_CUTS] = _flushed(bins_file), _flushed(cuts_file)
+        files[BINS_FILE], files[CUTS_FILE] = flushed(bins_file), flushed(cuts_file)
+    complete_bank(folder, families, n, files, n_bins, sums, facts, tile_bytes)
+
+
+def complete_bank(
+    folder: Path,
+    families: Sequence[Family],
+    n: int,
+    files: dict[str, Any],
+    n_bins: NDArray[np.int16],
+    sums: NDArray[np.uint32],
+    facts: Mapping[str, Any],
+    tile_bytes: int | None,
+) -> None:
+    """Write all of a bank but its bins and cuts, whose entries in the header are `files`.
+
+    `n_bins` (F,) and `sums` (F, 2) are the arrays of the files of these names, the others as in
+    `write_bank`.
+    """
     for name, array in ((_N_BINS, n_bins), (_SUMS, sums)):
         files[name] = _write_small(folder / name, array)
     files |= _write_tiles(folder, families, n, tile_bytes)
-    record = {"format": FORMAT, **facts, "n_features": n_features, "n_examples": n, "files": files}
-    write_bank_header(folder, record)
+    shape = {"n_features": n_bins.size, "n_examples": n}
+    write_bank_header(folder, {"format": FORMAT, **facts, **shape, "files": files})
 
 
 def _write_tiles(
@@ -301,17 +331,17 @@ def _write_tiles(
         return {}
     if tile_bytes is None and tile_copy_bytes(tiles, n) > shutil.disk_usage(folder).free // 2:
         return {}
-    bins = np.asarray(_Mapped(folder / _BINS, (tiles.order.size, n), np.uint8))
+    bins = np.asarray(_Mapped(folder / BINS_FILE, (tiles.order.size, n), np.uint8))
     sums = np.empty(tiles.ends.size - 1, np.uint32)
     try:
         tile = np.empty(TILE * n, np.uint8)
         with (folder / _TILES).open("xb") as stream:
-            stream.write(_npy_header((sums.size, tile.size), np.uint8))
+            stream.write(npy_header((sums.size, tile.size), np.uint8))
             for number in range(sums.size):
                 fill_one_tile(bins, tiles, number, tile)
                 sums[number] = zlib.crc32(tile.data)
                 stream.write(tile.data)
-            facts = {**_flushed(stream), "order": sha256_of_arrays(*tiles)}
+            facts = {**flushed(stream), "order": sha256_of_arrays(*tiles)}
         return {_TILES: facts, _TILE_SUMS: _write_small(folder / _TILE_SUMS, sums)}
     except (OSError, MemoryError) as error:
         _LOG.warning("a feature bank is kept without tiles, so searches are slower: %s", error)
@@ -326,10 +356,10 @@ def _write_small(path: Path, array: NDArray[Any]) -> dict[str, Any]:
     np.save(content, array)
     with path.open("xb") as stream:
         stream.write(content.getvalue())
-        return {**_flushed(stream), "sha256": sha256_of_bytes(content.getvalue())}
+        return {**flushed(stream), "sha256": sha256_of_bytes(content.getvalue())}
 
 
-def _flushed(stream: BinaryIO) -> dict[str, Any]:
+def flushed(stream: BinaryIO) -> dict[str, Any]:
     """Flush a file to disk; its entry in the header."""
     stream.flush()
     os.fsync(stream.fileno())
