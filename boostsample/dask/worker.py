@@ -9,14 +9,13 @@ threads.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import cloudpickle
 
-_dask: Any = importlib.import_module("distributed.worker")
+from boostsample.dask.here import name_worker
 
 __all__ = ["DROP", "PING", "TELL", "install"]
 
@@ -30,9 +29,9 @@ _workers: list[Any] = []  # the last one is this process's
 
 
 def _work_here() -> None:
-    """Let `distributed.get_worker` and `get_client` find the worker in the thread of a shard."""
+    """Let the source of a shard find the worker in the thread of the shard."""
     if _workers:
-        _dask.thread_state.execution_state = {"worker": _workers[-1]}
+        name_worker(_workers[-1])
 
 
 class _Place:

@@ -1,0 +1,1 @@
+"""Tables in parts that workers read: their rows, classes, bin edges and shards."""

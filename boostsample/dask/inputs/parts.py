@@ -1,0 +1,229 @@
+"""Parts of a table that workers can read again, with the same result: Dask collections.
+
+A part of a collection is the piece of its graph that makes it. A worker computes that piece in its
+own thread, without the scheduler, so that neither a worker with one thread nor a busy one can hang.
+Data that the collection keeps on the cluster (`persist`) is fetched from the workers that hold it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from boostsample.dask.here import client_here
+from boostsample.errors import DataError, SettingError
+
+__all__ = ["GraphPart", "GraphParts", "Part", "RawRows", "graph_parts", "is_collection", "is_frame"]
+
+_dask: Any = importlib.import_module("dask")
+_core: Any = importlib.import_module("dask.core")
+_graphs: Any = importlib.import_module("dask.highlevelgraph")
+_distributed: Any = importlib.import_module("distributed")
+
+_PATIENCE = 120.0
+"""Seconds to wait for data that the cluster keeps, or makes again after a loss."""
+
+
+class RawRows(NamedTuple):
+    """What a part holds, unchecked: examples, labels, and weights or None."""
+
+    X: Any
+    y: Any
+    weight: Any
+
+
+class Part(Protocol):
+    """Rows that any worker can read, again and again."""
+
+    def read(self) -> RawRows:
+        """The rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class GraphPart:
+    """A part of a Dask collection.
+
+    Attributes
+    ----------
+    graph : dict
+        What X, y and weight of this part need, and nothing else.
+    keys : tuple
+        Keys of X, y and weight in it, or None.
+    columns : tuple
+        Columns of X that are y and weight, or None.
+    kept : tuple
+        Keys of the graph whose data the cluster keeps.
+    """
+
+    graph: dict[Any, Any]
+    keys: tuple[Any, Any, Any]
+    columns: tuple[Any, Any]
+    kept: tuple[Any, ...]
+
+    def read(self) -> RawRows:
+        """Compute the part in this thread."""
+        graph = dict(self.graph)
+        if self.kept:
+            graph |= _fetched(self.kept)
+        known = [key for key in self.keys if key is not None]
+        values = dict(zip(known, _dask.get(graph, known), strict=True))
+        X, y, weight = (values.get(key) for key in self.keys)
+        return split_columns(X, y, weight, *self.columns)
+
+
+class GraphParts(NamedTuple):
+    """The parts of collections, and the same parts for tasks of the scheduler.
+
+    Attributes
+    ----------
+    parts : list of GraphPart
+    delayed : list of tuple
+        X, y and weight of each part, as `dask.delayed.Delayed` or None.
+    columns : tuple
+        As of `GraphPart`.
+    """
+
+    parts: list[GraphPart]
+    delayed: list[tuple[Any, Any, Any]]
+    columns: tuple[Any, Any]
+
+
+def is_collection(X: Any) -> bool:
+    """Whether X is a Dask array or data frame, or a list of delayed parts."""
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and all(_dask.is_dask_collection(one) for one in X)
+    return _dask.is_dask_collection(X) and hasattr(X, "to_delayed")
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a Dask data frame."""
+    return hasattr(X, "map_partitions") and hasattr(X, "columns")
+
+
+def split_columns(X: Any, y: Any, weight: Any, of_y: Any, of_weight: Any) -> RawRows:
+    """Examples, labels and weights, of which the last two may be columns of a data frame X."""
+    dropped = []
+    if of_y is not None:
+        y = X[of_y]
+        dropped.append(of_y)
+    if of_weight is not None:
+        weight = X[of_weight]
+        dropped.append(of_weight)
+    return RawRows(X.drop(columns=dropped) if dropped else X, y, weight)
+
+
+def graph_parts(X: Any, y: Any, weight: Any) -> GraphParts:
+    """The parts of Dask collections; computes nothing.
+
+    Parameters
+    ----------
+    X : Dask array (n, ...), Dask data frame (n, d), or list of delayed parts
+    y : Dask array or series (n,) or (n, K), list of delayed parts, or name of a column of X
+    weight : Dask array or series (n,), list, name, or None
+
+    Raises
+    ------
+    DataError
+        If X, y and weight have different chunks.
+    SettingError
+        If one of them is something else.
+    """
+    pieces = [_delayed(X, "X", None)]
+    columns = _column_of(X, y, "y"), _column_of(X, weight, "sample_weight")
+    kept = {
+        one.key
+        for one in _distributed.futures_of([one for one in (X, y, weight) if one is not None])
+    }
+    for name, given, column in (("y", y, columns[0]), ("sample_weight", weight, columns[1])):
+        if given is None or column is not None:
+            pieces.append([None] * len(pieces[0]))
+        else:
+            pieces.append(_delayed(given, name, X))
+        if len(pieces[-1]) != len(pieces[0]):
+            raise DataError(
+                f"X and {name} must have the same chunks, got {len(pieces[0])} of X and "
+                f"{len(pieces[-1])} of {name}; rechunk or repartition one of them like the other"
+            )
+    delayed = list(zip(*pieces, strict=True))
+    return GraphParts([_part(one, columns, kept) for one in delayed], delayed, columns)
+
+
+def _column_of(X: Any, given: Any, name: str) -> Any:
+    """The column that is y or weight, None if it is no column."""
+    if given is None or isinstance(given, list) or _dask.is_dask_collection(given):
+        return None
+    columns = [*X.columns] if is_frame(X) else []
+    if isinstance(given, str | int) and given in columns:
+        return given
+    raise SettingError(
+        f"{name} must be a Dask collection with the chunks of X, or the name of one of its columns "
+        f"if X is a data frame, got {given!r:.80}"
+    )
+
+
+def _delayed(given: Any, name: str, X: Any) -> list[Any]:
+    """The chunks of a collection as delayed values."""
+    if isinstance(given, list | tuple) and is_collection(given):
+        return list(given)
+    if not is_collection(given):
+        raise SettingError(
+            f"{name} must be a Dask array, a Dask data frame, a list of delayed parts or a folder, "
+            f"got {type(given).__name__}; on one machine, use BoostSampleClassifier"
+        )
+    if hasattr(given, "rechunk"):
+        like = _row_chunks(X)
+        whole: dict[int, Any] = dict.fromkeys(range(1, given.ndim), -1)
+        if like is not None and like != given.chunks[0] and sum(like) == given.shape[0]:
+            whole[0] = like
+        given = given.rechunk(whole) if whole else given
+        return list(given.to_delayed().ravel())
+    return list(given.to_delayed())
+
+
+def _row_chunks(X: Any) -> tuple[int, ...] | None:
+    """The sizes of the chunks of rows of an array, None if they are not known."""
+    chunks: tuple[int, ...] | None = X.chunks[0] if hasattr(X, "rechunk") else None
+    return chunks if chunks is not None and sum(chunks) == sum(chunks) else None  # not NaN
+
+
+def _part(delayed: Sequence[Any], columns: tuple[Any, Any], kept: Set[Any]) -> GraphPart:
+    """The part of X, y and weight; `kept` are keys whose data the cluster keeps."""
+    graph: dict[Any, Any] = {}
+    for one in delayed:
+        if one is None:
+            continue
+        layers = one.__dask_graph__()
+        if not isinstance(layers, _graphs.HighLevelGraph):
+            layers = _graphs.HighLevelGraph.from_collections("part", layers)
+        graph |= dict(layers.cull({one.key}))
+    graph = {key: value for key, value in graph.items() if key not in kept}
+    keys: tuple[Any, Any, Any] = tuple(None if one is None else one.key for one in delayed)  # type: ignore[assignment]  # three
+    needed = _core.keys_in_tasks(kept, [*graph.values(), *keys]) if kept else set()
+    return GraphPart(graph, keys, columns, tuple(needed))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _fetched(keys: Sequence[Any]) -> dict[Any, Any]:
+    """Data that the cluster keeps, by tasks, so that what was lost is made again.
+
+    DataError if it cannot be had.
+    """
+    with client_here() as client:
+        try:
+            return {
+                key: client.submit(_same, _distributed.Future(key, client), pure=False).result(
+                    _PATIENCE
+                )
+                for key in keys
+            }
+        except (_distributed.CancelledError, TimeoutError) as error:
+            raise DataError(
+                "data that the cluster kept is lost; keep the persisted collection until the end "
+                "of fit, or read it from files"
+            ) from error

@@ -1,0 +1,324 @@
+"""What a worker finds out about one part, and what follows from all of them.
+
+**Bin edges.** Of R rows that edges come from (`reference`) and P parts, each part gives a sample of
+at most 2 R / P rows, drawn without replacement by a stream that depends on the number of the part
+and of its rows alone. Then each part keeps the same share of its rows, the largest that no sample
+is too small for, and that gives at most R rows in all: all R of them if no part has more than twice
+the mean number of rows. A feature that is a column of a table with at most 255 different values
+in all parts has a bin for each of them, exactly; others have 254 cuts at quantiles of the sampled
+rows, as in `boostsample.banks.binning`. The quantiles are exact if the sample is the table.
+Otherwise the share of rows below a cut is that of the quantile q but for a standard error of
+sqrt(q (1 - q) / R), at most 0.2 % of the rows for R = 65,536; with probability 0.99 no cut of a
+feature is off by more than sqrt(log(200) / (2 R)), 0.64 % (the inequality of Dvoretzky, Kiefer and
+Wolfowitz with the constant of Massart, 1990).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.banks.binning import MAX_CUTS, find_cuts
+from boostsample.banks.row_chunks import Cuts, cuts_of_rows
+from boostsample.checks import WEIGHT_RANGE
+from boostsample.classifier.inputs.estimator_inputs import estimator_families
+from boostsample.dask.inputs.rows import PartRows, checked_rows, naming_part
+from boostsample.errors import DataError
+from boostsample.family import Family
+from boostsample.labels import encode
+from boostsample.registry import registered_class
+from boostsample.shard.weights import initial_weights
+
+__all__ = ["REFERENCE", "PartSummary", "TableFacts", "merged", "sample_size", "summarise"]
+
+REFERENCE = 65_536
+"""Rows that bin edges come from, unless the setting of the bank names another number."""
+_MOST_DISTINCT = MAX_CUTS + 1
+
+
+class PartSummary(NamedTuple):
+    """What a worker finds out about one part.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows of weight above 0. If 0, the rest is empty.
+    sample : ndarray, shape (s, ...)
+        Some of these rows, in random order.
+    distinct : list of ndarray of float32 or None
+        All different values of each column of a table; None for more than 255. Empty for images.
+    names : tuple of str or None
+    classes : ndarray, shape (C,)
+        In ascending order; column numbers for several labels.
+    multi_label : bool
+    weights : ndarray of float64, shape (C, 4)
+        Of the rows of each class: their number, and sum, least and greatest of their weights.
+    sides : ndarray of float64, shape (K, 4), or None
+        For several labels: total weight and weighted sum of the balanced initial weights of the
+        positive, and of the negative rows.
+    """
+
+    n_rows: int
+    sample: NDArray[Any]
+    distinct: list[NDArray[np.float32] | None]
+    names: tuple[str, ...] | None
+    classes: NDArray[Any]
+    multi_label: bool
+    weights: NDArray[np.float64]
+    sides: NDArray[np.float64] | None
+
+
+def sample_size(n_parts: int, reference: int) -> int:
+    """Most rows in the sample of a part, so that all parts together give at least `reference`."""
+    return -(-2 * reference // n_parts)
+
+
+def summarise(
+    X: Any, y: Any, weight: Any, number: int, n_sample: int, weight_init: str
+) -> PartSummary:
+    """Summarise the part of this number, from 0; runs on a worker.
+
+    Cost: a pass over the part; a sort of each column with few different values. DataError, with the
+    number of the part, if its data cannot be learned from.
+    """
+    with naming_part(number):
+        rows = checked_rows(X, y, weight)
+        if rows is None:
+            nothing = np.empty(0)
+            empty = np.empty((0, 4))
+            return PartSummary(0, nothing, [], None, nothing, False, empty, None)
+        sample = rows.X[_drawn(rows.X.shape[0], number, n_sample)]
+        distinct = []
+        if rows.X.ndim == 2:
+            distinct = [_distinct(a, b) for a, b in zip(rows.X.T, sample.T, strict=True)]
+        many = rows.y.ndim == 2
+        classes, codes = _codes(rows.y)
+        weights = _class_weights(codes, classes.size, rows)
+        sides = _label_sides(rows, weight_init) if many else None
+        n = rows.X.shape[0]
+        return PartSummary(n, sample, distinct, rows.names, classes, many, weights, sides)
+
+
+def _drawn(n: int, number: int, size: int) -> NDArray[np.intp]:
+    """Rows of the sample, in random order: a prefix of it is a smaller sample."""
+    keys = np.random.PCG64(np.random.SeedSequence([number, n])).random_raw(n)
+    return np.argsort(keys, kind="stable")[:size]
+
+
+def _distinct(column: NDArray[Any], sample: NDArray[Any]) -> NDArray[np.float32] | None:
+    """All different values of a column but NaN, None for more than 255; `sample` is a part."""
+    for values in (sample, column):
+        with np.errstate(over="ignore"):  # infinite values are errors later
+            found: NDArray[np.float32] = np.unique(values.astype(np.float32))
+        found = found[~np.isnan(found)]
+        if found.size > _MOST_DISTINCT:
+            return None
+    return found
+
+
+def _codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Classes, and the class of each row; of several labels all rows are of class 0."""
+    if y.ndim == 2:
+        return np.arange(y.shape[1]), np.zeros(y.shape[0], np.intp)
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise DataError(
+            "y must hold labels of one kind, none of them missing; drop the rows without a label, "
+            "and make the others text by .astype(str)"
+        ) from error
+    return classes, codes
+
+
+def _class_weights(codes: NDArray[np.intp], n: int, rows: PartRows) -> NDArray[np.float64]:
+    found = np.zeros((n, 4))
+    found[:, 2] = np.inf
+    weight = np.ones(codes.size) if rows.weight is None else rows.weight
+    found[:, 0] = np.bincount(codes, minlength=n)
+    found[:, 1] = np.bincount(codes, weight, n)
+    np.minimum.at(found[:, 2], codes, weight)
+    np.maximum.at(found[:, 3], codes, weight)
+    return found
+
+
+def _label_sides(rows: PartRows, weight_init: str) -> NDArray[np.float64]:
+    signs = encode(rows.y) > 0
+    initial = initial_weights(encode(rows.y), weight_init)
+    weight = np.ones(signs.shape[0]) if rows.weight is None else rows.weight
+    sides = [(weight @ side, weight @ (initial * side)) for side in (signs, ~signs)]
+    return np.stack([one for side in sides for one in side], axis=1)
+
+
+class TableFacts(NamedTuple):
+    """What is known of the whole table before its rows are read again.
+
+    Attributes
+    ----------
+    n_rows : list of int
+        Rows of weight above 0 of each part.
+    families : list of Family
+    cuts : tuple
+        Cuts and numbers of bins of all features.
+    n_reference : int
+        Rows of the sample that quantiles come from.
+    names : tuple of str or None
+    shape : tuple of int
+        Of one example.
+    classes : ndarray, shape (C,)
+    multi_label : bool
+    weights : ndarray of float64, shape (C, 4)
+        As of `PartSummary`.
+    offset : ndarray of float64, shape (K,)
+        See `boostsample.classifier.prediction.probabilities`; 0 for one label.
+    """
+
+    n_rows: list[int]
+    families: list[Family]
+    cuts: Cuts
+    n_reference: int
+    names: tuple[str, ...] | None
+    shape: tuple[int, ...]
+    classes: NDArray[Any]
+    multi_label: bool
+    weights: NDArray[np.float64]
+    offset: NDArray[np.float64]
+
+    @property
+    def n_labels(self) -> int:
+        """K: one for two classes."""
+        size = int(self.classes.size)
+        return 1 if size == 2 and not self.multi_label else size
+
+
+def merged(summaries: Sequence[PartSummary], families: Any, reference: int) -> TableFacts:
+    """The facts of the table from those of its parts, in their order; runs on a worker.
+
+    Parameters
+    ----------
+    summaries : sequence of PartSummary
+        Of all parts.
+    families : object
+        The setting of the classifier.
+    reference : int
+        R, the rows that bin edges come from.
+
+    Raises
+    ------
+    DataError
+        If the parts do not fit each other, hold less than two classes or no row with weight.
+    SettingError
+        If the families are unknown, or do not read numbers.
+    """
+    some = [(at, one) for at, one in enumerate(summaries) if one.n_rows]
+    if not some:
+        raise DataError("the table must have a row of weight above 0, got none in its parts")
+    head_at, head = some[0]
+    for at, one in some:
+        for what, mine, first in (
+            ("columns", one.sample.shape[1:], head.sample.shape[1:]),
+            ("names of columns", one.names, head.names),
+            ("kind of y", one.multi_label, head.multi_label),
+        ):
+            if mine != first:
+                raise DataError(
+                    f"all parts must have the same {what}, got {first!r:.200} in part {head_at} "
+                    f"and {mine!r:.200} in part {at}"
+                )
+    parts = [one for _, one in some]
+    classes, weights = _merged_classes(parts)
+    n_rows = [one.n_rows for one in summaries]
+    rows = _merged_sample(parts, reference)
+    found = _families(families, rows, head.names)
+    cuts = cuts_of_rows(found, rows)
+    _exact(found, parts, cuts)
+    return TableFacts(
+        n_rows,
+        found,
+        cuts,
+        rows.shape[0],
+        head.names,
+        rows.shape[1:],
+        classes,
+        head.multi_label,
+        weights,
+        _offsets(parts, classes.size),
+    )
+
+
+def _merged_classes(parts: Sequence[PartSummary]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    if parts[0].multi_label:
+        if len({one.classes.size for one in parts}) > 1:
+            raise DataError("all parts must have the same number of labels, but they differ")
+        classes = parts[0].classes
+    else:
+        kinds = {"text" if one.classes.dtype.kind in "OUST" else "number" for one in parts}
+        if len(kinds) > 1:
+            raise DataError("y must hold labels of one kind in all parts, got numbers and text")
+        classes = np.unique(np.concatenate([one.classes for one in parts]))
+        if classes.size < 2:
+            raise DataError(
+                f"y must have at least 2 classes, got 1 class ({classes.tolist()[0]!r})"
+            )
+    weights = np.zeros((classes.size, 4))
+    weights[:, 2] = np.inf
+    for one in parts:
+        at = np.searchsorted(classes, one.classes)
+        weights[at, :2] += one.weights[:, :2]
+        weights[at, 2] = np.minimum(weights[at, 2], one.weights[:, 2])
+        weights[at, 3] = np.maximum(weights[at, 3], one.weights[:, 3])
+    least, most = float(weights[:, 2].min()), float(weights[:, 3].max())
+    if least < most / WEIGHT_RANGE:
+        raise DataError(
+            f"the largest example weight must be at most {WEIGHT_RANGE:g} times the least, got "
+            f"{most:g} and {least:g}; weight 0 drops an example"
+        )
+    return classes, weights
+
+
+def _merged_sample(parts: Sequence[PartSummary], reference: int) -> NDArray[Any]:
+    """The same share of the rows of each part, from their samples."""
+    share = min(one.sample.shape[0] / one.n_rows for one in parts)
+    share = min(share, reference / sum(one.n_rows for one in parts))
+    return np.concatenate([one.sample[: math.ceil(share * one.n_rows - 1e-9)] for one in parts])
+
+
+def _families(families: Any, rows: NDArray[Any], names: tuple[str, ...] | None) -> list[Family]:
+    """The families of the setting, as of the classifier on one machine."""
+    facts: dict[str, Any] = {"columns_": None}
+    if names is not None:
+        facts["feature_names_in_"] = np.array(names, object)
+    return estimator_families(families, rows, rows, SimpleNamespace(**facts))
+
+
+def _exact(families: Sequence[Family], parts: Sequence[PartSummary], cuts: Cuts) -> None:
+    """Replace the cuts of columns with few different values by one between any two of them."""
+    first = 0
+    for family in families:
+        if isinstance(family, registered_class("family", "columns")):
+            for feature, column in enumerate(family.columns, first):
+                values = [one.distinct[column] for one in parts]
+                if any(one is None for one in values):
+                    continue
+                every = np.unique(np.concatenate(values))
+                if every.size and every.size <= _MOST_DISTINCT:
+                    one, n_bins = find_cuts(every[None, :])
+                    cuts[0][feature], cuts[1][feature] = one[0], n_bins[0]
+        first += family.n_features
+
+
+def _offsets(parts: Sequence[PartSummary], n: int) -> NDArray[np.float64]:
+    """Log ratio of the mean initial weights of positive and negative rows of each label."""
+    sides = [one.sides for one in parts if one.sides is not None]
+    if not sides:
+        return np.zeros(1 if n == 2 else n)
+    total = np.sum(sides, axis=0)
+    offsets = np.zeros(n)
+    both = (total[:, 0] > 0) & (total[:, 2] > 0)
+    means = total[both][:, [1, 3]] / total[both][:, [0, 2]]
+    offsets[both] = np.log(means[:, 0] / means[:, 1])
+    return offsets

@@ -1,0 +1,193 @@
+"""A table on a cluster: its facts and shards, found out by the workers."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_class_weight
+
+from boostsample.banks.bank_forms import bank_settings
+from boostsample.checks import check_integer
+from boostsample.dask.inputs.folders import list_folder
+from boostsample.dask.inputs.parts import Part, graph_parts, split_columns
+from boostsample.dask.inputs.source import ShardSource, cut_shards
+from boostsample.dask.inputs.summary import (
+    REFERENCE,
+    PartSummary,
+    TableFacts,
+    merged,
+    sample_size,
+    summarise,
+)
+from boostsample.errors import DataError, SettingError
+from boostsample.names import parse_name
+
+__all__ = ["Table", "TableSettings", "read_table"]
+
+_dask: Any = importlib.import_module("dask")
+
+
+class TableSettings(NamedTuple):
+    """Settings of the classifier that its table depends on.
+
+    Attributes
+    ----------
+    families : object
+        See `boostsample.estimator.BoostSampleClassifier`.
+    bank : str
+        Form of the banks of the shards, with settings: "memory" or "disk".
+    weight_init : str
+    class_weight : "balanced", mapping of class to weight, or None
+    n_shards : int or None
+        Most shards; None is one for each worker.
+    """
+
+    families: Any = None
+    bank: str = "memory"
+    weight_init: str = "balanced"
+    class_weight: Any = None
+    n_shards: int | None = None
+
+
+class Table(NamedTuple):
+    """What is known of a table, and the sources of its shards, in the order of its rows."""
+
+    facts: TableFacts
+    sources: list[ShardSource]
+
+
+def read_table(client: Any, X: Any, y: Any, sample_weight: Any, settings: TableSettings) -> Table:
+    """Have the workers read a table once; the client sees none of its rows.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    X : Dask array, Dask data frame, list of delayed parts, or path
+        A path is that of a folder, or of one file, that workers read: see `inputs.folders`.
+    y, sample_weight
+        With the chunks of X, or columns of it; see `inputs.parts` and `inputs.folders`.
+    settings : TableSettings
+
+    Raises
+    ------
+    DataError
+        If the table cannot be learned from; with the number of the part where one is at fault.
+    SettingError
+        If a setting is unknown or out of range, or X, y or weights are of another kind.
+    """
+    form, given = parse_name(settings.bank)
+    if form == "lazy":
+        raise SettingError(
+            "on a cluster, bank must be 'memory' or 'disk', got 'lazy', whose shards would read "
+            "their parts in each round"
+        )
+    of_bank = bank_settings(form, given)
+    reference = of_bank["reference"] or REFERENCE
+    n_workers = len(client.nthreads())
+    if settings.n_shards is None and not n_workers:
+        raise DataError("the cluster has no worker; start one, or wait by client.wait_for_workers")
+    n_shards = check_integer("n_shards", settings.n_shards or n_workers, 1)
+    parts, facts = _read(client, X, y, sample_weight, reference, settings)
+    factor = None
+    if sample_weight is not None or settings.class_weight is not None:
+        factor = class_factors(settings.class_weight, facts)
+    sources = [
+        ShardSource(
+            tuple(parts[run]),
+            tuple(facts.n_rows[run]),
+            run.start,
+            tuple(facts.families),
+            facts.cuts,
+            facts.classes,
+            facts.multi_label,
+            factor,
+            form,
+            of_bank["tile_bytes"],
+        )
+        for run in cut_shards(facts.n_rows, n_shards)
+    ]
+    return Table(facts, sources)
+
+
+def _read(
+    client: Any, X: Any, y: Any, weight: Any, reference: int, settings: TableSettings
+) -> tuple[list[Part], TableFacts]:
+    """The parts of the table, and its facts."""
+    parts: list[Part]
+    if isinstance(X, str | os.PathLike):
+        paths = [os.fspath(one) if isinstance(one, os.PathLike) else one for one in (X, y, weight)]
+        for what, one in zip(("y", "sample_weight"), paths[1:], strict=True):
+            if not isinstance(one, str | int) and not (what == "sample_weight" and one is None):
+                raise SettingError(
+                    f"{what} must be a column or the path of a folder, because X is the path "
+                    f"{paths[0]!r:.80}, got {type(one).__name__}"
+                )
+        parts = client.submit(list_folder, *paths, pure=False).result()
+        size = sample_size(len(parts), reference)
+        summaries = [
+            client.submit(_summarise_part, part, number, size, settings.weight_init, pure=False)
+            for number, part in enumerate(parts)
+        ]
+    else:
+        found = graph_parts(X, y, weight)
+        parts = list(found.parts)
+        size = sample_size(len(parts), reference)
+        work = _dask.delayed(_summarise_columns, pure=False)
+        summaries = client.compute(
+            [
+                work(*one, found.columns, number, size, settings.weight_init)
+                for number, one in enumerate(found.delayed)
+            ]
+        )
+    facts: TableFacts = client.submit(
+        merged, summaries, settings.families, reference, pure=False
+    ).result()
+    return parts, facts
+
+
+def _summarise_part(part: Part, number: int, n_sample: int, weight_init: str) -> PartSummary:
+    return summarise(*part.read(), number, n_sample, weight_init)
+
+
+def _summarise_columns(
+    X: Any, y: Any, weight: Any, columns: tuple[Any, Any], *rest: Any
+) -> PartSummary:
+    return summarise(*split_columns(X, y, weight, *columns), *rest)
+
+
+def class_factors(class_weight: Any, facts: TableFacts) -> NDArray[np.float64]:
+    """Factor of the weights of the examples of each class: float64 (C,).
+
+    That of `class_weight`, and a power of two by which the largest weight is between 1 and 2, as on
+    one machine. Raises SettingError if `class_weight` has another form.
+    """
+    sums, most = facts.weights[:, 1], facts.weights[:, 3]
+    factor = np.ones(sums.size)
+    if class_weight is not None and facts.multi_label:
+        raise SettingError(
+            f"on a cluster, class_weight must be None for several labels, got {class_weight!r:.60};"
+            " give sample_weight"
+        )
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        factor = sums.sum() / (sums.size * sums)
+    elif isinstance(class_weight, Mapping):
+        factor = compute_class_weight(
+            dict(class_weight), classes=facts.classes, y=facts.classes
+        ).astype(np.float64)
+    elif class_weight is not None:
+        raise SettingError(
+            "class_weight must be None, 'balanced' or a mapping of classes to weights, as in "
+            f"{{'no': 1, 'yes': 5}}, got {class_weight!r:.60}"
+        )
+    if not (np.isfinite(factor) & (factor > 0)).all():
+        raise SettingError(
+            "on a cluster, weights of classes must be finite and above 0, got "
+            f"{factor.tolist()!r:.80}; leave the rows of a class out by sample_weight"
+        )
+    return np.asarray(factor / 2.0 ** math.floor(math.log2((most * factor).max())))

@@ -1,0 +1,230 @@
+"""Parts of Dask collections and of folders: the same rows in the same order, on any worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.dask.inputs.folders import list_folder
+from boostsample.dask.inputs.parts import graph_parts
+from boostsample.dask.inputs.table import TableSettings, read_table
+from boostsample.errors import DataError, SettingError
+from tests.dask.in_process import in_process_client, loaded_by_workers
+
+dask: Any = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
+da: Any = pytest.importorskip("dask.array")
+pd: Any = pytest.importorskip("pandas", reason="the extra 'report' is not installed")
+
+Made = tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]
+Given = tuple[Any, Any, Any]
+N = 120
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with in_process_client() as client:
+        yield client
+
+
+@pytest.fixture
+def made(rng: np.random.Generator) -> Made:
+    X = rng.normal(size=(N, 4))
+    X[:, 2] = rng.integers(0, 3, N)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    weight = rng.integers(0, 4, N).astype(float)
+    return X, np.array(["a", "b", "c"])[rng.integers(0, 3, N)], weight
+
+
+def frame_of(made: Made) -> Any:
+    X, y, weight = made
+    return pd.DataFrame(X, columns=list("pqrs")).assign(y=y, w=weight)
+
+
+def as_arrays(made: Made, client: Any, folder: Path) -> Given:
+    X, y, weight = made
+    return (
+        da.from_array(X, chunks=(50, 2)),
+        da.from_array(y, chunks=30),
+        da.from_array(weight, chunks=N),
+    )
+
+
+def as_kept_arrays(made: Made, client: Any, folder: Path) -> Given:
+    """On the cluster already, with a step that is not."""
+    X, y, weight = (da.from_array(one, chunks=40) for one in made)
+    return (client.persist(X - 1) + 1, client.persist(y), weight)
+
+
+def as_frames(made: Made, client: Any, folder: Path) -> Given:
+    dd: Any = pytest.importorskip("dask.dataframe")
+    frame = dd.from_pandas(frame_of(made), npartitions=3)
+    return frame[list("pqrs")], frame["y"], frame["w"]
+
+
+def as_columns(made: Made, client: Any, folder: Path) -> Given:
+    dd: Any = pytest.importorskip("dask.dataframe")
+    return client.persist(dd.from_pandas(frame_of(made), npartitions=3)), "y", "w"
+
+
+def as_delayed(made: Made, client: Any, folder: Path) -> Given:
+    ends = [0, 70, 70, N]  # one of the parts is empty
+    cut = [slice(a, b) for a, b in pairwise(ends)]
+    X, y, weight = ([dask.delayed(one[part]) for part in cut] for one in made)
+    return X, y, weight
+
+
+def as_arrays_in_files(made: Made, client: Any, folder: Path) -> Given:
+    for name, one in zip(("X", "y", "w"), made, strict=True):
+        (folder / name).mkdir()
+        np.save(folder / name / "part-0.npy", one[:50])
+        np.save(folder / name / "part-1.npy", one[50:])
+    return folder / "X", folder / "y", str(folder / "w")
+
+
+def as_parquet(made: Made, client: Any, folder: Path) -> Given:
+    pytest.importorskip("pyarrow", reason="the extra 'report' is not installed")
+    frame = frame_of(made)
+    frame[:50].to_parquet(folder / "a.parquet", row_group_size=20)
+    frame[50:].to_parquet(folder / "b.parquet")
+    return folder, "y", "w"
+
+
+KINDS = (
+    as_arrays,
+    as_kept_arrays,
+    as_frames,
+    as_columns,
+    as_delayed,
+    as_arrays_in_files,
+    as_parquet,
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_table_gives_the_same_shards(
+    kind: Any, made: Made, client: Any, tmp_path: Path
+) -> None:
+    X, y, weight = made
+    first, second, third = kind(made, client, tmp_path)
+    facts, sources = read_table(client, first, second, third, TableSettings(n_shards=2))
+    kept = weight > 0
+    assert sum(facts.n_rows) == kept.sum()
+    assert facts.classes.tolist() == ["a", "b", "c"]
+    assert [source.n_examples for source in sources] == [
+        sum(facts.n_rows[: len(sources[0].parts)]),
+        sum(facts.n_rows[len(sources[0].parts) :]),
+    ]
+    shards = loaded_by_workers(client, sources)
+    banks: list[Any] = [one.bank for one in shards]
+    bins = np.concatenate([bank.bins for bank in banks], axis=1)
+    first, second, third = as_arrays(made, client, tmp_path)
+    reference, _ = read_table(client, first, second, third, TableSettings(n_shards=1))
+    np.testing.assert_array_equal(facts.cuts[0], reference.cuts[0])
+    values = X[kept].astype(np.float32)
+    for feature in range(4):
+        cuts = facts.cuts[0][feature]
+        expected = [0 if np.isnan(x) else 1 + int((cuts <= x).sum()) for x in values[:, feature]]
+        assert bins[feature].tolist() == expected
+    labels = np.concatenate([one.Y for one in shards])
+    assert np.array(["a", "b", "c"])[labels.argmax(axis=1)].tolist() == y[kept].tolist()
+    weights = np.concatenate([one.example_weight for one in shards])
+    np.testing.assert_array_equal(weights, weight[kept] / 2)  # the largest between 1 and 2
+
+
+def test_names_of_columns_are_found(made: Made, client: Any, tmp_path: Path) -> None:
+    X, y, _ = as_columns(made, client, tmp_path)
+    facts, _ = read_table(client, X[[*"pqrs", "y"]], y, None, TableSettings())
+    assert facts.names == ("p", "q", "r", "s")
+    assert facts.families[0].feature_name(1) == "q"
+
+
+def test_a_column_of_a_npy_file_may_hold_the_labels(client: Any, tmp_path: Path) -> None:
+    table = np.array([[1.5, 0, 7], [2.5, 1, 8], [3.5, 1, 9]])
+    np.save(tmp_path / "table.npy", table)
+    facts, (source,) = read_table(client, tmp_path, 1, None, TableSettings())
+    shard = source.load()
+    assert facts.shape == (2,)
+    assert shard.Y[:, 0].tolist() == [-1, 1, 1]
+    assert shard.bank.take(np.arange(2), np.arange(3)).tolist() == [[1, 2, 3], [1, 2, 3]]
+    assert shard.example_weight is None
+
+
+def test_large_npy_files_are_several_parts(tmp_path: Path) -> None:
+    np.save(tmp_path / "X.npy", np.zeros((2**14 + 1, 2**10), np.float32))
+    (tmp_path / "y").mkdir()
+    np.save(tmp_path / "y" / "y.npy", np.zeros(2**14 + 1))
+    parts = list_folder(str(tmp_path), str(tmp_path / "y"), None)
+    assert [part.read().X.shape[0] for part in parts] == [2**14, 1]
+    assert [part.read().y.shape[0] for part in parts] == [2**14, 1]
+
+
+def test_a_part_has_no_more_of_the_graph_than_it_needs(made: Made) -> None:
+    X, y, _ = made
+    found = graph_parts(da.from_array(X, chunks=(40, 2)), da.from_array(y, chunks=40), None)
+    assert [part.read().X.shape for part in found.parts] == [(40, 4)] * 3
+    sizes = [sum(getattr(one, "nbytes", 0) for one in part.graph.values()) for part in found.parts]
+    whole = graph_parts(da.from_array(X, chunks=(120, 4)), da.from_array(y, chunks=120), None)
+    assert len(found.parts[0].graph) <= len(whole.parts[0].graph) + 4
+    assert max(sizes) <= X[:40].nbytes + y[:40].nbytes
+
+
+def test_wrong_inputs_are_named(made: Made, client: Any, tmp_path: Path) -> None:
+    X, y, _ = as_arrays(made, client, tmp_path)
+    settings = TableSettings()
+    with pytest.raises(SettingError, match=r"X must be a Dask array.*got ndarray.*BoostSampleCl"):
+        read_table(client, made[0], y, None, settings)
+    with pytest.raises(SettingError, match=r"y must be a Dask collection.*got 'label'"):
+        read_table(client, X, "label", None, settings)
+    with pytest.raises(DataError, match="same chunks, got 3 of X and 2 of y"):
+        read_table(client, X, da.from_array(made[1][:60], chunks=30), None, settings)
+    with pytest.raises(SettingError, match="bank must be 'memory' or 'disk', got 'lazy'"):
+        read_table(client, X, y, None, TableSettings(bank="lazy"))
+    with pytest.raises(DataError, match="cannot be read on the worker"):
+        read_table(client, tmp_path / "no", 0, None, settings)
+    with pytest.raises(DataError, match=r"must hold files .npy or .parquet of one kind, got none"):
+        read_table(client, tmp_path, 0, None, settings)
+    with pytest.raises(SettingError, match="y must be a column or the path of a folder"):
+        read_table(client, tmp_path, y, None, settings)
+    np.save(tmp_path / "X.npy", made[0])
+    with pytest.raises(SettingError, match=r"y must be a column from 0 to 3 .*, got 4"):
+        read_table(client, tmp_path, 4, None, settings)
+
+
+def test_data_at_fault_are_named_with_their_part(made: Made, client: Any) -> None:
+    X, y, weight = made
+    ys = da.from_array(y, chunks=40)
+    wrong = X.copy()
+    wrong[50, 0] = np.inf
+    with pytest.raises(DataError, match="part 1 of the table: Input X contains infinity"):
+        read_table(client, da.from_array(wrong, chunks=40), ys, None, TableSettings())
+    Xs = da.from_array(X, chunks=40)
+    bad = np.where(np.arange(N) == 100, -1.0, weight)
+    with pytest.raises(DataError, match=r"part 2 of the table: .*not negative, got -1.0 in row 20"):
+        read_table(client, Xs, ys, da.from_array(bad, chunks=40), TableSettings())
+    with pytest.raises(DataError, match=r"part . of the table: Unknown label type: continuous"):
+        read_table(client, Xs, Xs[:, 0].map_blocks(np.nan_to_num), None, TableSettings())
+    one = da.from_array(np.full(N, "a"), chunks=40)
+    with pytest.raises(DataError, match="at least 2 classes, got 1 class"):
+        read_table(client, Xs, one, None, TableSettings())
+    with pytest.raises(DataError, match="a row of weight above 0, got none"):
+        read_table(client, Xs, ys, da.zeros(N, chunks=40), TableSettings())
+    frame = frame_of(made)
+    dd: Any = pytest.importorskip("dask.dataframe")
+    with pytest.raises(DataError, match=r"part . .* must hold numbers .* got 'y'.*get_dummies"):
+        read_table(client, dd.from_pandas(frame, npartitions=2), "p", None, TableSettings())
+
+
+def test_parts_that_do_not_fit_each_other_are_an_error(client: Any) -> None:
+    X = [dask.delayed(np.zeros((5, 3))), dask.delayed(np.zeros((5, 4)))]
+    y = [dask.delayed(np.arange(5) % 2)] * 2
+    with pytest.raises(DataError, match=r"same columns, got \(3,\) in part 0 and \(4,\) in part 1"):
+        read_table(client, X, y, None, TableSettings())
+    y[1] = dask.delayed(np.array(list("ababa")))
+    with pytest.raises(DataError, match="one kind in all parts, got numbers and text"):
+        read_table(client, [X[0]] * 2, y, None, TableSettings())
