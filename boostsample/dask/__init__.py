@@ -1,5 +1,7 @@
 """Boosting over the workers of a Dask cluster; needs the extra `dask`.
 
+`DaskBoostSampleClassifier` trains on Dask collections and folders. The loop itself is open, too:
+
     from boostsample.dask import DaskShards, ShardBooster
 
     with DaskShards(client, sources) as shards:
@@ -23,6 +25,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from boostsample.dask.classifier import DaskBoostSampleClassifier
     from boostsample.dask.cluster import DaskShards
     from boostsample.loop.shard_booster import ShardBooster
     from boostsample.shards.source import ArraySource, FileSource, ShardData, Source, array_sources
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArraySource",
+    "DaskBoostSampleClassifier",
     "DaskShards",
     "FileSource",
     "LocalShards",
@@ -40,6 +44,7 @@ __all__ = [
 ]
 
 _NAMES_IN = {
+    "dask.classifier": "DaskBoostSampleClassifier",
     "dask.cluster": "DaskShards",
     "loop.shard_booster": "ShardBooster",
     "shards.source": "ArraySource FileSource ShardData Source array_sources",
@@ -54,6 +59,15 @@ if not TYPE_CHECKING:  # type checkers see the imports above
         """Import a public name on first use (PEP 562)."""
         if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"boostsample.{_MODULE_OF[name]}"), name)
+        try:
+            module = importlib.import_module(f"boostsample.{_MODULE_OF[name]}")
+        except ModuleNotFoundError as error:
+            if error.name not in ("cloudpickle", "dask", "distributed"):
+                raise
+            raise ImportError(
+                f"boostsample.dask.{name} needs the package {error.name}, which is not installed; "
+                "run pip install 'boostsample[dask]'"
+            ) from error
+        value = getattr(module, name)
         globals()[name] = value
         return value

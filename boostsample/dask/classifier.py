@@ -1,0 +1,292 @@
+"""The classifier on a Dask cluster: the rows stay on the workers."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from boostsample.classifier.defaults import AUTO, choose_settings
+from boostsample.classifier.named_settings import NamedSettings
+from boostsample.classifier.training import fit_checkpoint, fit_seed, train
+from boostsample.dask.cluster import DaskShards
+from boostsample.dask.inputs.table import TableSettings, read_table
+from boostsample.dask.prediction import Answer, predicted
+from boostsample.errors import SettingError
+from boostsample.estimator import BoostSampleClassifier
+from boostsample.family import Family
+from boostsample.learner import Learner
+from boostsample.loop.fit_progress import FitProgress
+from boostsample.loop.shard_booster import ShardBooster
+from boostsample.models.importances import model_importances
+from boostsample.models.model import Model
+from boostsample.strategy import Strategy
+
+__all__ = ["DaskBoostSampleClassifier"]
+
+_distributed: Any = importlib.import_module("distributed")
+
+_OF_CLUSTER = ("client", "n_shards", "patience")
+"""Parameters that the classifier on one machine does not have."""
+_FITTED = (
+    "classes_",
+    "model_",
+    "history_",
+    "strategy_",
+    "term_importances_",
+    "offset_",
+    "temperature_",
+    "columns_",
+    "n_features_in_",
+    "feature_names_in_",
+    "_multi_label",
+)
+
+
+class DaskBoostSampleClassifier(
+    ClassifierMixin,  # type: ignore[misc]  # untyped
+    NamedSettings,
+):
+    """`boostsample.BoostSampleClassifier` with its rows on the workers of a Dask cluster.
+
+    The conventions are those of `lightgbm.dask` and `xgboost.dask`. A worker reads its part of the
+    rows, bins them and keeps them; strategy, random streams and model are in the process of `fit`.
+    Parameters that are not described here are those of `BoostSampleClassifier`.
+
+    Parameters
+    ----------
+    strategy, learner, n_rounds, budget, weight_init, families, random_state : object
+    n_jobs : int, default 1
+        Threads of each worker for searches and passes over its rows.
+    bank : {"memory", "disk"} with settings, default "memory"
+        Where a worker keeps the bins of its rows. ``reference=n`` is the number of rows that bin
+        edges come from, 65,536 by default: see `boostsample.dask.inputs.summary`.
+    verbose, checkpoint, checkpoint_seconds : object
+        The checkpoint is a file of the process of `fit`.
+    class_weight : "balanced", mapping of class to weight, or None
+        Weights above 0; None for several labels.
+    max_model_features : int or None
+    client : distributed.Client or None, default None
+        None is the client that was made last in this process. It is not pickled.
+    n_shards : int or None, default None
+        Shards of rows, at most one for each part of the table; None is one for each worker. The
+        result depends on it, not on the number of workers.
+    patience : float, default 15.0
+        Seconds after which a worker that does not even say that it lives is given up. More on
+        machines that are busy with other work.
+
+    Attributes
+    ----------
+    classes_, model_, n_rounds_, history_, strategy_ : object
+        History rows have the columns ``bytes`` and ``messages`` of the search.
+    term_importances_, feature_importances_, family_importances_ : object
+        As of a model without its rows, see `boostsample.models.importances.model_importances`.
+    offset_, temperature_, n_features_in_, feature_names_in_ : object
+
+    Examples
+    --------
+    See docs/cluster.md.
+    """
+
+    def __init__(
+        self,
+        strategy: str | Strategy = AUTO,
+        learner: str | Learner = AUTO,
+        n_rounds: int = 200,
+        budget: int | str | None = None,
+        weight_init: str = "balanced",
+        families: Sequence[str | Family] | Mapping[str, Any] | str | None = None,
+        random_state: Any = None,
+        n_jobs: int = 1,
+        bank: str = "memory",
+        verbose: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = 60.0,
+        class_weight: str | Mapping[Any, float] | None = None,
+        max_model_features: int | None = None,
+        client: Any = None,
+        n_shards: int | None = None,
+        patience: float = 15.0,
+    ) -> None:
+        self.strategy = strategy
+        self.learner = learner
+        self.n_rounds = n_rounds
+        self.budget = budget
+        self.weight_init = weight_init
+        self.families = families
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.bank = bank
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
+        self.class_weight = class_weight
+        self.max_model_features = max_model_features
+        self.client = client
+        self.n_shards = n_shards
+        self.patience = patience
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DaskBoostSampleClassifier:
+        """Boost on the rows of a table that workers read.
+
+        Parameters
+        ----------
+        X : Dask array (n, ...), Dask data frame (n, d), list of delayed parts, or path
+            Numbers and truth values; NaN means missing. A path is that of a folder of `.npy` or
+            Parquet files, or of one file, which all workers can read under this name.
+        y : Dask array or series (n,) or (n, K), list of delayed parts, column, or path
+            With the chunks of X; or the name of a column, of a data frame or of Parquet files; or,
+            for `.npy` files, the number of a column or the path of a folder of files. Class labels,
+            or 0 and 1 of several labels.
+        sample_weight : like y, optional
+            Example weights of at least 0; rows of weight 0 are dropped first.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If the table cannot be learned from.
+        ShardError
+            If the cluster is lost, or a shard again and again; a checkpoint continues the fit.
+        SettingError
+            If a setting is out of range or unknown.
+
+        Notes
+        -----
+        Workers make each part of the table twice: for bin edges and classes, and for the bins.
+        Unless it is read from files, `persist` a collection whose parts are expensive.
+        """
+        client = self._client()
+        settings = TableSettings(
+            self.families, self.bank, self.weight_init, self.class_weight, self.n_shards
+        )
+        facts, sources = read_table(client, X, y, sample_weight, settings)
+        n_features = sum(family.n_features for family in facts.families)
+        strategy, learner, budget = choose_settings(
+            self.strategy, self.learner, self.budget, sum(facts.n_rows), n_features
+        )
+        seed = fit_seed(self.random_state, self.checkpoint)
+        with DaskShards(client, sources, n_jobs=self.n_jobs, patience=self.patience) as shards:
+            booster = ShardBooster(
+                shards,
+                strategy,
+                learner,
+                n_rounds=self.n_rounds,
+                budget=budget,
+                weight_init=self.weight_init,
+                rng=np.random.default_rng(seed),
+                n_jobs=self.n_jobs,
+                max_model_features=self.max_model_features,
+            )
+            rounds = train(
+                booster,
+                (),
+                FitProgress(booster.n_rounds) if self.verbose else None,
+                fit_checkpoint(self.checkpoint, booster, self.checkpoint_seconds, seed),
+            )
+            self.strategy_ = booster.strategy
+        terms = (term for one in rounds for term in one.terms)
+        self.model_ = Model(facts.families, terms, facts.n_labels)
+        self.history_ = [row for one in rounds for row in one.rows]
+        self.term_importances_ = model_importances(self.model_)
+        self.classes_, self._multi_label = facts.classes, facts.multi_label
+        self.offset_, self.temperature_, self.columns_ = facts.offset, 1.0, None
+        self.n_features_in_ = facts.shape[0]
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if facts.names is not None:
+            self.feature_names_in_ = np.array(facts.names, object)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Class labels, as of `BoostSampleClassifier.predict`.
+
+        A Dask array for a Dask array or data frame, with its chunks of rows; a list of delayed
+        arrays for a list of delayed parts, nothing computed yet; an array for any other X, at once.
+        """
+        width = self._n_labels() if self._multi() else None
+        dtype = np.int64 if self._multi_label else self.classes_.dtype
+        return predicted(self.to_local(), Answer("predict", dtype, width), X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities (n, number of classes), or of labels (n, K); of the kind of `predict`."""
+        width = self._n_labels() if self._multi() else int(self.classes_.size)
+        return predicted(self.to_local(), Answer("predict_proba", np.float64, width), X)
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores (n, K), or (n,) with two classes; of the kind of `predict`."""
+        width = None if self._n_labels() == 1 and not self._multi() else self._n_labels()
+        return predicted(self.to_local(), Answer("decision_function", np.float64, width), X)
+
+    def to_local(self) -> BoostSampleClassifier:
+        """A fitted classifier on one machine: equal predictions, to the bit; saves and exports."""
+        check_is_fitted(self)
+        given = self.get_params(deep=False)
+        local = BoostSampleClassifier(
+            **{name: one for name, one in given.items() if name not in _OF_CLUSTER}
+        )
+        for name in _FITTED:
+            if hasattr(self, name):
+                setattr(local, name, getattr(self, name))
+        return local
+
+    @property
+    def n_rounds_(self) -> int:
+        """Rounds in the model."""
+        check_is_fitted(self)
+        return len(self.model_)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """As of `BoostSampleClassifier`."""
+        return self.to_local().feature_importances_
+
+    @property
+    def family_importances_(self) -> dict[str, float]:
+        """As of `BoostSampleClassifier`."""
+        return self.to_local().family_importances_
+
+    def _multi(self) -> bool:
+        """Whether y has several labels."""
+        check_is_fitted(self)
+        return bool(self._multi_label)
+
+    def _n_labels(self) -> int:
+        check_is_fitted(self)
+        return self.model_.n_labels
+
+    def _client(self) -> Any:
+        """The client in use; SettingError if there is none."""
+        if self.client is not None:
+            return self.client
+        try:
+            return _distributed.default_client()
+        except ValueError as error:
+            raise SettingError(
+                "fit needs a client of a Dask cluster, got client=None and no client in this "
+                "process; make one by distributed.Client(address), or pass it as client="
+            ) from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "client": None}
+
+    def __sklearn_clone__(self) -> DaskBoostSampleClassifier:
+        given = self.get_params(deep=False)
+        client = given.pop("client")
+        copied = {name: clone(value, safe=False) for name, value in given.items()}
+        return type(self)(**copied, client=client)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_label = True
+        return tags

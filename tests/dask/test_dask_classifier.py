@@ -1,0 +1,208 @@
+"""The classifier on a cluster: the conventions of its peers, and the results of one machine."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_digits
+
+from boostsample import BoostSampleClassifier
+from boostsample.dask import DaskBoostSampleClassifier
+from boostsample.errors import DataError, SettingError
+from tests.dask.in_process import in_process_client
+from tests.paths import ROOT
+
+dask: Any = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
+da: Any = pytest.importorskip("dask.array")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with in_process_client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def digits() -> tuple[Any, Any]:
+    X, y = load_digits(return_X_y=True)
+    return X[:600], np.array(list("abcdefghij"))[y[:600]]
+
+
+@pytest.fixture(scope="module")
+def arrays(digits: tuple[Any, Any]) -> tuple[Any, Any]:
+    return da.from_array(digits[0], chunks=150), da.from_array(digits[1], chunks=150)
+
+
+@pytest.fixture(scope="module")
+def fitted(client: Any, arrays: tuple[Any, Any]) -> DaskBoostSampleClassifier:
+    settings: dict[str, Any] = {"learner": "stump", "n_rounds": 20, "random_state": 3}
+    return DaskBoostSampleClassifier("laminating", client=client, **settings).fit(*arrays)
+
+
+def test_full_makes_the_choices_of_one_machine(client: Any, digits: Any, arrays: Any) -> None:
+    settings: dict[str, Any] = {"learner": "stump", "n_rounds": 12, "random_state": 0}
+    here = BoostSampleClassifier("full", **settings).fit(*digits)
+    there = DaskBoostSampleClassifier("full", client=client, **settings).fit(*arrays)
+    np.testing.assert_array_equal(here.model_.feature, there.model_.feature)
+    np.testing.assert_array_equal(here.model_.threshold, there.model_.threshold)
+    np.testing.assert_allclose(here.model_.alpha, there.model_.alpha, rtol=1e-6)
+    assert there.classes_.tolist() == list("abcdefghij")
+    assert there.n_features_in_ == 64
+    assert there.n_rounds_ == 12
+
+
+def test_predictions_are_lazy_and_those_of_the_local_classifier(
+    fitted: DaskBoostSampleClassifier, digits: Any, arrays: Any
+) -> None:
+    local, X = fitted.to_local(), digits[0]
+    assert type(local) is BoostSampleClassifier
+    assert local.get_params(deep=False)["strategy"] == "laminating"
+    for method in ("predict", "predict_proba", "decision_function"):
+        lazy = getattr(fitted, method)(arrays[0])
+        assert dask.is_dask_collection(lazy)
+        here = getattr(local, method)(X)
+        assert lazy.shape == here.shape
+        assert lazy.dtype == here.dtype
+        assert lazy.chunks[0] == arrays[0].chunks[0]
+        np.testing.assert_array_equal(lazy.compute(), here)
+        np.testing.assert_array_equal(getattr(fitted, method)(X), here)
+    assert fitted.score(*digits) > 0.5
+
+
+def test_the_history_has_bytes_and_messages(fitted: DaskBoostSampleClassifier) -> None:
+    assert len(fitted.history_) == 20
+    assert all(row["bytes"] > 0 and row["messages"] > 0 for row in fitted.history_)
+    assert fitted.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def test_the_local_classifier_can_be_saved(
+    fitted: DaskBoostSampleClassifier, digits: Any, tmp_path: Path
+) -> None:
+    fitted.to_local().save(tmp_path / "model.bsm")
+    loaded = BoostSampleClassifier.load(tmp_path / "model.bsm")
+    np.testing.assert_array_equal(loaded.predict(digits[0]), fitted.predict(digits[0]))
+
+
+def test_two_classes_have_one_score(client: Any, digits: Any, arrays: Any) -> None:
+    y = arrays[1] < "f"
+    model = DaskBoostSampleClassifier(
+        "uniform-naive", "tree:n_leaves=3", n_rounds=4, random_state=0, client=client
+    ).fit(arrays[0], y)
+    scores = model.decision_function(arrays[0])
+    assert scores.ndim == 1
+    np.testing.assert_array_equal(scores.compute() > 0, model.predict(arrays[0]).compute())
+    assert model.predict_proba(arrays[0]).compute().shape == (600, 2)
+
+
+def test_several_labels_a_row(client: Any, digits: Any) -> None:
+    y = np.stack([digits[1] < "c", digits[1] > "f", digits[1] == "e"], axis=1).astype(int)
+    X = da.from_array(digits[0], chunks=200)
+    settings: dict[str, Any] = {"learner": "stump", "n_rounds": 5, "random_state": 0}
+    model = DaskBoostSampleClassifier("full", client=client, **settings)
+    model.fit(X, da.from_array(y, chunks=200))
+    here = BoostSampleClassifier("full", **settings).fit(digits[0], y)
+    np.testing.assert_array_equal(model.predict(X).compute(), here.predict(digits[0]))
+    np.testing.assert_allclose(
+        model.predict_proba(X).compute(), here.predict_proba(digits[0]), rtol=1e-9
+    )
+
+
+def test_frames_keep_names_and_predict_frames(client: Any, digits: Any) -> None:
+    pd: Any = pytest.importorskip("pandas", reason="the extra 'report' is not installed")
+    dd: Any = pytest.importorskip("dask.dataframe")
+    columns = [f"p{number}" for number in range(64)]
+    frame = pd.DataFrame(digits[0], columns=columns).assign(label=digits[1], weight=1.5)
+    lazy = dd.from_pandas(frame, npartitions=3)
+    model = DaskBoostSampleClassifier(
+        "uniform-naive", "stump", n_rounds=3, random_state=0, client=client
+    ).fit(lazy, "label", "weight")
+    assert model.feature_names_in_.tolist() == columns
+    found = model.predict(lazy[columns])
+    assert dask.is_dask_collection(found)
+    np.testing.assert_array_equal(found.compute(), model.to_local().predict(frame[columns]))
+    shape = model.predict_proba(lazy[columns]).compute().shape
+    assert shape == (600, 10)
+    with pytest.raises(ValueError, match="feature names"):
+        model.to_local().predict(frame[columns[::-1]])
+
+
+def test_delayed_parts_have_delayed_answers(fitted: DaskBoostSampleClassifier, digits: Any) -> None:
+    parts = [dask.delayed(digits[0][:10]), dask.delayed(digits[0][:0])]
+    answers = dask.compute(*fitted.predict(parts))
+    np.testing.assert_array_equal(answers[0], fitted.predict(digits[0][:10]))
+    assert answers[1].shape == (0,)
+
+
+def test_results_depend_on_shards_and_not_on_workers_or_storage(
+    client: Any, arrays: Any, fitted: DaskBoostSampleClassifier
+) -> None:
+    settings: dict[str, Any] = {"learner": "stump", "n_rounds": 20, "random_state": 3}
+    other = DaskBoostSampleClassifier("laminating", bank="disk", n_shards=2, **settings)
+    other.fit(*arrays)  # with the client of this process
+    np.testing.assert_array_equal(other.model_.feature, fitted.model_.feature)
+    np.testing.assert_array_equal(other.model_.alpha, fitted.model_.alpha)
+
+
+def test_a_checkpoint_goes_on_to_the_same_bits(
+    client: Any, arrays: Any, fitted: DaskBoostSampleClassifier, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "fit.checkpoint")
+    settings: dict[str, Any] = {"learner": "stump", "random_state": 3, "client": client}
+    for n_rounds in (8, 20):
+        model = DaskBoostSampleClassifier(
+            "laminating", n_rounds=n_rounds, checkpoint=path, checkpoint_seconds=0, **settings
+        ).fit(*arrays)
+    np.testing.assert_array_equal(model.model_.feature, fitted.model_.feature)
+    np.testing.assert_array_equal(model.model_.alpha, fitted.model_.alpha)
+
+
+def test_it_is_an_estimator_of_scikit_learn(client: Any, fitted: Any) -> None:
+    assert is_classifier(fitted)
+    copy = clone(fitted)
+    assert copy.client is client
+    assert not hasattr(copy, "model_")
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again.client is None
+    np.testing.assert_array_equal(again.model_.feature, fitted.model_.feature)
+    assert copy.set_params(strategy__scheme="distinct").strategy == "laminating:scheme=distinct"
+
+
+def test_errors_name_the_way_out(client: Any, digits: Any, arrays: Any) -> None:
+    with pytest.raises(SettingError, match=r"X must be a Dask array.*BoostSampleClassifier"):
+        DaskBoostSampleClassifier(client=client).fit(*digits)
+    with pytest.raises(DataError, match="at least 2 classes"):
+        DaskBoostSampleClassifier(client=client).fit(arrays[0], da.zeros(600, chunks=150))
+    with pytest.raises(SettingError, match="unknown strategy 'fool'"):
+        DaskBoostSampleClassifier("fool", client=client).fit(*arrays)
+
+
+def test_without_a_client_the_way_out_is_told(arrays: Any) -> None:
+    code = (
+        "from boostsample.dask import DaskBoostSampleClassifier\n"
+        "try:\n    DaskBoostSampleClassifier().fit(None, None)\n"
+        "except ValueError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert "fit needs a client of a Dask cluster" in done.stdout, done.stderr
+
+
+def test_importing_boostsample_imports_no_dask_and_its_absence_is_explained() -> None:
+    code = (
+        "import sys\nimport boostsample\nfrom boostsample import BoostSampleClassifier\n"
+        "assert not {'dask', 'distributed'} & set(sys.modules)\n"
+        "import boostsample.dask\nassert not {'dask', 'distributed'} & set(sys.modules)\n"
+        "sys.modules['distributed'] = None\n"
+        "try:\n    boostsample.dask.DaskBoostSampleClassifier\n"
+        "except ImportError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert "needs the package distributed" in done.stdout, done.stderr
+    assert "boostsample[dask]" in done.stdout
