@@ -84,7 +84,7 @@ class DaskBoostSampleClassifier(
     Attributes
     ----------
     classes_, model_, n_rounds_, history_, strategy_ : object
-        History rows have the columns ``bytes`` and ``messages`` of the search.
+        History rows have the columns ``bytes`` and ``messages`` of their round.
     term_importances_, feature_importances_, family_importances_ : object
         As of a model without its rows, see `boostsample.models.importances.model_importances`.
     offset_, temperature_, n_features_in_, feature_names_in_ : object

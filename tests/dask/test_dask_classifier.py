@@ -181,7 +181,7 @@ def test_errors_name_the_way_out(client: Any, digits: Any, arrays: Any) -> None:
     with pytest.raises(DataError, match="at least 2 classes"):
         DaskBoostSampleClassifier(client=client).fit(arrays[0], da.zeros(600, chunks=150))
     with pytest.raises(SettingError, match="unknown strategy 'fool'"):
-        DaskBoostSampleClassifier("fool", client=client).fit(*arrays)
+        DaskBoostSampleClassifier("fool", random_state=0, client=client).fit(*arrays)
 
 
 def test_without_a_client_the_way_out_is_told(arrays: Any) -> None:
