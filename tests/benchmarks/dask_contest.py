@@ -289,7 +289,7 @@ def seconds_to(curve: list[tuple[int, float, float]], auc: float) -> float | Non
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--columns", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=300)
