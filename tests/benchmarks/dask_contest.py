@@ -214,10 +214,10 @@ def by_xgboost(
     client: Any, folder: Path, options: argparse.Namespace, stamps: Stamps
 ) -> tuple[Callable[[int], NDArray[np.float64]], dict[int, float]]:
     """Train XGBoost; as `by_boostsample`."""
-    import xgboost
-    from xgboost import dask as over
+    xgboost: Any = importlib.import_module("xgboost")
+    over: Any = importlib.import_module("xgboost.dask")
 
-    class Note(xgboost.callback.TrainingCallback):
+    class Note(xgboost.callback.TrainingCallback):  # type: ignore[misc]  # no annotations
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             stamps.note(epoch + 1)
             return False
@@ -289,7 +289,7 @@ def seconds_to(curve: list[tuple[int, float, float]], auc: float) -> float | Non
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--columns", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=300)

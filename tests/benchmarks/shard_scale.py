@@ -126,7 +126,7 @@ def say(cells: Sequence[Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--examples", type=int, default=64_000)
     parser.add_argument("--features", type=int, default=100)
     parser.add_argument("--classes", default="2,10")

@@ -133,7 +133,7 @@ def test_every_kind_of_table_gives_the_same_shards(
         assert bins[feature].tolist() == expected
     labels = np.concatenate([one.Y for one in shards])
     assert np.array(["a", "b", "c"])[labels.argmax(axis=1)].tolist() == y[kept].tolist()
-    weights = np.concatenate([one.example_weight for one in shards])
+    weights = np.concatenate([np.asarray(one.example_weight) for one in shards])
     np.testing.assert_array_equal(weights, weight[kept] / 2)  # the largest between 1 and 2
 
 

@@ -173,14 +173,14 @@ def _delayed(given: Any, name: str, X: Any) -> list[Any]:
             f"{name} must be a Dask array, a Dask data frame, a list of delayed parts or a folder, "
             f"got {type(given).__name__}; on one machine, use BoostSampleClassifier"
         )
-    if hasattr(given, "rechunk"):
-        like = _row_chunks(X)
-        whole: dict[int, Any] = dict.fromkeys(range(1, given.ndim), -1)
-        if like is not None and like != given.chunks[0] and sum(like) == given.shape[0]:
-            whole[0] = like
-        given = given.rechunk(whole) if whole else given
-        return list(given.to_delayed().ravel())
-    return list(given.to_delayed())
+    found: Any = given
+    if not hasattr(found, "rechunk"):
+        return list(found.to_delayed())
+    like = _row_chunks(X)
+    whole: dict[int, Any] = dict.fromkeys(range(1, found.ndim), -1)
+    if like is not None and like != found.chunks[0] and sum(like) == found.shape[0]:
+        whole[0] = like
+    return list((found.rechunk(whole) if whole else found).to_delayed().ravel())
 
 
 def _row_chunks(X: Any) -> tuple[int, ...] | None:

@@ -300,9 +300,11 @@ def _exact(families: Sequence[Family], parts: Sequence[PartSummary], cuts: Cuts)
     first = 0
     for family in families:
         if isinstance(family, registered_class("family", "columns")):
-            for feature, column in enumerate(family.columns, first):
-                values = [one.distinct[column] for one in parts]
-                if any(one is None for one in values):
+            columns: tuple[int, ...] = getattr(family, "columns", ())
+            for feature, column in enumerate(columns, first):
+                given = [one.distinct[column] for one in parts]
+                values = [one for one in given if one is not None]
+                if len(values) < len(given):
                     continue
                 every = np.unique(np.concatenate(values))
                 if every.size and every.size <= _MOST_DISTINCT:
