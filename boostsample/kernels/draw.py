@@ -166,7 +166,7 @@ def inclusion_level(weight: Floats, size: int) -> float:
     while True:
         light, n_light = _lighter(weight, np.float32(level))
         n_heavy = weight.size - n_light
-        if n_heavy == certain or n_heavy >= size or light == 0.0:
+        if n_heavy <= certain or n_heavy >= size or light == 0.0:  # fewer: rounding
             return level
         certain = n_heavy
         level = light / (size - n_heavy)

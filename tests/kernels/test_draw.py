@@ -113,6 +113,24 @@ def test_pivotal_takes_the_heavy_ones_always() -> None:
         np.testing.assert_allclose(inclusion, np.where(weight[examples] > 1, 1.0, 1 / 3))
 
 
+@pytest.mark.parametrize(
+    ("weights", "size"),
+    [
+        ([0.4482685625553131, 0.1591857522726059, 0.2890828251838684], 2),
+        ([0.9273138642311096, 0.6848322153091431, 0.24248167872428894], 2),
+        ([0.9771693348884583, 0.9771693348884583, 0.4258427321910858, 0.5513266324996948], 3),
+    ],
+)
+def test_inclusion_level_of_weights_that_it_equals_up_to_rounding(
+    weights: list[float], size: int
+) -> None:
+    """The heaviest weights are c, and rounding makes them lighter than c or not."""
+    weight = np.array(weights, np.float32)
+    level = draw.inclusion_level(weight, size)
+    assert level == pytest.approx(weights[0], rel=1e-6)
+    assert np.minimum(1.0, weight / level).sum() == pytest.approx(size, rel=1e-6)
+
+
 def test_inclusion_level() -> None:
     rng = np.random.default_rng(0)
     for n in (2, 15, 16, 17, 200):
