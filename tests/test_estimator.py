@@ -120,7 +120,7 @@ def test_an_instance_is_not_touched(digits: tuple[NDArray[Any], NDArray[Any]]) -
     X, y = digits
     mine = UniformNaive(n_features=5)
     model = BoostSampleClassifier(mine, n_rounds=5, random_state=0).fit(X, y)
-    assert vars(mine) == {"n_features": 5}
+    assert vars(mine) == {"n_features": 5, "scheme": "iid"}
     assert model.get_params()["strategy__n_features"] == 5
     assert all(row["n_features"] == 5 for row in model.history_)
 

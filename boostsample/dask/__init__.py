@@ -1,6 +1,6 @@
 """Boosting over the workers of a Dask cluster; needs the extra `dask`.
 
-`DaskBoostSampleClassifier` trains on Dask collections and folders. The loop itself is open, too:
+`DaskBoostSampleClassifier` trains on Dask collections and folders. The loop itself is open, too::
 
     from boostsample.dask import DaskShards, ShardBooster
 

@@ -18,6 +18,7 @@ MODULES = (
     "boostsample.families",
     "boostsample.learners",
     "boostsample.bandits",
+    "boostsample.dask",
     "boostsample.planning.expected_edge",
     "boostsample.planning.mixture",
     "boostsample.testing",

@@ -151,14 +151,20 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[TaskGro
     ]
 
 
+#: Settings that later versions added, at the value of earlier ones: keys leave them out.
+_ADDED = {name: {"scheme": "iid"} for name in ("uniform-naive", "uniform-1q", "uniform-q1")}
+
+
 def _strategy_facts(variant: Variant) -> dict[str, Any]:
     """The strategy's part of a key."""
-    strategy = variant.strategy()
+    strategy, added = variant.strategy(), _ADDED.get(variant.name, {})
     return {
         "name": variant.name,
         "settings": {key: plain_setting(value) for key, value in sorted(variant.settings.items())},
         "parameters": {
-            key: plain_setting(value) for key, value in sorted(strategy.get_params().items())
+            key: plain_setting(value)
+            for key, value in sorted(strategy.get_params().items())
+            if key not in added or value != added[key]
         },
         **_foreign_facts(type(strategy)),
     }

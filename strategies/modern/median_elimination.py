@@ -98,7 +98,7 @@ def median_elimination_stages(
     """Q_l and T_l of each stage, or nothing if the budget does not pay for them.
 
     >>> median_elimination_stages(8, 1000, 2400, 0.1)
-    [(8, 107), (4, 224), (2, 323)]
+    [(8, 96), (4, 201), (2, 409)]
     """
     sizes = [n_features]
     while sizes[-1] > 2:

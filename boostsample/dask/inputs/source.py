@@ -149,7 +149,7 @@ def cut_shards(n_rows: Sequence[int], n_shards: int) -> list[slice]:
     """Runs of parts of about the same number of rows, at most `n_shards`, none of them empty.
 
     >>> cut_shards([5, 5, 0, 5, 5, 20], 3)
-    [slice(0, 3, None), slice(3, 5, None), slice(5, 6, None)]
+    [slice(0, 4, None), slice(4, 5, None), slice(5, 6, None)]
     """
     ends = np.cumsum(n_rows)
     goals = ends[-1] * np.arange(1, n_shards) / n_shards

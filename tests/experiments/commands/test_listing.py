@@ -112,11 +112,11 @@ def test_the_glossary_has_these_papers() -> None:
         assert f"- [{tag}] {paper}" in sources
 
 
-def test_the_readme_has_file_and_papers_of_each_strategy() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
+def test_the_page_of_strategies_has_file_and_papers_of_each_strategy() -> None:
+    page = (ROOT / "docs" / "strategies.md").read_text("utf-8")
     for name in STRATEGIES:
-        (row,) = re.findall(rf"^\| `{name}` \| .*$", readme, re.MULTILINE)
+        (row,) = re.findall(rf"^\| `{name}` \| .*$", page, re.MULTILINE)
         path = describe("strategy", name).place.rpartition(".")[0].split(".", 1)[1]
-        assert f"[file]({path.replace('.', '/')}.py)" in row
+        assert f"[file](../{path.replace('.', '/')}.py)" in row
         for tag in re.findall(r"\[([A-Z]+\d\d)\]", row):
             assert tag in describe("strategy", name).text

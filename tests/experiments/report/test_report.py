@@ -187,7 +187,7 @@ def test_what_was_compared_is_told(page: Page) -> None:
     )
     assert "scheme = distinct" in strategies.column("settings")["laminating:scheme=distinct"][0]
     naive = strategies.column("settings")["uniform-naive"][0]
-    assert naive == f"n_features = 5 ({CHESS}), 10 (digits)"
+    assert naive == f"n_features = 5 ({CHESS}), 10 (digits)scheme = iid"
     kept = page.table("digits", "Settings kept")
     counts = [int(cell[0].split()[0]) for cell in (row[2] for row in kept.rows[1:])]
     assert sum(counts) == 3

@@ -88,7 +88,10 @@ def test_the_settings_say_how_to_repeat_it(comparison: Comparison, written: Path
     assert settings["data_sets"][0]["n_train"] == [45, 45]
     assert len(settings["data_sets"][0]["sha256"]) == 64
     assert settings["data_sets"][0]["families"][0]["n_features"] == 3
-    assert settings["data_sets"][0]["strategies"][0]["parameters"] == {"n_features": 2}
+    assert settings["data_sets"][0]["strategies"][0]["parameters"] == {
+        "n_features": 2,
+        "scheme": "iid",
+    }
     assert settings["data_sets"][0]["strategies"][0]["budget"] == [450, 450]
     assert settings["versions"].keys() >= {"boostsample", "python", "numpy", "numba"}
     assert set(settings["files"]) == {"curves.csv", "history.csv", "results.csv"}
