@@ -39,6 +39,7 @@ class Transport(Protocol):
         All shards work at the same time. An exception of a shard is raised here, after all have
         answered. Must end: a shard that does not answer in a stated time is lost.
         """
+        raise NotImplementedError
 
     def revive(self, lost: Mapping[int, Lost]) -> None:
         """Make these shards anew from their sources: rows not loaded, no message received.

@@ -33,7 +33,15 @@ STRATEGIES = (
     "adaptive-halving",
 )
 MARKS = (10, 100, 1000)
-COLUMNS = ("data", "strategy", "repetition", "stumps", "edge", "best_edge", "log10_loss")
+COLUMNS: tuple[str, ...] = (
+    "data",
+    "strategy",
+    "repetition",
+    "stumps",
+    "edge",
+    "best_edge",
+    "log10_loss",
+)
 
 
 def best_edge(booster: Booster) -> float:

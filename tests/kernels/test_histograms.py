@@ -19,7 +19,7 @@ def histograms(bins: Any, features: Any, signed: Any, start: int, examples: Any)
     K, blocks_and_tail = signed.shape[1], row_layout(signed.shape[1])
     width = LANES * blocks_and_tail[0] + blocks_and_tail[1]
     values = lay_out_rows(signed, width)
-    hist = np.zeros(features.size * N_BINS * width)
+    hist: Any = np.zeros(features.size * N_BINS * width)
     rows = Rows(start, examples, values, np.zeros(width), 1.0)
     last = np.zeros(features.size, np.uint8)
     histogram_kernel(*blocks_and_tail)(bins, features, rows, hist, last)
