@@ -1,12 +1,17 @@
-"""Adaptive halving: successive halving that learns the number of its stages from true edges.
+"""Adaptive halving: successive halving that learns its number of stages and whether to remember.
 
 Few stages search few features on nearly all examples; many stages search many features, at first on
 very few examples. The best number falls as boosting goes on, since edges shrink and their noise
-does not. Our own strategy; the brackets are those of Hyperband (Li et al. 2018), the choice among
-them is Thompson sampling (Thompson 1933) with evidence that ages.
+does not. Features that were chosen before are worth another search where few of many are useful,
+and not where any of many will do. Our own strategy; the brackets are those of Hyperband (Li et al.
+2018), both choices are Thompson sampling (Thompson 1933) with evidence that ages.
 
 Brackets: S = 1, ..., S_max stages of budget / S looks each, see `strategies.successive_halving`;
 S_max is the largest whose first stage has 10 examples.
+
+Memory: the features of the first stage are new, or up to half of them were chosen before: as many
+of the t searches so far as the stage has features are drawn, search s with the probability
+(2 s - 1) / t^2, and what they have chosen competes again.
 
 Reward: the round of edge G reduces the log of the loss by r_t = -log(1 - G^2) / 2. Relative to a
 running mean, x_t = r_t / m_t with m_{t+1} = m_t + (r_t - m_t) / sqrt(t).
@@ -16,14 +21,16 @@ Choice: bracket S has the mean x_S and the count n_S of its rewards, in which ro
 with the largest draw from Normal(x_S, v / n_S) is searched; a bracket that was never searched
 counts as one reward equal to x_S*. v is the variance of rewards about the mean of their bracket,
 v_{t+1} = v_t + ((x_t - x_S)^2 - v_t) / (10 + sqrt(t)) from v_1 = 0.04. The first round takes S_max.
+Whether to remember is chosen apart from S in the same way, with the same rewards and v.
 
 Runners-up: the features of the stage before the last, without the chosen one, compete again in that
 stage of the next round, for up to half of its places.
 
-Cost per iteration: at most the budget; O(S_max) arithmetic. No setting depends on the data or on
-the number of rounds. Bounds: those of a stage of successive halving hold in every bracket. Each
-bracket near the best is searched again and again, because counts of others fall as t^-2; what that
-costs is at most the difference of neighbouring brackets.
+Cost per iteration: at most the budget; O(S_max) arithmetic and O(Q) draws, Q features of the first
+stage. No setting depends on the data or on the number of rounds. Bounds: those of a stage of
+successive halving hold in every bracket. What is near the best is searched again and again, because
+counts of others fall as t^-2; what that costs is at most the difference of neighbouring brackets,
+and that of half of the first stage.
 """
 
 from __future__ import annotations
@@ -31,6 +38,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.shard.sampling_schemes import unbiased_scheme
@@ -47,7 +55,7 @@ _FIRST_VARIANCE, _FIRST_COUNT = 0.04, 10
 
 
 class AdaptiveHalving(Strategy):
-    """Successive halving with a learned number of stages; needs no setting.
+    """Successive halving that learns its number of stages and whether to remember; no setting.
 
     Parameters
     ----------
@@ -62,60 +70,83 @@ class AdaptiveHalving(Strategy):
         self.scheme = scheme
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Check the settings and forget all rewards."""
+        """Check the settings and forget all rewards and features."""
         check_integer("eta", self.eta, 2)
         unbiased_scheme(self.scheme)
         size = budget, pool.n_examples, pool.n_features
-        n_brackets = most_stages(*size, self.eta, _LEAST_EXAMPLES)
-        self.means_, self.counts_ = np.zeros(n_brackets), np.zeros(n_brackets)
+        self.brackets_ = np.zeros((2, most_stages(*size, self.eta, _LEAST_EXAMPLES)))
+        self.memory_ = np.zeros((2, 2))
         self.variance_, self.running_mean_, self.n_rewards_ = _FIRST_VARIANCE, 0.0, 0
         self.n_examples_ = pool.n_examples
-        self.runners_up_ = np.empty(0, np.int64)
+        self.chosen_, self.runners_up_ = np.empty(0, np.int64), np.empty(0, np.int64)
 
     def choose(self, step: Step) -> Stump:
-        """Choose a bracket and run its stages."""
+        """Choose a bracket and whether to remember, and run the stages."""
         size = step.budget, step.n_examples, step.n_features, self.eta
         if step.n_examples < self.n_examples_:  # a node of a tree: what rounds have shown is used
-            n_stages = min(self._best() + 1, most_stages(*size, _LEAST_EXAMPLES))
-            return halve(step, halving_stages(n_stages, *size), self.scheme)[0].best()
-        self.bracket_ = self._draw(step.rng)
-        step.note(n_stages=self.bracket_ + 1)
-        stages = halving_stages(self.bracket_ + 1, *size)
-        stumps, runners_up = halve(step, stages, self.scheme, self.runners_up_)
+            n_stages = min(self._n_stages(), most_stages(*size, _LEAST_EXAMPLES))
+            stages = halving_stages(n_stages, *size)
+            first = self._remembered(_best(self.memory_), stages[0][0], step.rng)
+            return halve(step, stages, self.scheme, first)[0].best()
+        n_stages = self._n_stages(step.rng)
+        self.bracket_ = n_stages - 1
+        self.remember_ = _draw(self.memory_, self.variance_, step.rng) if self.n_rewards_ else 0
+        stages = halving_stages(n_stages, *size)
+        first = self._remembered(self.remember_, stages[0][0], step.rng)
+        step.note(n_stages=n_stages, n_remembered=first.size)
+        stumps, runners_up = halve(step, stages, self.scheme, first, self.runners_up_)
         best = stumps.best()
         self.runners_up_ = runners_up[runners_up != best.feature]
         return best
 
     def learn(self, outcome: Outcome) -> None:
-        """Reward the bracket by what the first search of the round has gained."""
+        """Remember the feature, and reward both choices by what the round's first search gained."""
+        self.chosen_ = np.append(self.chosen_, outcome.feature)
         if outcome.search or not 0.0 < outcome.edge < 1.0:
             return
-        reward, bracket = -0.5 * math.log1p(-(outcome.edge**2)), self.bracket_
+        reward = -0.5 * math.log1p(-(outcome.edge**2))
         relative = reward / self.running_mean_ if self.n_rewards_ else 1.0
         self.n_rewards_ += 1
         t = self.n_rewards_
         self.running_mean_ += (reward - self.running_mean_) / math.sqrt(t)
-        self.counts_ *= ((t - 1) / t) ** 2
-        if self.counts_[bracket]:
-            change = relative - self.means_[bracket]
+        mean, count = self.brackets_[:, self.bracket_]
+        if count:
+            change = relative - mean
             self.variance_ += (change**2 - self.variance_) / (_FIRST_COUNT + math.sqrt(t))
-        self.counts_[bracket] += 1.0
-        self.means_[bracket] += (relative - self.means_[bracket]) / self.counts_[bracket]
+        for arms, arm in ((self.brackets_, self.bracket_), (self.memory_, self.remember_)):
+            arms[1] *= ((t - 1) / t) ** 2
+            arms[1, arm] += 1.0
+            arms[0, arm] += (relative - arms[0, arm]) / arms[1, arm]
 
-    def _best(self) -> int:
-        """The bracket of the largest mean, the last one before any reward."""
+    def _n_stages(self, rng: np.random.Generator | None = None) -> int:
+        """Stages of the best bracket, or of one drawn; the most of all before any reward."""
         if not self.n_rewards_:
-            return int(self.means_.size) - 1
-        return int(np.where(self.counts_ > 0.0, self.means_, -np.inf).argmax())
+            return self.brackets_.shape[1]
+        arms = self.brackets_
+        return 1 + (_best(arms) if rng is None else _draw(arms, self.variance_, rng))
 
-    def _draw(self, rng: np.random.Generator) -> int:
-        """Thompson sampling among the best bracket and its neighbours."""
-        best = self._best()
-        if not self.n_rewards_:
-            return best
-        near = np.arange(max(best - 1, 0), min(best + 2, self.means_.size))
-        known = self.counts_[near] > 0.0
-        means = np.where(known, self.means_[near], self.means_[best])
-        counts = np.where(known, self.counts_[near], 1.0)
-        draws = means + np.sqrt(self.variance_ / counts) * rng.standard_normal(near.size)
-        return int(near[draws.argmax()])
+    def _remembered(self, remember: int, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Features that were chosen before, for up to half of n places."""
+        t = self.chosen_.size
+        if not remember or not t:
+            return np.empty(0, np.int64)
+        again = self.chosen_[(t * np.sqrt(rng.random(n))).astype(np.int64)]
+        _, at = np.unique(again, return_index=True)
+        return again[np.sort(at)][: n // 2]
+
+
+def _best(arms: NDArray[np.float64]) -> int:
+    """The arm of the largest mean; `arms` has a row of means and one of counts."""
+    means, counts = arms
+    return int(np.where(counts > 0.0, means, -np.inf).argmax())
+
+
+def _draw(arms: NDArray[np.float64], variance: float, rng: np.random.Generator) -> int:
+    """Thompson sampling among the best arm and its neighbours."""
+    best = _best(arms)
+    near = np.arange(max(best - 1, 0), min(best + 2, arms.shape[1]))
+    means, counts = arms[:, near]
+    known = counts > 0.0
+    spread = np.sqrt(variance / np.where(known, counts, 1.0))
+    draws = np.where(known, means, arms[0, best]) + spread * rng.standard_normal(near.size)
+    return int(near[draws.argmax()])

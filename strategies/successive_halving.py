@@ -110,15 +110,21 @@ class SuccessiveHalving(Strategy):
 
 
 def halve(
-    step: Step, stages: Sequence[Stage], scheme: str, again: NDArray[np.int64] = _NONE
+    step: Step,
+    stages: Sequence[Stage],
+    scheme: str,
+    first: NDArray[np.int64] = _NONE,
+    again: NDArray[np.int64] = _NONE,
 ) -> tuple[Stumps, NDArray[np.int64]]:
-    """Search new features through the stages.
+    """Search features through the stages: those to search `first`, and new ones.
 
     Features to search `again` take up to half of the places of the stage before the last, or of the
     last one if there are two. Returns the stumps of the last stage, and the features of the one
     before it, the best first.
     """
     features = step.sample_features(stages[0][0])
+    if first.size:
+        features = np.concatenate([first, features[~np.isin(features, first)]])
     samples = step.draw_nested([n_examples for _, n_examples in stages], scheme)
     last, before = len(stages) - 1, _NONE
     for stage, ((n_features, _), sample) in enumerate(zip(stages, samples, strict=True)):

@@ -14,6 +14,7 @@ from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.step import Step
 from boostsample.strategies import AdaptiveHalving, SuccessiveHalving
+from boostsample.strategies.adaptive_halving import _draw
 from boostsample.strategies.successive_halving import halving_stages, most_stages
 from boostsample.strategy import Outcome, Pool, Sample, Stumps
 from tests.problems import bank_of, booster_of, noisy_labels, table
@@ -117,30 +118,34 @@ class _Rule:
 
     def __init__(self, n_brackets: int) -> None:
         self.n_brackets = n_brackets
-        self.rewards: list[tuple[int, float]] = []
+        self.rewards: list[tuple[int, int, float]] = []
 
-    def means_and_counts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of each bracket; a mean without rewards is nan."""
-        t = len(self.rewards)
-        sums, counts = np.zeros(self.n_brackets), np.zeros(self.n_brackets)
-        mean = 0.0
-        for s, (bracket, reward) in enumerate(self.rewards, start=1):
-            relative = reward / mean if s > 1 else 1.0
+    def relative(self) -> list[float]:
+        """Rewards over their running mean."""
+        found, mean = [], 0.0
+        for s, (*_, reward) in enumerate(self.rewards, start=1):
+            found.append(reward / mean if s > 1 else 1.0)
             mean += (reward - mean) / math.sqrt(s)
-            sums[bracket] += (s / t) ** 2 * relative
-            counts[bracket] += (s / t) ** 2
+        return found
+
+    def means_and_counts(self, choice: int = 0) -> NDArray[np.float64]:
+        """Of each bracket (0), or of no memory and memory (1); a mean without rewards is nan."""
+        t = len(self.rewards)
+        sums, counts = np.zeros((2, 2 if choice else self.n_brackets))
+        for s, (arms, relative) in enumerate(zip(self.rewards, self.relative(), strict=True), 1):
+            sums[arms[choice]] += (s / t) ** 2 * relative
+            counts[arms[choice]] += (s / t) ** 2
         with np.errstate(invalid="ignore"):
-            return sums / counts, counts
+            return np.stack([sums / counts, counts])
 
     def variance(self) -> float:
         """Of rewards about the means of their brackets before them."""
         v, past = 0.04, _Rule(self.n_brackets)
-        mean = 0.0
-        for s, (bracket, reward) in enumerate(self.rewards, start=1):
-            relative = reward / mean if s > 1 else 1.0
-            mean += (reward - mean) / math.sqrt(s)
-            known = past.means_and_counts()[0][bracket]
-            past.rewards.append((bracket, reward))
+        for s, (reward, relative) in enumerate(
+            zip(self.rewards, self.relative(), strict=True), start=1
+        ):
+            known = past.means_and_counts()[0][reward[0]]
+            past.rewards.append(reward)
             if not math.isnan(known):
                 v += ((relative - known) ** 2 - v) / (10 + math.sqrt(s))
         return v
@@ -158,36 +163,80 @@ def test_the_rule_of_adaptive_halving() -> None:
     strategy = AdaptiveHalving()
     booster = Booster(bank, None, noisy_labels(3000), strategy, n_rounds=60, rng=2)
     mine: Any = booster.strategy
-    rule = _Rule(mine.means_.size)
+    rule = _Rule(mine.brackets_.shape[1])
     assert rule.n_brackets >= 3
     for number in range(60):
         near = rule.near() if number else range(rule.n_brackets - 1, rule.n_brackets)
         row = booster.next_round().rows[0]
-        bracket = row["n_stages"] - 1
+        bracket, memory = row["n_stages"] - 1, int(row["n_remembered"] > 0)
         assert bracket in near
-        rule.rewards.append((bracket, -0.5 * math.log(1 - row["edge"] ** 2)))
-        means, counts = rule.means_and_counts()
-        known = counts > 0
-        assert mine.means_[known] == pytest.approx(means[known])
-        assert mine.counts_ == pytest.approx(counts)
+        rule.rewards.append((bracket, memory, -0.5 * math.log(1 - row["edge"] ** 2)))
+        for choice, arms in enumerate((mine.brackets_, mine.memory_)):
+            expected = rule.means_and_counts(choice)
+            known = expected[1] > 0
+            assert arms[:, known] == pytest.approx(expected[:, known])
+            assert not arms[:, ~known].any()
         assert mine.variance_ == pytest.approx(rule.variance())
-    assert len({bracket for bracket, _ in rule.rewards}) > 1
+    assert len({bracket for bracket, *_ in rule.rewards}) > 1
+    assert len({memory for _, memory, _ in rule.rewards}) == 2
 
 
 def test_the_draws_are_normal() -> None:
-    """Each bracket near the best is drawn as often as Normal(x_S, v / n_S) says."""
-    strategy = AdaptiveHalving()
-    strategy.start(Pool([], 16_000, 60_000), 600_000, 10, np.random.default_rng(0))
-    strategy.means_[:] = [0.2, 0.5, 0.9, 1.0, 0.0, 0.0, 0.0]
-    strategy.counts_[:] = [9.0, 9.0, 5.0, 20.0, 0.0, 0.0, 0.0]
-    strategy.variance_, strategy.n_rewards_ = 0.03, 40
+    """Each arm near the best is drawn as often as Normal(x_S, v / n_S) says."""
+    arms = np.array([[0.2, 0.5, 0.9, 1.0, 0.0, 0.0, 0.0], [9.0, 9.0, 5.0, 20.0, 0.0, 0.0, 0.0]])
     rng = np.random.default_rng(1)
-    drawn = np.bincount([strategy._draw(rng) for _ in range(20_000)], minlength=7) / 20_000
+    drawn = np.bincount([_draw(arms, 0.03, rng) for _ in range(20_000)], minlength=7) / 20_000
     z = np.random.default_rng(2).standard_normal((200_000, 3))
     values = np.array([0.9, 1.0, 1.0]) + z * np.sqrt(0.03 / np.array([5.0, 20.0, 1.0]))
     expected = np.bincount(values.argmax(axis=1), minlength=3) / 200_000
     assert drawn[[0, 1, 5, 6]].sum() == 0
     assert drawn[2:5] == pytest.approx(expected, abs=0.015)
+
+
+def test_features_are_remembered(searches: Searches) -> None:
+    """Different features that were chosen, late rounds more often, for up to half of the places."""
+    bank = bank_of(table(3000, 60, seed=5))
+    booster = Booster(bank, None, noisy_labels(3000), AdaptiveHalving(), n_rounds=60, rng=2)
+    chosen: list[int] = []
+    remembered = 0
+    for _ in range(60):
+        searches.clear()
+        row = booster.next_round().rows[0]
+        features, n = searches[0][0], row["n_remembered"]
+        assert set(features[:n]) <= set(chosen)
+        assert len(set(features)) == len(features)
+        assert n <= max(len(features) // 2, 30)
+        chosen.append(row["feature"])
+        remembered += n
+    assert remembered > 60
+
+
+def test_memory_draws_searches_by_their_number() -> None:
+    """Search s of t is drawn with the probability (2 s - 1) / t^2."""
+    strategy = AdaptiveHalving()
+    strategy.start(Pool([], 16_000, 60_000), 600_000, 10, np.random.default_rng(0))
+    strategy.chosen_ = np.array([7, 5, 3, 1])
+    rng = np.random.default_rng(1)
+    drawn = [strategy._remembered(1, 2, rng) for _ in range(20_000)]
+    assert all(features.size == 1 for features in drawn)
+    # the first of two draws
+    shares = np.bincount([features[0] for features in drawn], minlength=8)[[7, 5, 3, 1]] / 20_000
+    assert shares == pytest.approx([1 / 16, 3 / 16, 5 / 16, 7 / 16], abs=0.015)
+    assert strategy._remembered(0, 2, rng).size == 0
+    assert sorted(strategy._remembered(1, 1000, rng)) == [1, 3, 5, 7]
+
+
+def test_features_of_all_searches_are_remembered() -> None:
+    """Those of nodes and terms too; but only a round's first search is a reward."""
+    strategy = AdaptiveHalving()
+    strategy.start(Pool([], 100, 1000), 10_000, 10, np.random.default_rng(0))
+    strategy.bracket_ = strategy.remember_ = 0
+    for search, edge in ((1, 0.5), (0, 0.0), (0, 1.0)):
+        strategy.learn(Outcome(1, search, 9, 0, edge, edge, 0.1, 10))
+    assert strategy.n_rewards_ == 0
+    strategy.learn(Outcome(1, 0, 8, 0, 0.5, 0.5, 0.1, 10))
+    assert strategy.n_rewards_ == 1
+    assert strategy.chosen_.tolist() == [9, 9, 9, 8]
 
 
 def test_runners_up_compete_again(searches: Searches) -> None:
@@ -211,15 +260,3 @@ def test_runners_up_compete_again(searches: Searches) -> None:
         order = [] if last is None else last.feature[np.argsort(-last.edge, kind="stable")].tolist()
         before = [f for f in order if f != row["feature"]]
     assert returned > 10
-
-
-def test_rewards_are_those_of_whole_rounds() -> None:
-    """Nodes of trees and further terms of products teach nothing."""
-    strategy = AdaptiveHalving()
-    strategy.start(Pool([], 100, 1000), 10_000, 10, np.random.default_rng(0))
-    strategy.bracket_ = 0
-    for search, edge in ((1, 0.5), (0, 0.0), (0, 1.0)):
-        strategy.learn(Outcome(1, search, 0, 0, edge, edge, 0.1, 10))
-    assert strategy.n_rewards_ == 0
-    strategy.learn(Outcome(1, 0, 0, 0, 0.5, 0.5, 0.1, 10))
-    assert strategy.n_rewards_ == 1
