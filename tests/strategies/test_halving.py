@@ -118,12 +118,12 @@ class _Rule:
 
     def __init__(self, n_brackets: int) -> None:
         self.n_brackets = n_brackets
-        self.rewards: list[tuple[int, int, float]] = []
+        self.rewards: list[tuple[tuple[int, int], float]] = []
 
     def relative(self) -> list[float]:
         """Rewards over their running mean."""
         found, mean = [], 0.0
-        for s, (*_, reward) in enumerate(self.rewards, start=1):
+        for s, (_, reward) in enumerate(self.rewards, start=1):
             found.append(reward / mean if s > 1 else 1.0)
             mean += (reward - mean) / math.sqrt(s)
         return found
@@ -132,7 +132,9 @@ class _Rule:
         """Of each bracket (0), or of no memory and memory (1); a mean without rewards is nan."""
         t = len(self.rewards)
         sums, counts = np.zeros((2, 2 if choice else self.n_brackets))
-        for s, (arms, relative) in enumerate(zip(self.rewards, self.relative(), strict=True), 1):
+        for s, ((arms, _), relative) in enumerate(
+            zip(self.rewards, self.relative(), strict=True), start=1
+        ):
             sums[arms[choice]] += (s / t) ** 2 * relative
             counts[arms[choice]] += (s / t) ** 2
         with np.errstate(invalid="ignore"):
@@ -144,7 +146,7 @@ class _Rule:
         for s, (reward, relative) in enumerate(
             zip(self.rewards, self.relative(), strict=True), start=1
         ):
-            known = past.means_and_counts()[0][reward[0]]
+            known = past.means_and_counts()[0][reward[0][0]]
             past.rewards.append(reward)
             if not math.isnan(known):
                 v += ((relative - known) ** 2 - v) / (10 + math.sqrt(s))
@@ -170,15 +172,15 @@ def test_the_rule_of_adaptive_halving() -> None:
         row = booster.next_round().rows[0]
         bracket, memory = row["n_stages"] - 1, int(row["n_remembered"] > 0)
         assert bracket in near
-        rule.rewards.append((bracket, memory, -0.5 * math.log(1 - row["edge"] ** 2)))
+        rule.rewards.append(((bracket, memory), -0.5 * math.log(1 - row["edge"] ** 2)))
         for choice, arms in enumerate((mine.brackets_, mine.memory_)):
             expected = rule.means_and_counts(choice)
             known = expected[1] > 0
             assert arms[:, known] == pytest.approx(expected[:, known])
             assert not arms[:, ~known].any()
         assert mine.variance_ == pytest.approx(rule.variance())
-    assert len({bracket for bracket, *_ in rule.rewards}) > 1
-    assert len({memory for _, memory, _ in rule.rewards}) == 2
+    assert len({bracket for (bracket, _), _ in rule.rewards}) > 1
+    assert len({memory for (_, memory), _ in rule.rewards}) == 2
 
 
 def test_the_draws_are_normal() -> None:
