@@ -21,6 +21,7 @@ __all__ = [
     "check_example_weight",
     "check_features",
     "check_integer",
+    "check_n_features",
     "check_number",
     "check_rows",
     "check_scores",
@@ -50,6 +51,21 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None, hint
         rule = f"at least {low}" if high is None else f"between {low} and {high}"
         raise SettingError(f"{name} must be an integer {rule}, got {value!r}{hint and '; ' + hint}")
     return number
+
+
+def check_n_features(wanted: int | None, n_features: int, budget: int) -> None:
+    """SettingError unless a search of this many of all features is possible; None is chosen later.
+
+    >>> check_n_features(9, 8, 1000)
+    Traceback (most recent call last):
+    ...
+    boostsample.errors.SettingError: n_features must be an integer between 1 and 8, got 9; None \
+chooses it
+    """
+    if wanted is None:
+        return
+    most = min(n_features, budget)
+    check_integer("n_features", wanted, 1, most, hint="None chooses it")
 
 
 def parse_budget(given: str | int) -> tuple[Fraction, bool]:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_integer
+from boostsample.checks import check_integer, check_n_features
 from boostsample.errors import SettingError
 from boostsample.shard.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
@@ -77,9 +77,7 @@ class SuccessiveHalving(Strategy):
         check_integer("eta", self.eta, 2)
         check_integer("brackets", self.brackets, 1)
         unbiased_scheme(self.scheme)
-        if self.n_features is not None:
-            most = min(pool.n_features, budget)
-            check_integer("n_features", self.n_features, 1, most, hint="None chooses it")
+        check_n_features(self.n_features, pool.n_features, budget)
         if self.brackets > budget:
             raise SettingError(
                 f"brackets must be at most the budget of {budget} looks, got {self.brackets}; "

@@ -29,7 +29,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.array_layout import aligned
-from boostsample.records import FamilyInfo
+from boostsample.records import FamilyInfo, family_infos
 from boostsample.threads.threads import n_threads
 
 __all__ = ["Bank", "FeatureBank", "View", "check_bank_families"]
@@ -154,12 +154,7 @@ class Bank(abc.ABC):
 
     def family_infos(self) -> tuple[FamilyInfo, ...]:
         """The families as strategies see them."""
-        return tuple(
-            FamilyInfo(family.name, int(end - first), int(first))
-            for family, first, end in zip(
-                self.families, self.first[:-1], self.first[1:], strict=True
-            )
-        )
+        return family_infos(self.families)
 
     def family_of(self, feature: int) -> int:
         """Position in `families` of the family of a feature; SettingError if out of range."""

@@ -20,8 +20,7 @@ import importlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import cloudpickle
 
@@ -29,7 +28,7 @@ from boostsample.checks import check_integer, check_number
 from boostsample.dask.worker import DROP, PING, TELL, install
 from boostsample.errors import BoostSampleError, DataError, SettingError, ShardError, one_line
 from boostsample.shards.source import Source
-from boostsample.shards.transport import Lost
+from boostsample.shards.transport import Lost, Transport
 
 __all__ = ["DaskShards"]
 
@@ -49,7 +48,7 @@ class _Place:
         self.is_new = True
 
 
-class DaskShards:
+class DaskShards(Transport):
     """Shards on the workers of a Dask cluster: a transport for `ShardBooster`.
 
     Parameters
@@ -130,17 +129,6 @@ class DaskShards:
         """Give up rows and weights of all shards; ends in a few seconds whatever happens."""
         with suppress(Exception):  # workers drop them later
             self._sync(self._drop)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _sync(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run a coroutine of this class in the event loop of the client."""

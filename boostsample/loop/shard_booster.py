@@ -15,7 +15,7 @@ from boostsample.learner import Learner
 from boostsample.learners.terms import leaves_of
 from boostsample.loop.booster import Booster
 from boostsample.loop.run_facts import run_facts, shard_facts
-from boostsample.records import FamilyInfo, Pool, Round, Term
+from boostsample.records import Pool, Round, Term, family_infos
 from boostsample.registry import make_learner
 from boostsample.shard.weights import WEIGHT_INITS
 from boostsample.shards import messages
@@ -100,7 +100,7 @@ class ShardBooster(Booster):
         searcher.compile()
         self._weights, self._searcher, self._rows = weights, searcher, rows
         self.n_examples, self.n_labels = int(weights.n_examples), int(weights.n_labels)
-        pool = Pool(_family_infos(self.families), searcher.n_features, self.n_examples)
+        pool = Pool(family_infos(self.families), searcher.n_features, self.n_examples)
         self._begin(pool, strategy, budget, rng, max_model_features)
 
     def facts(self) -> dict[str, Any]:
@@ -159,14 +159,6 @@ class ShardBooster(Booster):
             )
         weights.restore_small({"digest": state["weights"], "predicted": state["predicted"]})
         self._restore_small(state)
-
-
-def _family_infos(families: Sequence[Family]) -> tuple[FamilyInfo, ...]:
-    found, first = [], 0
-    for family in families:
-        found.append(FamilyInfo(family.name, int(family.n_features), first))
-        first += int(family.n_features)
-    return tuple(found)
 
 
 def _joined(digests: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Records exchanged by strategies, learners and loop: stumps, samples, pools, outcomes."""
 
 from boostsample.records.outcome import Outcome, Round
-from boostsample.records.pool import FamilyInfo, Pool, sample_members
+from boostsample.records.pool import FamilyInfo, Pool, family_infos, sample_members
 from boostsample.records.sample import Sample
 from boostsample.records.stumps import Stump, Stumps, Term
 
@@ -14,5 +14,6 @@ __all__ = [
     "Stump",
     "Stumps",
     "Term",
+    "family_infos",
     "sample_members",
 ]

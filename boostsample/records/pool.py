@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
 
-__all__ = ["FamilyInfo", "Pool", "sample_members"]
+__all__ = ["FamilyInfo", "Pool", "family_infos", "sample_members"]
 
 #: Largest family for which `Generator.choice` follows Floyd's algorithm whatever the number drawn.
 _FLOYD = 10_000
@@ -42,6 +43,15 @@ class FamilyInfo:
             return np.arange(self.first, self.first + self.size, dtype=np.int64)
         chosen = rng.choice(self.size, size=n, replace=False, shuffle=False)
         return np.asarray(chosen, dtype=np.int64) + self.first
+
+
+def family_infos(families: Sequence[Any]) -> tuple[FamilyInfo, ...]:
+    """Families (`boostsample.family.Family`) as strategies see them."""
+    found, first = list[FamilyInfo](), 0
+    for family in families:
+        found.append(FamilyInfo(family.name, int(family.n_features), first))
+        first += found[-1].size
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,6 @@ class Source(Protocol):
 
         Called in a thread. A MemoryError or a DataError ends the run; an OSError, too.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

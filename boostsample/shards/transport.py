@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from boostsample.errors import SettingError
 from boostsample.shards.server import ShardServer
@@ -20,8 +21,10 @@ class Lost:
         self.why = why
 
 
-class Transport(Protocol):
+class Transport(abc.ABC):
     """What `ShardBooster` needs of a transport. One booster uses it at a time.
+
+    Base class of transports; a context manager that closes itself.
 
     Attributes
     ----------
@@ -33,25 +36,38 @@ class Transport(Protocol):
     n_shards: int
     n_jobs: int
 
+    @abc.abstractmethod
     def exchange(self, messages: Mapping[int, Sequence[bytes]]) -> dict[int, bytes | Lost]:
         """Have shards answer some messages, one after another; returns the last answers.
 
         All shards work at the same time. An exception of a shard is raised here, after all have
         answered. Must end: a shard that does not answer in a stated time is lost.
         """
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def revive(self, lost: Mapping[int, Lost]) -> None:
         """Make these shards anew from their sources: rows not loaded, no message received.
 
         Raises ShardError if that is not possible.
         """
 
+    @abc.abstractmethod
     def close(self) -> None:
         """Give up rows and weights of all shards."""
 
+    def __enter__(self) -> Self:
+        return self
 
-class LocalShards:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class LocalShards(Transport):
     """Shards in this process, one after another.
 
     Messages are packed as for other processes, so that history and results are theirs.
@@ -86,14 +102,3 @@ class LocalShards:
     def close(self) -> None:
         """Forget all shards; later ones are loaded again."""
         self._servers = [ShardServer(one) for one in self._sources]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

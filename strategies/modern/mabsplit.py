@@ -17,8 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_integer, check_number
-from boostsample.errors import SettingError
+from boostsample.checks import check_integer, check_n_features, check_number
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
@@ -57,13 +56,7 @@ class MABSplit(Strategy):
         """Check the settings."""
         check_integer("batch", self.batch, 1)
         check_number("z", self.z, 0.0)
-        if self.n_features is not None:
-            q = check_integer("n_features", self.n_features, 1)
-            if q > min(pool.n_features, budget):
-                raise SettingError(
-                    f"n_features must be at most the {pool.n_features} features there are and the "
-                    f"budget of {budget} looks, got {q}; None chooses it"
-                )
+        check_n_features(self.n_features, pool.n_features, budget)
 
     def choose(self, step: Step) -> Stump:
         """Search growing batches, drop features after each."""

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostsample.checks import check_integer, check_number
-from boostsample.errors import SettingError
+from boostsample.checks import check_n_features, check_number
 from boostsample.shard.sampling_schemes import known_scheme
 from boostsample.step import Step
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
@@ -56,13 +55,7 @@ class MPBoost(Strategy):
         """Check the settings; all features are equally likely."""
         known_scheme(self.scheme)
         check_number("momentum", self.momentum, 0.0, 1.0)
-        if self.n_features is not None:
-            q = check_integer("n_features", self.n_features, 1)
-            if q > min(pool.n_features, budget):
-                raise SettingError(
-                    f"n_features must be at most the {pool.n_features} features there are and the "
-                    f"budget of {budget} looks, got {q}; None chooses it"
-                )
+        check_n_features(self.n_features, pool.n_features, budget)
         self.probabilities_ = np.full(pool.n_features, 1.0 / pool.n_features)
         self.patch_ = np.empty(0, np.int64)
 

@@ -18,8 +18,7 @@ import math
 
 import numpy as np
 
-from boostsample.checks import check_integer, check_number
-from boostsample.errors import SettingError
+from boostsample.checks import check_n_features, check_number
 from boostsample.shard.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
@@ -67,13 +66,7 @@ class Sparrow(Strategy):
         unbiased_scheme(self.scheme)
         check_number("delta", self.delta, 0.0, 1.0, above=True)
         self.target_ = check_number("target", self.target, 0.0, 1.0, above=True)
-        if self.n_features is not None:
-            q = check_integer("n_features", self.n_features, 1)
-            if q > min(pool.n_features, budget):
-                raise SettingError(
-                    f"n_features must be at most the {pool.n_features} features there are and the "
-                    f"budget of {budget} looks, got {q}; None chooses it"
-                )
+        check_n_features(self.n_features, pool.n_features, budget)
 
     def choose(self, step: Step) -> Stump:
         """Search growing batches until the rule stops them."""
