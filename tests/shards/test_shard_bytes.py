@@ -16,7 +16,7 @@ from tests.shards.shard_runs import shard_booster
 
 N_BINS, N_LABELS = 256, 10
 #: Bytes of a message and its answer beside their arrays, about.
-OVERHEAD = 900
+OVERHEAD = 550
 
 
 def wide_sources(n: int, n_features: int, n_shards: int) -> list[ArraySource]:
