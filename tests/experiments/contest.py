@@ -7,11 +7,13 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import sys
 from collections.abc import Iterator
 from typing import Any
 
+from boostsample.experiments.results.curves import curves_of_results
 from boostsample.experiments.results.folder.read_folder import read_results
 from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.significance import critical_difference, ranks
@@ -32,7 +34,11 @@ METRICS = {"loss": ("log10_loss", "log10 loss"), "error": ("test_error", "test e
 RANKED = (10, 100, 1000)
 BUDGETS = (1, 3, 30)
 
+SECONDS = (0.1, 0.3, 1, 3)
+
 Rows = list[dict[str, Any]]
+#: Of each strategy, by stumps or seconds, over repetitions.
+Values = dict[str, dict[float, list[float]]]
 
 
 def all_rows() -> dict[str, Rows]:
@@ -44,10 +50,10 @@ def all_rows() -> dict[str, Rows]:
     return found
 
 
-def values_of(rows: Rows, metric: str) -> dict[str, dict[int, list[float]]]:
+def values_of(rows: Rows, metric: str) -> Values:
     """Values over repetitions, by strategy and stumps."""
     column, _ = METRICS[metric]
-    found: dict[str, dict[int, list[float]]] = {}
+    found: Values = {}
     for row in rows:
         label = label_of(row)
         if not is_charged(label):
@@ -55,16 +61,26 @@ def values_of(rows: Rows, metric: str) -> dict[str, dict[int, list[float]]]:
     return found
 
 
-def scores(rows: Rows, metric: str) -> Iterator[str]:
+def seconds(metric: str) -> Iterator[tuple[str, Values]]:
+    """Values at equal seconds of each data set; not of runs that ended earlier."""
+    for curves in curves_of_results(read_results(FOLDER / "contest-seconds")):
+        found: Values = {}
+        for level in SECONDS:
+            for label, mine in curves.at(metric, "seconds", level).items():
+                if not any(map(math.isnan, mine.values())):
+                    found.setdefault(label, {})[level] = list(mine.values())
+        yield curves.data, found
+
+
+def scores(values: Values, metric: str, unit: str = "stumps") -> Iterator[str]:
     """Mean (std) over repetitions: a row for each strategy, the best mean of a column bold."""
-    values = values_of(rows, metric)
     marks = sorted({mark for one in values.values() for mark in one})
     digits = 3 if metric == "loss" else 2
     best = [
         min(round(statistics.fmean(one[mark]), digits) for one in values.values() if mark in one)
         for mark in marks
     ]
-    yield "| strategy | " + " | ".join(f"{mark:,} stumps" for mark in marks) + " |"
+    yield "| strategy | " + " | ".join(f"{mark:,} {unit}" for mark in marks) + " |"
     yield "| --- |" + " ---: |" * len(marks)
     for label, one in values.items():
         cells = []
@@ -100,10 +116,13 @@ def mean_ranks(metric: str) -> Iterator[str]:
 
 def ablations() -> Iterator[tuple[str, list[str]]]:
     """Variants at the usual budget, and budgets, on MNIST."""
-    yield "variants", list(scores(read_results(FOLDER / "contest-variants").rows, "loss"))
+    yield "variants", list(_losses("contest-variants"))
     for budget in BUDGETS:
-        rows = read_results(FOLDER / f"contest-{budget}N").rows
-        yield f"{budget} N", list(scores(rows, "loss"))
+        yield f"{budget} N", list(_losses(f"contest-{budget}N"))
+
+
+def _losses(folder: str) -> Iterator[str]:
+    return scores(values_of(read_results(FOLDER / folder).rows, "loss"), "loss")
 
 
 def blocks() -> dict[str, str]:
@@ -111,7 +130,10 @@ def blocks() -> dict[str, str]:
     made: dict[str, list[str]] = {}
     data = all_rows()
     for metric in METRICS:
-        made |= {f"{name} {metric}": list(scores(rows, metric)) for name, rows in data.items()}
+        for name, rows in data.items():
+            made[f"{name} {metric}"] = list(scores(values_of(rows, metric), metric))
+        for name, values in seconds(metric):
+            made[f"{name} seconds {metric}"] = list(scores(values, metric, "s"))
         made |= {f"ranks {metric}": list(mean_ranks(metric))}
     shares = regret.tables(FOLDER / "contest-regret.csv")
     made |= {f"regret {name}": lines for name, lines in shares.items()}
