@@ -59,13 +59,14 @@ def check_n_features(wanted: int | None, n_features: int, budget: int) -> None:
     >>> check_n_features(9, 8, 1000)
     Traceback (most recent call last):
     ...
-    boostsample.errors.SettingError: n_features must be an integer between 1 and 8, got 9; None \
-chooses it
+    boostsample.errors.SettingError: n_features must be at most the 8 features there are and the \
+budget of 1000 looks, got 9; None chooses it
     """
-    if wanted is None:
-        return
-    most = min(n_features, budget)
-    check_integer("n_features", wanted, 1, most, hint="None chooses it")
+    if wanted is not None and check_integer("n_features", wanted, 1) > min(n_features, budget):
+        raise SettingError(
+            f"n_features must be at most the {n_features} features there are and the budget of "
+            f"{budget} looks, got {wanted}; None chooses it"
+        )
 
 
 def parse_budget(given: str | int) -> tuple[Fraction, bool]:

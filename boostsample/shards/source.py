@@ -47,6 +47,7 @@ class Source(Protocol):
 
         Called in a thread. A MemoryError or a DataError ends the run; an OSError, too.
         """
+        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,7 +96,7 @@ def test_brackets_share_the_budget(searches: Searches) -> None:
         ({"eta": 2.5}, "eta must be"),
         ({"brackets": 0}, "brackets must be"),
         ({"n_features": 0}, "n_features must be"),
-        ({"n_features": 9}, "n_features must be an integer between 1 and 8"),
+        ({"n_features": 9}, "n_features must be at most the 8 features there are and the budget"),
         ({"scheme": "filter"}, "scheme must give unbiased edges"),
     ],
 )
