@@ -25,7 +25,7 @@ def in_process_client(n_workers: int = 2) -> Iterator[Any]:
             n_workers=n_workers,
             threads_per_worker=1,
             processes=False,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             protocol="tcp",
             host="127.0.0.1",
         ) as cluster,
