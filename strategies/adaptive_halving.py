@@ -26,11 +26,12 @@ Whether to remember is chosen apart from S in the same way, with the same reward
 Runners-up: the features of the stage before the last, without the chosen one, compete again in that
 stage of the next round, for up to half of its places.
 
-Cost per iteration: at most the budget; O(S_max) arithmetic and O(Q) draws, Q features of the first
-stage. No setting depends on the data or on the number of rounds. Bounds: those of a stage of
-successive halving hold in every bracket. What is near the best is searched again and again, because
-counts of others fall as t^-2; what that costs is at most the difference of neighbouring brackets,
-and that of half of the first stage.
+Cost per iteration: at most the budget; O(S_max) arithmetic, O(Q) draws, Q features of the first
+stage, and a copy of the features of the t searches so far, 8 t bytes. No setting depends on the
+data or on the number of rounds. Bounds: those of a stage of successive halving hold in every
+bracket. What is near the best is searched again and again, because counts of others fall as t^-2;
+what that costs is at most the difference of neighbouring brackets, and that of half of the first
+stage.
 """
 
 from __future__ import annotations

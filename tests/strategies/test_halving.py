@@ -207,7 +207,7 @@ def test_features_are_remembered(searches: Searches) -> None:
         features, n = searches[0][0], row["n_remembered"]
         assert set(features[:n]) <= set(chosen)
         assert len(set(features)) == len(features)
-        assert n <= max(len(features) // 2, 30)
+        assert n <= len(features) // 2
         chosen.append(row["feature"])
         remembered += n
     assert remembered > 60
