@@ -5,8 +5,11 @@ Layouts. `bins` (F, n) uint8 is feature-major; bin 0 holds missing values. Weigh
 histogram has a plane for each plane of a row, with 8, 16 or the tail's few numbers a bin, so that
 none of its vectors crosses a cache line.
 
+A sweep takes eight bins, a block, at a time. With few rows most blocks hold none and are skipped:
+thresholds above an empty bin only repeat the one below it.
+
 Cost: one look is a load, an addition and a store of each vector of a row, for each feature and
-row; the sweep adds about 256 steps for each vector and feature.
+row; the sweep adds about 256 steps for each vector and feature, and fewer with few rows.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from boostsample.jit.compile_kernels import inner_kernel_for, kernel_for
-from boostsample.jit.prefetch import PREFETCHED_ROWS, prefetch, prefetch_first
+from boostsample.jit.prefetch import prefetch
 from boostsample.jit.vectors import (
     LANES,
     vec_add,
@@ -41,6 +44,7 @@ from boostsample.kernels.array_layout import (
     Rows,
     plane_layout,
 )
+from boostsample.kernels.search_fill import fill_kernel
 from boostsample.kernels.search_room import (
     SEARCH_GROUP,
     SEARCH_MARKS,
@@ -58,95 +62,13 @@ _ZERO: Any = np.int64(0)
 _NEAR = 4000
 #: Up to this many rows, bins are prefetched again during the sweeps: processors drop some requests.
 _FEW = 1200
-
-
-def _fill(lanes: int, more: int, width: int, step: int, some: bool, near: bool) -> Any:
-    """The kernel that fills histograms for the labels of `_pair`.
-
-    With `some`, rows are named by `examples`, else they are successive columns of the bank. With
-    `near`, which needs GROUP features, it prefetches bins of the next GROUP features; else it
-    prefetches the next rows, unless they are narrow and memory keeps pace.
-    """
-    second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
-    size = lanes + more
-
-    @inner_kernel_for(lanes, more, width, some, near)
-    def fill_in(
-        bins: Bytes, features: Ints, rows: Rows, stretch: SearchStretch, hist: Floats
-    ) -> None:
-        """Add rows to the histograms, `step` apart, of 1, 2 or GROUP features.
-
-        Indices are unsigned: numba checks signed ones for negative values.
-        """
-        first, end, at, q, group = stretch
-        values, start, examples, last = rows.values, rows.start, rows.examples, features.size - 1
-        h, row = at * N_BINS, at * (values.size // width)
-        column0, column1 = bins[features[q]], bins[features[min(q + 1, last)]]
-        if group == 1 and not near:
-            for t in range(first, end):
-                i = np.uint64(examples[np.uint64(t)] if some else start + t)
-                h0 = h + np.int64(column0[i]) * stride
-                if size >= LANES:
-                    prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
-                vec_add_into(hist, h0, vec_load(values, row + t * size, lanes))
-                if second:
-                    vec_add_into(hist, h0 + lanes, vec_load(values, row + t * size + lanes, rest))
-            return
-        if group == 2 and not near:
-            for t in range(first, end):
-                i = np.uint64(examples[np.uint64(t)] if some else start + t)
-                h0 = h + np.int64(column0[i]) * stride
-                h1 = h + np.int64(column1[i]) * stride + step
-                if size >= LANES:
-                    prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
-                value = vec_load(values, row + t * size, lanes)
-                vec_add_into(hist, h0, value)
-                vec_add_into(hist, h1, value)
-                if second:
-                    more_values = vec_load(values, row + t * size + lanes, rest)
-                    vec_add_into(hist, h0 + lanes, more_values)
-                    vec_add_into(hist, h1 + lanes, more_values)
-            return
-        column2, column3 = bins[features[q + 2]], bins[features[q + 3]]
-        column4 = bins[features[q + 4]]
-        next0, next1 = bins[features[min(q + 5, last)]], bins[features[min(q + 6, last)]]
-        next2, next3 = bins[features[min(q + 7, last)]], bins[features[min(q + 8, last)]]
-        next4 = bins[features[min(q + 9, last)]]
-        for t in range(first, end):
-            i = np.uint64(examples[np.uint64(t)] if some else start + t)
-            if near:
-                prefetch(next0, i)
-                prefetch(next1, i)
-                prefetch(next2, i)
-                prefetch(next3, i)
-                prefetch(next4, i)
-            elif size >= LANES:
-                prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
-            h0 = h + np.int64(column0[i]) * stride
-            h1 = h + np.int64(column1[i]) * stride + step
-            h2 = h + np.int64(column2[i]) * stride + 2 * step
-            h3 = h + np.int64(column3[i]) * stride + 3 * step
-            h4 = h + np.int64(column4[i]) * stride + 4 * step
-            value = vec_load(values, row + t * size, lanes)
-            vec_add_into(hist, h0, value)
-            vec_add_into(hist, h1, value)
-            vec_add_into(hist, h2, value)
-            vec_add_into(hist, h3, value)
-            vec_add_into(hist, h4, value)
-            if second:
-                more_values = vec_load(values, row + t * size + lanes, rest)
-                vec_add_into(hist, h0 + lanes, more_values)
-                vec_add_into(hist, h1 + lanes, more_values)
-                vec_add_into(hist, h2 + lanes, more_values)
-                vec_add_into(hist, h3 + lanes, more_values)
-                vec_add_into(hist, h4 + lanes, more_values)
-
-    return fill_in
+#: Up to this many rows, sweeps skip the blocks of bins that hold no row.
+_SPARSE = 64
 
 
 @functools.cache
 def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
-    """Kernels of one or two vectors of a row: fill_in, flush, top_bin, sweep, add_below.
+    """Kernels of one or two vectors of a row: fill_in, flush, top_bin, sweep, add_below, clear.
 
     They work on labels at, ..., at + lanes - 1 of rows of `width`, and on the next `more` or 0.
     """
@@ -156,28 +78,30 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
     @inner
     def sweep(
         histogram: SearchHistogram,
-        highest: int,
+        blocks: Ints,
         base: Any,
         at: int,
         work: SweepWork,
         ahead: Bytes,
         examples: Ints,
     ) -> None:
-        """Add these labels' part to edges[b] of thresholds 1, ..., highest; at = 0 starts them.
+        """Add these labels' part to the edges of eight thresholds a block; at = 0 starts them.
 
-        Writes edges of up to seven more thresholds; keeps every eighth running sum in `marks`.
-        Meanwhile prefetches the bins of `ahead` at `examples`: each is a cache miss, and the sweep
-        leaves the memory idle.
+        Thresholds are numbered from 1 through `blocks`, the first bins of the blocks in ascending
+        order: number 8 j + i is threshold blocks[j] + i. Keeps the running sums before the blocks
+        in `marks`. Meanwhile prefetches the bins of `ahead` at `examples`: each is a cache miss,
+        and the sweep leaves the memory idle.
         """
         hist, sums, fresh = histogram
         marks, edges = work.marks, work.edges
         whole = vec_load(base, at, lanes)
         whole2 = vec_load(base, at + lanes if second else at, rest)
         below, below2 = vec_fill(whole, 0.0), vec_fill(whole2, 0.0)
-        share = 0 if at else LANES * (-(-examples.size // highest))
+        share = 0 if at else -(-examples.size // blocks.size)
         soon = 0
-        for b in range(0, highest, LANES):
-            h, mark = at * N_BINS + b * stride, at * SEARCH_MARKS + b // LANES * stride
+        for j in range(blocks.size):
+            b, first = LANES * j, blocks[j]
+            h, mark = at * N_BINS + first * stride, at * SEARCH_MARKS + j * stride
             vec_store(marks, mark, below)
             edge, below = vec_eight_edges(hist, sums, fresh, h, stride, whole, below)
             if second:
@@ -191,12 +115,14 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
             soon += share
 
     @inner
-    def add_below(histogram: SearchHistogram, threshold: int, at: int, work: SweepWork) -> None:
-        """work.below = the labels' sums over the bins below `threshold`, bits as in `sweep`."""
+    def add_below(
+        histogram: SearchHistogram, blocks: Ints, number: int, at: int, work: SweepWork
+    ) -> None:
+        """work.below = the labels' sums below threshold `number` of `sweep`, bits as there."""
         hist, sums, fresh = histogram
-        first = (threshold - 1) // LANES
-        below = vec_load(work.marks, at * SEARCH_MARKS + first * stride, stride)
-        for b in range(first * LANES, threshold):
+        j = (number - 1) // LANES
+        below = vec_load(work.marks, at * SEARCH_MARKS + j * stride, stride)
+        for b in range(blocks[j], blocks[j] + number - LANES * j):
             h = at * N_BINS + b * stride
             below = vec_add(below, vec_as_wide(vec_load(hist, h, stride), below))
             if not fresh:
@@ -224,9 +150,18 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
             b -= 1
         return least
 
-    fill_all = _fill(lanes, more, width, step, False, False)
-    fill_some = _fill(lanes, more, width, step, True, False)
-    fill_few = _fill(lanes, more, width, step, True, True)
+    @inner
+    def clear(hist: Floats, blocks: Ints, at: int) -> None:
+        """Set the blocks of a histogram to 0."""
+        nothing = vec_fill(vec_load(hist, 0, stride), np.float32(0.0))
+        for j in range(blocks.size):
+            h = at * N_BINS + blocks[j] * stride
+            for place in range(h, h + LANES * stride, stride):
+                vec_store(hist, place, nothing)
+
+    fill_all = fill_kernel(lanes, more, width, step, False, False)
+    fill_some = fill_kernel(lanes, more, width, step, True, False)
+    fill_few = fill_kernel(lanes, more, width, step, True, True)
 
     @inner
     def fill_in(
@@ -239,7 +174,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
         else:
             fill_all(bins, features, rows, stretch, hist)
 
-    return fill_in, flush, top_bin, sweep, add_below
+    return fill_in, flush, top_bin, sweep, add_below, clear
 
 
 @functools.cache
@@ -250,8 +185,9 @@ def search_kernel(blocks: int, tail: int) -> Any:
     size, n_marks, edges_at = sizes.hist // SEARCH_GROUP, sizes.marks, sizes.marks + sizes.below
     base_at = sizes.work
     last_at, plane, last = plane_layout(blocks, tail)
-    fill_in, flush, top_bin, sweep, add_below = _pair(*plane, width, size)
-    fill_last, flush_last, top_last_bin, sweep_last, add_last_below = _pair(*last, width, size)
+    fill_in, flush, top_bin, sweep, add_below, clear = _pair(*plane, width, size)
+    of_last = _pair(*last, width, size)
+    fill_last, flush_last, top_last_bin, sweep_last, add_last_below, clear_last = of_last
     inner = inner_kernel_for(blocks, tail)
 
     @inner
@@ -278,6 +214,22 @@ def search_kernel(blocks: int, tail: int) -> Any:
         return highest
 
     @inner
+    def list_blocks(column: Bytes, rows: Rows, n: int, blocks: Ints) -> Any:
+        """Write the first bins of the blocks that hold a row, and of the first one; their number.
+
+        Without the first one, the threshold below all rows would be lost.
+        """
+        used = np.uint64(1)
+        for t in range(n):
+            b = np.uint64(column[rows.examples[t] if rows.examples.size else rows.start + t])
+            used |= np.uint64(1) << (b // np.uint64(LANES))
+        n_blocks = np.uint64(0)
+        for j in range(SEARCH_MARKS):
+            blocks[n_blocks] = LANES * j  # the next one overwrites an empty one
+            n_blocks += used >> np.uint64(j) & np.uint64(1)
+        return np.int64(n_blocks)
+
+    @inner
     def first_near(edges: Any, highest: int, tie: float) -> int:
         """The first of edges[1], ..., edges[highest] within `tie` of the largest."""
         end = (highest + LANES - 1) // LANES * LANES + 1
@@ -301,6 +253,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
     @inner
     def best_stump(
         histogram: SearchHistogram,
+        blocks: Ints,
         highest: int,
         base: Any,
         work: SweepWork,
@@ -310,15 +263,18 @@ def search_kernel(blocks: int, tail: int) -> Any:
         q: int,
         found: Found,
     ) -> None:
-        """Write the best stump of feature number q, from its histogram."""
+        """Write the best stump of feature number q, from its histogram; `highest` is its last."""
         for at in range(0, last_at, 2 * LANES):
-            sweep(histogram, highest, base, at, work, ahead, soon)
-        sweep_last(histogram, highest, base, last_at, work, ahead, soon)
-        best = first_near(work.edges, highest, limits.tie)
+            sweep(histogram, blocks, base, at, work, ahead, soon)
+        sweep_last(histogram, blocks, base, last_at, work, ahead, soon)
+        before = LANES * (blocks.size - 1)
+        n_thresholds = before + min(LANES, highest - blocks[blocks.size - 1])
+        best = first_near(work.edges, n_thresholds, limits.tie)
         for at in range(0, last_at, 2 * LANES):
-            add_below(histogram, best, at, work)
-        add_last_below(histogram, best, last_at, work)
-        found.thresholds[q] = best
+            add_below(histogram, blocks, best, at, work)
+        add_last_below(histogram, blocks, best, last_at, work)
+        j = (best - 1) // LANES
+        found.thresholds[q] = blocks[j] + best - LANES * j
         found.edges[q] = min(work.edges[best] * limits.scale, 1.0)
         for label in range(found.votes.shape[1]):
             side = base[label] - 2.0 * work.below[label]
@@ -355,6 +311,9 @@ def search_kernel(blocks: int, tail: int) -> Any:
         limits = EdgeLimits(tie, rows.scale)
         n_features, n = features.size, rows.values.size // width
         near, soon = 0 < examples.size <= _NEAR, examples[: examples.size if n <= _FEW else 0]
+        n_blocks = SEARCH_MARKS
+        for j in range(n_blocks):
+            room.blocks[j] = LANES * j
         q = _ZERO
         while q < n_features:
             left = n_features - q
@@ -383,17 +342,37 @@ def search_kernel(blocks: int, tail: int) -> Any:
                 own = slice(g * size, (g + 1) * size)
                 hist = room.hist[own]
                 histogram = SearchHistogram(hist, room.sums[own], fresh)
-                highest = last_bin(bins[features[q + g]], rows, n, histogram, most)
+                column, end = bins[features[q + g]], most
+                if n <= _SPARSE:
+                    n_blocks = list_blocks(column, rows, n, room.blocks)
+                    end = min(most, room.blocks[n_blocks - 1] + LANES)
+                highest = last_bin(column, rows, n, histogram, end)
+                filled, n_swept = room.blocks[:n_blocks], n_blocks
+                while n_swept > 1 and filled[n_swept - 1] >= highest:
+                    n_swept -= 1
+                swept = filled[:n_swept]
                 ahead = bins[features[min(q + group + g, n_features - 1)]]
                 if rough and fresh:
                     plain = SearchHistogram(hist, hist, fresh)
                     best_stump(
-                        plain, highest, rough_base, rough_work, ahead, soon, limits, q + g, found
+                        plain,
+                        swept,
+                        highest,
+                        rough_base,
+                        rough_work,
+                        ahead,
+                        soon,
+                        limits,
+                        q + g,
+                        found,
                     )
                 else:
-                    best_stump(histogram, highest, base, work, ahead, soon, limits, q + g, found)
-                for h in range(size):
-                    hist[h] = 0.0
+                    best_stump(
+                        histogram, swept, highest, base, work, ahead, soon, limits, q + g, found
+                    )
+                for at in range(0, last_at, 2 * LANES):
+                    clear(hist, filled, at)
+                clear_last(hist, filled, last_at)
             q += group
 
     return search

@@ -7,9 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boostsample.jit.vectors import LANES
-from boostsample.kernels.array_layout import N_BINS, Doubles, Floats, aligned, row_layout
+from boostsample.kernels.array_layout import (
+    N_BINS,
+    Doubles,
+    Floats,
+    Ints,
+    aligned,
+    row_layout,
+)
 
-#: Every eighth running sum of a sweep is kept.
+#: Blocks of eight bins; the running sum before each is kept.
 SEARCH_MARKS = N_BINS // LANES
 #: Edges of a sweep, by threshold: up to seven more are written, and eight more to find the largest.
 _N_EDGES = N_BINS + 1 + LANES
@@ -21,13 +28,15 @@ SEARCH_GROUP = 5
 class SearchRoom(NamedTuple):
     """Work space of a search: `hist` float32, all 0 between searches, `sums` and `work` float64.
 
-    `rough` float32 has the parts of `work`, then the sum of the rows, for sweeps in float32.
+    `rough` float32 has the parts of `work`, then the sum of the rows, for sweeps in float32;
+    `blocks` int64 (33,) lists blocks of eight bins.
     """
 
     hist: Floats
     sums: Doubles
     work: Doubles
     rough: Floats
+    blocks: Ints
 
 
 class SearchStretch(NamedTuple):
@@ -103,4 +112,5 @@ def search_room(n_labels: int) -> SearchRoom:
     sizes = search_room_sizes(blocks, tail)
     hist, sums = aligned(sizes.hist, np.float32), aligned(sizes.hist, np.float64)
     rough = aligned(sizes.work + LANES * blocks + tail, np.float32)
-    return SearchRoom(hist, sums, aligned(sizes.work, np.float64), rough)
+    listed = np.empty(SEARCH_MARKS + 1, np.int64)
+    return SearchRoom(hist, sums, aligned(sizes.work, np.float64), rough, listed)

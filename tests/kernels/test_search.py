@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import N_BINS, Found, Rows, lay_out_rows, row_layout
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.search import _FEW, _NEAR, search_kernel
+from boostsample.kernels.search import _FEW, _NEAR, _SPARSE, search_kernel
 from boostsample.kernels.search_room import search_room
 from tests import naive
 from tests.paths import ROOT
@@ -125,6 +125,24 @@ def test_search_reads_the_examples_that_are_named(n_labels: int) -> None:
     check_search(bins, weights, start=13)
     check_search(bins, weights, examples=rng.permutation(30)[:9].astype(np.int32))
     check_search(bins, weights, examples=np.full(9, 29, np.int32))
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 10, 17])
+@pytest.mark.parametrize("rough", [False, True])
+def test_skipping_empty_bins_changes_no_bit(n_labels: int, rough: bool) -> None:
+    rng = np.random.default_rng(n_labels)
+    n = _SPARSE if COMPILED else 10
+    for least in (0, 1, 200):  # with missing values, without, and far from the first bin
+        bins = rng.integers(least, N_BINS, (13, n)).astype(np.uint8)
+        bins[::3] = least + bins[::3] % 20
+        weights = rng.normal(size=(n, n_labels)).astype(np.float32)
+        how: dict[str, Any] = {"rows_a_bin": _SPARSE + 1, "rough": rough}
+        few = run_search(bins, np.arange(13), weights, **how)
+        again = np.concatenate([bins, bins[:, :1].repeat(_SPARSE, axis=1)], axis=1)
+        nothing = np.zeros((_SPARSE, n_labels), np.float32)
+        many = run_search(again, np.arange(13), np.concatenate([weights, nothing]), **how)
+        for one, other in zip(few, many, strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("n", [_FEW, _FEW + 1, _NEAR, _NEAR + 1] if COMPILED else [40])
