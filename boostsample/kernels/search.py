@@ -44,7 +44,6 @@ from boostsample.kernels.array_layout import (
     Rows,
     plane_layout,
 )
-from boostsample.kernels.search_fill import fill_kernel
 from boostsample.kernels.search_room import (
     SEARCH_GROUP,
     SEARCH_MARKS,
@@ -53,6 +52,7 @@ from boostsample.kernels.search_room import (
     SearchRoom,
     SearchStretch,
     SweepWork,
+    fill_kernel,
     search_room_sizes,
 )
 
