@@ -32,7 +32,7 @@ FOLDERS = (
 )
 METRICS = {"loss": ("log10_loss", "log10 loss"), "error": ("test_error", "test error in percent")}
 RANKED = (10, 100, 1000)
-BUDGETS = (1, 3, 30)
+BUDGETS = (1, 3, 30, 100)
 
 SECONDS = (0.1, 0.3, 1, 3)
 
