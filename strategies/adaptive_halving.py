@@ -7,7 +7,7 @@ and not where any of many will do. Our own strategy; the brackets are those of H
 2018), both choices are Thompson sampling (Thompson 1933) with evidence that ages.
 
 Brackets: S = 1, ..., S_max stages of budget / S looks each, see `strategies.successive_halving`;
-S_max is the largest whose first stage has 10 examples.
+S_max is the largest whose first stage has at least 10 examples.
 
 Memory: the features of the first stage are new, or up to half of them were chosen before: as many
 of the t searches so far as the stage has features are drawn, search s with the probability
@@ -56,7 +56,7 @@ _FIRST_VARIANCE, _FIRST_COUNT = 0.04, 10
 
 
 class AdaptiveHalving(Strategy):
-    """Successive halving that learns its number of stages and whether to remember; no setting.
+    """Successive halving that learns its number of stages and whether to remember.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every strategy finds on small made data, to tell whether results still have the same bits.
+"""What every strategy finds on small synthetic data, to tell whether results keep their bits.
 
     python -m tests.numerics
 

@@ -73,7 +73,7 @@ def edges_of(work: Callable[[], object]) -> Edges:
 
 
 def compare() -> None:
-    """`boostsample compare` of three strategies on made data."""
+    """`boostsample compare` of three strategies on synthetic data."""
     from boostsample.experiments.commands.cli import main
 
     command = "compare --data chess --strategies uniform-naive,ucb,mas-q1 --rounds 5,10 --repeats 1"

@@ -1,6 +1,6 @@
 """The classifier's settings ``"auto"``: strategy, learner and budget by the size of the table.
 
-The rules were chosen on made data, see docs/default.md.
+The rules were chosen on synthetic data, see docs/default.md.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ print(f"{bank.n_features} features of {bank.n_examples} images")
 # %%
 # Four strategies
 # ---------------
-# `full` searches every feature on every image; the others have a budget of 10 N looks a round.
+# `full` searches every feature on every image; the others have a budget of 10 N looks per round.
 
 STRATEGIES = {"full": 20, "uniform-naive": 300, "ucb": 300, "laminating": 300}
 

@@ -2,8 +2,8 @@
 Early stopping and the error after each round
 =============================================
 
-`early_stopping=True` holds rows out and keeps the number of rounds with the least smoothed error on
-them. `staged_predict` shows what any number of rounds would have given.
+`early_stopping=True` holds out rows and keeps the number of rounds with the smallest smoothed error
+on them. `staged_predict` yields the predictions of any smaller number of rounds.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +19,8 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_
 # %%
 # Two fits
 # --------
-# Early stopping scores 20 % of the training rows. Training ends at twice the best number of rounds,
-# the least that shows that it was the best.
+# Early stopping scores 20 % of the training rows. Training stops at twice the best number of
+# rounds, but not before 100.
 
 long = BoostSampleClassifier(learner="stump", n_rounds=1_500, random_state=0)
 long.fit(X_train, y_train)
@@ -47,5 +47,5 @@ axes.semilogx(1 + np.arange(len(test)), test, label="test error of the long fit"
 held_out = stopped.validation_error_
 axes.semilogx(1 + np.arange(len(held_out)), held_out, label="held-out error of the other")
 axes.axvline(stopped.n_rounds_, color="grey", linestyle=":", label="rounds that it keeps")
-axes.set(xlabel="rounds", ylabel="error in percent", title="A tenth of the labels is wrong")
+axes.set(xlabel="rounds", ylabel="error in percent", title="5 % of the labels are wrong")
 axes.legend()

@@ -2,8 +2,8 @@
 Families of image features
 ==========================
 
-Images get ten families of features by default. This example draws what they read, and which of
-them a model uses.
+Images get ten families of features by default. This example draws what four of them read, and which
+of them a model uses.
 """
 
 # %%

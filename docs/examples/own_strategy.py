@@ -10,8 +10,8 @@ overspending raises `BudgetExceeded`.
 # %%
 # The strategy
 # ------------
-# Two searches a round: many features on few examples, then the ten best on as many examples as are
-# left to pay for.
+# Two searches per round: many features on few examples, then the ten best on as many examples as
+# the rest of the budget pays for.
 
 import numpy as np
 
@@ -44,10 +44,10 @@ class TwoStage(Strategy):
 check_strategy(TwoStage)
 
 # %%
-# Beside others
-# -------------
+# Comparison with others
+# ----------------------
 # An instance is enough for the classifier. All strategies have the same budget, the default of 10 N
-# looks a round, on the same training images.
+# looks per round, on the same training images.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits

@@ -2,9 +2,9 @@
 Probabilities and their calibration
 ===================================
 
-`predict_proba` follows from the exponential loss. Scores grow with every stump, so that
-probabilities after many stumps are too near to 0 and 1, here on data of which a tenth of the labels
-is wrong. A calibration on rows that were not used for training corrects them.
+`predict_proba` follows from the exponential loss. Scores grow with every stump, so probabilities
+after many stumps are too close to 0 and 1, here on data with 5 % wrong labels. A calibration on
+rows that were not used for training corrects them.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ A wide table: which columns are useful
 ======================================
 
 Of 10,000 columns, 30 have something to do with the class. A search reads a sample of the features
-and examples, so that a fit takes seconds, and the importances name the useful columns.
+and examples, so a fit takes seconds, and the importances name the useful columns.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ y = X[:, useful].sum(axis=1) > 0
 # %%
 # Fit
 # ---
-# A budget of 1,000 N looks a round is a tenth of the values of the table.
+# A budget of 1,000 N looks per round is a tenth of the values of the table.
 
 model = BoostSampleClassifier(
     "laminating:scheme=distinct", "stump", n_rounds=300, budget="1000N", random_state=0
@@ -32,7 +32,7 @@ print(f"test accuracy {model.score(X[N:], y[N:]):.2f}")
 # %%
 # The first columns by importance
 # -------------------------------
-# The importance of a column is its share in the fall of the log loss.
+# The importance of a column is its share in the decrease of the log loss.
 
 order = np.argsort(-model.feature_importances_)
 found = np.isin(order, useful)

@@ -152,10 +152,10 @@ def time_bounds(
 ) -> tuple[list[list[int]], NDArray[np.float64], RoundTimes]:
     """Time rounds of laminating, and after each one the bare reads of its stages.
 
-    As in a round, each stage reads half of the features of the stage before, at fresh examples; the
-    features of the first are drawn anew, so that they are as cold as in a round. Returns the
-    (features, examples) of the stages, the seconds of their reads, float64 (n_rounds, n_stages),
-    and the rounds.
+    As in a round, each stage reads half of the features of the stage before; the features of the
+    first are drawn anew, so that they are as cold as in a round. The samples of the stages are
+    drawn one by one, those of a round are nested. Returns the (features, examples) of the stages,
+    the seconds of their reads, float64 (n_rounds, n_stages), and the rounds.
     """
     warm_up_rounds(problem, "laminating")
     run = TimedRounds(problem, "laminating", n_rounds)

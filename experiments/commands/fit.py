@@ -32,8 +32,13 @@ __all__ = ["fit"]
     metavar="NAME:SETTING=VALUE",
     help="Weak learner (boostsample list learners).  [default: that of the classifier]",
 )
-@click.option("--rounds", type=int, metavar="N", help="Boosting rounds.")
-@options.budget_option
+@click.option("--rounds", type=int, metavar="N", help="Boosting rounds.  [default: 200]")
+@click.option(
+    "--budget",
+    metavar="LOOKS|10N",
+    help="Looks per search; N is the number of training examples.  [default: 100N, up to 1000N for "
+    "wide tables; that of the strategy, mostly 10N, with --strategy]",
+)
 @click.option(
     "--families", metavar="prefix|dtype", help="Group the columns by name or type into families."
 )

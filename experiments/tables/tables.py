@@ -50,13 +50,13 @@ def looks_table(comparison: Comparison) -> Table:
             rows.append((variant.label + CHARGED_VARIANT, *unknown, *_spent(searches, n_rounds)))
     if several:
         return Table(
-            "searches, terms and looks a round, of all searches, used or not; the budget is that "
+            "searches, terms and looks per round, of all searches, used or not; the budget is that "
             "of one search of all examples, the finish outside it; milliseconds",
             ("strategy", "searches", "terms", "budget", *LOOKS, "ms"),
             tuple(rows),
         )
     return Table(
-        "looks a round, the finish outside the budget; milliseconds",
+        "looks per round, the finish outside the budget; milliseconds",
         ("strategy", "budget", *LOOKS, "ms"),
         tuple(rows),
     )

@@ -1,6 +1,6 @@
 """Benchmarks of whole rounds: `pytest -n 0 tests/benchmarks --benchmark-enable`.
 
-N = 60,000 examples, K = 10 labels, one thread, 600,000 looks a round, bins filled at random.
+N = 60,000 examples, K = 10 labels, one thread, 600,000 looks per round, bins filled at random.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The experiment behind the classifier's defaults, on made data: docs/default.md.
+"""The experiment behind the classifier's defaults, on synthetic data: docs/default.md.
 
     python -m tests.experiments.default_choice measure FILE.csv [--only TABLE]
     python -m tests.experiments.default_choice print FILE.csv

@@ -71,9 +71,9 @@ def test_compare_fills_and_uses_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*QUICK, "--bank", "disk", "--results", "two"]) == 0
     assert "1 feature bank, " in capsys.readouterr().out + run(capsys)
     assert Path("one/results.csv").read_text()
-    tables = [re.sub(r" +\S+\n", "\n", first.partition("looks a round")[0])]
+    tables = [re.sub(r" +\S+\n", "\n", first.partition("looks per round")[0])]
     assert main([*QUICK, "--results", "three"]) == 0
-    tables.append(re.sub(r" +\S+\n", "\n", capsys.readouterr().out.partition("looks a round")[0]))
+    tables.append(re.sub(r" +\S+\n", "\n", capsys.readouterr().out.partition("looks per round")[0]))
     assert tables[0] == tables[1]
 
 

@@ -13,6 +13,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from boostsample import BoostSampleClassifier
+from boostsample.classifier.defaults import choose_settings
 from boostsample.experiments.commands.cli import main
 
 
@@ -178,3 +179,11 @@ def test_explain_says_what_a_model_reads(files: Path, capsys: pytest.CaptureFixt
     assert (
         "-n must be an integer at least 1" in run(capsys, "explain", "m.bsm", "-n", "0", code=2)[1]
     )
+
+
+def test_the_help_names_the_defaults_of_the_classifier(capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(run(capsys, "fit", "--help")[0].split())
+    least = choose_settings("auto", "auto", None, 1000, 20).budget
+    most = choose_settings("auto", "auto", None, 1000, 10**9).budget
+    assert f"[default: {BoostSampleClassifier().n_rounds}]" in text
+    assert f"[default: {least}, up to {most} for wide tables;" in text
