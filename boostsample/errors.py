@@ -14,11 +14,13 @@ __all__ = [
     "StrategyError",
     "one_line",
     "os_fault",
+    "shortened",
     "unknown",
 ]
 
 
 _MOST = 1000
+"""Most characters of a message."""
 
 
 class BoostSampleError(Exception):
@@ -76,8 +78,16 @@ def _printable(text: str) -> str:
 
 def one_line(error: BaseException) -> str:
     """Return an exception's message, or its class if it has none, in at most 200 characters."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 200 else text[:197] + "..."
+    return shortened(" ".join(str(error).split()) or type(error).__name__, 200)
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text without its end if it has more than `most` characters.
+
+    >>> shortened("unknown strategy", 10)
+    'unknown...'
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def os_fault(error: OSError) -> str:

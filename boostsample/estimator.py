@@ -40,6 +40,7 @@ from boostsample.classifier.prediction.probabilities import label_offsets
 from boostsample.classifier.training import (
     Follower,
     Run,
+    all_or_nothing,
     fit_checkpoint,
     fit_seed,
     resume,
@@ -134,7 +135,8 @@ class BoostSampleClassifier(
     warm_start : bool, default False
         Continue the last fit up to `n_rounds` rounds, on the same data and with the same settings,
         to the bits of one longer fit. SettingError or DataError if something differs, or if the
-        strategy depends on the number of rounds planned.
+        strategy depends on the number of rounds planned. A `random_state` that is no number is not
+        compared: the random stream continues.
     max_model_features : int or None, default None
         Most different features that the model may use; None is no limit. As soon as searches have
         chosen so many, later ones choose among these. A column of categories has a feature for each
@@ -224,6 +226,7 @@ class BoostSampleClassifier(
         self.warm_start = warm_start
         self.max_model_features = max_model_features
 
+    @all_or_nothing
     @with_callbacks
     def fit(
         self,
@@ -293,8 +296,7 @@ class BoostSampleClassifier(
         seed = fit_seed(self.random_state, self.checkpoint) if run is None else run.seed
         validates = validation_is_used(self.early_stopping, self.calibration)
         rows = FitRows.of(with_weight(examples, kept), labels, weight[kept])
-        if X_val is not None or y_val is not None:
-            check_held(X_val, y_val, validates)
+        if check_held(X_val, y_val, sample_weight_val, validates):
             held = prediction_inputs(self, X_val, numbers=numbers)
             of_held = held_labels(y_val, self.classes_, self._multi_label)
             rows = rows.joined(held, of_held, sample_weight_val)

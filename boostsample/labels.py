@@ -73,7 +73,10 @@ def classes_and_labels(
         return np.arange(y.shape[1]), encode(y[kept])
     classes, codes = np.unique(y[kept], return_inverse=True)
     if classes.size < 2:
-        raise DataError(f"y must have at least 2 classes, got 1 class ({classes.tolist()[0]!r})")
+        left = "" if kept.size == y.size else " in the rows of weight above 0"
+        raise DataError(
+            f"y must have at least 2 classes, got 1 class ({classes.tolist()[0]!r}){left}"
+        )
     return classes, encode(codes, classes.size)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import numbers
 import os
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -23,6 +25,7 @@ from boostsample.loop.run_facts import differences
 __all__ = [
     "Follower",
     "Run",
+    "all_or_nothing",
     "fit_checkpoint",
     "fit_seed",
     "resume",
@@ -35,8 +38,26 @@ __all__ = [
 Follower: TypeAlias = Callable[[Round], object]
 """Called after each round, with what it adds; whatever is true ends the training."""
 _EXAMPLES = "training examples"
+_FEATURES = "features"
 _START = "strategy before the first round"
 _WAY_OUT = "set warm_start=False to train anew"
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def all_or_nothing(method: _Method) -> _Method:
+    """The method of an estimator; if it fails or is interrupted, all attributes are as before."""
+
+    @functools.wraps(method)
+    def fit(estimator: Any, *args: Any, **given: Any) -> Any:
+        before = dict(vars(estimator))
+        try:
+            return method(estimator, *args, **given)
+        except BaseException:
+            vars(estimator).clear()
+            vars(estimator).update(before)
+            raise
+
+    return cast(_Method, fit)
 
 
 def train(
@@ -139,7 +160,8 @@ class Run:
 def run_to_continue(estimator: Any) -> Run | None:
     """The run of the last fit if the estimator has `warm_start`; None if there was no fit.
 
-    Raises SettingError if the fit kept none, as that of a loaded file, or if there is a checkpoint.
+    Raises SettingError if the fit kept none, as that of a loaded file, if there is a checkpoint, or
+    if `random_state` is another number; None and a RandomState keep the stream of the fit.
     """
     if not estimator.warm_start or not hasattr(estimator, "model_"):
         return None
@@ -154,6 +176,12 @@ def run_to_continue(estimator: Any) -> Run | None:
             "holds the model only; set warm_start=False"
         )
     run: Run = estimator._run
+    seed = estimator.random_state
+    if isinstance(seed, numbers.Integral) and fit_seed(seed) != run.seed:
+        raise SettingError(
+            "warm_start continues a fit with the same settings, but random_state differs, now "
+            f"{seed}; {_WAY_OUT}"
+        )
     return run
 
 
@@ -169,8 +197,17 @@ def run_facts(booster: Booster, bank: Bank, weight_init: str) -> dict[str, Any]:
         "families": ", ".join(family.name for family in bank.families),
         "number of features": bank.n_features,
         _EXAMPLES: start["weights"],
+        _FEATURES: _digest(bank),
         _START: _checksum(start["strategy"]),
     }
+
+
+def _digest(bank: Bank) -> dict[str, str]:
+    """Checksums of a bank; none if a lazy one holds objects, which cannot be compared."""
+    try:
+        return bank.digest()
+    except SettingError:
+        return {}
 
 
 def _checksum(state: Any) -> str:
@@ -198,7 +235,8 @@ def resume(booster: Booster, run: Run | None, facts: dict[str, Any]) -> list[Rou
             f"with warm_start, n_rounds must be at least the {len(run.rounds)} rounds trained, got "
             f"{booster.n_rounds}; {_WAY_OUT}"
         )
-    saved, now = ({**one, _EXAMPLES: "", _START: ""} for one in (run.facts, facts))
+    apart = dict.fromkeys([_EXAMPLES, _FEATURES, _START])
+    saved, now = run.facts | apart, facts | apart
     if facts[_EXAMPLES] != run.facts[_EXAMPLES] and facts["weight_init"] == saved["weight_init"]:
         raise DataError(
             "warm_start continues a fit on the same examples, but their number, order, labels or "
@@ -210,6 +248,9 @@ def resume(booster: Booster, run: Run | None, facts: dict[str, Any]) -> list[Rou
             "warm_start continues a fit with the same settings, but these differ: "
             f"{'; '.join(wrong)}; {_WAY_OUT}"
         )
+    other_x = f"warm_start continues a fit on the same X, but its features differ; {_WAY_OUT}"
+    if facts[_FEATURES] != run.facts[_FEATURES]:
+        raise DataError(other_x)
     plans = run.plans_rounds or facts[_START] != run.facts[_START]
     if plans and booster.n_rounds != run.n_rounds:
         raise SettingError(
@@ -220,7 +261,5 @@ def resume(booster: Booster, run: Run | None, facts: dict[str, Any]) -> list[Rou
     try:
         booster.replay(terms, edges, run.state)
     except DataError as error:
-        raise DataError(
-            f"warm_start continues a fit on the same X, but the columns in use differ; {_WAY_OUT}"
-        ) from error
+        raise DataError(other_x) from error
     return list(run.rounds)

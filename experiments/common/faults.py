@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from boostsample.errors import BoostSampleError, DataError, SettingError
+from boostsample.errors import BoostSampleError, DataError, SettingError, shortened
 
 __all__ = ["Faults"]
+
+
+_MOST = 900
+"""Most characters of several errors together, below what a message may have."""
 
 
 class Faults:
@@ -30,7 +34,8 @@ class Faults:
     def raise_all(self, subject: str = "") -> None:
         """Raise one error that lists all collected ones, after `subject`, if there are any.
 
-        Several make a SettingError if one of them is a SettingError, else a DataError.
+        Several make a SettingError if one of them is a SettingError, else a DataError. Long ones
+        are shortened, so that the place of each can be read.
         """
         if not self._found:
             return
@@ -39,6 +44,8 @@ class Faults:
             place, error = self._found[0]
             raise type(error)(texts[0]) if place else error
         if len(texts) > 1:
+            if sum(map(len, texts)) > _MOST:
+                texts = [shortened(text, max(_MOST // len(texts) - 5, 50)) for text in texts]
             texts = [f"({number}) {text}" for number, text in enumerate(texts, start=1)]
             subject = f"{subject} has {len(texts)} errors" if subject else f"{len(texts)} errors"
         settings = any(isinstance(error, SettingError) for _, error in self._found)

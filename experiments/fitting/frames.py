@@ -114,7 +114,10 @@ def take_columns(frame: Any, names: Sequence[str], where: str | Path) -> Any:
 
 def _check_names(file: Path, names: Sequence[str]) -> None:
     if len(names) < 2:
-        raise DataError(f"{file} must have at least two columns, got {len(names)}")
+        raise DataError(
+            f"{file} must have at least two columns, got {len(names)}; the columns of a .csv file "
+            "are separated by commas, those of a .tsv file by tabs"
+        )
     for name in names:
         if names.count(name) > 1:
             raise DataError(f"{file} names {names.count(name)} columns {name!r}; rename them")

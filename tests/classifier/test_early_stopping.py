@@ -164,8 +164,9 @@ def test_the_split_is_that_of_the_seed(digits: Data) -> None:
 @pytest.mark.parametrize(
     ("settings", "held", "error", "message"),
     [
-        ({}, {"X_val": "X", "y_val": "y"}, SettingError, "must be given together, and with early"),
+        ({}, {"X_val": "X", "y_val": "y"}, SettingError, "and all with early_stopping=True"),
         ({"early_stopping": True}, {"X_val": "X"}, SettingError, "must be given together"),
+        ({"early_stopping": True}, {"sample_weight_val": "y"}, SettingError, "only with them"),
         ({"early_stopping": True}, {"y_val": "y"}, SettingError, "must be given together"),
         (
             {"early_stopping": True, "validation_fraction": 1},

@@ -185,6 +185,15 @@ def test_a_series_of_documents(iris: tuple[NDArray[Any], NDArray[Any]], frame: A
         model.predict(texts.to_frame())
 
 
+def test_a_frame_has_columns_and_a_series_has_none(
+    iris: tuple[NDArray[Any], NDArray[Any]], frame: Any
+) -> None:
+    with pytest.raises(DataError, match=r"at least one column, got a data frame of shape \(150, 0"):
+        clone(MODEL).fit(frame[[]], iris[1])
+    with pytest.raises(ValueError, match="Expected a 2-dimensional container"):
+        clone(MODEL).fit(frame.petal_width, iris[1])
+
+
 def test_fitting_anew_forgets_the_columns(iris: tuple[NDArray[Any], NDArray[Any]]) -> None:
     model = clone(MODEL).fit(*iris)
     assert model.n_features_in_ == 4

@@ -12,6 +12,7 @@ import onnx
 import onnxruntime
 import pytest
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from boostsample import BoostSampleClassifier, DataError, SettingError, onnx_inputs, to_onnx
 from boostsample.families import Columns, Haar
@@ -168,6 +169,8 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         onnx_inputs(model, table(30) * np.float64(1e300))
     with pytest.raises(SettingError, match=r"must end in \.onnx"):
         to_onnx(model, tmp_path / "a.bsm")
+    with pytest.raises(NotFittedError):
+        to_onnx(BoostSampleClassifier())
     model.classes_ = np.array(["2020-01-01", "2021-01-01"], "M8[D]")
     with pytest.raises(SettingError, match="knows classes of text, numbers and truth values"):
         to_onnx(model)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 
 from boostsample import BoostSampleClassifier
 from boostsample.classifier.prediction import staged
@@ -80,3 +81,5 @@ def test_X_is_checked_at_once(digits: Data) -> None:
     model = BoostSampleClassifier(n_rounds=2, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="features"):
         model.staged_predict(X[:, :5])
+    with pytest.raises(NotFittedError):
+        BoostSampleClassifier().staged_predict(X)

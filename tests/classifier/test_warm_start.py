@@ -100,7 +100,11 @@ def test_the_first_fit_may_be_a_cold_one(digits: Data) -> None:
         ({}, "fewer rows", DataError, "their number, order, labels or weights differ"),
         ({}, "other labels", DataError, "their number, order, labels or weights differ"),
         ({}, "fewer columns", SettingError, "number of features 64, now 60"),
-        ({}, "other values", DataError, "same X, but the columns in use differ"),
+        ({}, "other values", DataError, "same X, but its features differ"),
+        ({}, "other units", DataError, "same X, but its features differ"),
+        ({}, "other column", DataError, "same X, but its features differ"),
+        ({"random_state": 1}, "same", SettingError, "random_state differs, now 1"),
+        ({"bank": "lazy"}, "same", DataError, "same X, but its features differ"),
     ],
 )
 def test_what_differs_is_named(
@@ -115,12 +119,44 @@ def test_what_differs_is_named(
         "other labels": (X, np.roll(y, 1)),
         "fewer columns": (X[:, :60], y),
         "other values": (X[::-1], y),
+        "other units": (np.exp(X), y),
+        "other column": (other_in_an_unused_column(model, X), y),
     }[data]
     model.set_params(**{"n_rounds": 9, **settings})
     with pytest.raises(error, match=message):
         model.fit(*given)
-    if data != "fewer columns":  # scikit-learn has noted their number
-        np.testing.assert_array_equal(model.decision_function(X), before)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+def other_in_an_unused_column(model: BoostSampleClassifier, X: Any) -> Any:
+    """X with the values of a column that the model does not read in another order."""
+    changed = X.copy()
+    varies = X.min(axis=0) < X.max(axis=0)
+    column = np.flatnonzero((model.feature_importances_ == 0) & varies)[0]
+    changed[:, column] = X[::-1, column]
+    return changed
+
+
+@pytest.mark.parametrize("ends", ["refused", "interrupted"])
+def test_a_fit_that_ends_early_leaves_the_fitted_classifier(
+    digits: Data, ends: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = digits
+    names = np.array([f"digit {label}" for label in range(10)])
+    model = classifier(n_rounds=5, random_state=0).fit(X, y)
+
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    if ends == "refused":
+        model.set_params(budget="0N")
+    else:
+        monkeypatch.setattr("boostsample.estimator.train", interrupt)
+    before = dict(vars(model))
+    with pytest.raises((SettingError, KeyboardInterrupt)):
+        model.fit(X[:, :60], names[y])
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
 
 
 def test_a_tree_is_not_continued_on_other_values(digits: Data) -> None:
@@ -128,7 +164,7 @@ def test_a_tree_is_not_continued_on_other_values(digits: Data) -> None:
     model = BoostSampleClassifier(
         learner="tree:n_leaves=4", n_rounds=5, warm_start=True, random_state=0
     ).fit(X, y)
-    with pytest.raises(DataError, match="the columns in use differ"):
+    with pytest.raises(DataError, match="its features differ"):
         model.fit(X[::-1], y)
 
 

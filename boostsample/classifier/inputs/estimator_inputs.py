@@ -51,7 +51,7 @@ _LABEL_SETS = (
     "y must be class labels (n,) or an indicator matrix of 0 and 1 (n, K), got a list of labels in "
     "each row; convert it by scikit-learn's MultiLabelBinarizer().fit_transform(y)"
 )
-_COMPLEX = "Complex data not supported"
+_COMPLEX, _UNKNOWN = "Complex data not supported", "Unknown label type"
 """Words that scikit-learn's checks of estimators look for."""
 
 _RULES: dict[str, Any] = {
@@ -180,12 +180,18 @@ def _labels(estimator: Any, y: Any) -> NDArray[Any]:
         found = validate_data(estimator, y=y, multi_output=True)
         labels: NDArray[Any] = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
         check_classification_targets(labels)
-    except TypeError as error:
-        raise DataError(
-            f"y must hold labels of one kind, none of them missing ({one_line(error)}); drop the "
-            "rows without a label, and make the others text by .astype(str)"
-        ) from error
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
+        unknown = _UNKNOWN in str(error)
+        if isinstance(error, TypeError) or (unknown and labels.dtype.kind == "O"):
+            raise DataError(
+                f"y must hold labels of one kind, none of them missing ({one_line(error)}); drop "
+                "the rows without a label, and make the others text by .astype(str)"
+            ) from error
+        if unknown:
+            raise DataError(
+                f"y must hold class labels ({one_line(error)}); cut a measured quantity into "
+                "classes first"
+            ) from error
         if _COMPLEX in str(error):
             kind = getattr(y, "dtype", "complex numbers")
             raise DataError(
@@ -231,8 +237,10 @@ class _Named:
 
 
 def _check_names(X: Any) -> None:
-    """Raise DataError if a data frame has two columns of one name."""
+    """Raise DataError if a data frame has no column, or two of one name."""
     names = list(X.columns) if is_frame(X) else []
+    if is_frame(X) and not names:
+        raise DataError(f"X must have at least one column, got a data frame of shape {X.shape}")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(
@@ -321,7 +329,7 @@ def _explained(X: Any) -> Iterator[None]:
         with np.errstate(over="ignore", invalid="ignore"):  # of scikit-learn's sum of float16
             yield
     except (TypeError, ValueError) as error:
-        for name, dtype in zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False):
+        for name, dtype in zip(X.columns, X.dtypes, strict=True) if is_frame(X) else ():
             if getattr(dtype, "kind", "f") not in "biuf":
                 raise DataError(
                     f"column {name!r} ({dtype}) must hold numbers ({one_line(error)}); encode such "

@@ -81,13 +81,16 @@ def validation_is_used(early_stopping: Any, calibration: str | None) -> bool:
     return bool(early_stopping) or calibration is not None
 
 
-def check_held(X: Any, y: Any, validates: bool) -> None:
-    """Raise SettingError unless X_val and y_val are both given and of use."""
+def check_held(X: Any, y: Any, weight: Any, validates: bool) -> bool:
+    """Whether the user gave rows to hold out; SettingError if only a part, or without use."""
+    if X is None and y is None and weight is None:
+        return False
     if X is None or y is None or not validates:
         raise SettingError(
-            "X_val and y_val must be given together, and with early_stopping=True or "
-            "calibration='temperature', which alone use them"
+            "X_val and y_val must be given together, sample_weight_val only with them, and all "
+            "with early_stopping=True or calibration='temperature', which alone use them"
         )
+    return True
 
 
 def held_out(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from boostsample.classifier.inputs.estimator_inputs import inputs_are_numbers, prediction_inputs
 from boostsample.errors import DataError, SettingError
@@ -64,6 +65,7 @@ def to_onnx(
     DataError
         If the file cannot be written.
     """
+    check_is_fitted(classifier)
     target = None
     if path is not None:
         target = check_writable_file(path, _ENDING, _WHAT, overwrite=overwrite)

@@ -113,7 +113,8 @@ class PredictionMixin:
 
     def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Scores float64 (n, K) after each round; X is checked at once."""
-        return staged_scores(self.model_, self._examples(X))
+        examples = self._examples(X)
+        return staged_scores(self.model_, examples)
 
     def _examples(self, X: Any) -> Any:
         """Checked examples for prediction."""

@@ -53,6 +53,8 @@ FORMAT = 2
 """Version of the folder's format; a newer one raises DataError."""
 GRID, GRID_FILE, SETTINGS = "grid.json", "grid.toml", "settings.json"
 RESULTS, CURVES, HISTORY = "results.csv", "curves.csv", "history.csv"
+INCOMPLETE = "incomplete"
+"""File that exists while cells or tables are missing."""
 _MALFORMED = (OSError, KeyError, TypeError, AttributeError, ValueError, csv.Error)
 
 
@@ -126,9 +128,14 @@ def read_results(path: str | os.PathLike[str]) -> Results:
         curves = _typed(folder / CURVES, CURVE_SCHEMA, names) if CURVES in files else []
         history = [row for _, row in _table(folder / HISTORY)] if HISTORY in files else None
     except FileNotFoundError as error:
+        missing = Path(error.filename).name
+        if not any((folder / name).exists() for name in (SETTINGS, RESULTS, INCOMPLETE)):
+            raise DataError(
+                f"'{folder}' has no results; name a folder that boostsample compare has filled"
+            ) from error
         raise DataError(
-            f"'{folder}' must be a complete results folder, but "
-            f"{Path(error.filename).name} is missing; run it again into a new folder"
+            f"'{folder}' must be a complete results folder, but {missing} is missing; run it again "
+            "into a new folder"
         ) from error
     except DataError:
         raise

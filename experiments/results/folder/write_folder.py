@@ -32,6 +32,7 @@ from boostsample.experiments.results.folder.read_folder import (
     GRID,
     GRID_FILE,
     HISTORY,
+    INCOMPLETE,
     RESULTS,
     SETTINGS,
     read_folder_grid,
@@ -43,11 +44,9 @@ from boostsample.files.atomic import TEMPORARY, atomic_file
 from boostsample.hashing import sha256_of_bytes
 from boostsample.loop.numerics import NUMERICS
 
-__all__ = ["INCOMPLETE", "ResultsFolder", "grid_record", "settings_record"]
+__all__ = ["ResultsFolder", "grid_record", "settings_record"]
 
 Rows = Sequence[Mapping[str, Any]]
-INCOMPLETE = "incomplete"
-"""File that exists while cells or tables are missing."""
 _MARK = """\
 A run is writing its results here, or was stopped. They are complete when settings.json is there; to
 compute what is missing, run the same command with --results and this folder again.

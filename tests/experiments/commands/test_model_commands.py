@@ -121,6 +121,7 @@ def test_training_goes_on_from_a_model_and_from_a_checkpoint(
         (("fit", "flowers.csv", "--target", "specie", "-o", "m.bsm"), 2, "did you mean 'species'"),
         (("fit", "flowers.csv", "--target", "soil", "-o", "m.bsm"), 1, "missing in 1, first in d"),
         (("fit", "flowers.txt", "--target", "soil", "-o", "m.bsm"), 2, "ending .csv, .tsv, .parq"),
+        ((*FIT[:3], "sepal length (cm)", "-o", "m.bsm"), 1, "cut a measured quantity into classes"),
         (("fit", "no.csv", "--target", "soil", "-o", "m.bsm"), 1, "'no.csv' does not exist"),
         ((*FIT, "-o", "m.npz"), 2, "must end in .bsm"),
         (FIT, 2, "add -o model.bsm, or --dry-run"),

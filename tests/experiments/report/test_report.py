@@ -323,7 +323,7 @@ def test_many_strategies_are_rows(page: Page, small: Path, monkeypatch: pytest.M
 
 
 def test_no_results_no_report(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="must be a complete results folder"):
+    with pytest.raises(DataError, match="has no results; name a folder"):
         make_report([tmp_path])
 
 

@@ -1,0 +1,31 @@
+"""Several errors in one message."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.common.faults import Faults
+
+
+def test_the_places_of_many_long_errors_can_be_read() -> None:
+    faults = Faults()
+    for number in range(8):
+        with faults.at(f"strategies[{number}]"):
+            raise SettingError(f"unknown strategy {number}; known: " + "a, " * 150)
+    with pytest.raises(SettingError, match=r"^the grid has 8 errors: ") as caught:
+        faults.raise_all("the grid")
+    places = re.findall(r"\((\d)\) strategies\[(\d)\]: unknown strategy (\d)", str(caught.value))
+    assert places == [(f"{n + 1}", f"{n}", f"{n}") for n in range(8)]
+
+
+def test_errors_that_have_room_are_whole() -> None:
+    faults = Faults()
+    long = "x" * 400
+    for text in ("short", long):
+        with faults.at(""):
+            raise DataError(text)
+    with pytest.raises(DataError, match=f"2 errors: \\(1\\) short; \\(2\\) {long}$"):
+        faults.raise_all()
