@@ -82,7 +82,8 @@ def fit(table: str, target: str, output: str | None, drop: tuple[str, ...], **gi
     """Train a classifier on TABLE and save it.
 
     TABLE is a .csv, .tsv (also .gz) or .parquet file with named columns. Columns of text are
-    categories; empty fields are missing values. Everything is checked before training begins.
+    categories; empty fields, ?, NA, N/A, NaN, None and null are missing values; 01 is the number 1.
+    Everything is checked before training begins.
     """
     from boostsample.experiments.fitting.table_models import (
         describe_model,
