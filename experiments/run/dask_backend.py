@@ -9,7 +9,7 @@ from another one. About once a second the scheduler is asked for its workers:
 - a worker that Dask has paused for a minute, usually since its memory is full, loses its cells;
 - a worker that has joined, or sends heartbeats again, receives cells;
 - without workers, the backend waits a minute for one;
-- a scheduler that fails to answer five times in a row, after 5 to 20 s, is lost.
+- a scheduler is lost after 5 s without a connection, or a minute without an answer.
 
 The last two end the run with a DataError. The time between two questions counts at most 4 s, so
 that a process that was suspended does not take the others for dead.
@@ -55,8 +55,10 @@ _LOOK = 1.0
 """Seconds between two questions to the scheduler."""
 _SILENT, _PAUSED, _NO_WORKER = 15.0, 60.0, 60.0
 """Seconds for which a worker may send no heartbeat, or be paused, and there may be no worker."""
-_ANSWER, _UNANSWERED = 3.0, 5
-"""Seconds to wait for the scheduler's answer, and unanswered questions after which it is lost."""
+_ANSWER = 3.0
+"""Seconds to wait for the scheduler's answer."""
+_NOT_SENT, _UNANSWERED = 5, 15
+"""Questions after which the scheduler is lost, without a connection and without an answer."""
 _CLOSE = 5.0
 """Seconds to wait for the connection, and for a cluster on this machine, to close."""
 _MOST_DATA = 2
@@ -268,7 +270,8 @@ class DaskBackend(Backend):
                 self._n_unanswered = 0
             except Exception as error:
                 self._n_unanswered += 1
-                if self._n_unanswered >= _UNANSWERED or self._client.status == "closed":
+                most = _UNANSWERED if isinstance(error, TimeoutError) else _NOT_SENT
+                if self._n_unanswered >= most or self._client.status == "closed":
                     self._fail(f"the scheduler does not answer: {one_line(error)}")
             workers = self._workers.values()
             if self._n_unanswered or any(worker.n_threads or worker.cells for worker in workers):

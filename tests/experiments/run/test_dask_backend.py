@@ -182,6 +182,7 @@ def test_without_a_scheduler_the_run_ends(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
 ) -> None:
     monkeypatch.setattr(dask_backend, "_ANSWER", 1.0)
+    monkeypatch.setattr(dask_backend, "_UNANSWERED", 5)
     stop = Once(lambda: cluster.scheduler.send_signal(sent))
     where = address_of(cluster)[7:]
     message = f"the Dask cluster at {where} is lost: the scheduler does not answer: .*; finished "
