@@ -12,6 +12,8 @@ __all__ = ["Faults"]
 
 _MOST = 900
 """Most characters of several errors together, below what a message may have."""
+_LEAST = 100
+"""Characters of each of them that are shown at least."""
 
 
 class Faults:
@@ -35,7 +37,7 @@ class Faults:
         """Raise one error that lists all collected ones, after `subject`, if there are any.
 
         Several make a SettingError if one of them is a SettingError, else a DataError. Long ones
-        are shortened, so that the place of each can be read.
+        are shortened, so that their places can be read; of very many the first are listed.
         """
         if not self._found:
             return
@@ -44,9 +46,12 @@ class Faults:
             place, error = self._found[0]
             raise type(error)(texts[0]) if place else error
         if len(texts) > 1:
-            if sum(map(len, texts)) > _MOST:
-                texts = [shortened(text, max(_MOST // len(texts) - 5, 50)) for text in texts]
-            texts = [f"({number}) {text}" for number, text in enumerate(texts, start=1)]
             subject = f"{subject} has {len(texts)} errors" if subject else f"{len(texts)} errors"
+            texts = [f"({number}) {text}" for number, text in enumerate(texts, start=1)]
+            if sum(map(len, texts)) > _MOST:
+                most = max(_MOST // len(texts), _LEAST)
+                left_out = len(texts) - _MOST // most
+                texts = [shortened(text, most) for text in texts[: _MOST // most]]
+                texts += [f"and {left_out} more"] if left_out > 0 else []
         settings = any(isinstance(error, SettingError) for _, error in self._found)
         raise (SettingError if settings else DataError)(f"{subject}: {'; '.join(texts)}")

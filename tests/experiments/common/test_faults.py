@@ -29,3 +29,12 @@ def test_errors_that_have_room_are_whole() -> None:
             raise DataError(text)
     with pytest.raises(DataError, match=f"2 errors: \\(1\\) short; \\(2\\) {long}$"):
         faults.raise_all()
+
+
+def test_of_very_many_errors_the_first_are_listed() -> None:
+    faults = Faults()
+    for number in range(30):
+        with faults.at(f"strategy {number}"):
+            raise SettingError(f"unknown reward {number}; known: " + "a, " * 50)
+    with pytest.raises(SettingError, match=r"\(9\) strategy 8: unknown reward 8.*; and 21 more$"):
+        faults.raise_all()
