@@ -182,7 +182,7 @@ def _labels(estimator: Any, y: Any) -> NDArray[Any]:
         check_classification_targets(labels)
     except (TypeError, ValueError) as error:
         unknown = _UNKNOWN in str(error)
-        if isinstance(error, TypeError) or (unknown and labels.dtype.kind == "O"):
+        if isinstance(error, TypeError) or (unknown and np.asarray(y).dtype.kind == "O"):
             raise DataError(
                 f"y must hold labels of one kind, none of them missing ({one_line(error)}); drop "
                 "the rows without a label, and make the others text by .astype(str)"
