@@ -20,6 +20,7 @@ __all__ = [
     "check_example_rows",
     "check_example_weight",
     "check_features",
+    "check_flag",
     "check_integer",
     "check_n_features",
     "check_number",
@@ -51,6 +52,19 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None, hint
         rule = f"at least {low}" if high is None else f"between {low} and {high}"
         raise SettingError(f"{name} must be an integer {rule}, got {value!r}{hint and '; ' + hint}")
     return number
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False, of Python or NumPy, as bool, or SettingError.
+
+    >>> check_flag("warm_start", "no")
+    Traceback (most recent call last):
+    ...
+    boostsample.errors.SettingError: warm_start must be True or False, got 'no'
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise SettingError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
 
 
 def check_n_features(wanted: int | None, n_features: int, budget: int) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from boostsample.banks.bank import Bank
+from boostsample.checks import check_flag
 from boostsample.errors import DataError, SettingError
 from boostsample.files.kept_state import pack_state
 from boostsample.hashing import sha256_of_bytes
@@ -160,10 +161,11 @@ class Run:
 def run_to_continue(estimator: Any) -> Run | None:
     """The run of the last fit if the estimator has `warm_start`; None if there was no fit.
 
-    Raises SettingError if the fit kept none, as that of a loaded file, if there is a checkpoint, or
-    if `random_state` is another number; None and a RandomState keep the stream of the fit.
+    Raises SettingError if `warm_start` is neither True nor False, if the fit kept none, as that of
+    a loaded file, if there is a checkpoint, or if `random_state` is another number; None and a
+    RandomState keep the stream of the fit.
     """
-    if not estimator.warm_start or not hasattr(estimator, "model_"):
+    if not check_flag("warm_start", estimator.warm_start) or not hasattr(estimator, "model_"):
         return None
     if estimator.checkpoint is not None:
         raise SettingError(

@@ -164,6 +164,7 @@ def test_the_split_is_that_of_the_seed(digits: Data) -> None:
 @pytest.mark.parametrize(
     ("settings", "held", "error", "message"),
     [
+        ({"early_stopping": "no"}, {}, SettingError, "must be True or False, got 'no'"),
         ({}, {"X_val": "X", "y_val": "y"}, SettingError, "and all with early_stopping=True"),
         ({"early_stopping": True}, {"X_val": "X"}, SettingError, "must be given together"),
         ({"early_stopping": True}, {"sample_weight_val": "y"}, SettingError, "only with them"),

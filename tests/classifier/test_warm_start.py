@@ -92,6 +92,7 @@ def test_the_first_fit_may_be_a_cold_one(digits: Data) -> None:
 @pytest.mark.parametrize(
     ("settings", "data", "error", "message"),
     [
+        ({"warm_start": "no"}, "same", SettingError, "warm_start must be True or False, got 'no'"),
         ({"n_rounds": 4}, "same", SettingError, "n_rounds must be at least the 5 rounds trained"),
         ({"budget": 999}, "same", SettingError, "these differ: budget 4000, now 999"),
         ({"learner": "tree"}, "same", SettingError, "learner Stump .*, now Tree"),

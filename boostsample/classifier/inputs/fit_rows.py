@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 
 from boostsample.banks.bank import Bank
-from boostsample.checks import check_example_weight
+from boostsample.checks import check_example_weight, check_flag
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.labels import encode
 from boostsample.models.scoring import TermArrays
@@ -75,10 +75,10 @@ class FitRows(NamedTuple):
 
 
 def validation_is_used(early_stopping: Any, calibration: str | None) -> bool:
-    """Whether a fit with these settings needs held-out rows; SettingError if one is unknown."""
+    """Whether a fit with these settings needs held-out rows; SettingError if one is wrong."""
     if calibration not in CALIBRATIONS:
         raise unknown("calibration", str(calibration), [str(one) for one in CALIBRATIONS])
-    return bool(early_stopping) or calibration is not None
+    return check_flag("early_stopping", early_stopping) or calibration is not None
 
 
 def check_held(X: Any, y: Any, weight: Any, validates: bool) -> bool:
