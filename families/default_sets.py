@@ -20,16 +20,16 @@ from typing import Any, NamedTuple
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.families.columns import Columns
-from boostsample.families.fourier import Fourier
-from boostsample.families.gradient import Gradient
-from boostsample.families.gradient_histograms import GradientHistograms
-from boostsample.families.haar import Haar
-from boostsample.families.haar_like import HaarLike
-from boostsample.families.identity import Identity
-from boostsample.families.lbp import ILBP, LBP
-from boostsample.families.opponent import Opponent
-from boostsample.families.oriented_gradients import OrientedGradients
-from boostsample.families.patches import PatchSums
+from boostsample.families.images.fourier import Fourier
+from boostsample.families.images.gradient import Gradient
+from boostsample.families.images.gradient_histograms import GradientHistograms
+from boostsample.families.images.haar import Haar
+from boostsample.families.images.haar_like import HaarLike
+from boostsample.families.images.identity import Identity
+from boostsample.families.images.lbp import ILBP, LBP
+from boostsample.families.images.opponent import Opponent
+from boostsample.families.images.oriented_gradients import OrientedGradients
+from boostsample.families.images.patches import PatchSums
 from boostsample.family import Family, ImageFamily
 from boostsample.family.image_family import check_image_shape
 

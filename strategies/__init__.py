@@ -7,16 +7,18 @@ if __name__ != "boostsample.strategies":
 
 from boostsample.step import Step
 from boostsample.strategies.adaptive_halving import AdaptiveHalving
-from boostsample.strategies.epsilon_greedy import EpsilonGreedy
-from boostsample.strategies.exp3p import Exp3P
-from boostsample.strategies.explore_then_commit import ExploreThenCommit
+from boostsample.strategies.bandits.epsilon_greedy import EpsilonGreedy
+from boostsample.strategies.bandits.exp3p import Exp3P
+from boostsample.strategies.bandits.explore_then_commit import ExploreThenCommit
+from boostsample.strategies.bandits.ucb import UCB
+from boostsample.strategies.bandits.ucbv import UCBV
 from boostsample.strategies.filterboost import FilterBoost
 from boostsample.strategies.full import Full
 from boostsample.strategies.hedge import Hedge
 from boostsample.strategies.laminating import Laminating
-from boostsample.strategies.mas_1q import MAS1Q
-from boostsample.strategies.mas_naive import MASNaive
-from boostsample.strategies.mas_q1 import MASQ1
+from boostsample.strategies.mas.mas_1q import MAS1Q
+from boostsample.strategies.mas.mas_naive import MASNaive
+from boostsample.strategies.mas.mas_q1 import MASQ1
 from boostsample.strategies.modern.mabsplit import MABSplit
 from boostsample.strategies.modern.median_elimination import MedianElimination
 from boostsample.strategies.modern.mp_boost import MPBoost
@@ -24,8 +26,6 @@ from boostsample.strategies.modern.quickboost import QuickBoost
 from boostsample.strategies.modern.sparrow import Sparrow
 from boostsample.strategies.modern.weight_trimming import WeightTrimming
 from boostsample.strategies.successive_halving import SuccessiveHalving
-from boostsample.strategies.ucb import UCB
-from boostsample.strategies.ucbv import UCBV
 from boostsample.strategies.uniform_1q import Uniform1Q
 from boostsample.strategies.uniform_naive import UniformNaive
 from boostsample.strategies.uniform_q1 import UniformQ1

@@ -23,7 +23,7 @@ from boostsample.bandits import Hedge as HedgePolicy
 from boostsample.bandits import reward
 from boostsample.errors import SettingError
 from boostsample.step import Step
-from boostsample.strategies._bandit import BANDIT_SCALES, BanditStrategy
+from boostsample.strategies.bandits._bandit import BANDIT_SCALES, BanditStrategy
 from boostsample.strategies.uniform_naive import uniform_naive_features
 from boostsample.strategy import Outcome, Pool, Stump
 

@@ -144,7 +144,7 @@ def test_rows_of_stumps() -> None:
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
 def test_kernels_are_compiled_once_however_a_step_is_used() -> None:
     from boostsample.kernels.edges import edge_kernels
-    from boostsample.kernels.search import search_kernel
+    from boostsample.kernels.searches.search import search_kernel
     from boostsample.kernels.weight_update import weight_kernels
 
     search_kernel.cache_clear()

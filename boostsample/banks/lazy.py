@@ -34,7 +34,7 @@ from boostsample.checks import check_integer, check_rows
 from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
-from boostsample.kernels.search_room import SEARCH_GROUP
+from boostsample.kernels.searches.search_room import SEARCH_GROUP
 
 __all__ = ["LAZY_CACHE_BYTES", "LAZY_REFERENCE", "LazyBank", "SlotCache"]
 

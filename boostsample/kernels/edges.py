@@ -1,6 +1,6 @@
 """Edges of given stumps: float64 sums in the order of the rows.
 
-Layouts as in `boostsample.kernels.array_layout` and `boostsample.kernels.search`.
+Layouts as in `boostsample.kernels.array_layout` and `boostsample.kernels.searches.search`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Expected edge e(Q,T) of a search of Q features on T examples, and the Q and T that maximise it.
 
-[DF11] 3.2 and 4.1; formulas and quadrature in `boostsample.kernels.edge_quadrature`. The paper
-states neither quadrature nor candidates nor a stopping rule. Here: about 60 candidates Q in equal
-ratios, T = min(N, budget // Q), Q then the largest with that T; an exact sample (T >= N) has no
-noise.
+[DF11] 3.2 and 4.1; formulas and quadrature in `boostsample.kernels.mixtures.edge_quadrature`. The
+paper states neither quadrature nor candidates nor a stopping rule. Here: about 60 candidates Q in
+equal ratios, T = min(N, budget // Q), Q then the largest with that T; an exact sample (T >= N) has
+no noise.
 
 Noise: an edge estimated on T examples has variance v/T about the true edge. v is 1 - mu_j^2 in
 component j unless `unit_noise` is given ([DF11] eq. 7; Figure 2 has v = 1). That is an upper bound
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import SettingError
-from boostsample.kernels import edge_quadrature as kernels
+from boostsample.kernels.mixtures import edge_quadrature as kernels
 from boostsample.planning.mixture import Mixture, stack_mixtures
 
 __all__ = [

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError
-from boostsample.kernels import mixture_em as kernels
-from boostsample.kernels import single
+from boostsample.kernels.mixtures import mixture_em as kernels
+from boostsample.kernels.searches import single
 
 __all__ = [
     "Mixture",

@@ -15,9 +15,9 @@ from boostsample.banks.bank import Bank, View
 from boostsample.jit.compile_kernels import COMPILED
 from boostsample.kernels.array_layout import N_BINS, Found, Rows, row_layout
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.histograms import histogram_kernel
-from boostsample.kernels.search import search_kernel
-from boostsample.kernels.search_room import SEARCH_GROUP, search_room
+from boostsample.kernels.searches.histograms import histogram_kernel
+from boostsample.kernels.searches.search import search_kernel
+from boostsample.kernels.searches.search_room import SEARCH_GROUP, search_room
 from boostsample.records import Stumps
 from boostsample.shard.sampling_schemes import (
     SCHEMES,

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import View
 from boostsample.kernels.array_layout import Found, Rows, lay_out_rows, row_layout
-from boostsample.kernels.search import search_kernel
-from boostsample.kernels.search_room import search_room
+from boostsample.kernels.searches.search import search_kernel
+from boostsample.kernels.searches.search_room import search_room
 from boostsample.records import Stumps
 from boostsample.shard.searcher import Searcher
 

@@ -19,7 +19,7 @@ from boostsample.kernels.array_layout import (
     matrix_of_rows,
     row_layout,
 )
-from boostsample.kernels.histograms import histogram_kernel
+from boostsample.kernels.searches.histograms import histogram_kernel
 from boostsample.records import Stumps
 from boostsample.shard.sampling_schemes import (
     LOGISTIC_SCHEMES,

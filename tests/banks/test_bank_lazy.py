@@ -20,7 +20,7 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.banks.lazy import LazyBank, SlotCache
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, HashedText
-from boostsample.kernels.search_room import SEARCH_GROUP
+from boostsample.kernels.searches.search_room import SEARCH_GROUP
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from tests.paths import ROOT

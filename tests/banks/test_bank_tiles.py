@@ -19,7 +19,7 @@ from boostsample.errors import SettingError
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.commands.cli import main
 from boostsample.families.columns import Columns
-from boostsample.kernels import tiles as kernels
+from boostsample.kernels.searches import tiles as kernels
 from boostsample.loop.booster import Booster
 from boostsample.records import feature_tiles as tiles_module
 from boostsample.records.feature_tiles import feature_tiles

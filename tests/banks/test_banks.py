@@ -28,7 +28,7 @@ from boostsample.experiments.results.folder.write_folder import ResultsFolder, s
 from boostsample.experiments.run.compare import RESULT_COLUMNS, compare
 from boostsample.families import Columns
 from boostsample.family import Family
-from boostsample.kernels.search_room import SEARCH_GROUP
+from boostsample.kernels.searches.search_room import SEARCH_GROUP
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from tests.problems import Powers, noisy_labels, step_of

@@ -113,9 +113,10 @@ def test_real_digits_pass(check: Any) -> None:
 
 def test_every_file_with_a_family_is_listed() -> None:
     defined = set()
-    for file in FOLDER.glob("*.py"):
+    for file in FOLDER.rglob("*.py"):
         if file.stem != "__init__":
-            module = importlib.import_module(f"boostsample.families.{file.stem}")
+            name = ".".join(file.relative_to(FOLDER).with_suffix("").parts)
+            module = importlib.import_module(f"boostsample.families.{name}")
             classes = inspect.getmembers(module, inspect.isclass)
             defined |= {
                 name

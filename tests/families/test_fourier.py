@@ -11,7 +11,7 @@ import pytest
 import scipy.fft
 from numpy.typing import NDArray
 
-import boostsample.families.fourier as module
+import boostsample.families.images.fourier as module
 from boostsample.errors import SettingError
 from boostsample.families import Fourier
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
-from boostsample.families._rectangles import (
+from boostsample.families.images._rectangles import (
     RectangleFamily,
     RectangleMembers,
     corners_of,

@@ -46,7 +46,7 @@ def told(seconds: list[float], event: Any, caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_a_long_wait_is_explained_once(caplog: pytest.LogCaptureFixture) -> None:
-    mine = started_by("boostsample.kernels.search")
+    mine = started_by("boostsample.kernels.searches.search")
     assert told([0.5, 1.0, 0.4], mine, caplog) == []
     (message,) = told([0.5, 1.0, 0.6, 3.0], mine, caplog)
     assert message == "compiling kernels for this machine, which takes 5 to 15 seconds, once"
@@ -64,7 +64,7 @@ def test_without_a_cache_the_way_out_is_told(caplog: pytest.LogCaptureFixture) -
 def test_time_within_another_kernel_counts_once(caplog: pytest.LogCaptureFixture) -> None:
     ticks = iter([0.0, 0.1, 1.8, 1.9])  # the outer one takes 1.9 s, the inner one 1.7 of them
     waiting = _jit._Waiting(lambda: next(ticks))
-    mine = started_by("boostsample.kernels.search")
+    mine = started_by("boostsample.kernels.searches.search")
     with caplog.at_level(logging.WARNING, "boostsample"):
         waiting.on_start(mine)
         waiting.on_start(mine)

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import quad
 
-from boostsample.kernels import edge_quadrature as kernels
+from boostsample.kernels.mixtures import edge_quadrature as kernels
 from boostsample.planning.expected_edge import allocate, best_expected_edge_family, expected_edge
 from boostsample.planning.mixture import Mixture, fit_gaussians
 from tests.compiled import called

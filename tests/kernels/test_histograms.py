@@ -9,7 +9,7 @@ import pytest
 
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import N_BINS, Rows, lay_out_rows, matrix_of_rows, row_layout
-from boostsample.kernels.histograms import histogram_kernel
+from boostsample.kernels.searches.histograms import histogram_kernel
 
 WIDTHS = (1, 2, 3, 10, 17, 26)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from boostsample.kernels import mixture_em as kernels
+from boostsample.kernels.mixtures import mixture_em as kernels
 from boostsample.planning.mixture import fit_mixture, fit_mixtures
 from tests.compiled import called
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import N_BINS, Found, Rows, lay_out_rows, row_layout
 from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.search import _FEW, _NEAR, _SPARSE, search_kernel
-from boostsample.kernels.search_room import search_room
+from boostsample.kernels.searches.search import _FEW, _NEAR, _SPARSE, search_kernel
+from boostsample.kernels.searches.search_room import search_room
 from tests import naive
 from tests.paths import ROOT
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError
-from boostsample.kernels import single
-from boostsample.kernels.mixture_em import (
+from boostsample.kernels.mixtures.mixture_em import (
     CHECK_EVERY,
     FIRST_TRIAL,
     LANES,
     MAX_MIXTURE_GROUPS,
     fit_mixture_segments,
 )
+from boostsample.kernels.searches import single
 from boostsample.planning.mixture import fit_gaussians, fit_mixtures
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")

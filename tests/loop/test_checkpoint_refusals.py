@@ -62,7 +62,7 @@ def refusal(path: Path, kind: type[BoostSampleError] = DataError, **given: Any) 
 OTHER: dict[str, dict[str, Any]] = {
     "budget 800, now 77": {"budget": 77},
     "exploration of the strategy 2.0, now 0.5": {"strategy": "ucb:exploration=0.5"},
-    "strategy boostsample.strategies.ucb.UCB, now boostsample.strategies.full.Full": {
+    "strategy boostsample.strategies.bandits.ucb.UCB, now boostsample.strategies.full.Full": {
         "strategy": "full",
         "budget": 800,
     },

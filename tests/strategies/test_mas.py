@@ -14,7 +14,7 @@ from boostsample.families import column_groups
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from boostsample.step import Step
-from boostsample.strategies._mas import mas_turn
+from boostsample.strategies.mas._mas import mas_turn
 from boostsample.strategy import Sample, Stumps
 from tests.problems import booster_of, noisy_labels, rows_of, table
 
@@ -132,7 +132,7 @@ def test_averaged_is_paper_up_to_round_40(name: str) -> None:
 
 def test_models_end_with_the_exact_edges(monkeypatch: pytest.MonkeyPatch) -> None:
     """T grows to all examples, one feature a round: edges without noise."""
-    monkeypatch.setattr("boostsample.strategies._mas._ROUNDS_PER_ROUND", 1)
+    monkeypatch.setattr("boostsample.strategies.mas._mas._ROUNDS_PER_ROUND", 1)
     modelled = [one for one, _, _ in searches_of(booster("mas-1q:noise=averaged"), monkeypatch)]
     assert [len(one.edges) for one in modelled[-60:]] == [1] * 60
     assert {one.size for one in modelled[-60:]} == {N_EXAMPLES}

@@ -49,7 +49,7 @@ def test_a_strategy_is_described(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "strategy", "ucb"]) == 0
     out = capsys.readouterr().out
     for text in (
-        "ucb: boostsample.strategies.ucb.UCB\n",
+        "ucb: boostsample.strategies.bandits.ucb.UCB\n",
         "Cost per iteration: one search",
         "  exploration = 2.0\n      float: Factor of log t",
         "--tune tries 0.002, 0.02, 0.2, 2\n",

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from boostsample.bandits import ExploreThenCommit as ExploreThenCommitPolicy
-from boostsample.strategies._bandit import BanditStrategy
+from boostsample.strategies.bandits._bandit import BanditStrategy
 
 __all__ = ["ExploreThenCommit"]
 

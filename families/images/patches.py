@@ -13,7 +13,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.families._rectangles import (
+from boostsample.families.images._rectangles import (
     RectangleFamily,
     corners_of,
     cumulate_rectangles,

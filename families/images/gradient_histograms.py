@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
-from boostsample.families._rectangles import RectangleFamily, corners_of
+from boostsample.families.images._rectangles import RectangleFamily, corners_of
 from boostsample.family import Fill
 from boostsample.family.image_family import check_image_shape
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from boostsample.bandits import Exp3P as Exp3PPolicy
-from boostsample.strategies._bandit import BANDIT_SCALES, BanditStrategy
+from boostsample.strategies.bandits._bandit import BANDIT_SCALES, BanditStrategy
 from boostsample.strategy import Pool
 
 __all__ = ["Exp3P"]

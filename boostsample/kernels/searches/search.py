@@ -44,7 +44,7 @@ from boostsample.kernels.array_layout import (
     Rows,
     plane_layout,
 )
-from boostsample.kernels.search_room import (
+from boostsample.kernels.searches.search_room import (
     SEARCH_GROUP,
     SEARCH_MARKS,
     EdgeLimits,

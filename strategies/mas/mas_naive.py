@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from boostsample.planning.expected_edge import best_expected_edge
 from boostsample.planning.mixture import fit_mixture
 from boostsample.step import Step
-from boostsample.strategies._mas import MASStrategy, mas_noise, mas_probing_search, note_beliefs
+from boostsample.strategies.mas._mas import MASStrategy, mas_noise, mas_probing_search, note_beliefs
 from boostsample.strategy import Pool, Stump
 
 __all__ = ["MASNaive"]

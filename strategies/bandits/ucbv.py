@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from boostsample.bandits import UCBV as UCBVPolicy
-from boostsample.strategies._bandit import BANDIT_SCALES, BanditStrategy
+from boostsample.strategies.bandits._bandit import BANDIT_SCALES, BanditStrategy
 
 __all__ = ["UCBV"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.models.onnx_scores import Graph
+from boostsample.models.onnx.scores import Graph
 
 __all__ = ["add_probabilities"]
 

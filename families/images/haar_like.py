@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_choices, check_integer
 from boostsample.errors import SettingError
-from boostsample.families._rectangles import cumulate_rectangles, draw_rectangle_members
+from boostsample.families.images._rectangles import cumulate_rectangles, draw_rectangle_members
 from boostsample.family import Fill, ImageFamily
 
 __all__ = ["HaarLike"]

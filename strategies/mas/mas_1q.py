@@ -16,7 +16,7 @@ import numpy as np
 
 from boostsample.planning.expected_edge import best_expected_edge_family
 from boostsample.step import Step
-from boostsample.strategies._mas import (
+from boostsample.strategies.mas._mas import (
     MASFamilyStrategy,
     mas_probe,
     note_beliefs,

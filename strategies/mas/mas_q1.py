@@ -16,7 +16,7 @@ import numpy as np
 
 from boostsample.planning.expected_edge import allocate
 from boostsample.step import Step
-from boostsample.strategies._mas import (
+from boostsample.strategies.mas._mas import (
     MASFamilyStrategy,
     mas_probing_search,
     note_beliefs,

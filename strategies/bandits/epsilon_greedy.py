@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from boostsample.bandits import EpsilonGreedy as EpsilonGreedyPolicy
-from boostsample.strategies._bandit import BANDIT_SCALES, BanditStrategy
+from boostsample.strategies.bandits._bandit import BANDIT_SCALES, BanditStrategy
 
 __all__ = ["EpsilonGreedy"]
 

@@ -1,18 +1,18 @@
 """Histograms of oriented gradients (HoG): orientations over 360 degrees, in random rectangles.
 
-As `boostsample.families.gradient_histograms`, with its formula, cost and references, but opposite
-gradients are different orientations, such as the left and the right edge of a dark stroke. The
-number of orientations, which [DF11] sec. 5.1 leaves open, is that of the first author's published
-extractor (github.com/idiap/mash: heuristics/cdubout/hog_v7), which also has a gamma correction and
-divides a gradient among two orientations in another way. Log10 loss on MNIST (2,000 members, 300
-stumps): -1.09, -1.27, -1.27, -1.24 and -1.18 for 4, 8, 12, 16 and 24 orientations.
+As `boostsample.families.images.gradient_histograms`, with its formula, cost and references, but
+opposite gradients are different orientations, such as the left and the right edge of a dark stroke.
+The number of orientations, which [DF11] sec. 5.1 leaves open, is that of the first author's
+published extractor (github.com/idiap/mash: heuristics/cdubout/hog_v7), which also has a gamma
+correction and divides a gradient among two orientations in another way. Log10 loss on MNIST (2,000
+members, 300 stumps): -1.09, -1.27, -1.27, -1.24 and -1.18 for 4, 8, 12, 16 and 24 orientations.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from boostsample.families.gradient_histograms import GradientHistograms
+from boostsample.families.images.gradient_histograms import GradientHistograms
 
 __all__ = ["OrientedGradients"]
 

@@ -1,0 +1,1 @@
+"""Kernels that fit Gaussian mixtures and integrate over their edges."""

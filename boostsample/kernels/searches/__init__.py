@@ -1,0 +1,1 @@
+"""Kernels that find the best stump of features: histograms of bins, sweeps over cuts."""

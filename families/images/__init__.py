@@ -1,0 +1,1 @@
+"""Families of features of images, one module each."""

@@ -1,0 +1,1 @@
+"""Strategies whose arms are families or features, pulled by a policy of `boostsample.bandits`."""
