@@ -23,6 +23,12 @@ __all__ = ["fit"]
     "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated."
 )
 @click.option(
+    "--category",
+    multiple=True,
+    metavar="COLUMN",
+    help="A column of codes such as 01, whose values are categories; may be repeated.",
+)
+@click.option(
     "--strategy",
     metavar="NAME:SETTING=VALUE",
     help="Sampling strategy (boostsample list strategies).  [default: by the size of the table]",
@@ -78,12 +84,19 @@ __all__ = ["fit"]
 )
 @options.overwrite_option
 @options.quiet_option
-def fit(table: str, target: str, output: str | None, drop: tuple[str, ...], **given: Any) -> None:
+def fit(
+    table: str,
+    target: str,
+    output: str | None,
+    drop: tuple[str, ...],
+    category: tuple[str, ...],
+    **given: Any,
+) -> None:
     """Train a classifier on TABLE and save it.
 
     TABLE is a .csv, .tsv (also .gz) or .parquet file with named columns. Columns of text are
-    categories; empty fields, ?, NA, N/A, NaN, None and null are missing values; 01 is the number 1.
-    Everything is checked before training begins.
+    categories; empty fields, ?, NA, N/A, NaN, None and null are missing values. Everything is
+    checked before training begins.
     """
     from boostsample.experiments.fitting.table_models import (
         describe_model,
@@ -99,7 +112,7 @@ def fit(table: str, target: str, output: str | None, drop: tuple[str, ...], **gi
     if output is not None:
         check_writable_file(output, ".bsm", "the model", overwrite=overwrite)
     model = _classifier(given, verbose=not quiet)
-    rows = read_training_table(table, target, drop)
+    rows = read_training_table(table, target, drop=drop, category=category)
     for line in rows.lines():
         print_line(line)
     if dry or output is None:

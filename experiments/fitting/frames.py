@@ -10,7 +10,7 @@ from typing import Any
 from boostsample.errors import DataError, SettingError
 from boostsample.files.atomic import readable_file
 
-__all__ = ["read_frame", "split_target", "take_columns"]
+__all__ = ["check_columns", "read_frame", "split_target", "take_columns"]
 
 _READERS = {
     ".csv": ",",
@@ -29,7 +29,8 @@ def read_frame(path: str | Path, *, texts: Collection[str] = ()) -> Any:
     path : path
         A .csv or .tsv file with a line of column names, plain or gzipped (.csv.gz), or .parquet.
     texts : collection of str
-        Columns that are read as text, whatever they hold, so that a model finds its categories.
+        Columns whose values are text, such as the codes 01 and 1; names that the table lacks are
+        passed over.
 
     Raises
     ------
@@ -58,18 +59,20 @@ def read_frame(path: str | Path, *, texts: Collection[str] = ()) -> Any:
         if kind == ".parquet":
             frame = pandas.read_parquet(file)
         else:
-            header = pandas.read_csv(file, sep=_READERS[kind], header=None, nrows=1, dtype=str)
-            _check_names(file, [str(name) for name in header.iloc[0]])
+            form: dict[str, Any] = {"sep": _READERS[kind], "skipinitialspace": True}
+            header = pandas.read_csv(file, header=None, nrows=1, dtype=str, **form)
+            names = [str(name) for name in header.iloc[0]]
+            _check_names(file, names)
             frame = pandas.read_csv(
                 file,
-                sep=_READERS[kind],
-                dtype=dict.fromkeys(texts, str),
+                dtype={name: str for name in names if name.strip() in texts},
                 na_values=list(_MISSING),
-                skipinitialspace=True,
                 low_memory=False,
+                **form,
             )
     frame.columns = [str(name).strip() for name in frame.columns]
     _check_names(file, list(frame.columns))
+    frame = frame.astype({name: "string" for name in frame.columns if name in texts})
     if not len(frame):
         raise DataError(f"{file} must have at least one row of data, got none")
     return frame
@@ -82,9 +85,7 @@ def split_target(
 
     SettingError if a column is unknown, or no column is left; DataError if a target is missing.
     """
-    for name in (target, *drop):
-        if name not in frame.columns:
-            raise _unknown_column(name, frame.columns, where)
+    check_columns((target, *drop), frame, where)
     if target in drop:
         raise SettingError(f"the target {target!r} of {where} must not be dropped")
     y = frame[target]
@@ -110,6 +111,13 @@ def take_columns(frame: Any, names: Sequence[str], where: str | Path) -> Any:
             f"{len(missing):,} are missing: {shown}"
         )
     return frame[list(names)]
+
+
+def check_columns(names: Sequence[str], frame: Any, where: str | Path) -> None:
+    """SettingError if a table lacks one of the columns."""
+    for name in names:
+        if name not in frame.columns:
+            raise _unknown_column(name, frame.columns, where)
 
 
 def _check_names(file: Path, names: Sequence[str]) -> None:

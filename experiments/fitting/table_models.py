@@ -12,7 +12,12 @@ from sklearn.base import clone
 
 from boostsample.errors import DataError
 from boostsample.estimator import BoostSampleClassifier
-from boostsample.experiments.fitting.frames import read_frame, split_target, take_columns
+from boostsample.experiments.fitting.frames import (
+    check_columns,
+    read_frame,
+    split_target,
+    take_columns,
+)
 
 __all__ = ["TrainingTable", "describe_model", "predictions", "read_training_table", "try_out"]
 
@@ -53,9 +58,16 @@ class TrainingTable:
         ]
 
 
-def read_training_table(path: str | Path, target: str, drop: Sequence[str]) -> TrainingTable:
-    """The table of a file, its target apart; errors as from `read_frame` and `split_target`."""
-    X, y = split_target(read_frame(path), target, drop, path)
+def read_training_table(
+    path: str | Path, target: str, *, drop: Sequence[str] = (), category: Sequence[str] = ()
+) -> TrainingTable:
+    """The table of a file, its target apart; errors as from `read_frame` and `split_target`.
+
+    The columns `category` are categories, whatever they hold; SettingError if one is unknown.
+    """
+    frame = read_frame(path, texts=category)
+    check_columns(category, frame, path)
+    X, y = split_target(frame, target, drop, path)
     return TrainingTable(Path(path), target, X, y)
 
 
@@ -80,7 +92,7 @@ def predictions(
 
     names = getattr(model, "feature_names_in_", None)
     columns = [] if model.columns_ is None else model.columns_.columns
-    texts = [one.name for one in columns if one.kind == "category"]
+    texts = [one.name for one in columns if isinstance((*one.categories, None)[0], str)]
     if names is None:
         raise DataError(
             "the model was fitted without names of columns, so that a table cannot be matched; "

@@ -93,6 +93,35 @@ def test_categories_are_found_as_text_again(
     assert printed == expected.tolist()
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_codes_are_categories_if_asked(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    ending: str,
+) -> None:
+    """The code 1 is not 01, and the target is a code, too."""
+    monkeypatch.chdir(tmp_path)
+    codes = ["01", "1", "2", "1", "01", "2"] * 10
+    kinds = ["00", "0", "0", "0", "00", "0"] * 10
+    table = pandas.DataFrame({" code": codes, "number": range(60), "kind": kinds})
+    table.to_csv("train.csv", index=False)
+    asked = ("--category", "code", "--category", "kind")
+    args = ("fit", "train.csv", "--target", "kind", "--rounds", "5", "--quiet")
+    out, _ = run(capsys, *args, *asked, "-o", "m.bsm")
+    assert "columns: 1 of numbers (number), 1 of categories (code)" in out
+    assert "target kind: 2 classes: 0 40, 00 20" in out
+    model = BoostSampleClassifier.load("m.bsm")
+    assert model.columns_.names == ("code=01", "code=1", "code=2", "number")
+
+    other = table.rename(columns={" code": "code"}).assign(code=1)
+    getattr(other, f"to_{ending}")(f"new.{ending}")
+    printed, _ = run(capsys, "predict", "m.bsm", f"new.{ending}")
+    assert printed.split() == ["prediction", *["0"] * 60]
+    message = run(capsys, *args, "--dry-run", "--category", "cod", code=2)[1]
+    assert "has no column 'cod' (did you mean 'code'?)" in message
+
+
 def test_a_dry_run_writes_nothing(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, *FIT, "-o", "m.bsm", "--dry-run", "--learner", "tree:n_leaves=3")
     assert "settings: BoostSampleClassifier(learner='tree:n_leaves=3', n_rounds=5" in out
