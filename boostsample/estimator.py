@@ -156,7 +156,8 @@ class BoostSampleClassifier(
     strategy_ : Strategy
         The strategy as the last round left it, with its learned state.
     validation_error_ : ndarray of float64
-        With early stopping: percentage of wrong held-out rows (or labels) after each round trained.
+        With early stopping: percentage of the weight of the held-out rows that is wrong (of several
+        labels: of rows and labels) after each round trained.
     term_importances_ : ndarray of float64, shape (M,)
         Fall of the log loss, -log sqrt(1 - G^2) of a round, shared by its terms; see
         `boostsample.models.importances`.
@@ -245,10 +246,11 @@ class BoostSampleClassifier(
         ----------
         X : array, shape (n, d), (n, h, w) or (n, h, w, channels)
             Or a sparse matrix (n, d) or data frame of pandas or polars; or a sequence of n
-            documents, if the families read documents. NaN means missing; infinite values are
-            errors. A column of categories becomes one indicator for each of them, such as
-            "colour=red": NaN if missing, 0 for categories that are not in training; the 254 most
-            frequent of more than 255, and "colour=(other)". Prediction needs the same columns.
+            documents, if the families read documents. Numbers are compared as float32. NaN means
+            missing; infinite values are errors. A column of categories becomes one indicator for
+            each of them, such as "colour=red": NaN if missing, 0 for categories that are not in
+            training; the 254 most frequent of more than 255, and "colour=(other)". Prediction needs
+            the same columns.
         y : array, shape (n,) or (n, K)
             Class labels, or an indicator matrix of 0 and 1 (multi-label), which may be sparse.
         sample_weight : array, shape (n,), optional
@@ -262,7 +264,7 @@ class BoostSampleClassifier(
         X_val, y_val : like X and y, optional
             Rows for `early_stopping` and `calibration`, in place of a part of X.
         sample_weight_val : array, shape (n_val,), optional
-            Weights of these rows.
+            Weights of these rows; `class_weight` does not change them.
 
         Returns
         -------

@@ -19,6 +19,7 @@ __all__ = [
     "readable_file",
     "slug",
     "temporary_file",
+    "temporary_prefix",
     "write_file",
 ]
 
@@ -28,7 +29,12 @@ TEMPORARY = ".tmp"
 
 def temporary_file(path: Path) -> Path:
     """Return a new hidden name beside `path`, ending in `TEMPORARY`."""
-    return path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}{TEMPORARY}")
+    return path.with_name(f"{temporary_prefix(path)}{uuid.uuid4().hex}{TEMPORARY}")
+
+
+def temporary_prefix(path: Path) -> str:
+    """How temporary names of a file begin; at most 202 bytes, of the 255 that a name may have."""
+    return f".{path.name[:50]}."
 
 
 @contextmanager

@@ -26,7 +26,12 @@ from boostsample.errors import (
     StrategyError,
     one_line,
 )
-from boostsample.files.atomic import TEMPORARY, check_writable_file, write_file
+from boostsample.files.atomic import (
+    TEMPORARY,
+    check_writable_file,
+    temporary_prefix,
+    write_file,
+)
 from boostsample.files.kept_state import pack_state
 from boostsample.hashing import sha256_of_bytes
 from boostsample.loop.booster import Booster
@@ -171,7 +176,7 @@ class Checkpoint:
         """Remove old temporary files of killed processes."""
         for part in self.path.parent.glob(f".*{TEMPORARY}"):
             with suppress(OSError):
-                mine = part.name.startswith(f".{self.path.name[:100]}.")
+                mine = part.name.startswith(temporary_prefix(self.path))
                 if mine and time.time() - part.stat().st_mtime > _STALE:
                     part.unlink()
 

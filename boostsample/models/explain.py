@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.models.importances import model_importances
 from boostsample.models.model import Model
@@ -135,7 +136,7 @@ def explain(
     classes : sequence, optional
         Names of the labels; both names for two classes. Default: their numbers.
     n_features : int, default 10
-        Features to name.
+        Features to name, 0 or more.
     importances : array of float, shape (M,), optional
         Importances of the terms, at least 0, in place of those of
         `boostsample.models.importances.model_importances`.
@@ -143,8 +144,10 @@ def explain(
     Raises
     ------
     SettingError
-        If there are not as many classes as labels, or importances as terms.
+        If there are not as many classes as labels, or importances as terms, or `n_features` is
+        negative.
     """
+    check_integer("n_features", n_features, 0)
     names = _class_names(model.n_labels, classes)
     shares = model_importances(model) if importances is None else np.asarray(importances)
     if shares.shape != model.feature.shape:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -98,6 +99,7 @@ def fit(
     categories; empty fields, ?, NA, N/A, NaN, None and null are missing values. Everything is
     checked before training begins.
     """
+    from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import (
         describe_model,
         read_training_table,
@@ -106,26 +108,29 @@ def fit(
     from boostsample.files.atomic import check_writable_file
 
     dry, quiet = given.pop("dry_run"), given.pop("quiet")
-    overwrite, start = given.pop("overwrite"), given.pop("init_model")
+    overwrite, first = given.pop("overwrite"), given.pop("init_model")
     if output is None and not dry:
         raise SettingError("fit needs a file for the model; add -o model.bsm, or --dry-run")
     if output is not None:
-        check_writable_file(output, ".bsm", "the model", overwrite=overwrite)
+        place = check_writable_file(output, ".bsm", "the model", overwrite=overwrite)
+        if given["checkpoint"] and place.absolute() == Path(given["checkpoint"]).absolute():
+            raise SettingError(f"model and checkpoint must be two files, got '{output}' for both")
+    start = None if first is None else BoostSampleClassifier.load(first)
     model = _classifier(given, verbose=not quiet)
     rows = read_training_table(table, target, drop=drop, category=category)
     for line in rows.lines():
         print_line(line)
     if dry or output is None:
         print_line(f"settings: {model!r}")
-        n_rows = try_out(model, rows)
+        n_rows = try_out(model, rows, start)
         print_line(f"dry run: one round on {n_rows:,} rows; nothing is written")
         return
     began = time.perf_counter()
     model.fit(rows.X, rows.y, init_model=start)
     seconds = time.perf_counter() - began
-    for line in describe_model(model, rows):
-        print_line(line)
     model.save(output, overwrite=overwrite)
+    for line in describe_model(model, rows, start):
+        print_line(line)
     print_line(f"model: {output}, {os.stat(output).st_size:,} bytes; fit {seconds:.1f} s")
 
 

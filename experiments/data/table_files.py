@@ -18,7 +18,7 @@ from boostsample.experiments.data.class_labels import parse_labels, parse_number
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.files.atomic import readable_file
 
-__all__ = ["read_csv", "read_parquet"]
+__all__ = ["open_text", "read_csv", "read_parquet"]
 
 
 class _Columns(NamedTuple):
@@ -50,7 +50,7 @@ def read_csv(
     labels: list[str] = []
     values, lines = array("d"), array("q")
     columns: _Columns | None = None
-    with readable_file(path), _open_text(path) as stream:
+    with readable_file(path), open_text(path) as stream:
         first = stream.readline()
         if delimiter is None and path.name.lower().endswith((".tsv", ".tsv.gz")):
             delimiter = "\t"
@@ -149,7 +149,8 @@ def _as_float32(column: Any, where: str) -> NDArray[np.float32]:
     return values
 
 
-def _open_text(path: Path) -> TextIO:
+def open_text(path: Path) -> TextIO:
+    """Open a text file, plain or gzipped, in UTF-8 with or without a byte order mark."""
     with path.open("rb") as stream:
         zipped = stream.read(2) == b"\x1f\x8b"
     return (gzip.open if zipped else open)(path, "rt", encoding="utf-8-sig", newline="")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
+from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from boostsample.errors import DataError, SettingError
+from boostsample.experiments.data.table_files import open_text
 from boostsample.files.atomic import readable_file
 
 __all__ = ["check_columns", "read_frame", "split_target", "take_columns"]
@@ -37,7 +40,8 @@ def read_frame(path: str | Path, *, texts: Collection[str] = ()) -> Any:
     SettingError
         If the ending is another, or pandas is not installed.
     DataError
-        If the file cannot be read, is empty, or names a column twice.
+        If the file cannot be read, is empty, names a column twice, or has lines of different
+        numbers of fields.
     """
     file = Path(path)
     suffixes = [one.lower() for one in file.suffixes]
@@ -59,20 +63,20 @@ def read_frame(path: str | Path, *, texts: Collection[str] = ()) -> Any:
         if kind == ".parquet":
             frame = pandas.read_parquet(file)
         else:
-            form: dict[str, Any] = {"sep": _READERS[kind], "skipinitialspace": True}
-            header = pandas.read_csv(file, header=None, nrows=1, dtype=str, **form)
-            names = [str(name) for name in header.iloc[0]]
-            _check_names(file, names)
+            names = _read_header(file, _READERS[kind])
             frame = pandas.read_csv(
                 file,
+                sep=_READERS[kind],
                 dtype={name: str for name in names if name.strip() in texts},
                 na_values=list(_MISSING),
+                index_col=False,
+                skipinitialspace=True,
                 low_memory=False,
-                **form,
             )
     frame.columns = [str(name).strip() for name in frame.columns]
     _check_names(file, list(frame.columns))
-    frame = frame.astype({name: "string" for name in frame.columns if name in texts})
+    for name in frame.columns.intersection(list(texts)):
+        frame[name] = _as_text(frame[name])
     if not len(frame):
         raise DataError(f"{file} must have at least one row of data, got none")
     return frame
@@ -120,15 +124,41 @@ def check_columns(names: Sequence[str], frame: Any, where: str | Path) -> None:
             raise _unknown_column(name, frame.columns, where)
 
 
+def _read_header(file: Path, separator: str) -> list[str]:
+    """The fields of the first line of a text file, once all lines are found to have as many."""
+    names: list[str] = []
+    with open_text(file) as stream:
+        reader = csv.reader(stream, delimiter=separator, skipinitialspace=True)
+        for fields in reader:
+            if fields in ([], [""]):
+                continue
+            names = names or fields
+            if len(fields) != len(names):
+                raise DataError(
+                    f"{file}, line {reader.line_num}: every line must have {len(names)} fields "
+                    f"like the first, got {len(fields)}"
+                )
+    _check_names(file, [name.strip() for name in names])
+    return names
+
+
+def _as_text(column: Any) -> Any:
+    """The values of a column as text; whole numbers are written without a point."""
+    known = column.dropna() if column.dtype.kind == "f" else column[:0]
+    if len(known) and (known % 1 == 0).all() and (known.abs() < 2**53).all():
+        column = column.astype("Int64")  # whole numbers some of which are missing are read as float
+    return column.astype("string")
+
+
 def _check_names(file: Path, names: Sequence[str]) -> None:
     if len(names) < 2:
         raise DataError(
             f"{file} must have at least two columns, got {len(names)}; the columns of a .csv file "
             "are separated by commas, those of a .tsv file by tabs"
         )
-    for name in names:
-        if names.count(name) > 1:
-            raise DataError(f"{file} names {names.count(name)} columns {name!r}; rename them")
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise DataError(f"{file} names {times} columns {name!r}; rename them")
 
 
 def _unknown_column(name: str, known: Any, where: str | Path) -> SettingError:

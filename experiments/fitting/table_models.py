@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from boostsample.checks import check_integer
 from boostsample.errors import DataError
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.fitting.frames import (
@@ -18,11 +19,14 @@ from boostsample.experiments.fitting.frames import (
     split_target,
     take_columns,
 )
+from boostsample.files.atomic import check_writable_file
+from boostsample.loop.checkpoint import checkpoint_notes
 
 __all__ = ["TrainingTable", "describe_model", "predictions", "read_training_table", "try_out"]
 
 _TRIED_ROWS = 200
 """Rows of each class that a dry run trains on."""
+_IN_PYTHON = "predict in Python with BoostSampleClassifier.load(...).predict(X)"
 _SHOWN = 8
 """Names that a description lists before it says how many more there are."""
 
@@ -71,13 +75,19 @@ def read_training_table(
     return TrainingTable(Path(path), target, X, y)
 
 
-def try_out(model: BoostSampleClassifier, table: TrainingTable) -> int:
+def try_out(
+    model: BoostSampleClassifier, table: TrainingTable, start: BoostSampleClassifier | None
+) -> int:
     """Fit one round on a few rows of each class, so that errors show; returns the rows taken."""
-    some = table.y.groupby(table.y, observed=True).head(_TRIED_ROWS).index
-    alone = {"early_stopping": False, "calibration": None, "checkpoint": None, "verbose": False}
-    few = clone(model).set_params(n_rounds=1, **alone)
-    few.fit(table.X.loc[some], table.y.loc[some])
-    return len(some)
+    check_integer("n_rounds", model.n_rounds, 1)
+    if model.checkpoint is not None:
+        checkpoint_notes(model.checkpoint)
+        ending = Path(model.checkpoint).suffix.lower()
+        check_writable_file(model.checkpoint, ending, "checkpoints", overwrite=True)
+    some = np.flatnonzero(table.y.groupby(table.y, observed=True).cumcount() < _TRIED_ROWS)
+    few = clone(model).set_params(n_rounds=1, checkpoint=None, verbose=False)
+    few.fit(table.X.iloc[some], table.y.iloc[some], init_model=start)
+    return int(some.size)
 
 
 def predictions(
@@ -86,7 +96,8 @@ def predictions(
     """A data frame of predictions for the rows of a file, and their error in percent or None.
 
     The columns are ``prediction`` and, with `chances`, ``probability of C`` for each class C.
-    Columns that the model does not know are passed over.
+    Columns that the model does not know are passed over. DataError if the model cannot be used on
+    tables, or if no row has a class of the model in the column `target`.
     """
     import pandas
 
@@ -96,28 +107,43 @@ def predictions(
     if names is None:
         raise DataError(
             "the model was fitted without names of columns, so that a table cannot be matched; "
-            "predict in Python with BoostSampleClassifier.load(...).predict(X)"
+            f"{_IN_PYTHON}"
         )
+    if target is not None and isinstance(model.classes_[0], str):
+        texts.append(target)
     frame = read_frame(path, texts=texts)
     X = take_columns(frame, list(names), path)
-    found = pandas.DataFrame({"prediction": model.predict(X)})
+    predicted = model.predict(X)
+    if predicted.ndim > 1:
+        raise DataError(f"the model predicts several labels of each row; {_IN_PYTHON}")
+    found = pandas.DataFrame({"prediction": predicted})
     if chances:
         for name, chance in zip(model.classes_, model.predict_proba(X).T, strict=True):
             found[f"probability of {name}"] = chance
     if target is None:
         return found, None
     truth = split_target(frame, target, (), path)[1].astype(str).to_numpy()
+    classes = [str(name) for name in model.classes_]
+    if not np.isin(truth, classes).any():
+        raise DataError(
+            f"the target {target!r} of {path} must hold classes of the model ("
+            f"{', '.join(classes[:_SHOWN])}{', ...' if len(classes) > _SHOWN else ''}), got "
+            f"{truth[0]!r} and no class of it; name another column, or write its classes as there"
+        )
     return found, 100 * float(np.mean(found["prediction"].astype(str).to_numpy() != truth))
 
 
-def describe_model(model: BoostSampleClassifier, table: TrainingTable) -> list[str]:
-    """What was trained, in words: strategy, rounds and errors."""
+def describe_model(
+    model: BoostSampleClassifier, table: TrainingTable, start: BoostSampleClassifier | None
+) -> list[str]:
+    """What was trained, after the rounds of `start`, in words: strategy, rounds and errors."""
     looks = sum(row["looks_search"] + row["looks_modelling"] for row in model.history_)
     wrong = np.mean(model.predict(table.X) != np.asarray(table.y))
     size = f"{len(model.model_):,} rounds, {len(model.model_.feature):,} terms"
     lines = [f"{model.strategy_!r}: {size}, {looks:,} looks"]
     if hasattr(model, "validation_error_"):
-        held = model.validation_error_[len(model.model_) - 1]
+        before = 0 if start is None else len(start.model_)
+        held = model.validation_error_[len(model.model_) - before - 1]
         lines.append(f"wrong on the rows held out: {held:.2f} %")
     return [*lines, f"wrong on all rows of the table: {100 * float(wrong):.2f} %"]
 

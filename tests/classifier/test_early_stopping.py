@@ -124,6 +124,8 @@ def test_several_labels_and_sparse_tables(digits: Data, bank: str) -> None:
         given = csc_array(X[:400]), Y[:400]
         model.fit(*given, X_val=csc_array(X[400:]), y_val=Y[400:])
         np.testing.assert_array_equal(model.validation_error_, dense)
+        model.fit(X[:400], Y[:400], X_val=csc_array(X[400:]), y_val=Y[400:])
+        np.testing.assert_array_equal(model.validation_error_, dense)
     model.fit(X, Y)
     assert model.validation_error_.shape == (24,)
 

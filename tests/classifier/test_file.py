@@ -274,6 +274,12 @@ def test_a_file_is_not_replaced_by_accident(stumps: Example, tmp_path: Path) -> 
         model.save(tmp_path / "none" / "a.bsm")
 
 
+def test_names_of_up_to_255_bytes(stumps: Example, tmp_path: Path) -> None:
+    """The temporary name is no longer than the file system allows."""
+    stumps[0].save(tmp_path / f"{'木' * 80}.bsm")
+    assert [one.name for one in tmp_path.iterdir()] == [f"{'木' * 80}.bsm"]
+
+
 def test_named_families_of_images(tmp_path: Path) -> None:
     X = table(60, 64).reshape(-1, 8, 8)
     model = fitted(X, codes(), families=[Haar((8, 8)), "identity"])

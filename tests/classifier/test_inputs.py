@@ -265,6 +265,8 @@ TEXT = np.array([["1.5", "2"], ["3", "4"]])
         ([[1.0], [2.0, 3.0]], [0, 1], None, "X must have equally many features in each example"),
         ([["a"], ["b", "c"]], [0, 1], None, "X must have equally many features in each example"),
         (None, [0, 1], None, "examples of d features, got None; Reshape your data by X.reshape"),
+        ([[1, 2], [3, -np.inf]], [0, 1], None, r"X must hold .*, got -inf at \(1, 1\); replace it"),
+        (sparse.csr_array([[0, np.inf]] * 2), [0, 1], None, r"finite numbers .* at \(0, 1\)"),
         (np.eye(2), [0, 1], [1, "a"], "weights must be real numbers, got 'a' in row 1; pass one"),
         (np.eye(2), [0, 1], [1, 1j], "weights must be real numbers, got 1j in row 1; pass one"),
         (
@@ -280,3 +282,8 @@ def test_what_is_no_number_is_named_in_one_line(X: Any, y: Any, weight: Any, mes
         BoostSampleClassifier(n_rounds=1).fit(X, y, weight)
     assert "\n" not in str(raised.value)
     assert len(str(raised.value)) < 300
+
+
+def test_an_infinite_value_of_a_frame_is_named(frame: Any) -> None:
+    with pytest.raises(DataError, match=r"column 'sepal_length': .* got inf in row \d+"):
+        BoostSampleClassifier(n_rounds=1).fit(frame.replace(frame.iloc[0, 0], np.inf), [0, 1] * 75)

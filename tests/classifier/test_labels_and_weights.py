@@ -141,6 +141,17 @@ def test_balanced_weights_count_weights_of_examples() -> None:
     np.testing.assert_array_equal(scores(SPECIES, heavy, class_weight="balanced"), scores(SPECIES))
 
 
+def test_weights_of_all_classes_may_name_more() -> None:
+    """A part of a cross-validation may lack a class."""
+    weights = {"a": 1, "b": 1, "c": 2, "d": 5}
+    without = {name: weight for name, weight in weights.items() if name != "d"}
+    found = scores(NAMES, class_weight=weights)
+    np.testing.assert_array_equal(found, scores(NAMES, class_weight=without))
+    kept = np.where(NAMES == "b", 0.0, 1.0)
+    found = scores(NAMES, kept, class_weight={"b": 3})
+    np.testing.assert_array_equal(found, scores(NAMES, kept))
+
+
 def test_a_class_of_weight_zero_is_dropped() -> None:
     model = clone(MODEL).set_params(class_weight={"b": 0}).fit(IRIS, NAMES)
     assert model.classes_.tolist() == ["a", "c"]
@@ -154,10 +165,11 @@ def test_a_class_of_weight_zero_is_dropped() -> None:
         (SEVERAL, {0: 1}, SettingError, "a list of 3 mappings, one for each label"),
         (SEVERAL, [{0: 1}], SettingError, "a list of 3 mappings, one for each label"),
         (SEVERAL, [1, 2, 3], SettingError, "a list of 3 mappings, one for each label"),
-        (NAMES, {"a": 1, "x": 2}, ValueError, r"\['b', 'c'\].* not in class_weight"),
+        (NAMES, {"a": 1, "x": 2}, SettingError, "classes of y, got 'x' and no weight of 'b'"),
         (NAMES, {"a": 0, "b": 0}, DataError, r"got 1 class \('c'\) in the rows of weight above 0"),
-        (NAMES, {"a": -1}, DataError, "finite and not negative, got -1.0 in row 0"),
-        (NAMES, {"a": np.inf}, DataError, "finite and not negative, got inf in row 0"),
+        (NAMES, {"a": -1}, SettingError, "class_weight of 'a' must be at least 0 .* got -1"),
+        (NAMES, {"a": np.inf}, SettingError, "class_weight of 'a' must be .* finite, got inf"),
+        (NAMES, {"a": "x"}, SettingError, "class_weight of 'a' must be a number, got 'x'"),
     ],
 )
 def test_wrong_class_weights(

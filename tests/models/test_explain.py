@@ -78,6 +78,8 @@ def test_importances_may_be_given(model: Model) -> None:
         explain(model, importances=np.ones(4))
     with pytest.raises(SettingError, match="classes must name the 3 labels of the model, got 2"):
         explain(model, ["a", "b"])
+    with pytest.raises(SettingError, match="n_features must be an integer at least 0, got -1"):
+        explain(model, n_features=-1)
 
 
 def test_the_picture(model: Model) -> None:

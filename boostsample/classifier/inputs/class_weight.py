@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.class_weight import compute_sample_weight
 
+from boostsample.checks import check_number
 from boostsample.errors import SettingError
 
 __all__ = ["with_class_weight"]
@@ -22,15 +22,17 @@ def with_class_weight(
     Parameters
     ----------
     class_weight : None, "balanced", mapping of label to weight, or sequence of mappings
-        Mappings, one for each label of a multi-label y, are those of scikit-learn's
-        `compute_sample_weight`: classes that are left out have weight 1. "balanced" is W / (C W_c)
+        Mappings, one for each label of a multi-label y: classes that are left out have weight 1.
+        As in scikit-learn, a mapping may name classes that y lacks if it names all that y has.
+        "balanced" is W / (C W_c)
         for the total weights W of all examples and W_c of those of class c, one of C classes. The
         factors of several labels are multiplied.
     labels : array, shape (n,) or (n, K)
     weight : array of float64, shape (n,)
         Example weights; examples of weight 0 count for nothing.
 
-    Raises SettingError if `class_weight` has another form.
+    Raises SettingError if `class_weight` has another form, or a mapping names a class that y lacks
+    and leaves one out.
     """
     if class_weight is None:
         return weight
@@ -54,11 +56,25 @@ def with_class_weight(
             )
             + f", got {class_weight!r:.60}"
         )
-    given: list[Any] = [dict(one.items()) for one in each if isinstance(one, Mapping)]
-    kept = weight > 0
-    out = weight.copy()
-    out[kept] *= compute_sample_weight(given if several else given[0], labels[kept])
+    out = weight
+    for one, column in zip(each, labels.reshape(len(labels), -1).T, strict=True):
+        out = out * _mapped(one, column)
     return out
+
+
+def _mapped(given: Mapping[Any, Any], column: NDArray[Any]) -> NDArray[np.float64]:
+    """Factor of each example for one column of labels, by a mapping of classes to factors."""
+    found, codes = np.unique(column, return_inverse=True)
+    classes = found.tolist()
+    factors = {one: check_number(f"class_weight of {one!r}", given[one], 0.0) for one in given}
+    unknown = [one for one in factors if one not in classes]
+    left_out = [one for one in classes if one not in factors]
+    if unknown and left_out:
+        raise SettingError(
+            f"class_weight must name classes of y, got {unknown[0]!r} and no weight of "
+            f"{left_out[0]!r}; write classes as in y"
+        )
+    return np.array([factors.get(one, 1.0) for one in classes])[codes]
 
 
 def _balanced(column: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[np.float64]:

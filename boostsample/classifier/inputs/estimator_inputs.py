@@ -364,6 +364,15 @@ def _refuse_array(X: Any, found: str) -> None:
             "X must have equally many features in each example, got examples of different "
             "lengths; fill the shorter ones, for example with nan, which is a missing value"
         )
+    if "infinity" in found and is_frame(X):
+        TableColumns.learn(X).transform(X)  # names the column
+    elif "infinity" in found:
+        values = np.asarray(X.toarray() if hasattr(X, "tocsc") else X, np.float64)
+        place = tuple(np.argwhere(np.isinf(values))[0].tolist())
+        raise DataError(
+            f"X must hold finite numbers or nan, which is a missing value, got {values[place]} at "
+            f"{place}; replace it"
+        )
     table = np.asarray(X if isinstance(X, list | tuple | np.ndarray) else 0.0)
     for place, value in np.ndenumerate(table):
         if isinstance(value, str | bytes) and (table.dtype.kind in "SU" or not _is_number(value)):

@@ -158,6 +158,8 @@ def _joined_examples(first: Any, second: Any) -> Any:
         from scipy.sparse import vstack
 
         return vstack([first, second], format="csc")
+    if hasattr(second, "tocsc"):
+        second = second.toarray()
     if first.shape[1:] != second.shape[1:]:
         raise DataError(
             f"X_val must have examples of shape {first.shape[1:]} like X, got {second.shape[1:]}"

@@ -1,8 +1,9 @@
 """The temperature that makes probabilities fit held-out rows.
 
 Scores of many rounds are too sure of themselves. One divisor t of all logits, chosen for the least
-log loss of the held-out rows, repairs most of that and leaves the order of the classes of a row,
-and of the rows by a label, as it was: neither predictions nor areas under ROC curves change.
+log loss of the held-out rows, repairs most of that. It leaves the order of the classes of a row as
+it was, so that predictions stay the same, and for two classes and for several labels the order of
+the rows by a label, so that areas under ROC curves do, too.
 Platt's sigmoids would fit 2 numbers and isotonic regression a function for each class, which takes
 more rows than a validation part has of rare classes; `sklearn.calibration.CalibratedClassifierCV`
 does both.

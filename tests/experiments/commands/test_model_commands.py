@@ -12,9 +12,10 @@ import pandas
 import pytest
 from sklearn.datasets import load_iris
 
-from boostsample import BoostSampleClassifier
+from boostsample import BoostSampleClassifier, DataError
 from boostsample.classifier.defaults import choose_settings
 from boostsample.experiments.commands.cli import main
+from boostsample.experiments.fitting import table_models
 
 
 @pytest.fixture(scope="module")
@@ -116,10 +117,41 @@ def test_codes_are_categories_if_asked(
 
     other = table.rename(columns={" code": "code"}).assign(code=1)
     getattr(other, f"to_{ending}")(f"new.{ending}")
-    printed, _ = run(capsys, "predict", "m.bsm", f"new.{ending}")
+    args_new = ("predict", "m.bsm", f"new.{ending}", "--target", "kind")
+    printed, note = run(capsys, *args_new)
     assert printed.split() == ["prediction", *["0"] * 60]
+    assert note == f"wrong: {100 / 3:.2f} % of 60 rows\n"
     message = run(capsys, *args, "--dry-run", "--category", "cod", code=2)[1]
     assert "has no column 'cod' (did you mean 'code'?)" in message
+
+
+def test_codes_some_of_which_are_missing_are_the_same_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """pandas reads whole numbers as 1.0 if there are missing ones."""
+    monkeypatch.chdir(tmp_path)
+    code, kind = [1, 2, 3] * 20, ["a", "b", "b"] * 20
+    table = pandas.DataFrame({"code": code, "number": 0.5, "kind": kind})
+    table.assign(code=table["code"].where(table["code"] < 3)).to_parquet("some.parquet")
+    given = ("--target", "kind", "--category", "code", "--rounds", "5", "--quiet", "-o", "m.bsm")
+    run(capsys, "fit", "some.parquet", *given)
+    assert BoostSampleClassifier.load("m.bsm").columns_.names == ("code=1", "code=2", "number")
+    table[table["code"] < 3].to_csv("new.csv", index=False)
+    _, note = run(capsys, "predict", "m.bsm", "new.csv", "--target", "kind")
+    assert note == "wrong: 0.00 % of 40 rows\n"
+
+
+@pytest.mark.parametrize("row", ["1,2,3,", "1,2", '1,"2,3"', "1,2,3,4"])
+def test_lines_of_other_lengths_are_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    row: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(f"\na,b,y\n1,2,x\n\n{row}\n")
+    error = run(capsys, "fit", "t.csv", "--target", "y", "-o", "m.bsm", code=1)[1]
+    assert "t.csv, line 5: every line must have 3 fields like the first, got " in error
 
 
 def test_a_dry_run_writes_nothing(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,8 +159,18 @@ def test_a_dry_run_writes_nothing(files: Path, capsys: pytest.CaptureFixture[str
     assert "settings: BoostSampleClassifier(learner='tree:n_leaves=3', n_rounds=5" in out
     assert out.endswith("dry run: one round on 150 rows; nothing is written\n")
     assert not (files / "m.bsm").exists()
-    message = run(capsys, *FIT, "--dry-run", "--learner", "bush", code=2)[1]
-    assert "unknown learner 'bush'" in message
+    for given, code, message in [
+        (("--learner", "bush"), 2, "unknown learner 'bush'"),
+        (("--rounds", "-5"), 2, "n_rounds must be an integer at least 1, got -5"),
+        (("--calibration", "platt"), 2, "unknown calibration 'platt'"),
+        (("--init-model", "nowhere.bsm"), 1, "'nowhere.bsm' cannot be read"),
+        (("--init-model", "flowers.csv"), 1, "'flowers.csv' is not a model file"),
+        (("--checkpoint", "no/c.checkpoint"), 1, "'no/c.checkpoint' cannot be written"),
+        (("--checkpoint", "flowers.csv"), 1, "flowers.csv"),
+        (("--checkpoint", "m.bsm", "-o", "m.bsm"), 2, "model and checkpoint must be two files"),
+    ]:
+        assert message in run(capsys, *FIT, "--dry-run", *given, code=code)[1]
+    assert sorted(one.name for one in files.iterdir()) == ["flowers.csv"]
 
 
 def test_training_goes_on_from_a_model_and_from_a_checkpoint(
@@ -193,6 +235,46 @@ def test_early_stopping_and_calibration(files: Path, capsys: pytest.CaptureFixtu
     model = BoostSampleClassifier.load("m.bsm")
     assert len(model.model_) < 12
     assert model.temperature_ != 1
+
+
+def test_early_stopping_of_further_rounds(
+    files: Path, table: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error on the rows held out is that of the rounds kept, after those of the first model."""
+    run(capsys, *FIT, "-o", "first.bsm", "--rounds", "20")
+    args = (*FIT, "-o", "m.bsm", "--rounds", "12", "--init-model", "first.bsm", "--early-stopping")
+    out = run(capsys, *args, "--seed", "1")[0]
+    X, y = table.drop(columns=["species", "plot"]), table["species"]
+    mine = BoostSampleClassifier(n_rounds=12, early_stopping=True, random_state=1)
+    mine.fit(X, y, init_model="first.bsm")
+    held = mine.validation_error_[mine.n_rounds_ - 20 - 1]
+    assert f"wrong on the rows held out: {held:.2f} %" in out
+
+
+def test_the_model_is_saved_before_it_is_described(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def describe(*_: Any) -> list[str]:
+        raise DataError("no words")
+
+    monkeypatch.setattr(table_models, "describe_model", describe)
+    assert "no words" in run(capsys, *FIT, "-o", "m.bsm", code=1)[1]
+    assert len(BoostSampleClassifier.load("m.bsm").model_) == 5
+
+
+def test_a_model_of_several_labels_predicts_no_table(
+    files: Path, table: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X = table.drop(columns=["species", "plot", "soil"])
+    several = np.stack([table["species"] == name for name in ("setosa", "virginica")], axis=1)
+    BoostSampleClassifier(n_rounds=5, random_state=0).fit(X, several.astype(int)).save(
+        "several.bsm"
+    )
+    message = run(capsys, "predict", "several.bsm", "flowers.csv", code=1)[1]
+    assert "predicts several labels of each row; predict in Python" in message
+    run(capsys, *FIT, "-o", "m.bsm")
+    message = run(capsys, "predict", "m.bsm", "flowers.csv", "--target", "plot", code=1)[1]
+    assert "'plot' of flowers.csv must hold classes of the model (setosa, versicolor" in message
 
 
 def test_explain_says_what_a_model_reads(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
