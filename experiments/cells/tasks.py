@@ -25,7 +25,7 @@ from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.hashing import sha256_of_bytes, sha256_of_json
 from boostsample.learners import make_learner
 
-__all__ = ["Task", "TaskGroup", "cell_key", "task_groups", "task_points"]
+__all__ = ["Task", "TaskGroup", "cell_key", "foreign_facts", "task_groups", "task_points"]
 
 _CURVE_POINTS = 40
 
@@ -109,11 +109,11 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[TaskGro
             type(family).__qualname__,
             family.n_features,
             family.settings(),
-            *_foreign_facts(type(family)).values(),
+            *foreign_facts(type(family)).values(),
         ]
         for family in prepared.families
     ]
-    learner = _foreign_facts(type(make_learner(plan.learner)))
+    learner = foreign_facts(type(make_learner(plan.learner)))
     common = {
         "data": {"name": data.name, "sha256": prepared.digest},
         "families": cell_key({"families": families}),
@@ -166,16 +166,28 @@ def _strategy_facts(variant: Variant) -> dict[str, Any]:
             for key, value in sorted(strategy.get_params().items())
             if key not in added or value != added[key]
         },
-        **_foreign_facts(type(strategy)),
+        **foreign_facts(type(strategy)),
     }
 
 
-def _foreign_facts(kind: type[Any]) -> dict[str, str]:
-    """Name and source checksum of a class of another distribution; empty for one of ours."""
-    if kind.__module__.startswith("boostsample."):
+def foreign_facts(kind: type[Any]) -> dict[str, str]:
+    """Name and source checksum of a class of another distribution; empty for one of ours.
+
+    The source is the files of the class and of its own base classes; what these import is left out.
+    """
+    ours = [one for one in kind.__mro__ if one.__module__.startswith("boostsample.")]
+    if kind in ours:
         return {}
-    try:
-        source = Path(inspect.getsourcefile(kind) or "").read_bytes()
-    except (OSError, TypeError):  # defined at a prompt, without a source file
-        source = b""
+    shared = {base for one in ours for base in one.__mro__}
+    files = dict.fromkeys(_source_file(one) for one in kind.__mro__ if one not in shared)
+    source = b"".join(file.read_bytes() for file in files if file is not None)
     return {"class": f"{kind.__module__}.{kind.__qualname__}", "code": sha256_of_bytes(source)}
+
+
+def _source_file(kind: type[Any]) -> Path | None:
+    """The file that defines a class; None if it is defined at a prompt."""
+    try:
+        file = Path(inspect.getsourcefile(kind) or "")
+    except TypeError:
+        return None
+    return file if file.is_file() else None

@@ -120,8 +120,26 @@ def _guarded(args: list[str]) -> int:
                 "(ulimit -v, ulimit -u); raise it",
                 _DATA,
             )
-        text = f"unexpected {type(error).__name__}: {error}; this is a bug in boostsample"
-        return _fail(f"{text}, BOOSTSAMPLE_DEBUG=1 shows where", _DATA)
+        fault, place = f"{type(error).__name__}: {error}", _foreign_place(error)
+        if place:
+            fault = f"{place} raised {fault}; correct it"
+        else:
+            fault = f"unexpected {fault}; this is a bug in boostsample"
+        return _fail(f"{fault}, BOOSTSAMPLE_DEBUG=1 shows where", _DATA)
+
+
+def _foreign_place(error: Exception) -> str:
+    """Module and line of registered code that an error comes from; empty if it is only ours."""
+    from boostsample.registry import foreign_entries
+
+    kinds = ("strategy", "family", "learner")
+    foreign = {one.place.partition(":")[0] for kind in kinds for one in foreign_entries(kind)}
+    frames = list(traceback.walk_tb(error.__traceback__))
+    for frame, line in reversed(frames):
+        module = str(frame.f_globals.get("__name__"))
+        if module in foreign:
+            return f"{module}, line {line}, {frame.f_code.co_name}()"
+    return ""
 
 
 def _output_failed(error: OutputFailed) -> int:

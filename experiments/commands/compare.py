@@ -13,7 +13,7 @@ import click
 from boostsample.errors import SettingError
 from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.layout_options import layout_options
-from boostsample.experiments.commands.shared.printing import print_line, print_table
+from boostsample.experiments.commands.shared.printing import print_line, print_note, print_table
 
 if TYPE_CHECKING:
     from boostsample.experiments.plan.grid import Grid
@@ -148,6 +148,8 @@ def compare(
 
         grid = _grid(context, jobs)
         share = None if shard is None else RunShard.parse(shard)
+        if share is not None and results is None:
+            raise SettingError("--shard needs the folder that all shares fill; add --results DIR")
         check_backend(backend, jobs)
         if overwrite and plot is None:
             raise SettingError(
@@ -185,6 +187,8 @@ def compare(
         if not comparisons:
             done = f"share {shard} is done; {folder.cells_of_grid():,} of {n_runs:,} runs are saved"
             print_line(f"{done}\nresults: {folder.path}")
+            if picture is not None:
+                print_note(f"{picture} is not drawn; the share that completes the grid draws it")
             return
         _write(context, grid, folder, comparisons)
         if picture is not None:
@@ -285,7 +289,8 @@ def _print_comparison(comparison: Comparison) -> None:
     print_table(score_table(rows, "error"))
     if prepared.data.n_classes == 2 and not prepared.data.is_multilabel:  # one may be rare
         print_table(score_table(rows, "balanced-accuracy"))
-        if scored := [row for row in comparison.curves if not math.isnan(row["auc"])]:
+        marks = [row for row in comparison.curves if row["stumps"] in prepared.plan.marks]
+        if scored := [row for row in marks if not math.isnan(row["auc"])]:
             print_table(score_table(scored, "auc"))
     print_table(looks_table(comparison))
     print_table(tuning_table(comparison))

@@ -179,16 +179,18 @@ def _of_features(
 
 def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
     """The runs in all folders by data set."""
-    from pathlib import Path
-
-    from boostsample.experiments.results.folder.read_folder import SETTINGS, read_runs
+    from boostsample.experiments.results.folder.read_folder import lost_runs, read_runs
     from boostsample.experiments.results.joined import joined_runs
 
     found = []
     for folder in folders:
-        found.append(read_runs(folder))
-        if not (Path(folder) / SETTINGS).exists():
-            print_note(f"'{folder}' is incomplete; the picture shows the runs so far")
+        runs = read_runs(folder)
+        found.append(runs)
+        if lost := lost_runs(folder, runs):
+            print_note(
+                f"'{folder}' is incomplete: the cells of {lost:,} runs are missing or cannot be "
+                "used; the picture shows the others"
+            )
     return joined_runs(found)
 
 

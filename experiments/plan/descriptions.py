@@ -5,11 +5,10 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from boostsample.errors import SettingError
+from boostsample.errors import SettingError, one_line
 from boostsample.experiments.common.docstrings import (
     DocEntry,
     class_entries,
@@ -79,8 +78,15 @@ def describe(kind: str, name: str) -> Description:
     found = registered_class(kind, "opponent" if is_opponent else name)
     tried: Mapping[str, Sequence[Any]] = {}
     if kind == "strategy":
-        with suppress(SettingError):  # a setting without a default has no grid
+        try:
             tried = make_strategy(name).tuning_grid()
+        except SettingError:  # a setting without a default has no grid
+            pass
+        except Exception as error:  # a foreign class may raise anything
+            raise SettingError(
+                f"tuning_grid() of the strategy {name!r} fails ({type(error).__name__}: "
+                f"{one_line(error)}); correct it"
+            ) from error
     usual = _usual_settings(found) if kind == "family" else {}
     return _description(name, found, usual, tried)
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from boostsample.checks import parse_budget
 from boostsample.errors import DataError, SettingError, os_fault, unknown
 from boostsample.experiments.common.faults import Faults
 from boostsample.experiments.data.datasets import load_dataset
@@ -165,7 +166,8 @@ def combined_grid(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
     faults = Faults()
     for name, value in given.items():
         with faults.at(f"--{name.replace('_', '-')}"):
-            if entries.setdefault(name, value) != value:
+            kept = entries.setdefault(name, value)
+            if kept != value and not (name == "budget" and _same_budget(kept, value)):
                 raise SettingError(
                     f"the grid has another {name} than this option; leave the option out, or edit "
                     "a copy of the file"
@@ -180,6 +182,12 @@ def combined_grid(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
         )
     grid = {name: entries[name] for name in ("data", "title") if name in entries}
     return Grid(plan=plan, **grid)
+
+
+def _same_budget(*given: str | int) -> bool:
+    """Whether budgets are the same, as are 1000 and "1000"."""
+    first, second = map(parse_budget, given)
+    return first == second
 
 
 def _wrong(name: str, rule: str, value: Any) -> SettingError:

@@ -118,6 +118,10 @@ class Variant:
         axes: dict[str, Sequence[Any]] = dict(plain.strategy().tuning_grid())
         for key, value in self.settings.items():
             axes[key] = value.values if isinstance(value, Alternatives) else (value,)
+        axes = {
+            key: [one.item() if isinstance(one, np.generic) else one for one in values]
+            for key, values in axes.items()
+        }
         grid = tuple(
             Variant(self.name, dict(zip(axes, values, strict=True)))
             for values in itertools.product(*axes.values())

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.plots.drawing import figures
+from boostsample.experiments.results.labels import chosen_by_searches
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def feature_shares(
 
 @figures.styled_axes
 def features_figure(runs: Mapping[str, Sequence[Run]], rounds: int | None = None) -> Figure:
-    """Plot the percentage of the rounds in which each feature was chosen, a line a strategy.
+    """Plot the percentage of the stumps of all searches that use each feature, a line a strategy.
 
     `runs` has the runs of each data set, a panel each; `rounds` and errors are those of
     `feature_shares`. A dotted line shows the share of a uniform draw.
@@ -64,6 +65,7 @@ def features_figure(runs: Mapping[str, Sequence[Run]], rounds: int | None = None
     if not runs:
         raise DataError("a picture of features needs runs, got none; run the comparison first")
     shares = {name: feature_shares(name, own, rounds) for name, own in runs.items()}
+    stumps = chosen_by_searches(run.learner for own in runs.values() for run in own)
     labels = list(dict.fromkeys(label for one in shares.values() for label in one))
     figure, panels = figures.new_panels(len(shares), 2, 4.0)
     for axes, (name, found) in zip(panels, shares.items(), strict=True):
@@ -72,7 +74,7 @@ def features_figure(runs: Mapping[str, Sequence[Run]], rounds: int | None = None
             number = labels.index(label)
             figures.draw_band(axes, at, 100 * values, number, label, markevery=1)
         axes.axhline(100 / len(at), color="#888888", linewidth=0.8, linestyle=":")
-        axes.set(title=name, xlabel="feature (counted from 0)", ylabel="percent of the rounds")
+        axes.set(title=name, xlabel="feature (counted from 0)", ylabel=f"percent of the {stumps}")
         axes.set_ylim(bottom=0)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     figures.legend_below(figure, panels)

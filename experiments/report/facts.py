@@ -24,6 +24,7 @@ from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
 from boostsample.experiments.report.items import CodeItem, Item, ListingItem, TextItem
 from boostsample.experiments.results.folder.read_folder import (
     Results,
+    lost_runs,
     read_folder_toml,
     read_results,
     read_runs,
@@ -52,6 +53,7 @@ class FactSource:
     results: Results
     runs: Mapping[str, list[Run]]  # kept runs by data set; empty without cells
     grid_file: str | None  # content of ``grid.toml``
+    lost: int = 0  # runs of the grid whose cells are missing or cannot be used, if there are others
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -106,8 +108,8 @@ def read_fact_source(path: Path) -> FactSource:
     try:
         runs = read_runs(path)
     except DataError:
-        runs = {}  # a small folder: rows, curves and settings
-    return FactSource(results, runs, read_folder_toml(path))
+        return FactSource(results, {}, read_folder_toml(path))  # a small folder, without cells
+    return FactSource(results, runs, read_folder_toml(path), lost_runs(path, runs))
 
 
 def _searched(search: Mapping[str, Any]) -> dict[str, Any]:

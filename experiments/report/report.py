@@ -5,7 +5,6 @@ The same results make the same bytes; time, place and the name of the folder do 
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import tomllib
@@ -32,7 +31,7 @@ from boostsample.experiments.report.items import (
     TextItem,
     picture_item,
 )
-from boostsample.experiments.results.curves import AXES
+from boostsample.experiments.results.curves import AXES, curves_of_results
 from boostsample.experiments.results.labels import (
     MAIN_METRICS,
     METRICS,
@@ -108,6 +107,12 @@ def make_report(
         progress(f"reading {folder}")
         sources.append(facts.read_fact_source(Path(folder)))
     warnings = [
+        f"The cells of {source.lost:,} runs of {source.title} are missing or cannot be used: "
+        "pictures of searches and examples leave these runs out."
+        for source in sources
+        if source.lost and not source.results.missing
+    ]
+    warnings += [
         f"The results of {source.title} are incomplete: {source.results.missing:,} runs are "
         "missing. Strategies have fewer repetitions than requested, or are left out."
         for source in sources
@@ -224,7 +229,7 @@ class _Report:
         """The best strategies at the last level of each axis, and ranks over data sets."""
         rows = []
         for source in self._sources:
-            for name, axis in itertools.product(source.names, _axes(source)):
+            for name, axis in [(one, axis) for one in source.names for axis in _axes(source, one)]:
                 level = self._table(source, name, "loss", axis).rows[-1][0]
                 where = f"at {level} {axis}"
                 if axis == "stumps":
@@ -258,7 +263,7 @@ class _Report:
         part = partial(_part, source.learners, prefix)
         parts = [
             part(f"at-{axis}", self._at(source, name, axis), charged=kept is not None)
-            for axis in _axes(source)
+            for axis in _axes(source, name)
         ]
         cost = self._scores(source, name, "looks", "seconds")
         spent = facts.facts_of_rounds(source, name)
@@ -336,8 +341,10 @@ def _shown(key: str, figure: Figure, learners: Sequence[str]) -> Item:
     return picture_item(figure, _worded(_WORDS[key]["caption"], learners))
 
 
-def _axes(source: FactSource) -> tuple[str, ...]:
-    return tuple(AXES) if source.results.curves else ("stumps",)
+def _axes(source: FactSource, name: str) -> tuple[str, ...]:
+    """The axes with levels at which a data set can be compared."""
+    (curves,) = curves_of_results(source.results.part(name))
+    return tuple(one for one in AXES if curves.levels(one)) if curves.complete else ("stumps",)
 
 
 def _winner(table: ScoreTable) -> str:

@@ -33,6 +33,7 @@ from boostsample.experiments.results.labels import (
 from boostsample.experiments.results.smoothed import (
     SMOOTHED,
     SMOOTHED_COLUMN,
+    scored_points,
     smoothed_runs,
 )
 from boostsample.loop.smoothed import window
@@ -95,6 +96,7 @@ class Curves:
     runs: Mapping[str, Mapping[int, Sequence[Mapping[str, Any]]]] = field(repr=False)
     marks: tuple[int, ...]  # numbers of stumps of the result rows
     complete: bool = True  # False if there are rows at the marks only
+    scored: tuple[int, ...] = field(default=(), repr=False)  # see `scored_points`, without charged
 
     @property
     def learners(self) -> tuple[str, ...]:
@@ -128,7 +130,7 @@ class Curves:
 
     @cached_property
     def _smoothed(self) -> dict[str, dict[int, list[dict[str, Any]]]]:
-        return smoothed_runs(self.runs)
+        return smoothed_runs(self.runs, self.scored)
 
     def smoothed_points(self) -> tuple[int, ...]:
         """Numbers of stumps at which all runs have rows and a smoothed error is defined."""
@@ -204,8 +206,9 @@ class Curves:
 
     @property
     def points(self) -> tuple[int, ...]:
-        """Numbers of stumps at which all runs have rows, charged ones apart."""
-        found = [{row["stumps"] for row in rows} for rows in self._uncharged()]
+        """Numbers of stumps at which all runs have rows; charged ones count if they are alone."""
+        every = [rows for mine in self.runs.values() for rows in mine.values()]
+        found = [{row["stumps"] for row in rows} for rows in _uncharged(self.runs) or every]
         return tuple(sorted(set.intersection(*found))) if found else ()
 
     def levels(self, axis: str, metric: str = "error") -> tuple[float, ...]:
@@ -225,7 +228,7 @@ class Curves:
             return self.marks
         spent: dict[int, float] = {}
         ended: list[float] = []
-        runs = self._uncharged()
+        runs = _uncharged(self.runs)
         for rows in runs:
             for before, row in zip([None, *rows], rows, strict=False):
                 if row["stumps"] not in self.marks:
@@ -238,11 +241,6 @@ class Curves:
         found = sorted({_rounded_down(one) for one in least if one > 0})
         ends = [(rows[0][axis], rows[-1][axis]) for rows in runs]
         return tuple(level for level in found if any(a <= level <= b for a, b in ends))
-
-    def _uncharged(self) -> list[Sequence[Mapping[str, Any]]]:
-        """The rows of each run of all strategies but the charged ones."""
-        plain = (mine for label, mine in self.runs.items() if not is_charged(label))
-        return [rows for mine in plain for rows in mine.values()]
 
 
 def _rounded_down(value: float) -> float:
@@ -279,7 +277,18 @@ def curves_of_results(results: Results) -> list[Curves]:
         of_data = found.setdefault(row["data"], {})
         of_data.setdefault(label_of(row), {}).setdefault(row["repetition"], []).append(row)
     marks = tuple(results.settings["rounds"])
-    return [Curves(data, runs, marks, bool(results.curves)) for data, runs in found.items()]
+    return [
+        Curves(data, runs, marks, bool(results.curves), scored_points(_uncharged(runs)))
+        for data, runs in found.items()
+    ]
+
+
+def _uncharged(
+    runs: Mapping[str, Mapping[int, Sequence[Mapping[str, Any]]]],
+) -> list[Sequence[Mapping[str, Any]]]:
+    """The rows of each run of all strategies but the charged ones."""
+    plain = (mine for label, mine in runs.items() if not is_charged(label))
+    return [rows for mine in plain for rows in mine.values()]
 
 
 def check_disjoint_curves(names: Iterable[str]) -> None:

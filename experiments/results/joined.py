@@ -15,6 +15,18 @@ from boostsample.experiments.results.runs import Run
 
 __all__ = ["joined_results", "joined_runs"]
 
+_SAME = {
+    "sha256": "examples (sha256)",
+    "split": "splits",
+    "n_train": "splits",
+    "n_test": "splits",
+    "seed": "seed",
+    "families": "families",
+    "weights": "initial weights (weight_init)",
+    "budget": "budget",
+}
+"""What results must share to be joined, by its name in their settings, in words."""
+
 
 def joined_results(results: Sequence[Results]) -> list[Results]:
     """Results of several learners with labels as ``laminating (tree:n_leaves=8)``.
@@ -22,7 +34,8 @@ def joined_results(results: Sequence[Results]) -> list[Results]:
     Those on the same data set become one, with the marks that all have, or else the last number of
     rounds that all have. Results of one learner stay as they are.
 
-    SettingError if a data set has the same learner twice, or other examples or splits.
+    SettingError if a data set has the same learner twice, or other examples, splits, families or
+    settings.
     """
     if len(learners_of(row for one in results for row in one.rows)) < 2:
         return list(results)
@@ -38,14 +51,14 @@ def _joined(name: str, parts: Sequence[Results]) -> Results:
     learners = [learner for one in parts for learner in learners_of(one.rows)]
     check_disjoint_curves([name] * max(map(learners.count, learners)))
     first = parts[0]
-    keys = ("sha256", "split", "n_train", "n_test")
-    facts = [[one.settings_of(name).get(key) for key in keys] for one in parts]
-    seeds = {one.settings.get("seed") for one in parts}
-    if len(seeds) > 1 or any(own != facts[0] for own in facts):
-        raise SettingError(
-            f"the results of '{name}' must have the same examples, splits and seed to be compared "
-            f"by learner ({', '.join(learners)}); run them again with equal --data and --seed"
-        )
+    for key, what in _SAME.items():
+        entries = [{**one.settings, **one.settings_of(name)} for one in parts]
+        known = [one[key] for one in entries if key in one]  # incomplete folders lack some
+        if any(value != known[0] for value in known):
+            raise SettingError(
+                f"the results of '{name}' must have the same {what} to be compared by learner "
+                f"({', '.join(learners)}); run one of them again like the other"
+            )
     points = [set(curves.points) for one in parts for curves in curves_of_results(one)]
     shared = set.intersection(*points)
     if not shared:

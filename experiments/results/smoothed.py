@@ -38,12 +38,12 @@ def error_curve(rows: _Rows, points: Sequence[int] = ()) -> dict[int, float]:
 
 
 def smoothed_runs(
-    runs: Mapping[str, Mapping[int, _Rows]],
+    runs: Mapping[str, Mapping[int, _Rows]], points: Sequence[int]
 ) -> dict[str, dict[int, list[dict[str, Any]]]]:
-    """The curve rows of runs, by label and repetition, with the column `SMOOTHED_COLUMN`."""
-    points = scored_points(
-        rows for label, own in runs.items() if not is_charged(label) for rows in own.values()
-    )
+    """The curve rows of runs, by label and repetition, with the column `SMOOTHED_COLUMN`.
+
+    `points` are the `scored_points` of all runs on the data set.
+    """
     found: dict[str, dict[int, list[dict[str, Any]]]] = {}
     for label, own in runs.items():
         for repetition, rows in own.items():
@@ -54,6 +54,6 @@ def smoothed_runs(
     return found
 
 
-def scored_points(runs: Iterable[_Rows]) -> list[int]:
+def scored_points(runs: Iterable[_Rows]) -> tuple[int, ...]:
     """All numbers of stumps in the rows of runs, ascending."""
-    return sorted({int(row["stumps"]) for rows in runs for row in rows})
+    return tuple(sorted({int(row["stumps"]) for rows in runs for row in rows}))

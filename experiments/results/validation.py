@@ -17,6 +17,7 @@ import numpy as np
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.dataset import validation_base
+from boostsample.experiments.plan.variants import TUNED_VARIANT
 from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.smoothed import error_curve, scored_points
@@ -74,6 +75,7 @@ class ChoiceScore:
     n_scored: int  # fewest errors in a window
     looks: float  # spent at T: search and modelling, mean over repetitions
     seconds: float  # of training at T, mean over repetitions
+    overlap: bool  # test rows of one repetition are training rows of others
 
 
 def choose(validation: Results) -> list[Choice]:
@@ -171,7 +173,7 @@ def score_choices(
         raise SettingError(
             f"the test results lack what validation chose: {listed}; train it on "
             f"{' and '.join(dict.fromkeys(one.base for one in lacking))} by boostsample compare "
-            f"--strategies {','.join(dict.fromkeys(one.label for one in lacking))}"
+            f"--strategies {','.join(one.label.replace(TUNED_VARIANT, '') for one in lacking)}"
         )
     return [_tested(one, curves[one.base][_key(one)], test) for one in choices]
 
@@ -191,6 +193,7 @@ def _tested(choice: Choice, curves: Sequence[Mapping[int, float]], test: Results
         _n_scored(curves, stumps),
         statistics.fmean(_spent(run, "looks", stumps) for run in rows),
         statistics.fmean(_spent(run, "seconds", stumps) for run in rows),
+        len(rows) > 1 and test.settings_of(choice.base).get("split") == "drawn",
     )
 
 

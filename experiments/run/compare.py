@@ -91,7 +91,7 @@ def compare_all(
         found = []
         for one, mine in zip(prepared, groups, strict=True):
             kept = [
-                keep_tuned_run(_runs(group, store), len(group.tasks), one.plan.marks)
+                keep_tuned_run(_runs(group, one.plan, store), len(group.tasks), one.plan.marks)
                 for group in mine
             ]
             found.append(Comparison(one, kept))
@@ -105,22 +105,27 @@ def compare_all(
 
 
 class _MissingCell(Exception):
-    """A cell is not in the store; the message is the name of its file."""
+    """A cell, or a score of it, is not in the store; the message is the name of its file."""
 
 
 def _orders(plan: Plan, groups: Sequence[TaskGroup]) -> list[TrainingOrder]:
     """An order for each task of a plan."""
     return [
-        TrainingOrder(task, tuple(sorted(points)), plan.marks, plan.history)
+        TrainingOrder(task, _points(group, plan), plan.marks, plan.history)
         for group in groups
-        for points in [group.points(plan.marks) | plan.extra_points]
         for task in group.tasks
     ]
 
 
-def _runs(group: TaskGroup, store: Store) -> Iterator[Run]:
+def _points(group: TaskGroup, plan: Plan) -> tuple[int, ...]:
+    """Numbers of stumps at which the cells of a group are scored."""
+    return tuple(sorted(group.points(plan.marks) | plan.extra_points))
+
+
+def _runs(group: TaskGroup, plan: Plan, store: Store) -> Iterator[Run]:
+    points = _points(group, plan)
     for task in group.tasks:
         cell = store.load(task)
-        if cell is None:
+        if cell is None or not cell.has(points, plan.marks, plan.history):
             raise _MissingCell(task.file_name)
         yield Run(group.variant, group.repetition, task.budget, task.variant, cell)

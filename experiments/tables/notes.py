@@ -147,7 +147,7 @@ def _missing_notes(
 ) -> list[str]:
     notes = []
     counts = {label: len(curves.runs[label]) for label in labels if not is_charged(label)}
-    most = max(int(results.settings.get("repeats", 0)), *counts.values())
+    most = max([int(results.settings.get("repeats", 0)), *counts.values()])
     fewer = [f"{label} {count}" for label, count in counts.items() if count < most]
     if fewer:
         notes.append(f"fewer than {most} repetitions: {', '.join(fewer)}")

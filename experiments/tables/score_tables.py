@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from boostsample.errors import unknown
+from boostsample.errors import SettingError, unknown
 from boostsample.experiments.results.curves import (
     MEASURES,
     Curves,
@@ -187,8 +187,8 @@ def result_table(
     Raises
     ------
     SettingError
-        The metric is not available on this axis (`Curves.at`), two folders have the same data set,
-        or a strategy or data set is not in the results.
+        The metric is not available on this axis (`Curves.at`), there is no level or no column to
+        show, two folders have the same data set, or a strategy or data set is not in the results.
     DataError
         The metric needs curves, or scores, that the results lack.
 
@@ -228,10 +228,21 @@ def _table(
 ) -> ScoreTable:
     curves.check(metric, axis)
     labels = [one for one in curves.runs if charged or not is_charged(one)]
+    if not labels:
+        raise SettingError(
+            f"{', '.join(curves.runs)} of {curves.data} are shown with the cost of tuning only; "
+            "add --charged (in Python charged=True), or choose other strategies"
+        )
+    shown = curves.levels(axis, metric) if levels is None else levels
+    if not shown:
+        raise SettingError(
+            f"the runs of {curves.data} share no level of {axis}; train more rounds, or compare "
+            "them at equal stumps"
+        )
     overlap = overlap_for_notes(results.settings_of(curves.data))
     scores: list[list[Score]] = []
     verdicts: list[Verdict] = []
-    for level in curves.levels(axis, metric) if levels is None else levels:
+    for level in shown:
         values = curves.at(metric, axis, level)
         verdicts.append(_verdict(values, metric, overlap))
         scores.append([_score(level, label, values[label], verdicts[-1]) for label in labels])

@@ -79,7 +79,9 @@ def _table(paired: Sequence[tuple[Choice, ChoiceScore | None]]) -> ScoreTable:
 
 def _notes(choices: Sequence[Choice], tests: Sequence[ChoiceScore]) -> tuple[str, ...]:
     held_out = "T and the settings have the smallest smoothed error on the training rows held out"
-    notes = [f"{held_out}; test rows had no influence"]
+    notes = [f"{held_out}; test rows had no influence" if tests else held_out]
+    if any(one.overlap for one in tests):
+        notes = [f"{held_out}; test rows of one repetition are among the training rows of others"]
     if any(one.at_end for one in choices):
         notes.append(
             "+: the smallest error is at the end of the run, still falling; more rounds may lower "

@@ -39,8 +39,11 @@ def check_growth(
     names = sorted({group[:3] for group in lost} - {group[:3] for group in now})
     if names and not faults:
         faults.append(f"{' '.join(map(str, names[0]))} is not in the new one (name it, too)")
+    if not faults and lost:
+        data, label, *_ = min(lost)
+        faults.append(f"{label} of {data} has other rows, families, values to tune or code")
     raise SettingError(
-        f"the results folder {place} holds another grid: {'; '.join(faults) or 'other data'}; a "
+        f"the results folder {place} holds another grid: {'; '.join(faults)}; a "
         "grid may grow there (more strategies, data sets, repetitions or rounds), but must "
         "keep all its rows: name another folder"
     )

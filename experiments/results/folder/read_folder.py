@@ -47,7 +47,14 @@ from boostsample.history import Column
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Results", "read_folder_grid", "read_folder_toml", "read_results", "read_runs"]
+__all__ = [
+    "Results",
+    "lost_runs",
+    "read_folder_grid",
+    "read_folder_toml",
+    "read_results",
+    "read_runs",
+]
 
 FORMAT = 2
 """Version of the folder's format; a newer one raises DataError."""
@@ -228,17 +235,26 @@ def read_runs(path: str | os.PathLike[str]) -> dict[str, list[Run]]:
     """
     folder = Path(path)
     runs: dict[str, list[Run]] = {}
-    for name, _, kept in _kept_runs(
-        folder, read_folder_grid(folder) or {"data_sets": [], "rounds": []}
-    ):
+    record = read_folder_grid(folder)
+    for name, _, kept in _kept_runs(folder, record or {"data_sets": [], "rounds": []}):
         if kept is not None:
             runs.setdefault(name, []).append(kept)
     if not runs:
+        where = "a new folder" if record is None else "this folder"
         raise DataError(
             f"'{folder}' has no cells, which this needs; run the command that made it again, with "
-            "--results and this folder"
+            f"--results and {where}"
         )
     return runs
+
+
+def lost_runs(path: str | os.PathLike[str], runs: Mapping[str, Sequence[Run]]) -> int:
+    """Number of runs of a folder's grid that are not among its `read_runs`.
+
+    Their cells are missing, damaged, of other numerics, or without scores that the grid asks for.
+    """
+    data_sets = (read_folder_grid(Path(path)) or {"data_sets": []})["data_sets"]
+    return sum(len(data["searches"]) for data in data_sets) - sum(map(len, runs.values()))
 
 
 def _kept_runs(folder: Path, record: Mapping[str, Any]) -> Iterator[tuple[str, int, Run | None]]:
@@ -248,7 +264,7 @@ def _kept_runs(folder: Path, record: Mapping[str, Any]) -> Iterator[tuple[str, i
             for entry in data["searches"]:
                 files = zip(entry["files"], entry["keys"], strict=True)
                 cells = [_cell(folder, file, key) for file, key in files]
-                there = [cell for cell in cells if cell is not None]
+                there = [one for one in cells if one is not None and _serves(one, record, cells)]
                 missing = len(cells) - len(there)
                 kept = None if missing else _kept(entry, there, tuple(record["rounds"]))
                 yield data["name"], missing, kept
@@ -268,13 +284,18 @@ def _from_cells(folder: Path) -> Results:
             found.curves.extend(curve_rows(kept, record["rounds"]))
             if found.history is not None:
                 rows = history_rows(kept)
-                found.history.extend({key: str(row[key]) for key in row} for row in rows)
+                found.history.extend(map(_as_text, rows))
     if not found.rows:
         raise DataError(
             f"'{folder}' has no results yet: {missing:,} cells are missing; run the command that "
             "began it again"
         )
     return replace(found, missing=missing)
+
+
+def _as_text(row: Mapping[str, Any]) -> dict[str, str]:
+    """A history row as ``history.csv`` has it."""
+    return {key: "" if value is None else str(value) for key, value in row.items()}
 
 
 def _cell(folder: Path, name: str, key: str) -> Cell | None:
@@ -284,6 +305,13 @@ def _cell(folder: Path, name: str, key: str) -> Cell | None:
         return read_cell_file(folder / STORE_FOLDER / name, key)
     except (FileNotFoundError, DamagedCell):
         return None
+
+
+def _serves(cell: Cell, record: Mapping[str, Any], group: Sequence[Any]) -> bool:
+    """Whether a cell of a group has the scores and searches that the rows of the grid need."""
+    at = {share for mark in record["rounds"] for share in (mark, mark // len(group)) if share}
+    scored = {min(one, cell.n_rounds) for one in at} <= cell.loss_at.keys()
+    return scored and (cell.history is not None or not record.get("history"))
 
 
 def _kept(entry: Mapping[str, Any], cells: Sequence[Cell], marks: tuple[int, ...]) -> Run:

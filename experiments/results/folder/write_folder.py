@@ -160,9 +160,9 @@ class ResultsFolder:
             self.discard()
 
     def discard(self) -> None:
-        """Remove what this object has created, unless there is a cell or a result."""
+        """Remove what this object has created, unless there is a result, a cell or its claim."""
         with suppress(OSError):
-            if self._content() & _TABLES or self.cells():
+            if self._content() & _TABLES or [*(self.path / STORE_FOLDER).glob("*")]:
                 return
             for name in (INCOMPLETE, GRID, GRID_FILE) if self._begun else ():
                 with suppress(OSError):

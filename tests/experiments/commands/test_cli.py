@@ -183,6 +183,19 @@ def test_results_are_never_overwritten_by_those_of_another_grid(
     assert {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()} == before
 
 
+def test_areas_are_shown_at_the_marks_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Runs that end early have one at their end, too."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)).round(2)
+    lines = [",".join([*map(str, row), str(int(row[0] > 0))]) for row in X.tolist()]
+    Path("x.csv").write_text("\n".join(["a,b,c,y", *lines]))
+    args = ["--strategies", "uniform-naive:n_features=1,full", "--rounds", "1,10,20", "--quiet"]
+    assert main(["compare", "--data", "x.csv:label=y", *args, "--results", "new"]) == 0
+    assert {row["stumps"] for row in read_results("new").curves if row["auc"] == 1} - {1, 10, 20}
+    table = capsys.readouterr().out.partition("area under the ROC curve")[2].partition("\n\n")[0]
+    assert [line.split()[0] for line in table.splitlines()[3:]] == ["1", "10", "20"]
+
+
 def test_more_rounds_continue_the_runs_of_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*QUICK, "--results", "mine"]) == 0
     capsys.readouterr()

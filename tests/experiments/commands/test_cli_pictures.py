@@ -134,7 +134,7 @@ def test_incomplete_folders_are_drawn_as_far_as_they_go(capsys: pytest.CaptureFi
     assert "note: 1 runs are missing" in capsys.readouterr().err
     assert "1 to 2 repetitions" in Path("x.svg").read_text(encoding="utf-8")
     assert main(["plot", "new", "--what", "margins", "-o", "z.svg"]) == 0
-    assert "note: 'new' is incomplete; the picture shows the runs so far" in capsys.readouterr().err
+    assert "note: 'new' is incomplete: the cells of " in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("new")

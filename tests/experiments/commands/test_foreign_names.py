@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, SupportsIndex
@@ -75,6 +76,32 @@ class First(Strategy):
         return step.search([0], step.draw(step.n_examples)).best()
 
 
+class Faulty(First):
+    """Fails in the methods that are called before training."""
+
+    def __init__(self, where: str = "start") -> None:
+        self.where = where
+
+    def start(self, *_: Any) -> None:
+        self.fail("start")
+
+    def default_budget(self, pool: Any) -> int:
+        self.fail("default_budget")
+        return 60
+
+    def settings_in_use(self, *_: Any) -> dict[str, Any]:
+        self.fail("settings_in_use")
+        return {}
+
+    def tuning_grid(self) -> dict[str, Any]:
+        self.fail("tuning_grid")
+        return {"where": np.array(["choose", "search"])}
+
+    def fail(self, method: str) -> None:
+        if self.where == method:
+            raise KeyError(method)
+
+
 class _Distribution:
     name = "my-desk"
 
@@ -85,6 +112,7 @@ def _foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = {
         "boostsample.strategies": {
             "first": f"{__name__}:First",
+            "faulty": f"{__name__}:Faulty",
             "gone": "no_such_module:X",
             "ucb": f"{__name__}:First",
         },
@@ -149,6 +177,23 @@ def test_settings_are_listed_beside_broken_ones(capsys: pytest.CaptureFixture[st
     assert "broken: strategy 'gone' of my-desk cannot be loaded from" in out
     assert main(["list", "learner", "best-of"]) == 0
     assert "  n_searches = 2\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", ["start", "default_budget", "settings_in_use", "tuning_grid"])
+def test_faults_of_foreign_code_are_named(capsys: pytest.CaptureFixture[str], method: str) -> None:
+    args = ["--strategies", f"faulty:where={method}", "--tune", "--results", "new"]
+    assert main(["compare", *OPTIONS, *args]) == 1
+    line = capsys.readouterr().err
+    assert f"KeyError: {method!r}; correct it" in line.replace('"', "")
+    assert re.search(rf"{re.escape(__name__)}, line \d+, fail\(\) raised", line)
+    assert "bug in boostsample" not in line
+    assert not Path("new").exists()
+
+
+def test_numbers_of_numpy_are_values_to_tune(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["--strategies", "faulty:where=none", "--tune", "--results", "new"]
+    assert main(["compare", *OPTIONS, *args]) == 0
+    assert "none" in capsys.readouterr().out
 
 
 def test_a_learner_with_a_state_is_trained_anew(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,9 @@ from tests.experiments.small_runs import STRATEGIES, comparison
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
 
-def runs(lengths: dict[str, tuple[int, ...]], n_features: int = 7) -> list[Run]:
+def runs(
+    lengths: dict[str, tuple[int, ...]], n_features: int = 7, learner: str = "stump"
+) -> list[Run]:
     """Made-up runs of one or two searches a round, whose features are drawn at random."""
     rng = np.random.default_rng(0)
     found = []
@@ -29,7 +31,7 @@ def runs(lengths: dict[str, tuple[int, ...]], n_features: int = 7) -> list[Run]:
             searches = rng.integers(1, 3, size=n_rounds)
             features = rng.integers(n_features, size=searches.sum()).astype(np.uint8)
             about = {"n_rounds": n_rounds, "data": {"families": [["a", 3], ["b", n_features - 3]]}}
-            cell = Cell({}, about, {"feature": features, "searches": searches})
+            cell = Cell({"learner": learner}, about, {"feature": features, "searches": searches})
             found.append(Run(Variant(label, {}), repetition, 1, Variant(label, {}), cell))
     return found
 
@@ -65,6 +67,9 @@ def test_each_data_set_has_a_panel_and_each_strategy_a_line() -> None:
     assert second.lines[0].get_color() == first.lines[1].get_color()
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
     assert "30 rounds, mean of 1 to 2 repetitions" in describe(figure)
+    assert first.get_ylabel() == "percent of the stumps"
+    trees = features_figure({"one": runs({"a": (30,)}, learner="tree:n_leaves=4")})
+    assert trees.axes[0].get_ylabel() == "percent of the stumps of all searches"
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:

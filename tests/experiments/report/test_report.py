@@ -272,6 +272,33 @@ def test_an_incomplete_folder_goes_as_far_as_it_can(
     assert "haar-like" in found["data"][1]["families"]
 
 
+@pytest.mark.usefixtures("blank")
+def test_lost_cells_of_a_complete_folder_are_told(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The tables are whole; pictures of cells leave out what is lost."""
+    part = tmp_path / "part"
+    shutil.copytree(folder, part)
+    first, second, *_ = sorted((part / "cells").glob("digits-mas-1q-r*"))
+    first.unlink()
+    second.write_bytes(second.read_bytes()[:-100])
+    text = Page(make_report([part])).text
+    assert "The cells of 2 runs of" in text
+    assert "runs are missing" not in text
+    picture = str(tmp_path / "x.svg")
+    assert main(["plot", str(part), "--what", "edges", "--data", "digits", "-o", picture]) == 0
+    assert "the cells of 2 runs are missing or cannot be used; the" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("blank")
+def test_one_round_has_no_level_of_looks(tmp_path: Path) -> None:
+    small = ["--data", "chess(d=3,n=60)", "--rounds", "1", "--repeats", "1", "--quiet"]
+    assert main(["compare", *small, "--results", str(tmp_path / "new")]) == 0
+    page = Page(make_report([tmp_path / "new"]))
+    assert page.faults == []
+    assert not [text for text in parts(page) if "looks" in text.lower() and "at" in text.split()]
+
+
 def test_names_are_text_and_never_markup(tmp_path: Path) -> None:
     name = "a <i>b</i> & \"c\" 'd' #"
     lines = [f"{at % 7},{at % 5},{at % 2}" for at in range(40)]

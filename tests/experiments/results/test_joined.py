@@ -66,11 +66,30 @@ def test_the_same_learner_twice_is_refused() -> None:
         joined_results([folder("stump"), folder(TREE), folder(TREE)])
 
 
-def test_other_seeds_are_refused() -> None:
-    other = folder(TREE)
-    other.settings["seed"] = 7
-    with pytest.raises(SettingError, match="must have the same examples, splits and seed"):
-        joined_results([folder("stump"), other])
+SAME = {"seed": 0, "weights": "balanced", "budget": "10N"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": 7}, "seed"),
+        ({"weights": "uniform"}, "initial weights"),
+        ({"budget": "100N"}, "budget"),
+    ],
+)
+def test_other_settings_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=f"must have the same {message}"):
+        joined_results([folder("stump", **SAME), folder(TREE, **SAME | change)])
+
+
+@pytest.mark.parametrize("key", ["sha256", "families", "n_train"])
+def test_other_examples_are_refused_and_unknown_ones_are_not(key: str) -> None:
+    facts = {"split": "fixed", "n_train": [60], "n_test": [20], "notes": [], key: "a"}
+    one = folder("stump", facts=facts)
+    with pytest.raises(SettingError, match="must have the same "):
+        joined_results([one, folder(TREE, facts=facts | {key: "b"})])
+    del facts[key]  # of an incomplete folder
+    assert len(joined_results([one, folder(TREE, facts=facts)])) == 1
 
 
 def test_strategies_are_chosen_with_and_without_their_learner() -> None:

@@ -91,6 +91,20 @@ def test_tables_at_equal_cost_interpolate_the_smoothed_curve(axis: str) -> None:
     assert not any(math.isnan(one.mean) for one in default.scores)
 
 
+def test_it_does_not_depend_on_the_other_strategies_shown() -> None:
+    """A run that ended early has errors where the others were scored."""
+    points = [one for one in POINTS if one < 20 or one in (20, 100)]
+    early = curve("full", 0, points=points, ends=20)
+    early = [{**row, "test_error": 5.0 - (row["stumps"] >= 20)} for row in early]
+    folder = results([noisy(), early])
+    both, alone = (
+        result_table([folder], "smoothed-error", levels=[20], strategies=strategies)[0]
+        for strategies in (None, ["full"])
+    )
+    assert alone.rows[0][1] == both.rows[0][2]
+    assert alone.rows[0][1] != "-"
+
+
 def test_it_needs_the_curves() -> None:
     folder = results([noisy()])
     without = Results(folder.rows, folder.settings, None)

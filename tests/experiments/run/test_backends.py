@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError, StrategyError
+from boostsample.experiments.cells import tasks
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.cells.training import (
@@ -91,6 +92,7 @@ def test_the_command_refuses_before_anything_is_made(
         (["--backend", "mpi"], "backend must be one of"),
         (["--shard", "0/3"], "shard must be I/N with 1 <= I <= N as in 2/8, got '0/3'"),
         (["--shard", "4/3"], "got '4/3'"),
+        (["--shard", "1/3"], "--shard needs the folder that all shares fill; add --results DIR"),
     ):
         assert main(["compare", "--data", "chess(d=3,n=60)", *args]) == 2
         assert message in capsys.readouterr().err
@@ -112,6 +114,27 @@ def test_shards_of_the_command_fill_one_folder(
     assert main([*args, "--results", "shared", "--shard", "2/2", "--quiet"]) == 0
     assert capsys.readouterr().out.splitlines()[:12] == table.splitlines()[:12]
     assert len(read_results("shared").rows) == 5 * 2 * 2
+
+
+@pytest.mark.parametrize("more", [["--rounds", "3,4"], ["--rounds", "4", "--history"]])
+def test_a_share_of_a_grown_grid_leaves_the_folder_readable(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    more: list[str],
+) -> None:
+    """Cells without the scores or searches of the grown grid count as missing."""
+    monkeypatch.chdir(tmp_path)
+    args = ["compare", "--data", "chess(d=3,n=60)", "--repeats", "1", "--results", "new", "--quiet"]
+    monkeypatch.setattr(tasks, "_CURVE_POINTS", 2)
+    assert main([*args, "--rounds", "4"]) == 0
+    assert main([*args, *more, "--shard", "1/5"]) == 0
+    assert "share 1/5 is done; 5 of 5 runs are saved" in capsys.readouterr().out
+    assert read_results("new").missing == 4
+    assert main(["table", "new"]) == 0
+    assert main([*args, *more]) == 0
+    found = read_results("new")
+    assert found.missing == 0
 
 
 def test_processes_give_the_rows_of_threads() -> None:

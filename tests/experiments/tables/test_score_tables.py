@@ -190,6 +190,21 @@ def test_charged_columns_take_no_part() -> None:
     assert only(results(runs + charged)).rows == without.rows
 
 
+def test_charged_columns_alone() -> None:
+    runs = [curve(name, r) for name in ("ucb*", "ucb* charged") for r in range(2)]
+    table = only(results(runs), charged=True, strategies=["ucb* charged"])
+    assert table.header == ("stumps", "ucb* charged")
+    assert len(only(results(runs), "looks", charged=True, strategies=["ucb* charged"]).rows) == 2
+    with pytest.raises(SettingError, match=r"ucb\* charged of made .* tuning only; add --charged"):
+        only(results(runs), strategies=["ucb* charged"])
+
+
+def test_runs_of_one_round_share_no_level_of_looks() -> None:
+    found = results([curve("a", r, points=(10,), cost=1003) for r in range(2)])
+    with pytest.raises(SettingError, match="share no level of looks; train more rounds, or"):
+        result_table([found], "loss", "looks")
+
+
 def test_several_folders_one_table_a_data_set() -> None:
     first = results([curve("a", 0), curve("a", 0, data="other")])
     second = results([curve("b", 0, data="third")])
