@@ -43,7 +43,7 @@ def new(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 SAYS = {
     "curves": "test error in percent",
     "families": "% of all features",
-    "features": "percent of the rounds",
+    "features": "feature (counted from 0)",
     "sampling": "features searched, Q",
     "edges": "true edge G",
     "margins": "4 stumps, training",

@@ -21,7 +21,6 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.folder.grid_growth import check_growth
 from boostsample.experiments.results.folder.read_folder import FORMAT, read_results
 from boostsample.experiments.results.folder.write_folder import ResultsFolder, settings_record
 from boostsample.experiments.run.compare import RESULT_COLUMNS, Comparison, compare
@@ -160,27 +159,16 @@ def test_two_runs_share_a_folder_and_one_that_fails_leaves_it_to_the_other(tmp_p
 
 def test_a_run_that_ends_leaves_the_folder_to_one_that_holds_a_claim(tmp_path: Path) -> None:
     prepared = [prepare(load_dataset("chess(d=3,n=60)"), Plan(marks=(2,), repeats=1))]
-    task = task_groups(prepared[0])[0].tasks[0]
     first, second = ResultsFolder(tmp_path / "new"), ResultsFolder(tmp_path / "new")
     stores = [one.begin(prepared, "") for one in (first, second)]
     stores[0].close()
-    assert stores[1].take(task)
+    assert stores[1].take(task_groups(prepared[0])[0].tasks[0])
     first.discard()
     assert {"grid.json", "grid.toml", "incomplete", "cells"} == {*names(tmp_path / "new")}
     stores[1].close()
     second.discard()
     first.discard()
     assert names(tmp_path) == []
-
-
-def test_runs_with_other_keys_are_named() -> None:
-    def grid(key: str) -> dict[str, Any]:
-        run = {"name": "full", "settings": {}, "repetition": 0, "keys": [key]}
-        return {"rounds": [2], "history": False, "data_sets": [{"name": "a", "searches": [run]}]}
-
-    check_growth(grid("x"), grid("x"), grid("x"), "'f'")
-    with pytest.raises(SettingError, match="full of a has other rows, families, values to tune or"):
-        check_growth(grid("x"), grid("y"), grid("y"), "'f'")
 
 
 def test_names_that_are_taken_get_a_number(tmp_path: Path) -> None:
