@@ -43,9 +43,8 @@ def with_class_weight(
         return out
     several = labels.ndim == 2
     each = class_weight if several and isinstance(class_weight, list | tuple) else [class_weight]
-    if len(each) != (labels.shape[1] if several else 1) or not all(
-        isinstance(one, Mapping) for one in each
-    ):
+    mappings = [one for one in each if isinstance(one, Mapping)]
+    if not len(mappings) == len(each) == (labels.shape[1] if several else 1):
         raise SettingError(
             "class_weight must be None, 'balanced' or "
             + (
@@ -57,7 +56,7 @@ def with_class_weight(
             + f", got {class_weight!r:.60}"
         )
     out = weight
-    for one, column in zip(each, labels.reshape(len(labels), -1).T, strict=True):
+    for one, column in zip(mappings, labels.reshape(len(labels), -1).T, strict=True):
         out = out * _mapped(one, column)
     return out
 

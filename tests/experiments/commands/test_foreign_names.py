@@ -82,14 +82,14 @@ class Faulty(First):
     def __init__(self, where: str = "start") -> None:
         self.where = where
 
-    def start(self, *_: Any) -> None:
+    def start(self, *_: Any, **__: Any) -> None:
         self.fail("start")
 
     def default_budget(self, pool: Any) -> int:
         self.fail("default_budget")
         return 60
 
-    def settings_in_use(self, *_: Any) -> dict[str, Any]:
+    def settings_in_use(self, *_: Any, **__: Any) -> dict[str, Any]:
         self.fail("settings_in_use")
         return {}
 
