@@ -31,7 +31,7 @@ FOLDERS = (
     "contest-modern",
 )
 METRICS = {"loss": ("log10_loss", "log10 loss"), "error": ("test_error", "test error in percent")}
-RANKED = (10, 100, 1000)
+RANKED = (10, 100, 1000, 10_000)
 BUDGETS = (1, 3, 30, 100)
 
 SECONDS = (0.1, 0.3, 1, 3)
