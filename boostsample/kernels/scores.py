@@ -1,4 +1,4 @@
-"""Scores of models: of products and trees from the sides of their stumps, of stumps from tables."""
+"""Scores of models: from the sides of their stumps, or from feature values by trees or tables."""
 
 from __future__ import annotations
 
@@ -48,6 +48,30 @@ def add_scores(
             for label in range(n_labels):
                 scores[i, label] += output[label]
         first = ends[r]
+
+
+@kernel
+def add_stump_scores(sides: Bytes, voted: Doubles, room: Doubles, scores: Doubles) -> None:
+    """scores[i, l] += the sum of phi_t(x_i) voted[t, l] over the stumps, in their order.
+
+    Reads sides uint8 (terms, n), 1 where phi = +1, and voted float64 (terms, K), alpha times the
+    votes. Writes scores float64 (n, K). Overwrites room float64 (K + 1, `ROWS`).
+    O(n terms K); rows in blocks that fit the cache.
+    """
+    n, n_labels = scores.shape
+    signs = room[n_labels]
+    for start in range(0, n, ROWS):
+        used = min(ROWS, n - start)
+        room[:n_labels] = 0.0
+        for t in range(voted.shape[0]):
+            for i in range(used):
+                signs[i] = 1.0 if sides[t, start + i] else -1.0
+            for label in range(n_labels):
+                for i in range(used):
+                    room[label, i] += signs[i] * voted[t, label]
+        for i in range(used):
+            for label in range(n_labels):
+                scores[start + i, label] += room[label, i]
 
 
 @kernel

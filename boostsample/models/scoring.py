@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.kernels.scores import add_scores, add_tree_scores
+from boostsample.kernels.scores import ROWS, add_scores, add_stump_scores, add_tree_scores
 from boostsample.records import Term
 
 __all__ = ["TermArrays", "TermColumns"]
@@ -86,15 +86,14 @@ class TermArrays:
     ) -> None:
         """Add the scores of the terms `part`, of whole rounds, to scores float64 (n, K).
 
-        `sides` is bool (terms of the part, n): whether phi = +1. Stumps are summed by one matrix
-        product, others round by round.
+        `sides` is bool (terms of the part, n): whether phi = +1. Sums round by round.
         """
+        bits = np.ascontiguousarray(sides).view(np.uint8)
         if self.are_stumps:
             voted = self.votes[part] * self.coefficient[part, None]
-            scores += np.where(sides, 1.0, -1.0).T @ voted
+            add_stump_scores(bits, voted, np.empty((scores.shape[1] + 1, ROWS)), scores)
             return
         ends, parents, children, votes, alphas = self._tree(part)
-        bits = np.ascontiguousarray(sides).view(np.uint8)
         reached, output = np.zeros(bits.shape[0], np.uint8), np.empty(scores.shape[1])
         add_scores(bits, ends, parents, children, votes, alphas, reached, output, scores)
 

@@ -116,11 +116,10 @@ class Scores:
     def _sum(self, scores: NDArray[np.float64]) -> None:
         terms = [term for one in self._rounds for term in one]
         arrays = TermArrays(terms, scores.shape[1])
-        features, at = np.unique(arrays.feature, return_inverse=True)
-        threshold = np.array([term.threshold for term in terms])
+        threshold = np.array([term.threshold for term in terms], np.uint8)
         for start in range(0, self._rows.size, _BLOCK):
             rows = self._rows[start : start + _BLOCK]
-            sides = self._bank.take(features, rows)[at] >= threshold[:, None]
+            sides = self._bank.take(arrays.feature, rows) >= threshold[:, None]
             arrays.add_scores(sides, slice(0, len(terms)), scores[start : start + _BLOCK])
 
 

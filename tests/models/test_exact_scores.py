@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.families import Columns
-from boostsample.kernels.scores import add_table_scores
+from boostsample.kernels.scores import ROWS, add_stump_scores, add_table_scores
 from boostsample.models import model as module
 from boostsample.models.exact_sums import exact_coefficients
 from boostsample.models.model import Model
@@ -95,6 +95,22 @@ def test_kernel_and_naive_twin(seed: int) -> None:
     got, want = np.zeros((n, k)), np.zeros((n, k))
     add_table_scores(x, ends, cuts, tables, got)
     naive_table_scores(x, ends, cuts, tables, want)
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 10])
+@pytest.mark.parametrize("n", [1, ROWS, 2 * ROWS + 1])
+def test_stumps_are_summed_in_their_order(n: int, n_labels: int) -> None:
+    """Not as a matrix product, whose order differs between processors."""
+    rng = np.random.default_rng(n + n_labels)
+    sides = rng.integers(0, 2, (40, n)).astype(np.uint8)
+    voted = rng.normal(size=(40, n_labels)) * 10.0 ** rng.integers(-9, 9, (40, 1))
+    got = rng.normal(size=(n, n_labels))
+    want = got.copy()
+    for i, label in itertools.product(range(n), range(n_labels)):
+        signed = np.where(sides[:, i], voted[:, label], -voted[:, label])
+        want[i, label] += np.cumsum(signed)[-1]
+    add_stump_scores(sides, voted, np.full((n_labels + 1, ROWS), np.nan), got)
     np.testing.assert_array_equal(got, want)
 
 
