@@ -29,7 +29,7 @@ __all__ = [
     "parse_budget",
 ]
 
-#: Example weights further apart than this would sink to the floor of `boostsample.shard.weights`.
+#: Example weights further apart than this would sink to the floor of `boostsample.rows.weights`.
 WEIGHT_RANGE = 1e24
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import StrategyError
-from boostsample.shard.target_rows import Stretch, TargetRows
-from boostsample.shard.weighted_rows import WeightedRows
+from boostsample.rows.target_rows import Stretch, TargetRows
+from boostsample.rows.weighted_rows import WeightedRows
 
 __all__ = ["EDGE_GAP", "Found", "Learner", "Targets", "alpha_of", "best_votes"]
 

@@ -19,7 +19,7 @@ from boostsample.kernels.array_layout import N_BINS, Rows
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Sample, Stumps, sample_members
 from boostsample.records.feature_tiles import sample_tile_members, sample_tiles
-from boostsample.shard.searcher import Searcher
+from boostsample.rows.searcher import Searcher
 
 __all__ = ["Step"]
 
@@ -122,7 +122,7 @@ class Step:
         scheme : str
             `iid` ([DF11] eq. 4-6), `stratified`, `distinct`, or a registered name; `filter`, `mvs`,
             `goss`, `uniform` and `heaviest` do not promise unbiased edges with the variance of
-            [DF11] eq. 7; see `boostsample.shard.sampling_schemes`.
+            [DF11] eq. 7; see `boostsample.rows.sampling_schemes`.
 
         Returns
         -------

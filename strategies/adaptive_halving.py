@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
-from boostsample.shard.sampling_schemes import unbiased_scheme
+from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
 from boostsample.strategies.successive_halving import halve, halving_stages, most_stages
 from boostsample.strategy import Outcome, Pool, Strategy, Stump

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer, check_n_features
 from boostsample.errors import SettingError
-from boostsample.shard.sampling_schemes import unbiased_scheme
+from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump, Stumps
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
-from boostsample.shard.sampling_schemes import known_scheme
+from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 

@@ -13,8 +13,8 @@ from boostsample.families import Columns, column_groups
 from boostsample.family import Family
 from boostsample.ledger import Ledger
 from boostsample.loop.booster import Booster
-from boostsample.shard.searcher import Searcher
-from boostsample.shard.weights import SignedWeights
+from boostsample.rows.searcher import Searcher
+from boostsample.rows.weights import SignedWeights
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
 

@@ -10,8 +10,8 @@ import pytest
 from boostsample.errors import SettingError, StrategyError
 from boostsample.kernels.array_layout import Rows, matrix_of_rows
 from boostsample.records import feature_tiles
-from boostsample.shard.searcher import Searcher
-from boostsample.shard.weights import SignedWeights
+from boostsample.rows.searcher import Searcher
+from boostsample.rows.weights import SignedWeights
 from boostsample.step import Step
 from boostsample.strategy import Stump
 from tests.problems import bank_of, booster_of, noisy_labels, step_of, table

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.banks.bank_checksums import feature_checksums
 from boostsample.banks.binning import (
     MAX_CUTS,
     bin_bank_block,
@@ -23,7 +24,6 @@ from boostsample.banks.binning import (
     reference_rows,
     run_bank_blocks,
 )
-from boostsample.banks.digests import feature_checksums
 from boostsample.banks.tiles import TileCopy, check_tile_bytes, tiles_within
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family

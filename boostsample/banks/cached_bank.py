@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import check_bank_families
+from boostsample.banks.bank_checksums import digest_of_examples
 from boostsample.banks.binning import MAX_CUTS, reference_rows
 from boostsample.banks.cache_folder import banks_dir, building_in_cache, remove_from_cache
-from boostsample.banks.digests import digest_of_examples
 from boostsample.banks.disk import FORMAT, DiskBank, disk_bank_bytes, write_bank
 from boostsample.banks.disk_header import DISK_HEADER, DamagedBank
 from boostsample.banks.tiles import check_tile_bytes

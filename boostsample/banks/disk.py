@@ -38,8 +38,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from boostsample.banks.bank import FeatureBank, check_bank_families
+from boostsample.banks.bank_checksums import feature_checksums
 from boostsample.banks.binning import MAX_CUTS, bin_bank_block, block_order, run_bank_blocks
-from boostsample.banks.digests import feature_checksums
 from boostsample.banks.disk_header import DamagedBank, read_bank_header, write_bank_header
 from boostsample.banks.tiles import TileCopy, fill_one_tile, tile_copy_bytes, tiles_within
 from boostsample.errors import DataError

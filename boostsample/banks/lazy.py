@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from boostsample.banks.bank import Bank, View
+from boostsample.banks.bank_checksums import digest_of_examples
 from boostsample.banks.binning import (
     MAX_CUTS,
     assign_bins,
@@ -29,7 +30,6 @@ from boostsample.banks.binning import (
     find_cuts,
     reference_rows,
 )
-from boostsample.banks.digests import digest_of_examples
 from boostsample.checks import check_integer, check_rows
 from boostsample.errors import SettingError
 from boostsample.family import Family

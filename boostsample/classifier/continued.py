@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.classifier.file import SAVED, load_classifier
-from boostsample.classifier.inputs.columns import TableColumns
 from boostsample.classifier.inputs.estimator_inputs import inputs_are_numbers
+from boostsample.classifier.inputs.frames import TableColumns
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.models.importances import model_importances

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from boostsample.classifier.inputs.columns import TableColumns
+from boostsample.classifier.inputs.frames import TableColumns
 from boostsample.errors import DataError, SettingError, one_line, os_fault
 from boostsample.family import Family
 from boostsample.files.archive import (
@@ -29,7 +29,7 @@ from boostsample.files.archive import (
     read_json_entry,
 )
 from boostsample.files.atomic import check_writable_file, write_file
-from boostsample.files.kept_state import pack_state, unpack_state
+from boostsample.files.booster_state import pack_state, unpack_state
 from boostsample.learner import Learner
 from boostsample.models.family_specs import families_of_specs, family_specs
 from boostsample.models.importances import model_importances

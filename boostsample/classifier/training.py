@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from boostsample.banks.bank import Bank
 from boostsample.checks import check_flag
 from boostsample.errors import DataError, SettingError
-from boostsample.files.kept_state import pack_state
+from boostsample.files.booster_state import pack_state
 from boostsample.hashing import sha256_of_bytes
 from boostsample.loop.booster import Booster, Round
 from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes

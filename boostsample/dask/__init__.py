@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     from boostsample.dask.classifier import DaskBoostSampleClassifier
     from boostsample.dask.cluster import DaskShards
     from boostsample.loop.shard_booster import ShardBooster
-    from boostsample.shards.source import ArraySource, FileSource, ShardData, Source, array_sources
+    from boostsample.shards.shard_source import (
+        ArraySource,
+        FileSource,
+        ShardData,
+        Source,
+        array_sources,
+    )
     from boostsample.shards.transport import LocalShards
 
 __all__ = [
@@ -47,7 +53,7 @@ _NAMES_IN = {
     "dask.classifier": "DaskBoostSampleClassifier",
     "dask.cluster": "DaskShards",
     "loop.shard_booster": "ShardBooster",
-    "shards.source": "ArraySource FileSource ShardData Source array_sources",
+    "shards.shard_source": "ArraySource FileSource ShardData Source array_sources",
     "shards.transport": "LocalShards",
 }
 _MODULE_OF = {name: module for module, names in _NAMES_IN.items() for name in names.split()}

@@ -27,7 +27,7 @@ import cloudpickle
 from boostsample.checks import check_integer, check_number
 from boostsample.dask.worker import DROP, PING, TELL, install
 from boostsample.errors import BoostSampleError, DataError, SettingError, ShardError, one_line
-from boostsample.shards.source import Source
+from boostsample.shards.shard_source import Source
 from boostsample.shards.transport import Lost, Transport
 
 __all__ = ["DaskShards"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import cloudpickle
 
-from boostsample.dask.here import name_worker
+from boostsample.dask.current_worker import name_worker
 
 __all__ = ["DROP", "PING", "TELL", "install"]
 

@@ -19,7 +19,7 @@ from boostsample.history import history_row
 from boostsample.learner import Found, Targets, alpha_of, best_votes
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Outcome, Pool, Stump
-from boostsample.shard.searcher import Searcher
+from boostsample.rows.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Strategy
 

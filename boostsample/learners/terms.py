@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from boostsample.errors import StrategyError
 from boostsample.learner import Targets, best_votes
 from boostsample.records import Term
-from boostsample.shard.target_rows import Leaf
+from boostsample.rows.target_rows import Leaf
 
 __all__ = ["leaf_votes", "leaves_of", "terms_of"]
 

@@ -33,9 +33,9 @@ from boostsample.learners.terms import leaf_votes, leaves_of, terms_of
 from boostsample.loop.run_facts import example_facts, run_facts
 from boostsample.records import Pool, Round, Term
 from boostsample.registry import make_learner, make_strategy
-from boostsample.shard.searcher import Searcher
-from boostsample.shard.target_rows import Leaf, TargetRows
-from boostsample.shard.weights import SignedWeights, continued_weights, initial_weights
+from boostsample.rows.searcher import Searcher
+from boostsample.rows.target_rows import Leaf, TargetRows
+from boostsample.rows.weights import SignedWeights, continued_weights, initial_weights
 from boostsample.strategy import Strategy
 from boostsample.threads.threads import Threads, n_threads
 
@@ -64,7 +64,7 @@ class Booster:
         Looks for each search, or a multiple of the training examples as in ``"10N"``; None is the
         strategy's default: 10 N, F N for `full`.
     weight_init : {"balanced", "uniform"}
-        Initial label weights, see `boostsample.shard.weights.initial_weights`.
+        Initial label weights, see `boostsample.rows.weights.initial_weights`.
     rng : seed or numpy.random.Generator
         Anything that `numpy.random.default_rng` accepts.
     n_jobs : int

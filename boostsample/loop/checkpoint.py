@@ -32,7 +32,7 @@ from boostsample.files.atomic import (
     temporary_prefix,
     write_file,
 )
-from boostsample.files.kept_state import pack_state
+from boostsample.files.booster_state import pack_state
 from boostsample.hashing import sha256_of_bytes
 from boostsample.loop.booster import Booster
 from boostsample.loop.checkpoint_file import Saved, read_checkpoint

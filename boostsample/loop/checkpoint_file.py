@@ -4,8 +4,8 @@ The file is an .npz archive that `numpy.load` reads without pickles. ``feature``
 index) and ``value`` (raw threshold) have one element per term, ``edge`` and ``alpha`` one per
 round; `boostsample.records.term_arrays` describes the others. ``history`` is JSON: the history rows
 by column, and ``searches`` the number of rows of each round. ``state`` is JSON: what the booster
-needs beside them (`boostsample.files.kept_state`). ``meta`` is JSON: the other entries of `Saved`.
-``sha256`` is a checksum over all other entries.
+needs beside them (`boostsample.files.booster_state`). ``meta`` is JSON: the other entries of
+`Saved`. ``sha256`` is a checksum over all other entries.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from boostsample.files.archive import (
     text_entry,
 )
 from boostsample.files.atomic import readable_file
-from boostsample.files.kept_state import pack_state, unpack_state
+from boostsample.files.booster_state import pack_state, unpack_state
 from boostsample.learner import alpha_of
 from boostsample.records import Round
 from boostsample.records.term_arrays import Cuts, term_arrays, terms_each, terms_of_arrays

@@ -14,11 +14,11 @@ from sklearn.base import BaseEstimator
 
 from boostsample.banks.bank import Bank
 from boostsample.errors import SettingError
-from boostsample.files.kept_state import pack_state
+from boostsample.files.booster_state import pack_state
 from boostsample.hashing import sha256_of_arrays, sha256_of_bytes, sha256_of_json
 from boostsample.learner import Learner
 from boostsample.loop.numerics import NUMERICS
-from boostsample.shard.weights import SignedWeights
+from boostsample.rows.weights import SignedWeights
 from boostsample.strategy import Strategy
 
 __all__ = ["differences", "example_facts", "learner_facts", "run_facts", "shard_facts"]

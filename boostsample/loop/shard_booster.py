@@ -17,11 +17,11 @@ from boostsample.loop.booster import Booster
 from boostsample.loop.run_facts import run_facts, shard_facts
 from boostsample.records import Pool, Round, Term, family_infos
 from boostsample.registry import make_learner
-from boostsample.shard.weights import WEIGHT_INITS
+from boostsample.rows.weights import WEIGHT_INITS
 from boostsample.shards import messages
 from boostsample.shards.exchange import Exchange
-from boostsample.shards.rows import ShardTargets, ShardWeights
-from boostsample.shards.searcher import ShardSearcher
+from boostsample.shards.shard_searcher import ShardSearcher
+from boostsample.shards.shard_weights import ShardTargets, ShardWeights
 from boostsample.shards.transport import Transport
 from boostsample.strategy import Strategy
 from boostsample.threads.threads import Threads, n_threads

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.shard.sampling_schemes import LOGISTIC_SCHEMES
+from boostsample.rows.sampling_schemes import LOGISTIC_SCHEMES
 
 __all__ = ["Allocation", "allocate", "expected_sizes", "pivotal_sizes", "samples_are_joined"]
 

@@ -22,7 +22,7 @@ __all__ = ["Exchange"]
 
 #: Kinds of changes that later rounds depend on.
 _LASTING = (m.Begin, m.Split, m.Update, m.UpdateLeaves)
-#: User weights further apart than this would sink to the floor of `boostsample.shard.weights`.
+#: User weights further apart than this would sink to the floor of `boostsample.rows.weights`.
 _WEIGHT_RANGE = 1e24
 
 

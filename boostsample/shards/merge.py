@@ -18,7 +18,7 @@ from boostsample.kernels.array_layout import Found, Rows, lay_out_rows, row_layo
 from boostsample.kernels.searches.search import search_kernel
 from boostsample.kernels.searches.search_room import search_room
 from boostsample.records import Stumps
-from boostsample.shard.searcher import Searcher
+from boostsample.rows.searcher import Searcher
 
 __all__ = ["MergedSearch"]
 
@@ -107,5 +107,5 @@ class MergedSearch:
         return Stumps(features, *found)
 
     def tie(self, n_rows: int) -> float:
-        """Edges this close are equal, as in `boostsample.shard.searcher`."""
+        """Edges this close are equal, as in `boostsample.rows.searcher`."""
         return 1e-9 + 1e-7 / math.sqrt(n_rows * self._n_labels)

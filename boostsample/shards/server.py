@@ -21,20 +21,20 @@ from boostsample.kernels.array_layout import (
 )
 from boostsample.kernels.searches.histograms import histogram_kernel
 from boostsample.records import Stumps
-from boostsample.shard.sampling_schemes import (
+from boostsample.rows.sampling_schemes import (
     LOGISTIC_SCHEMES,
     DrawnSample,
     NestedSample,
     NestedScheme,
     nested_scheme,
 )
-from boostsample.shard.searcher import Searcher
-from boostsample.shard.target_rows import Leaf, Stretch, TargetRows
-from boostsample.shard.weighted_rows import WeightedRows
-from boostsample.shard.weights import WEIGHT_FLOOR, SignedWeights, initial_weights
+from boostsample.rows.searcher import Searcher
+from boostsample.rows.target_rows import Leaf, Stretch, TargetRows
+from boostsample.rows.weighted_rows import WeightedRows
+from boostsample.rows.weights import WEIGHT_FLOOR, SignedWeights, initial_weights
 from boostsample.shards import messages as m
 from boostsample.shards.allocation import samples_are_joined
-from boostsample.shards.source import Source
+from boostsample.shards.shard_source import Source
 from boostsample.threads.threads import Threads, n_threads
 
 __all__ = ["ShardServer"]

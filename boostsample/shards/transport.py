@@ -9,7 +9,7 @@ from typing import Self
 
 from boostsample.errors import SettingError
 from boostsample.shards.server import ShardServer
-from boostsample.shards.source import Source
+from boostsample.shards.shard_source import Source
 
 __all__ = ["LocalShards", "Lost", "Transport"]
 

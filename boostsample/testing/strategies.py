@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from boostsample.errors import SettingError
 from boostsample.learner import Learner
-from boostsample.shard.sampling_schemes import SCHEMES, UNPROMISED
+from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED
 from boostsample.step import Step
 from boostsample.strategy import Sample, Strategy
 from boostsample.testing.random_sources import watch_random_sources

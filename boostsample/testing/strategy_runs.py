@@ -23,8 +23,8 @@ from boostsample.loop.booster import Booster
 from boostsample.loop.shard_booster import ShardBooster
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Round, Term
-from boostsample.shard.weights import initial_weights
-from boostsample.shards.source import array_sources
+from boostsample.rows.weights import initial_weights
+from boostsample.shards.shard_source import array_sources
 from boostsample.shards.transport import LocalShards
 from boostsample.strategy import Strategy
 

@@ -28,7 +28,7 @@ from boostsample.experiments.tables.tables import Table
 from boostsample.jit.prefetch import prefetch
 from boostsample.jit.vectors import LANES, vec_add_into, vec_load
 from boostsample.kernels.array_layout import Rows, aligned, row_layout
-from boostsample.shard.searcher import Searcher
+from boostsample.rows.searcher import Searcher
 from boostsample.strategies.laminating import laminating_stages
 
 __all__ = [

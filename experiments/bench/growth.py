@@ -33,7 +33,7 @@ from boostsample.experiments.plots.drawing.figures import (
     styled_axes,
 )
 from boostsample.experiments.tables.tables import Table
-from boostsample.shard.searcher import Searcher
+from boostsample.rows.searcher import Searcher
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

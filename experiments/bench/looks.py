@@ -30,7 +30,7 @@ from boostsample.experiments.bench.timing import (
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.tables.tables import Table
 from boostsample.kernels.array_layout import Rows, row_layout
-from boostsample.shard.searcher import Searcher
+from boostsample.rows.searcher import Searcher
 
 __all__ = ["LookTimes", "look_vectors", "bench_looks", "time_looks"]
 

@@ -13,7 +13,7 @@ from boostsample.families.columns import Columns
 from boostsample.kernels.array_layout import aligned
 from boostsample.labels import encode
 from boostsample.registry import default_families
-from boostsample.shard.weights import SignedWeights, initial_weights
+from boostsample.rows.weights import SignedWeights, initial_weights
 
 __all__ = [
     "BenchProblem",

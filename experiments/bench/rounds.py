@@ -19,7 +19,7 @@ from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.tables.tables import Table
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
-from boostsample.shard.searcher import Searcher
+from boostsample.rows.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 

@@ -25,8 +25,8 @@ from boostsample.experiments.bench.timing import (
 )
 from boostsample.experiments.common.progress import Progress
 from boostsample.records.feature_tiles import sample_tiles
-from boostsample.shard.searcher import Searcher
-from boostsample.shard.weights import SignedWeights
+from boostsample.rows.searcher import Searcher
+from boostsample.rows.weights import SignedWeights
 
 __all__ = ["SampleLooks", "bench_samples", "time_samples"]
 

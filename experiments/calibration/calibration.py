@@ -44,7 +44,7 @@ from boostsample.experiments.plan.variants import Variant
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.planning.mixture import Mixture
-from boostsample.shard.sampling_schemes import unbiased_scheme
+from boostsample.rows.sampling_schemes import unbiased_scheme
 
 DEFAULT_PLAN = Plan(strategies=(Variant("mas-naive"),), marks=(3, 30, 100, 300), repeats=1)
 DEFAULT_REPEATS = 200
@@ -149,7 +149,7 @@ def calibrate(
     repeats : int
         Searches of each point and replays of each round, at least 2.
     scheme : str
-        Scheme by which examples are drawn at the points, see `boostsample.shard.sampling_schemes`.
+        Scheme by which examples are drawn at the points, see `boostsample.rows.sampling_schemes`.
     progress : callable, optional
         See `boostsample.experiments.common.progress.Progress`.
 

@@ -13,9 +13,9 @@ from boostsample.banks.bank import Bank
 from boostsample.errors import SettingError
 from boostsample.planning.expected_edge import expected_edge
 from boostsample.planning.mixture import Mixture
-from boostsample.shard.sampling_schemes import known_scheme
-from boostsample.shard.searcher import Searcher
-from boostsample.shard.weights import SignedWeights, initial_weights
+from boostsample.rows.sampling_schemes import known_scheme
+from boostsample.rows.searcher import Searcher
+from boostsample.rows.weights import SignedWeights, initial_weights
 from boostsample.strategy import FamilyInfo, Stumps
 
 __all__ = [

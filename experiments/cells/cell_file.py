@@ -24,7 +24,7 @@ examples.
 
 ``meta`` is JSON: `facts`, whose hash is the cell's key, and `about`. ``history``, optional, is
 JSON: the history rows by column. ``state``, optional, is JSON: what the run needs to be
-continued (`boostsample.files.kept_state`). ``sha256`` is a checksum over all other
+continued (`boostsample.files.booster_state`). ``sha256`` is a checksum over all other
 entries.
 """
 
@@ -55,7 +55,7 @@ from boostsample.files.archive import (
     rows_of_columns,
     text_entry,
 )
-from boostsample.files.kept_state import pack_state, unpack_state
+from boostsample.files.booster_state import pack_state, unpack_state
 from boostsample.learner import EDGE_GAP, alpha_of
 from boostsample.loop.numerics import NUMERICS
 from boostsample.records import Round, Term
@@ -149,7 +149,7 @@ class Cell:
     about: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
     history: list[dict[str, Any]] | None = None  # history rows, if the plan requests them
-    state: dict[str, Any] | None = None  # what continues the run, see `kept_state`
+    state: dict[str, Any] | None = None  # what continues the run, see `booster_state`
 
     @property
     def key(self) -> str:

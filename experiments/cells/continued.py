@@ -22,7 +22,7 @@ from boostsample.experiments.cells.cell_file import (
 )
 from boostsample.experiments.cells.cell_terms import round_edges
 from boostsample.files.archive import narrowest
-from boostsample.files.kept_state import pack_state
+from boostsample.files.booster_state import pack_state
 from boostsample.loop.booster import Booster
 from boostsample.records import Term
 from boostsample.records.term_arrays import TERM_ARRAYS, TERM_INTEGERS

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from boostsample.checks import parse_budget
 from boostsample.errors import DataError, SettingError, os_fault, unknown
-from boostsample.experiments.common.faults import Faults
+from boostsample.experiments.common.collected_errors import Faults
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.data.file_options import (
     FILE_OPTIONS,

@@ -16,7 +16,7 @@ from boostsample.errors import SettingError, unknown
 from boostsample.experiments.plan.random_search import drawn_variant
 from boostsample.experiments.plan.variants import Variant, check_variants
 from boostsample.learners import make_learner
-from boostsample.shard.weights import WEIGHT_INITS
+from boostsample.rows.weights import WEIGHT_INITS
 
 __all__ = ["DEFAULT_STRATEGIES", "Plan", "parse_marks"]
 

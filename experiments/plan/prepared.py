@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.common.faults import Faults
+from boostsample.experiments.common.collected_errors import Faults
 from boostsample.experiments.common.machine import machine_memory
 from boostsample.experiments.data.datasets import Dataset
 from boostsample.experiments.plan.plan import Plan

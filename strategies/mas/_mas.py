@@ -18,7 +18,7 @@ from boostsample.planning.mixture import (
     fit_mixtures,
     sampling_variance,
 )
-from boostsample.shard.sampling_schemes import unbiased_scheme
+from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
 from boostsample.strategy import FamilyInfo, Pool, Strategy, Stumps
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from boostsample.checks import check_integer, check_number
 from boostsample.errors import SettingError
-from boostsample.shard.sampling_schemes import known_scheme
+from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from boostsample.checks import check_n_features, check_number
-from boostsample.shard.sampling_schemes import known_scheme
+from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
 

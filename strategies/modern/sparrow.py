@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from boostsample.checks import check_n_features, check_number
-from boostsample.shard.sampling_schemes import unbiased_scheme
+from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 

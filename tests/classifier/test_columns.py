@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 from boostsample import BoostSampleClassifier, DataError
-from boostsample.classifier.inputs.columns import MAX_INDICATORS, TableColumns
+from boostsample.classifier.inputs.frames import MAX_INDICATORS, TableColumns
 from boostsample.families import Columns
 
 pandas: Any = pytest.importorskip("pandas", reason="data frames need the extra 'report'")

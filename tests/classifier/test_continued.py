@@ -15,7 +15,7 @@ from boostsample.families import Haar, Identity
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
-from boostsample.shard.weights import continued_weights, initial_weights
+from boostsample.rows.weights import continued_weights, initial_weights
 from tests.problems import bank_of, noisy_labels, rows_of, stumps_of, table
 
 Digits = tuple[NDArray[Any], NDArray[Any]]

@@ -22,7 +22,7 @@ from boostsample.classifier.prediction.probabilities import (
     probabilities,
 )
 from boostsample.labels import classify, encode
-from boostsample.shard.weights import initial_weights
+from boostsample.rows.weights import initial_weights
 
 Floats = NDArray[Any]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import cloudpickle
 
-from boostsample.dask.here import name_worker
-from boostsample.shards.source import ShardData, Source
+from boostsample.dask.current_worker import name_worker
+from boostsample.shards.shard_source import ShardData, Source
 
 distributed: Any = importlib.import_module("distributed")
 

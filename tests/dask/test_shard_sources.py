@@ -14,7 +14,7 @@ import pytest
 from boostsample.banks.disk import DiskBank
 from boostsample.checks import check_example_weight
 from boostsample.classifier.inputs.class_weight import with_class_weight
-from boostsample.dask.inputs.source import cut_shards
+from boostsample.dask.inputs.shards_of_parts import cut_shards
 from boostsample.dask.inputs.table import Table, TableSettings, read_table
 from boostsample.errors import DataError, SettingError
 from boostsample.labels import encode

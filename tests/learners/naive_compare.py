@@ -23,7 +23,7 @@ from boostsample.learner import Found, Targets
 from boostsample.loop.booster import Booster
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Round
-from boostsample.shard.weights import initial_weights
+from boostsample.rows.weights import initial_weights
 from tests.learners.naive_learners import NaiveBooster, NaiveRound
 from tests.learners.naive_run import arguments, bank_for, say, split_of
 

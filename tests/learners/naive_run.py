@@ -24,7 +24,7 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.data.datasets import Dataset, load_dataset
 from boostsample.labels import encode, error_percent
 from boostsample.registry import families_by_name
-from boostsample.shard.weights import initial_weights
+from boostsample.rows.weights import initial_weights
 from tests.learners.naive_learners import NaiveBooster, NaiveRound
 
 MARKS = (1, 2, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000, 5000, 10000)

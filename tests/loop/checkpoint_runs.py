@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.banks.bank import Bank
-from boostsample.files.kept_state import pack_state
+from boostsample.files.booster_state import pack_state
 from boostsample.loop.booster import Booster
 from boostsample.loop.checkpoint import Checkpoint
 from boostsample.records import Round

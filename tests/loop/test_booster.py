@@ -19,7 +19,7 @@ from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.records import Round
 from boostsample.registry import make_strategy
-from boostsample.shard.weights import initial_weights
+from boostsample.rows.weights import initial_weights
 from boostsample.step import Step
 from boostsample.strategies import Full, Laminating, UniformNaive
 from boostsample.strategy import Outcome, Strategy, Stump

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from boostsample.errors import BoostSampleError, BudgetExceeded, StrategyError
-from boostsample.shard.searcher import Searcher
+from boostsample.rows.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Sample, Stump, Stumps
 from tests.problems import bank_of, booster_of, noisy_labels, step_of, table

@@ -10,13 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 import boostsample.loop.booster as booster_module
-import boostsample.shard.weights as weights_module
+import boostsample.rows.weights as weights_module
 from boostsample.banks.bank import Bank
 from boostsample.family import Family
 from boostsample.kernels.array_layout import Rows
 from boostsample.ledger import Ledger
 from boostsample.loop.booster import Booster
-from boostsample.shard.searcher import Searcher
+from boostsample.rows.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
 from tests.problems import bank_of, noisy_labels, table

@@ -40,7 +40,7 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.errors import ShardError
 from boostsample.families import Columns
 from boostsample.loop.shard_booster import ShardBooster
-from boostsample.shards.source import FileSource
+from boostsample.shards.shard_source import FileSource
 from tests.paths import ROOT
 from tests.shards.shard_runs import bits
 

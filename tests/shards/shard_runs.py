@@ -9,7 +9,7 @@ import numpy as np
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.loop.shard_booster import ShardBooster
-from boostsample.shards.source import array_sources
+from boostsample.shards.shard_source import array_sources
 from boostsample.shards.transport import LocalShards, Lost
 from tests.problems import bank_of, noisy_labels, table
 

@@ -1,6 +1,6 @@
 """Edges on samples drawn over shards are unbiased, and vary no more than [DF11] eq. 7 says.
 
-As tests/shard/test_sampling_schemes.py for one process: fixed stumps, fixed seeds, means within
+As tests/rows/test_sampling_schemes.py for one process: fixed stumps, fixed seeds, means within
 4.5 of their standard errors. Here the shards have unlike sizes and weights.
 """
 
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from boostsample.ledger import Ledger
 from boostsample.shards.exchange import Exchange
-from boostsample.shards.rows import ShardTargets, ShardWeights
-from boostsample.shards.searcher import ShardSearcher
-from boostsample.shards.source import ArraySource
+from boostsample.shards.shard_searcher import ShardSearcher
+from boostsample.shards.shard_source import ArraySource
+from boostsample.shards.shard_weights import ShardTargets, ShardWeights
 from boostsample.shards.transport import LocalShards
 from boostsample.step import Step
 from boostsample.threads.threads import Threads
 from tests.problems import bank_of
-from tests.shard.test_sampling_schemes import Case, excess, is_unbiased
+from tests.rows.test_sampling_schemes import Case, excess, is_unbiased
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 slow_without_jit = pytest.mark.skipif(not COMPILED, reason="thousands of draws")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, ShardError
-from boostsample.files.kept_state import pack_state, unpack_state
+from boostsample.files.booster_state import pack_state, unpack_state
 from boostsample.loop.checkpoint import Checkpoint
 from boostsample.shards.transport import LocalShards, Lost
 from tests.shards.shard_runs import (

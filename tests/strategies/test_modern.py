@@ -11,7 +11,7 @@ import pytest
 from boostsample.bandits import reward
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
-from boostsample.shard.sampling_schemes import UNPROMISED
+from boostsample.rows.sampling_schemes import UNPROMISED
 from boostsample.strategies import (
     Full,
     Hedge,

@@ -20,7 +20,7 @@ from boostsample import BoostSampleClassifier
 from boostsample.errors import BoostSampleError
 from boostsample.learner import EDGE_GAP, alpha_of
 from boostsample.loop.booster import Booster
-from boostsample.shard.weights import initial_weights
+from boostsample.rows.weights import initial_weights
 
 __all__ = ["check_fit", "refusal"]
 

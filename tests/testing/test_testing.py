@@ -364,7 +364,7 @@ def test_a_wrong_alpha_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @slow_without_jit
 def test_wrong_edges_and_losses_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from boostsample.shard.weights import SignedWeights
+    from boostsample.rows.weights import SignedWeights
 
     sums, update = SignedWeights.label_sums, SignedWeights.update
 

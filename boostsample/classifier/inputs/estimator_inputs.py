@@ -1,7 +1,7 @@
 """Validation of the classifier's input: examples X, and the setting `families`.
 
 scikit-learn checks tables, images, sparse matrices and data frames of numbers. Data frames with
-categories become tables of numbers, see `boostsample.classifier.inputs.columns`. Examples that are
+categories become tables of numbers, see `boostsample.classifier.inputs.frames`. Examples that are
 not numbers, such as documents, are passed on unchanged.
 """
 
@@ -21,7 +21,7 @@ from sklearn.utils.validation import validate_data
 
 from boostsample.checks import check_example_weight
 from boostsample.classifier.inputs.class_weight import with_class_weight
-from boostsample.classifier.inputs.columns import TableColumns, is_frame, numbers_by_dtype
+from boostsample.classifier.inputs.frames import TableColumns, is_frame, numbers_by_dtype
 from boostsample.errors import DataError, SettingError, one_line
 from boostsample.family import Family
 from boostsample.names import parse_name, split_names

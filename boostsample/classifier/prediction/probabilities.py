@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logsumexp
 
-from boostsample.shard.weights import initial_weights
+from boostsample.rows.weights import initial_weights
 
 __all__ = ["label_offsets", "log_probabilities", "probabilities"]
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from boostsample.dask.here import client_here
+from boostsample.dask.current_worker import client_here
 from boostsample.errors import DataError, SettingError
 
 __all__ = ["GraphPart", "GraphParts", "Part", "RawRows", "graph_parts", "is_collection", "is_frame"]

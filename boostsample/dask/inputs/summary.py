@@ -27,12 +27,12 @@ from boostsample.banks.binning import MAX_CUTS, find_cuts
 from boostsample.banks.row_chunks import Cuts, cuts_of_rows
 from boostsample.checks import WEIGHT_RANGE
 from boostsample.classifier.inputs.estimator_inputs import estimator_families
-from boostsample.dask.inputs.rows import PartRows, checked_rows, naming_part
+from boostsample.dask.inputs.part_rows import PartRows, checked_rows, naming_part
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.labels import encode
 from boostsample.registry import registered_class
-from boostsample.shard.weights import initial_weights
+from boostsample.rows.weights import initial_weights
 
 __all__ = ["REFERENCE", "PartSummary", "TableFacts", "merged", "sample_size", "summarise"]
 

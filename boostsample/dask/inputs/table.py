@@ -16,7 +16,7 @@ from boostsample.banks.bank_forms import bank_settings
 from boostsample.checks import check_integer
 from boostsample.dask.inputs.folders import list_folder
 from boostsample.dask.inputs.parts import Part, graph_parts, split_columns
-from boostsample.dask.inputs.source import ShardSource, cut_shards
+from boostsample.dask.inputs.shards_of_parts import ShardSource, cut_shards
 from boostsample.dask.inputs.summary import (
     REFERENCE,
     PartSummary,

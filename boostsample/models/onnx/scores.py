@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.models.export_units import Unit, units_of_round
 from boostsample.models.model import Model
-from boostsample.models.units import Unit, units_of_round
 
 __all__ = ["Graph", "add_scores_graph"]
 

@@ -43,7 +43,7 @@ from boostsample.experiments.bench.rounds import ROUND_PARTS, RoundTimes
 from boostsample.experiments.bench.timing import TimingSizes, timed_ratio
 from boostsample.families.columns import Columns
 from boostsample.kernels.array_layout import aligned, row_layout
-from boostsample.shard.sampling_schemes import SCHEMES
+from boostsample.rows.sampling_schemes import SCHEMES
 
 
 def silent(stage: str, done: int, total: int) -> None:

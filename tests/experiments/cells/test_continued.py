@@ -19,7 +19,7 @@ from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import Comparison, compare_all
-from boostsample.files.kept_state import pack_state, unpack_state
+from boostsample.files.booster_state import pack_state, unpack_state
 from boostsample.loop.booster import Booster
 from boostsample.records import Stump
 from boostsample.step import Step

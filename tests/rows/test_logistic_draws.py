@@ -13,9 +13,9 @@ from boostsample.errors import SettingError
 from boostsample.kernels.array_layout import Rows
 from boostsample.learner import Targets
 from boostsample.loop.booster import Booster
-from boostsample.shard.sampling_schemes import SCHEMES
-from boostsample.shard.weighted_rows import WeightedRows
-from boostsample.shard.weights import SignedWeights
+from boostsample.rows.sampling_schemes import SCHEMES
+from boostsample.rows.weighted_rows import WeightedRows
+from boostsample.rows.weights import SignedWeights
 from boostsample.strategies import UniformNaive
 from tests import naive
 from tests.kernels.test_weight_update import from_planes

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, SettingError
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import aligned, row_layout
-from boostsample.shard.sampling_schemes import SCHEMES
-from boostsample.shard.weights import WEIGHT_FLOOR, SignedWeights, initial_weights
+from boostsample.rows.sampling_schemes import SCHEMES
+from boostsample.rows.weights import WEIGHT_FLOOR, SignedWeights, initial_weights
 from tests import naive
 from tests.kernels.test_weight_update import from_planes
 from tests.problems import noisy_labels

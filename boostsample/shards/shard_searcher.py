@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
 from boostsample.records import Stumps
-from boostsample.shard.sampling_schemes import LOGISTIC_SCHEMES, UNPROMISED, nested_scheme
+from boostsample.rows.sampling_schemes import LOGISTIC_SCHEMES, UNPROMISED, nested_scheme
 from boostsample.shards import messages as m
 from boostsample.shards.allocation import allocate, samples_are_joined
 from boostsample.shards.exchange import Exchange
 from boostsample.shards.merge import MergedSearch
-from boostsample.shards.rows import ShardView, ShardWeights
 from boostsample.shards.server import histogram_bins
+from boostsample.shards.shard_weights import ShardView, ShardWeights
 
 __all__ = ["ShardSample", "ShardSearcher"]
 

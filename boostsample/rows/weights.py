@@ -18,7 +18,7 @@ from boostsample.kernels.array_layout import (
     row_layout,
 )
 from boostsample.kernels.weight_update import WeightFactors, weight_kernels
-from boostsample.shard.weighted_rows import PART, WeightedRows
+from boostsample.rows.weighted_rows import PART, WeightedRows
 from boostsample.threads.threads import Threads
 
 __all__ = ["SignedWeights", "WEIGHT_INITS", "continued_weights", "initial_weights"]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.kernels.array_layout import Doubles, Floats
-from boostsample.shard.proportional_draws import (
+from boostsample.rows.proportional_draws import (
     DrawnSample,
     NestedSample,
     nested_distinct,

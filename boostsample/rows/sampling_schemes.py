@@ -8,7 +8,7 @@ exp(y_il f_l)), with the initial weights u_il: its edges estimate those under lo
 are biased for G. FilterBoost accepts uniformly drawn examples with probability q_i: these are
 i.i.d. draws by q_i.
 
-`mvs`, `goss`, `uniform` and `heaviest` are in `boostsample.shard.other_draws`.
+`mvs`, `goss`, `uniform` and `heaviest` are in `boostsample.rows.other_draws`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from boostsample.errors import SettingError, unknown
-from boostsample.shard.other_draws import (
+from boostsample.rows.other_draws import (
     draw_goss,
     draw_heaviest,
     draw_mvs,
@@ -27,7 +27,7 @@ from boostsample.shard.other_draws import (
     nested_mvs,
     nested_uniform,
 )
-from boostsample.shard.proportional_draws import (
+from boostsample.rows.proportional_draws import (
     DrawnSample,
     NestedSample,
     NestedScheme,

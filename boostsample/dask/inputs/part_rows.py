@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from boostsample.checks import check_example_weight
-from boostsample.classifier.inputs.columns import is_frame, numbers_by_dtype
+from boostsample.classifier.inputs.frames import is_frame, numbers_by_dtype
 from boostsample.errors import DataError, one_line
 
 __all__ = ["PartRows", "checked_rows", "naming_part"]

@@ -22,8 +22,8 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
 from boostsample.kernels.draw import DRAW_BLOCK, cumulate_for_draw
 from boostsample.ledger import Ledger
-from boostsample.shard import sampling_schemes
-from boostsample.shard.sampling_schemes import (
+from boostsample.rows import sampling_schemes
+from boostsample.rows.sampling_schemes import (
     SCHEMES,
     UNPROMISED,
     DrawnSample,
@@ -31,8 +31,8 @@ from boostsample.shard.sampling_schemes import (
     register_scheme,
     unbiased_scheme,
 )
-from boostsample.shard.searcher import Searcher
-from boostsample.shard.weights import SignedWeights
+from boostsample.rows.searcher import Searcher
+from boostsample.rows.weights import SignedWeights
 from boostsample.step import Step
 from boostsample.strategy import Stumps
 from tests import naive

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from boostsample.kernels.array_layout import Floats, row_layout
 from boostsample.kernels.targets import TargetFactors, partition, target_kernels
-from boostsample.shard.weighted_rows import PART, WeightedRows
-from boostsample.shard.weights import SignedWeights
+from boostsample.rows.weighted_rows import PART, WeightedRows
+from boostsample.rows.weights import SignedWeights
 
 __all__ = ["Leaf", "Stretch", "TargetRows"]
 

@@ -19,15 +19,15 @@ from boostsample.kernels.searches.histograms import histogram_kernel
 from boostsample.kernels.searches.search import search_kernel
 from boostsample.kernels.searches.search_room import SEARCH_GROUP, search_room
 from boostsample.records import Stumps
-from boostsample.shard.sampling_schemes import (
+from boostsample.rows.sampling_schemes import (
     SCHEMES,
     UNPROMISED,
     known_scheme,
     nested_scheme,
 )
-from boostsample.shard.target_rows import Leaf, TargetRows
-from boostsample.shard.weighted_rows import WeightedRows
-from boostsample.shard.weights import SignedWeights
+from boostsample.rows.target_rows import Leaf, TargetRows
+from boostsample.rows.weighted_rows import WeightedRows
+from boostsample.rows.weights import SignedWeights
 from boostsample.threads.threads import CompilingThreads
 
 __all__ = ["Searcher"]

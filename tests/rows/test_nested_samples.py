@@ -7,12 +7,12 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.kernels.draw import DRAW_BLOCK, cumulate_for_draw
-from boostsample.shard.sampling_schemes import (
+from boostsample.rows.sampling_schemes import (
     DrawnSample,
     nested_scheme,
 )
 from tests import naive
-from tests.shard.test_sampling_schemes import COMPILED, FEWER, NAMES, Z, slow_without_jit
+from tests.rows.test_sampling_schemes import COMPILED, FEWER, NAMES, Z, slow_without_jit
 
 
 def nested_by(

@@ -17,7 +17,7 @@ from boostsample.kernels import draw as draw_kernels
 from boostsample.kernels.array_layout import Floats, Rows, aligned, row_layout
 from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.weight_update import weight_kernels
-from boostsample.shard.sampling_schemes import NestedScheme, Scheme
+from boostsample.rows.sampling_schemes import NestedScheme, Scheme
 from boostsample.threads.threads import Threads
 
 __all__ = ["PART", "WeightedRows"]
@@ -105,7 +105,7 @@ class WeightedRows:
         norms: bool = False,
         ratio: bool = False,
     ) -> Rows:
-        """Draw `size` examples, fewer than n, by a scheme of `shard.sampling_schemes`.
+        """Draw `size` examples, fewer than n, by a scheme of `rows.sampling_schemes`.
 
         By logistic weights or by norms, which take O(n P) more for each draw, and with edges as
         ratios: see `Unpromised`.

@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
-from boostsample.shard.other_draws import largest
-from boostsample.shard.sampling_schemes import SCHEMES, UNPROMISED, nested_scheme
-from boostsample.shard.searcher import Searcher
-from boostsample.shard.weights import SignedWeights
+from boostsample.rows.other_draws import largest
+from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED, nested_scheme
+from boostsample.rows.searcher import Searcher
+from boostsample.rows.weights import SignedWeights
 from boostsample.step import Step
 from boostsample.strategy import Stump
 from tests import naive_samplers as naive
 from tests.problems import Do, bank_of, noisy_labels, step_of, table
-from tests.shard.test_nested_samples import WEIGHTS, nested_by
-from tests.shard.test_sampling_schemes import (
+from tests.rows.test_nested_samples import WEIGHTS, nested_by
+from tests.rows.test_sampling_schemes import (
     CASES,
     REPETITIONS,
     Case,

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.common.faults import Faults
+from boostsample.experiments.common.collected_errors import Faults
 
 
 def test_the_places_of_many_long_errors_can_be_read() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
-from boostsample.shard.target_rows import Leaf, Stretch
+from boostsample.rows.target_rows import Leaf, Stretch
 from boostsample.shards import messages as m
 from boostsample.shards.exchange import Exchange
 

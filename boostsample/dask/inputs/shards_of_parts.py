@@ -19,13 +19,13 @@ from boostsample.banks.row_chunks import (
     disk_bank_of_chunks,
     memory_bank_of_chunks,
 )
-from boostsample.dask.here import scratch_here
+from boostsample.dask.current_worker import scratch_here
+from boostsample.dask.inputs.part_rows import PartRows, checked_rows, naming_part
 from boostsample.dask.inputs.parts import Part
-from boostsample.dask.inputs.rows import PartRows, checked_rows, naming_part
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.labels import encode
-from boostsample.shards.source import ShardData
+from boostsample.shards.shard_source import ShardData
 
 __all__ = ["ShardSource", "cut_shards"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.shard import searcher as module
-from boostsample.shard.searcher import Searcher
-from boostsample.shard.weights import SignedWeights
+from boostsample.rows import searcher as module
+from boostsample.rows.searcher import Searcher
+from boostsample.rows.weights import SignedWeights
 from tests.problems import bank_of, noisy_labels, table
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
