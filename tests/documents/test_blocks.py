@@ -177,6 +177,19 @@ def _pictures(module: types.ModuleType, printed: str) -> None:
     assert Path("loss.pdf").read_bytes().startswith(b"%PDF")
 
 
+def _probabilities(module: types.ModuleType, printed: str) -> None:
+    table = re.findall(r"^\| `.*$", read(DOCS / "probabilities.md"), re.MULTILINE)
+    uncalibrated, calibrated = (line.split(" | ") for line in table[-2:])
+    means, errors = re.findall(r"\[([\d. ]+)\] \[([\d. ]+)\]", printed.split("None ")[1])[0]
+    shown = [
+        f"{float(m):.3f} ± {float(e):.3f}"
+        for m, e in zip(means.split(), errors.split(), strict=True)
+    ]
+    assert uncalibrated[1:3] == shown[:2]
+    assert float(means.split()[1]) < float(means.split()[0]) - 0.01, "rows of probability 1 tie"
+    assert calibrated[1] == calibrated[2], "no row has a probability of 1"
+
+
 AFTER: dict[str, Callable[[types.ModuleType, str], None]] = {
     "README.md": _readme,
     "index.md": _index,
@@ -187,6 +200,7 @@ AFTER: dict[str, Callable[[types.ModuleType, str], None]] = {
     "adding_a_learner.md": _learner,
     "data.md": _data,
     "pictures.md": _pictures,
+    "probabilities.md": _probabilities,
 }
 """What is true after the blocks of a page."""
 

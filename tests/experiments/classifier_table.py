@@ -3,8 +3,9 @@
     python -m tests.experiments.classifier_table measure --data-dir DIR -o FILE.csv
     python -m tests.experiments.classifier_table print FILE.csv
 
-Each fit runs in a process of its own, after a small fit that loads libraries and compiled kernels.
-The test rows of the comparison are the standard ones, or a quarter drawn with a fixed seed.
+Each fit runs in a separate process, after a small fit that loads libraries and compiled kernels.
+Each split draws a quarter of all rows for testing, by class; seeds are 0, 1, ... The tables show
+means and standard errors over the splits, and seconds of the first one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from __future__ import annotations
 import argparse
 import csv
 import importlib
+import itertools
 import json
+import math
+import statistics
 import subprocess
 import sys
 import time
@@ -34,7 +38,7 @@ SETS = {
     "letter": "Letter",
     "isolet-partial": "ISOLET, first of five parts",
     "usps": "USPS, 256 pixels",
-    "mnist": "MNIST, 784 pixels",
+    "mnist": "MNIST, 784 pixels, 10,000 images",
     "cifar10": "CIFAR-10, 3,072 pixels, 10,000 images",
 }
 LIBRARIES = {
@@ -44,41 +48,43 @@ LIBRARIES = {
     "LightGBM": "lightgbm:LGBMClassifier",
     "XGBoost": "xgboost:XGBClassifier",
 }
-MOST_IMAGES = 10_000
-"""Training images of CIFAR-10: its first file."""
+MOST_ROWS = {"mnist": 10_000, "cifar10": 10_000}
+"""Largest number of training rows, and of test rows."""
+N_SPLITS = 5
 SILENT: dict[str, dict[str, Any]] = {"LightGBM": {"verbosity": -1}}
-COLUMNS = ("data", "library", "error", "log_loss", "fit_seconds", "predict_seconds")
+COLUMNS = ("data", "library", "split", "error", "log_loss", "fit_seconds", "predict_seconds")
 
 Rows = tuple[NDArray[Any], NDArray[Any]]
 
 
-def rows_of(name: str, data_dir: str | None) -> tuple[Rows, Rows]:
+def rows_of(name: str, data_dir: str | None, split: int) -> tuple[Rows, Rows]:
     """Training and test rows of a data set, as tables of float32."""
     if name == "breast-cancer":
         from sklearn.datasets import load_breast_cancer
 
         X, y = load_breast_cancer(return_X_y=True)
-        train, test = quarter(y)
     elif name == "isolet-partial":
         path = Path(str(data_dir)) / name / "isolet1.data.gz"
         table = np.loadtxt(path, delimiter=",")
         X, y = table[:, :-1], table[:, -1].astype(int) - 1
-        train, test = quarter(y)
     else:
         data = load_dataset(name, data_dir=data_dir)
         X, y = np.asarray(data.X), np.asarray(data.y)
-        train, test = data.split(repetition=0, seed=0)
-        train = train[:MOST_IMAGES] if name == "cifar10" else train
-    table = X.reshape(len(X), -1).astype(np.float32)
-    return (table[train], y[train]), (table[test], y[test])
+    train, test = split_rows(y, split, MOST_ROWS.get(name))
+    table = X.reshape(len(X), -1)
+    return (table[train].astype(np.float32), y[train]), (table[test].astype(np.float32), y[test])
 
 
-def quarter(y: NDArray[Any]) -> Rows:
-    """Training rows and a quarter of the rows for the test, by class."""
+def split_rows(y: NDArray[Any], split: int, most: int | None) -> Rows:
+    """Training rows and a quarter of the rows for testing, by class, at most `most` of each."""
     from sklearn.model_selection import train_test_split
 
-    split = train_test_split(np.arange(len(y)), test_size=0.25, random_state=0, stratify=y)
-    return split[0], split[1]
+    n_test = round(0.25 * len(y))
+    sizes = (len(y) - n_test, n_test) if most is None else (most, most)
+    train, test = train_test_split(
+        np.arange(len(y)), train_size=sizes[0], test_size=sizes[1], random_state=split, stratify=y
+    )
+    return train, test
 
 
 def made(library: str) -> Any:
@@ -87,10 +93,10 @@ def made(library: str) -> Any:
     return getattr(importlib.import_module(module), name)(**SILENT.get(library, {}))
 
 
-def measure_one(name: str, library: str, data_dir: str | None) -> dict[str, Any]:
-    """Errors and times of one library on one data set."""
+def measure_one(name: str, library: str, split: int, data_dir: str | None) -> dict[str, Any]:
+    """Errors and times of one library on one split."""
     warnings.simplefilter("ignore")  # LightGBM and XGBoost warn about names and labels
-    train, test = rows_of(name, data_dir)
+    train, test = rows_of(name, data_dir, split)
     warm = [np.flatnonzero(train[1] == one)[:20] for one in np.unique(train[1])]
     few = np.concatenate(warm)
     made(library).fit(train[0][few], train[1][few]).predict_proba(test[0][:10])
@@ -103,65 +109,86 @@ def measure_one(name: str, library: str, data_dir: str | None) -> dict[str, Any]
     error = 100 * np.mean(model.classes_[chances.argmax(axis=1)] != test[1])
     loss = log_loss(test[1], chances, labels=model.classes_)
     figures = (f"{error:.2f}", f"{loss:.3f}", f"{middle - start:.3g}", f"{end - middle:.3g}")
-    return dict(zip(COLUMNS, (name, library, *figures), strict=True))
+    return dict(zip(COLUMNS, (name, library, split, *figures), strict=True))
 
 
-def measure(data_dir: str | None, target: Path, sets: list[str], libraries: list[str]) -> None:
+def measure(
+    data_dir: str | None, target: Path, sets: list[str], libraries: list[str], splits: range
+) -> None:
     """Measure all in one run; each line is written as soon as it is known."""
     with target.open("w", newline="", encoding="ascii") as stream:
         writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        for name in sets:
-            for library in libraries:
-                job = [
-                    "one",
-                    name,
-                    library,
-                    *([] if data_dir is None else ["--data-dir", data_dir]),
-                ]
-                command = [sys.executable, "-m", "tests.experiments.classifier_table", *job]
-                done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-                row = json.loads(done.stdout.splitlines()[-1])
-                writer.writerow(row)
-                stream.flush()
-                sys.stderr.write(f"{row}\n")
+        for name, split, library in itertools.product(sets, splits, libraries):
+            job = ["one", name, library, str(split)]
+            job += [] if data_dir is None else ["--data-dir", data_dir]
+            command = [sys.executable, "-m", "tests.experiments.classifier_table", *job]
+            done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+            row = json.loads(done.stdout.splitlines()[-1])
+            writer.writerow(row)
+            stream.flush()
+            sys.stderr.write(f"{row}\n")
 
 
-def read(path: Path) -> dict[str, dict[str, dict[str, float]]]:
-    """The figures by data set and library."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
+#: Of each data set and library, the figures of each split.
+Figures = dict[str, dict[str, list[dict[str, float]]]]
+
+
+def read(path: Path) -> Figures:
+    """The figures of a file."""
+    figures: Figures = {}
     with path.open(newline="", encoding="ascii") as stream:
         for row in csv.DictReader(stream):
-            figures = {name: float(row[name]) for name in COLUMNS[2:]}
-            found.setdefault(row["data"], {})[row["library"]] = figures
-    return found
+            by_library = figures.setdefault(row["data"], {})
+            numbers = {name: float(row[name]) for name in COLUMNS[2:]}
+            by_library.setdefault(row["library"], []).append(numbers)
+    return figures
 
 
 def tables(path: Path) -> list[str]:
-    """The lines of the tables, best figures in bold."""
-    found, lines = read(path), []
-    heads = {"error": "test error, %", "log_loss": "test log loss"}
-    heads |= {
+    """The lines of the tables, best means in bold."""
+    figures, lines = read(path), []
+    digits = {"error": 2, "log_loss": 3}
+    heads = {
+        "error": "test error, %",
+        "log_loss": "test log loss",
         "fit_seconds": "seconds to fit",
         "predict_seconds": "seconds to predict the test rows",
     }
     for column, head in heads.items():
         lines += [f"| {head} | {' | '.join(LIBRARIES)} |", "| --- |" + " ---: |" * len(LIBRARIES)]
-        for name, by_library in found.items():
-            values = [by_library[one][column] for one in LIBRARIES]
-            shown = [f"{v:g}" if v != min(values) else f"**{v:g}**" for v in values]
-            lines.append(f"| {SETS[name]} | {' | '.join(shown)} |")
+        for name, by_library in figures.items():
+            if column in digits:
+                by_split = [[split[column] for split in by_library[lib]] for lib in LIBRARIES]
+                means = [round(statistics.fmean(values), digits[column]) for values in by_split]
+                texts = [with_error(values, digits[column]) for values in by_split]
+            else:
+                means = [by_library[library][0][column] for library in LIBRARIES]
+                texts = [f"{mean:g}" for mean in means]
+            least = min(means)
+            cells = [
+                f"**{text}**" if mean == least else text
+                for text, mean in zip(texts, means, strict=True)
+            ]
+            lines.append(f"| {SETS[name]} | {' | '.join(cells)} |")
         lines.append("")
-    near = sum(
-        one["boostsample"]["error"] <= 1.1 * min(other["error"] for other in one.values())
-        for one in found.values()
-    )
-    first = sum(
-        one["boostsample"]["fit_seconds"] <= min(other["fit_seconds"] for other in one.values())
-        for one in found.values()
-    )
-    ours = f"Error the best, or within a tenth of it: {near} of {len(found)}."
-    return [*lines, f"{ours} Fastest to fit: {first} of {len(found)}."]
+    near = sum(is_near(by_library) for by_library in figures.values())
+    return [*lines, f"Mean error the best, or within a tenth of it: {near} of {len(figures)}."]
+
+
+def with_error(values: list[float], digits: int) -> str:
+    """Mean and standard error."""
+    error = statistics.stdev(values) / math.sqrt(len(values))
+    return f"{statistics.fmean(values):.{digits}f} ± {error:.{digits}f}"
+
+
+def is_near(by_library: dict[str, list[dict[str, float]]]) -> bool:
+    """Whether the mean error of boostsample is at most 1.1 times the best mean error."""
+    means = {
+        library: statistics.fmean(split["error"] for split in splits)
+        for library, splits in by_library.items()
+    }
+    return means["boostsample"] <= 1.1 * min(means.values())
 
 
 def main() -> None:
@@ -173,17 +200,20 @@ def main() -> None:
     run.add_argument("-o", "--output", type=Path, required=True)
     run.add_argument("--sets", default=",".join(SETS))
     run.add_argument("--libraries", default=",".join(LIBRARIES))
+    run.add_argument("--splits", type=int, default=N_SPLITS)
     one = kinds.add_parser("one")
     one.add_argument("name")
     one.add_argument("library")
+    one.add_argument("split", type=int)
     one.add_argument("--data-dir")
     show = kinds.add_parser("print")
     show.add_argument("file", type=Path)
     given = parser.parse_args()
     if given.what == "measure":
-        measure(given.data_dir, given.output, given.sets.split(","), given.libraries.split(","))
+        sets, libraries = given.sets.split(","), given.libraries.split(",")
+        measure(given.data_dir, given.output, sets, libraries, range(given.splits))
     elif given.what == "one":
-        row = measure_one(given.name, given.library, given.data_dir)
+        row = measure_one(given.name, given.library, given.split, given.data_dir)
         sys.stdout.write(json.dumps(row) + "\n")
     else:
         sys.stdout.write("\n".join(tables(given.file)) + "\n")

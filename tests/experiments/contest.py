@@ -16,7 +16,7 @@ from typing import Any
 from boostsample.experiments.results.curves import curves_of_results
 from boostsample.experiments.results.folder.read_folder import read_results
 from boostsample.experiments.results.labels import is_charged, label_of
-from boostsample.experiments.results.significance import critical_difference, ranks
+from boostsample.experiments.results.significance import critical_difference, friedman, ranks
 from tests.experiments import regret
 from tests.paths import ROOT
 
@@ -96,14 +96,17 @@ def scores(values: Values, metric: str, unit: str = "stumps") -> Iterator[str]:
 
 
 def mean_ranks(metric: str) -> Iterator[str]:
-    """Mean ranks over the data sets, for the strategies that are in all, and the difference."""
+    """Mean ranks over the data sets, for the strategies that are in all, and what is significant."""
     by_mark: list[dict[str, float]] = []
+    p_values: list[float] = []
     data = all_rows()
     values = [values_of(rows, metric) for rows in data.values()]
     for mark in RANKED:
         means = [{label: statistics.fmean(v[mark]) for label, v in one.items()} for one in values]
         shared = [label for label in means[0] if all(label in one for one in means)]
-        ranked = ranks([[one[label] for label in shared] for one in means], lower_is_better=True)
+        table = [[one[label] for label in shared] for one in means]
+        ranked = ranks(table, lower_is_better=True)
+        p_values.append(friedman(table)[1])
         by_mark.append(dict(zip(shared, ranked.tolist(), strict=True)))
     order = sorted(by_mark[-1], key=lambda label: sum(one[label] for one in by_mark))
     yield "| strategy | " + " | ".join(f"{mark:,} stumps" for mark in RANKED) + " |"
@@ -112,11 +115,28 @@ def mean_ranks(metric: str) -> Iterator[str]:
         yield f"| `{label}` | " + " | ".join(f"{one[label]:.1f}" for one in by_mark) + " |"
     difference = critical_difference(len(order), len(data))
     yield "| critical difference |" + f" {difference:.1f} |" * len(RANKED)
+    yield "| p, Friedman's test | " + " | ".join(f"{p:.2g}" for p in p_values) + " |"
+
+
+def lead() -> Iterator[str]:
+    """The lead of adaptive-halving over laminating, and the share that distinct draws have of it."""
+    values = values_of(read_results(FOLDER / "contest-variants").rows, "loss")
+    ours, distinct, laminating = (
+        {mark: statistics.fmean(losses) for mark, losses in values[label].items()}
+        for label in ("adaptive-halving", "laminating:scheme=distinct", "laminating")
+    )
+    yield "| | " + " | ".join(f"{mark:,} stumps" for mark in ours) + " |"
+    yield "| --- |" + " ---: |" * len(ours)
+    leads = {mark: laminating[mark] - loss for mark, loss in ours.items()}
+    yield "| lead over `laminating` | " + " | ".join(f"{x:.3f}" for x in leads.values()) + " |"
+    shares = [(laminating[mark] - distinct[mark]) / gap for mark, gap in leads.items()]
+    yield "| share of distinct draws | " + " | ".join(f"{100 * x:.0f} %" for x in shares) + " |"
 
 
 def ablations() -> Iterator[tuple[str, list[str]]]:
     """Variants at the usual budget, and budgets, on MNIST."""
     yield "variants", list(_losses("contest-variants"))
+    yield "lead", list(lead())
     for budget in BUDGETS:
         yield f"{budget} N", list(_losses(f"contest-{budget}N"))
 
