@@ -292,15 +292,22 @@ def search(
 ) -> tuple[int, list[int], float, list[float]]:
     """Best threshold, its votes and edge, and the edge of every threshold 1, 2, ...
 
-    Bins above the last one in use are no candidates, but 1 always is.
+    Bins above the last one in use are no candidates, but 1 always is. Of equal edges the lowest
+    threshold with rows on both sides is the best, or else the lowest.
     """
     used = max([b for b in column if b > 0], default=1)
     edges = []
     for b in range(1, min(used, n_bins - 1) + 1):
         edges.append(edge_of(bin_sums(column, b, rows)))
-    best = edges.index(max(edges)) + 1
+    equal = [b for b, edge in enumerate(edges, 1) if edge == max(edges)]
+    best = min(equal, key=lambda b: (not divides(column, b), b))
     votes = [1 if s >= 0 else -1 for s in bin_sums(column, best, rows)]
     return best, votes, edges[best - 1], edges
+
+
+def divides(column: Sequence[int], b: int) -> bool:
+    """Whether some bins are below b and some are not."""
+    return min(column) < b <= max(column)
 
 
 def bin_sums(column: Sequence[int], b: int, rows: NDArray[Any]) -> list[float]:

@@ -16,10 +16,11 @@ from sklearn.base import clone
 
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import history_row
-from boostsample.learner import Found, Targets, alpha_of, best_votes
+from boostsample.learner import NO_EDGE, Found, Targets, alpha_of, best_votes
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Outcome, Pool, Stump
 from boostsample.rows.searcher import Searcher
+from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.step import Step
 from boostsample.strategy import Strategy
 
@@ -35,7 +36,8 @@ class Search:
     A search computes votes and edge on all examples of its targets and makes the history row; the
     loop updates the weights. `round` is the current round, `rows` are its history rows;
     `plans_rounds` is whether the strategy has read the number of rounds planned; `chosen` are the
-    different features chosen so far, in order, counted only with `max_model_features`.
+    different features chosen so far, in order, counted only with `max_model_features`; `hopeless`
+    is whether the searches of the round have found that no stump has an edge.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Search:
     ) -> None:
         """Start the strategy; SettingError if a setting is out of range."""
         self.round = 0
+        self.hopeless = True
         self.rows: list[dict[str, Any]] = []
         self.plans_rounds = False
         self.chosen: dict[int, None] = {}
@@ -99,7 +102,7 @@ class Search:
 
     def begin(self, number: int) -> None:
         """Begin a round."""
-        self.round, self.rows = number, []
+        self.round, self.rows, self.hopeless = number, [], True
 
     def __call__(self, targets: Targets) -> Found:
         """Let the strategy choose a stump and finish it on all examples of the targets."""
@@ -122,7 +125,7 @@ class Search:
                 f"{type(stump).__name__}; return step.search(...).best()"
             )
         member, threshold = int(stump.feature), int(stump.threshold)
-        estimated, n_examples = step._found(member, threshold)
+        estimated, n_examples, divides = step._found(member, threshold)
         feature = member if self._members is None else int(self._members[member])
         column = self._searcher.column(feature)
         sums = weights.label_sums(column, threshold)
@@ -130,6 +133,7 @@ class Search:
         edge = min(float(np.add.reduce(np.abs(sums))), 1.0)
         if n_examples == weights.n_examples:
             estimated = edge  # exact sample: H = G; the search only rounds differently
+        self.hopeless = self.hopeless and edge <= NO_EDGE and self._no_edge(records, weights)
         alpha = alpha_of(edge)
         value = bank.threshold(feature, threshold)
         family = _family_of(self._families, member)
@@ -163,7 +167,13 @@ class Search:
         share = weights.mass / self._searcher.weights.mass
         if share != 1.0:
             sums, base = sums * share, base * share
-        return Found(number, feature, threshold, value, votes, edge, sums, base, row)
+        return Found(number, feature, threshold, value, votes, edge, sums, base, row, divides)
+
+    def _no_edge(self, records: Sequence[Any], weights: WeightedRows) -> bool:
+        """Whether all features were searched on all examples, and no stump has an edge."""
+        exact = [one.stumps for one in records if one.n_examples == weights.n_examples]
+        searched = [stumps.feature for stumps in exact if stumps.edge.max() <= NO_EDGE]
+        return _n_different(searched) == self._searcher.n_features
 
     def _budget_of(self, n_examples: int) -> int:
         """The share of the budget for a search on some of the N examples."""
