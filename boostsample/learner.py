@@ -86,6 +86,8 @@ class Found:
         Its history row.
     divides : bool
         Whether the sample that it was searched on has examples on both sides.
+    complete : bool
+        Whether all features were searched on all examples of the targets.
     """
 
     search: int
@@ -97,7 +99,8 @@ class Found:
     sums: NDArray[np.float64]
     whole: NDArray[np.float64]
     row: dict[str, Any]
-    divides: bool = True
+    divides: bool
+    complete: bool
 
     @property
     def gain(self) -> float:

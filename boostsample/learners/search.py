@@ -20,7 +20,6 @@ from boostsample.learner import NO_EDGE, Found, Targets, alpha_of, best_votes
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Outcome, Pool, Stump
 from boostsample.rows.searcher import Searcher
-from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.step import Step
 from boostsample.strategy import Strategy
 
@@ -133,11 +132,16 @@ class Search:
         edge = min(float(np.add.reduce(np.abs(sums))), 1.0)
         if n_examples == weights.n_examples:
             estimated = edge  # exact sample: H = G; the search only rounds differently
-        self.hopeless = self.hopeless and edge <= NO_EDGE and self._no_edge(records, weights)
         alpha = alpha_of(edge)
         value = bank.threshold(feature, threshold)
         family = _family_of(self._families, member)
-        searched = [r.stumps.feature for r in records if r.purpose == "search"]
+        found = [r.stumps for r in records if r.purpose == "search"]
+        n_features = _n_different([stumps.feature for stumps in found])
+        complete = n_features == self._searcher.n_features and all(
+            r.n_examples == weights.n_examples for r in records if r.purpose == "search"
+        )
+        no_edge = complete and edge <= NO_EDGE
+        self.hopeless &= no_edge and all(stumps.edge.max() <= NO_EDGE for stumps in found)
         row = history_row(
             notes,
             round=self.round,
@@ -145,7 +149,7 @@ class Search:
             family=self._families[family].name,
             feature=feature,
             threshold=value,
-            n_features=_n_different(searched),
+            n_features=n_features,
             n_examples=n_examples,
             edge_estimated=estimated,
             edge=edge,
@@ -167,13 +171,8 @@ class Search:
         share = weights.mass / self._searcher.weights.mass
         if share != 1.0:
             sums, base = sums * share, base * share
-        return Found(number, feature, threshold, value, votes, edge, sums, base, row, divides)
-
-    def _no_edge(self, records: Sequence[Any], weights: WeightedRows) -> bool:
-        """Whether all features were searched on all examples, and no stump has an edge."""
-        exact = [one.stumps for one in records if one.n_examples == weights.n_examples]
-        searched = [stumps.feature for stumps in exact if stumps.edge.max() <= NO_EDGE]
-        return _n_different(searched) == self._searcher.n_features
+        sums_of = number, feature, threshold, value, votes, edge, sums, base
+        return Found(*sums_of, row, divides, complete)
 
     def _budget_of(self, n_examples: int) -> int:
         """The share of the budget for a search on some of the N examples."""

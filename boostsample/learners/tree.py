@@ -20,8 +20,8 @@ class Tree(Learner):
 
     The edge of a tree is the sum of abs(sum_i w_il y_il) over its leaves and labels. Each node is a
     search on the examples that reach it, with its share of the budget; the leaf whose split gains
-    most is split next. The root is always split; other splits without gain come last, if no stump
-    beats the constant leaf and the best ones divide its examples, as the halves of an XOR do.
+    most is split next. The root is always split. Other splits without gain come last: of leaves
+    that no stump of any feature improves, but whose best stump divides them, as in an XOR.
 
     Parameters
     ----------
@@ -60,6 +60,6 @@ class Tree(Learner):
 
 
 def _may_gain_below(leaf: Targets, stump: Found) -> bool:
-    """Whether a stump that gains nothing ties with the constant leaf, whose halves may gain."""
+    """Whether a stump without gain, the best of all features, ties with the constant leaf."""
     tied = stump.edge >= leaf.edge / leaf.mass - _SAME
-    return stump.divides and tied and leaf.mass - leaf.edge > _LEAST_GAIN
+    return stump.complete and stump.divides and tied and leaf.mass - leaf.edge > _LEAST_GAIN
