@@ -178,9 +178,15 @@ def _nodes(
                 mean = models[k, 1, j]
                 scale = scales[k, j]
                 log_share = math.log(share)
-                bottoms[k, j] = mean - scale * math.sqrt(max(2.0 * (log_share - log_tail), 1.0))
+                below = mean - scale * math.sqrt(max(2.0 * (log_share - log_tail), 1.0))
+                bottoms[k, j] = below
+                if counts[k] > 1 and share < 0.5:
+                    # The density of the maximum is up to Q (1 - share)^(Q-1) times that of F_k.
+                    more = math.log(counts[k]) + (counts[k] - 1) * math.log1p(-share)
+                    log_low = log_tail - max(more, 0.0)
+                    bottoms[k, j] = mean - scale * math.sqrt(max(2.0 * (log_share - log_low), 1.0))
                 tops[k, j] = mean + scale * math.sqrt(max(2.0 * (log_share - log_top), 1.0))
-                begin = min(begin, bottoms[k, j])
+                begin = min(begin, below)
                 end = max(end, tops[k, j])
                 # 1 - F_k is at least the share of one component beyond h, so F_k^Q is negligible
                 # below the highest of the components' quantiles.
