@@ -21,10 +21,21 @@ from boostsample.errors import StrategyError
 from boostsample.rows.target_rows import Stretch, TargetRows
 from boostsample.rows.weighted_rows import WeightedRows
 
-__all__ = ["EDGE_GAP", "Found", "Learner", "Targets", "alpha_of", "best_votes"]
+__all__ = [
+    "EDGE_GAP",
+    "NO_EDGE",
+    "Found",
+    "Learner",
+    "Targets",
+    "alpha_of",
+    "best_votes",
+    "log_loss_change",
+]
 
 #: Edges above 1 - EDGE_GAP are treated as 1: alpha is capped there and training ends.
 EDGE_GAP = 1e-12
+#: Edges up to this are 0 but for rounding: float32 weights round by 6e-8.
+NO_EDGE = 1e-7
 #: Label sums of halves that are smaller than this part of the whole are summed again.
 _CANCELLED = 1e-9
 _SIGNS = np.array([-1, 1], np.int8)
@@ -34,6 +45,17 @@ def alpha_of(edge: float) -> float:
     """1/2 log((1 + edge) / (1 - edge)), capped at edge = 1 - 1e-12 ([BK10] section 2.1)."""
     capped = min(edge, 1.0 - EDGE_GAP)
     return 0.5 * (math.log1p(capped) - math.log1p(-capped))
+
+
+def log_loss_change(edge: float) -> float:
+    """Log of the factor of the loss by a classifier of this edge: 1/2 log(1 - edge^2).
+
+    With a capped alpha, that of (1 + edge) / 2 exp(-alpha) + (1 - edge) / 2 exp(alpha).
+    """
+    if edge <= 1.0 - EDGE_GAP:
+        return 0.5 * (math.log1p(edge) + math.log1p(-edge))
+    alpha = alpha_of(edge)
+    return math.log1p(0.5 * (1.0 - edge) * math.expm1(2.0 * alpha)) - alpha
 
 
 def best_votes(sums: NDArray[np.float64]) -> NDArray[np.int8]:
@@ -62,6 +84,10 @@ class Found:
         Sums over i of w_il y_il phi(x_i) and of w_il y_il, in units of the weight of all examples.
     row : dict
         Its history row.
+    divides : bool
+        Whether the sample that it was searched on has examples on both sides.
+    complete : bool
+        Whether all features were searched on all examples of the targets.
     """
 
     search: int
@@ -73,6 +99,8 @@ class Found:
     sums: NDArray[np.float64]
     whole: NDArray[np.float64]
     row: dict[str, Any]
+    divides: bool
+    complete: bool
 
     @property
     def gain(self) -> float:

@@ -69,6 +69,17 @@ def initial_weights(Y: NDArray[Any], init: str, s: Sequence[float] | None = None
     return w / w.sum()
 
 
+def first_of_tie(X: NDArray[Any], tied: Sequence[int], candidates: Sequence[Any]) -> Any:
+    """The first of tied candidates (feature, threshold) with rows on both sides, or else the first.
+
+    `tied` are positions in `candidates`.
+    """
+    return min(
+        (candidates[at] for at in tied),
+        key=lambda one: len({phi(x, one[1]) for x in X[:, one[0]].tolist()}) < 2,
+    )
+
+
 def label_sums(
     column: Sequence[float], threshold: float, w: NDArray[Any], Y: NDArray[Any]
 ) -> list[float]:
@@ -115,7 +126,8 @@ class Naive:
 
     X (n, F) raw features, NaN missing; Y (n, K) of +1 and -1; s (n,) example weights or None.
     Candidates of a feature are -inf and the midpoints of its values in the rows with weight. Ties
-    go to the first feature, then the lowest threshold; a label sum of 0 votes +1.
+    go to a cut with rows on both sides, then to the first feature, then to the lowest threshold; a
+    label sum of 0 votes +1.
     """
 
     def __init__(
@@ -149,11 +161,9 @@ class Naive:
     def next_round(self) -> NaiveRound:
         """Search, finish, update the weights."""
         edges = self.edges()
-        best = 0
-        while edges[best] < edges.max() - TIE:
-            best += 1
+        tied = np.flatnonzero(edges >= edges.max() - TIE).tolist()
         others = edges[edges < edges.max() - TIE]
-        feature, threshold = self.candidates[best]
+        feature, threshold = first_of_tie(self.X, tied, self.candidates)
         done = self.finish(feature, threshold)
         done.lead = float(edges.max() - others.max()) if others.size else math.inf
         return done
@@ -268,9 +278,10 @@ class ExactNaive:
         ]  # fmt: skip
 
     def best(self) -> tuple[int, float, list[int], Fraction]:
-        """Feature, threshold, votes and edge: the first candidate of the largest edge."""
+        """Feature, threshold, votes and edge of the largest edge; ties as in `Naive`."""
         edges = [sum(map(abs, self.sums(*candidate))) for candidate in self.candidates]
-        feature, threshold = self.candidates[edges.index(max(edges))]
+        tied = [at for at, edge in enumerate(edges) if edge == max(edges)]
+        feature, threshold = first_of_tie(self.X, tied, self.candidates)
         votes = [1 if s >= 0 else -1 for s in self.sums(feature, threshold)]
         return feature, threshold, votes, Fraction(max(edges))
 
@@ -292,15 +303,22 @@ def search(
 ) -> tuple[int, list[int], float, list[float]]:
     """Best threshold, its votes and edge, and the edge of every threshold 1, 2, ...
 
-    Bins above the last one in use are no candidates, but 1 always is.
+    Bins above the last one in use are no candidates, but 1 always is. Of equal edges the lowest
+    threshold with rows on both sides is the best, or else the lowest.
     """
     used = max([b for b in column if b > 0], default=1)
     edges = []
     for b in range(1, min(used, n_bins - 1) + 1):
         edges.append(edge_of(bin_sums(column, b, rows)))
-    best = edges.index(max(edges)) + 1
+    equal = [b for b, edge in enumerate(edges, 1) if edge == max(edges)]
+    best = min(equal, key=lambda b: (not divides(column, b), b))
     votes = [1 if s >= 0 else -1 for s in bin_sums(column, best, rows)]
     return best, votes, edges[best - 1], edges
+
+
+def divides(column: Sequence[int], b: int) -> bool:
+    """Whether some bins are below b and some are not."""
+    return min(column) < b <= max(column)
 
 
 def bin_sums(column: Sequence[int], b: int, rows: NDArray[Any]) -> list[float]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import numbers
 import os
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from boostsample.banks.bank import Bank
@@ -18,6 +20,7 @@ from boostsample.checks import check_flag
 from boostsample.errors import DataError, SettingError
 from boostsample.files.booster_state import pack_state
 from boostsample.hashing import sha256_of_bytes
+from boostsample.learner import NO_EDGE
 from boostsample.loop.booster import Booster, Round
 from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
 from boostsample.loop.fit_progress import FitProgress
@@ -95,7 +98,21 @@ def train(
             ended = any(asked) or booster.finished
             if progress is not None:
                 progress(done.rows[-1], done.edge, ended)
+    _warn_of_no_edge(found, booster.stopped)
     return found
+
+
+def _warn_of_no_edge(rounds: Sequence[Round], stopped: str) -> None:
+    """ConvergenceWarning if training has ended at an edge of 0, or no round has found another."""
+    if rounds and rounds[-1].edge <= NO_EDGE:
+        way_out = "try a learner of several stumps as learner='tree', or other features"
+        if stopped:
+            text = f"training ended in round {len(rounds)}: {stopped}; {way_out}"
+        elif all(one.edge <= NO_EDGE for one in rounds):
+            text = f"no edge in {len(rounds)} rounds: the model has learned nothing; {way_out}"
+        else:
+            return
+        warnings.warn(text, ConvergenceWarning, stacklevel=2)
 
 
 def fit_seed(random_state: Any, path: str | os.PathLike[str] | None = None) -> list[int]:

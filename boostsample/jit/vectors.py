@@ -152,10 +152,13 @@ def _at_least(builder: Any, vector: Vector, a: Any, floor: Any) -> Any:
 
 
 @_of_one(lambda a: types.boolean)
-def _is_zero(builder: Any, vector: Vector, a: Any) -> Any:
-    lanes = builder.fcmp_unordered("!=", a, _constant(vector, 0.0))
-    bits = ir.IntType(vector.lanes)
-    return builder.icmp_unsigned("==", builder.bitcast(lanes, bits), ir.Constant(bits, 0))
+def _is_minus_zero(builder: Any, vector: Vector, a: Any) -> Any:
+    lane = ir.IntType(vector.bits)
+    whole = ir.VectorType(lane, vector.lanes)
+    signs = ir.Constant(whole, [ir.Constant(lane, 1 << (vector.bits - 1))] * vector.lanes)
+    lanes, bits = builder.icmp_unsigned("!=", builder.bitcast(a, whole), signs), vector.lanes
+    flags = builder.bitcast(lanes, ir.IntType(bits))
+    return builder.icmp_unsigned("==", flags, ir.Constant(ir.IntType(bits), 0))
 
 
 @intrinsic
@@ -323,8 +326,10 @@ vec_at_least: Any = (
 )
 #: vec_choose(condition, positive, other): `positive` in the lanes where condition > 0, or `other`.
 vec_choose: Any = _choose if COMPILED else lambda c, yes, no: np.where(c > 0, yes, no)
-#: vec_is_zero(a): whether every lane is 0.
-vec_is_zero: Any = _is_zero if COMPILED else lambda a: not a.any()
+#: vec_is_minus_zero(a): whether every lane is -0.0.
+vec_is_minus_zero: Any = (
+    _is_minus_zero if COMPILED else lambda a: bool(np.all((a == 0) & np.signbit(a)))
+)
 #: vec_widen(a): float32 lanes as float64.
 vec_widen: Any = _widen if COMPILED else lambda a: a.astype(np.float64)
 #: vec_as_wide(a, like): float32 lanes as those of `like`, which may be float64.

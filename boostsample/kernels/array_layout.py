@@ -48,11 +48,27 @@ class Rows(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Best stump of each feature: thresholds int64 (Q,), votes int8 (Q, K), edges float64 (Q,)."""
+    """Best stump of each feature: thresholds int64 (Q,), votes int8 (Q, K), edges float64 (Q,).
+
+    divides bool (Q,): whether rows lie on both sides of the threshold.
+    """
 
     thresholds: NDArray[np.int64]
     votes: NDArray[np.int8]
     edges: Doubles
+    divides: NDArray[np.bool_]
+
+
+def found_room(n_features: int, n_labels: int) -> Found:
+    """Room for the best stumps of Q features."""
+    votes = np.empty((n_features, n_labels), np.int8)
+    of_one = np.empty(n_features, np.int64), votes, np.empty(n_features)
+    return Found(*of_one, np.empty(n_features, np.bool_))
+
+
+def part_of(found: Found, part: slice) -> Found:
+    """The stumps of some of the features."""
+    return Found(*(array[part] for array in found))
 
 
 def row_layout(n_labels: int) -> tuple[int, int]:

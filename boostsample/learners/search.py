@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import history_row
-from boostsample.learner import Found, Targets, alpha_of, best_votes
+from boostsample.learner import NO_EDGE, Found, Targets, alpha_of, best_votes
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Outcome, Pool, Stump
 from boostsample.rows.searcher import Searcher
@@ -35,7 +35,8 @@ class Search:
     A search computes votes and edge on all examples of its targets and makes the history row; the
     loop updates the weights. `round` is the current round, `rows` are its history rows;
     `plans_rounds` is whether the strategy has read the number of rounds planned; `chosen` are the
-    different features chosen so far, in order, counted only with `max_model_features`.
+    different features chosen so far, in order, counted only with `max_model_features`; `hopeless`
+    is whether the searches of the round have found that no stump has an edge.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Search:
     ) -> None:
         """Start the strategy; SettingError if a setting is out of range."""
         self.round = 0
+        self.hopeless = True
         self.rows: list[dict[str, Any]] = []
         self.plans_rounds = False
         self.chosen: dict[int, None] = {}
@@ -99,7 +101,7 @@ class Search:
 
     def begin(self, number: int) -> None:
         """Begin a round."""
-        self.round, self.rows = number, []
+        self.round, self.rows, self.hopeless = number, [], True
 
     def __call__(self, targets: Targets) -> Found:
         """Let the strategy choose a stump and finish it on all examples of the targets."""
@@ -122,7 +124,7 @@ class Search:
                 f"{type(stump).__name__}; return step.search(...).best()"
             )
         member, threshold = int(stump.feature), int(stump.threshold)
-        estimated, n_examples = step._found(member, threshold)
+        estimated, n_examples, divides = step._found(member, threshold)
         feature = member if self._members is None else int(self._members[member])
         column = self._searcher.column(feature)
         sums = weights.label_sums(column, threshold)
@@ -133,7 +135,13 @@ class Search:
         alpha = alpha_of(edge)
         value = bank.threshold(feature, threshold)
         family = _family_of(self._families, member)
-        searched = [r.stumps.feature for r in records if r.purpose == "search"]
+        found = [r.stumps for r in records if r.purpose == "search"]
+        n_features = _n_different([stumps.feature for stumps in found])
+        complete = n_features == self._searcher.n_features and all(
+            r.n_examples == weights.n_examples for r in records if r.purpose == "search"
+        )
+        no_edge = complete and edge <= NO_EDGE
+        self.hopeless &= no_edge and all(stumps.edge.max() <= NO_EDGE for stumps in found)
         row = history_row(
             notes,
             round=self.round,
@@ -141,7 +149,7 @@ class Search:
             family=self._families[family].name,
             feature=feature,
             threshold=value,
-            n_features=_n_different(searched),
+            n_features=n_features,
             n_examples=n_examples,
             edge_estimated=estimated,
             edge=edge,
@@ -163,7 +171,8 @@ class Search:
         share = weights.mass / self._searcher.weights.mass
         if share != 1.0:
             sums, base = sums * share, base * share
-        return Found(number, feature, threshold, value, votes, edge, sums, base, row)
+        sums_of = number, feature, threshold, value, votes, edge, sums, base
+        return Found(*sums_of, row, divides, complete)
 
     def _budget_of(self, n_examples: int) -> int:
         """The share of the budget for a search on some of the N examples."""

@@ -9,6 +9,8 @@ __all__ = ["Tree"]
 
 #: A split must raise the edge by more than this.
 _LEAST_GAIN = 1e-9
+#: Edges, in units of the weight of a leaf, are equal up to this: float32 weights round by 6e-8.
+_SAME = 1e-7
 #: Leaves whose weights agree up to this share are not searched.
 _PURE = 1e-12
 
@@ -18,7 +20,8 @@ class Tree(Learner):
 
     The edge of a tree is the sum of abs(sum_i w_il y_il) over its leaves and labels. Each node is a
     search on the examples that reach it, with its share of the budget; the leaf whose split gains
-    most is split next.
+    most is split next. The root is always split. Other splits without gain come last: of leaves
+    that no stump of any feature improves, but whose best stump divides them, as in an XOR.
 
     Parameters
     ----------
@@ -43,12 +46,20 @@ class Tree(Learner):
         while len(leaves) < self.n_leaves:
             for leaf in fresh:
                 if leaf.n_examples > 1 and leaf.edge < (1.0 - _PURE) * leaf.mass:
-                    found[leaf] = leaf.search()
-                    gains[leaf] = found[leaf].gain
+                    stump = leaf.search()
+                    if stump.gain > _LEAST_GAIN or _may_gain_below(leaf, stump):
+                        found[leaf], gains[leaf] = stump, stump.gain
             best = max(gains, key=gains.__getitem__, default=None)
-            if best is None or gains.pop(best) <= _LEAST_GAIN:
+            if best is None:
                 break
+            del gains[best]
             fresh = list(best.split(found.pop(best)))
             at = leaves.index(best)
             leaves[at : at + 1] = fresh
         return leaves
+
+
+def _may_gain_below(leaf: Targets, stump: Found) -> bool:
+    """Whether a stump without gain, the best of all features, ties with the constant leaf."""
+    tied = stump.edge >= leaf.edge / leaf.mass - _SAME
+    return stump.complete and stump.divides and tied and leaf.mass - leaf.edge > _LEAST_GAIN

@@ -27,7 +27,15 @@ from boostsample.checks import (
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.hashing import sha256_of_arrays
 from boostsample.labels import check_labels
-from boostsample.learner import EDGE_GAP, Found, Learner, Targets, alpha_of
+from boostsample.learner import (
+    EDGE_GAP,
+    NO_EDGE,
+    Found,
+    Learner,
+    Targets,
+    alpha_of,
+    log_loss_change,
+)
 from boostsample.learners.search import Search
 from boostsample.learners.terms import leaf_votes, leaves_of, terms_of
 from boostsample.loop.run_facts import example_facts, run_facts
@@ -174,7 +182,7 @@ class Booster:
 
     @property
     def finished(self) -> bool:
-        """Whether all planned rounds are completed or the edge has reached 1."""
+        """Whether all planned rounds are completed or training has ended early."""
         return bool(self._stopped) or self._round >= self.n_rounds
 
     @property
@@ -214,7 +222,7 @@ class Booster:
         )
 
     def next_round(self) -> Round:
-        """Train one more round, also beyond `n_rounds`; StrategyError after an edge of 1."""
+        """Train one more round, also beyond `n_rounds`; StrategyError if training has ended."""
         if self._stopped:
             raise StrategyError(f"training has ended in round {self._round}: {self._stopped}")
         started = time.perf_counter()
@@ -275,12 +283,16 @@ class Booster:
         return found
 
     def _finish(self, rows: list[dict[str, Any]], terms: list[Term], edge: float) -> None:
-        """Set the loss, and the columns that belong to the round; training ends at an edge of 1."""
+        """Set the loss, and the columns that belong to the round.
+
+        Training ends at an edge of 1, and at one of 0 that no other choice can raise.
+        """
         if edge > 1.0 - EDGE_GAP:
             what = "one stump" if self._learner.one_search else "one base classifier"
             self._stopped = f"edge {edge:.15g}: every weight agrees with {what}"
-            edge = 1.0 - EDGE_GAP
-        self._log_loss += 0.5 * (math.log1p(edge) + math.log1p(-edge))
+        if edge <= NO_EDGE and self._search.hopeless:
+            self._stopped = "edge 0: all features were searched on all examples, none has an edge"
+        self._log_loss += log_loss_change(edge)
         for row in rows:
             row["alpha"] = terms[0].alpha
             row["log10_loss"] = self._log_loss / math.log(10.0)

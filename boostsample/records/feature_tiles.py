@@ -31,6 +31,8 @@ _FEWEST_TILES = 64
 _MOST_FEATURES = 10_000_000
 #: Members of all families that each of their tiles holds at least; less saves no time.
 _MEMBERS_A_TILE = 8
+#: Largest part by which the chance of a member may differ from that of its family.
+_MOST_UNEVEN = 0.05
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
@@ -43,10 +45,13 @@ class FeatureTiles(NamedTuple):
         Global indices of the features.
     ends : ndarray of int64, shape (tiles + 1,)
         Tile k is order[ends[k] : ends[k + 1]], of F / tiles features, rounded up or down.
+    uneven : tuple of float
+        Of each family, the largest part by which its members in a tile differ from their mean.
     """
 
     order: NDArray[np.int64]
     ends: NDArray[np.int64]
+    uneven: tuple[float, ...]
 
 
 @lru_cache(maxsize=16)
@@ -66,7 +71,12 @@ def feature_tiles(sizes: tuple[int, ...]) -> FeatureTiles | None:
     order = np.concatenate(members)[np.argsort(np.concatenate(places), kind="stable")]
     ends = np.arange(n_tiles + 1) * n_features // n_tiles
     order.setflags(write=False)
-    return FeatureTiles(order, ends)
+    family = np.searchsorted(np.cumsum(sizes), order, side="right")
+    tile = np.repeat(np.arange(n_tiles), np.diff(ends))
+    held = np.bincount(family * n_tiles + tile, minlength=len(sizes) * n_tiles)
+    means = np.array(sizes)[:, None] / n_tiles
+    away = np.abs(held.reshape(means.size, n_tiles) - means).max(axis=1) / means[:, 0]
+    return FeatureTiles(order, ends, tuple(away.tolist()))
 
 
 def _golden_step(size: int) -> int:
@@ -103,19 +113,23 @@ def sample_tile_members(
 ) -> NDArray[np.int64] | None:
     """counts[k] members of families[k], for every k, from few tiles.
 
-    The tiles are drawn uniformly, and the members of each family from those in them. None if the
-    pool has no tiles, or a family is so small that most of the tiles are needed.
+    The tiles are drawn uniformly, and the members of each family from those in them. The more of
+    them a tile has, the less likely is each, by a part of at most `uneven` over the number of tiles
+    drawn. None if that part is too large, if the pool has no tiles, or if a family is so small that
+    most of the tiles are needed.
     """
     tiles = feature_tiles(tuple(family.size for family in families))
     if tiles is None:
         return None
     n_tiles = tiles.ends.size - 1
     needed = 1
-    for family, count in zip(families, counts, strict=True):
+    uneven = 0.0
+    for family, count, away in zip(families, counts, tiles.uneven, strict=True):
+        uneven = max(uneven, away if count else 0.0)
         in_tile = family.size // n_tiles  # at least so many, or one less, in every tile
         if count > needed * in_tile:
             needed = -(-count // in_tile) if in_tile else n_tiles
-    if needed > n_tiles or needed * _MEMBERS_A_TILE > sum(counts):
+    if needed > n_tiles or needed * _MEMBERS_A_TILE > sum(counts) or uneven > _MOST_UNEVEN * needed:
         return None
     chosen = rng.choice(n_tiles, size=needed, replace=False, shuffle=False).tolist()
     held = np.concatenate([tiles.order[tiles.ends[k] : tiles.ends[k + 1]] for k in chosen])

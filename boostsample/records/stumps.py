@@ -48,12 +48,15 @@ class Stumps:
         Vote vectors estimated on the sample: +1 or -1 for each label.
     edge : ndarray of float64, shape (Q,)
         Estimated edges H, between 0 and 1.
+    divides : ndarray of bool, shape (Q,), or None
+        Whether examples of the sample lie on both sides of the threshold.
     """
 
     feature: NDArray[np.int64]
     threshold: NDArray[np.int64]
     votes: NDArray[np.int8]
     edge: NDArray[np.float64]
+    divides: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return int(self.feature.size)
@@ -61,13 +64,16 @@ class Stumps:
     def __getitem__(self, rows: ArrayLike | slice) -> Stumps:
         """The given rows: indices, a mask or a slice."""
         at = rows if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
-        return Stumps(self.feature[at], self.threshold[at], self.votes[at], self.edge[at])
+        divides = None if self.divides is None else self.divides[at]
+        return Stumps(self.feature[at], self.threshold[at], self.votes[at], self.edge[at], divides)
 
     def best(self) -> Stump:
-        """The stump with the largest edge; the first one of a tie."""
+        """The stump with the largest edge; of a tie the first that divides, or else the first."""
         if len(self) == 0:
             raise SettingError("best() needs at least 1 stump, got 0; search at least one feature")
         row = int(self.edge.argmax())
+        if self.divides is not None and not self.divides[row]:  # others of its tie come later
+            row = max(row, int((self.divides & (self.edge == self.edge[row])).argmax()))
         feature, threshold = int(self.feature[row]), int(self.threshold[row])
         return Stump(feature, threshold, self.votes[row], float(self.edge[row]))
 

@@ -13,11 +13,18 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, View
 from boostsample.jit.compile_kernels import COMPILED
-from boostsample.kernels.array_layout import N_BINS, Found, Rows, row_layout
+from boostsample.kernels.array_layout import (
+    N_BINS,
+    Found,
+    Rows,
+    found_room,
+    part_of,
+    row_layout,
+)
 from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.searches.histograms import histogram_kernel
 from boostsample.kernels.searches.search import search_kernel
-from boostsample.kernels.searches.search_room import SEARCH_GROUP, search_room
+from boostsample.kernels.searches.search_room import NO_ROWS, SEARCH_GROUP, search_room
 from boostsample.records import Stumps
 from boostsample.rows.sampling_schemes import (
     SCHEMES,
@@ -134,13 +141,13 @@ class Searcher:
 
     def _run(self, features: NDArray[np.int64], rows: Rows, how: _Precision) -> Stumps:
         q = features.size
-        found = Found(np.empty(q, np.int64), np.empty((q, self.n_labels), np.int8), np.empty(q))
+        found = found_room(q, self.n_labels)
         most = self._most(rows)
         if q <= most:  # nearly always: slices of all would cost as much as a small kernel
             self._run_part(features, rows, how, found)
         else:
             for part in _parts(q, most):
-                self._run_part(features[part], rows, how, _part_of(found, part))
+                self._run_part(features[part], rows, how, part_of(found, part))
         return Stumps(features, *found)
 
     def _run_part(
@@ -159,7 +166,7 @@ class Searcher:
 
         def arguments(first: int, end: int) -> tuple[Any, ...]:
             part, room = slice(first, end), next(rooms)
-            mine = _part_of(found, part)
+            mine = part_of(found, part)
             return bins, at[part], n_bins[part], rows, tie, *how, room, mine
 
         self.weights.threads.share(self._search, arguments, _cuts(at.size))
@@ -169,8 +176,8 @@ class Searcher:
 
         Searches them with short float32 sums and sums their edges in float64 in one order of the
         rows: equal cuts then have equal bits whatever their features. Edges within `_tie` of the
-        best become equal, so that the first feature searched wins. Features of the same bits share
-        the edge of the first of them.
+        best become equal, so that the order of `Stumps.best` decides. Features of the same bits
+        share the edge of the first of them.
         """
         found = stumps.edge.tolist()
         least = max(found) - _CLOSE
@@ -184,8 +191,8 @@ class Searcher:
             return
         values, first = values[-_MOST_COMPARED:], near[first[-_MOST_COMPARED:]]
         again = self._run(stumps.feature[first], rows, _Precision(1, False))
-        stumps.threshold[first] = again.threshold
-        stumps.votes[first] = again.votes
+        for name in ("threshold", "votes", "divides"):
+            getattr(stumps, name)[first] = getattr(again, name)
         edges = np.minimum(np.abs(self.signed_edges(again, rows)), 1.0)
         for value, edge in zip(values, edges, strict=True):
             stumps.edge[near[rough == value]] = edge
@@ -209,13 +216,13 @@ class Searcher:
     def histograms(
         self, features: NDArray[np.int64], rows: Rows
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """The rows by bin, and the last bin of each feature that holds one, at least 1.
+        """The rows by bin, NO_ROWS in others; and the last bin that holds one, at least 1.
 
         Float64 (Q, 256 * P), each feature in the layout of 256 rows, in the units of `rows.values`;
         uint8 (Q,).
         """
         width, q = self.weights.width, features.size
-        hist, last = np.zeros((q, N_BINS * width)), np.ones(q, np.uint8)
+        hist, last = np.full((q, N_BINS * width), NO_ROWS, np.float64), np.ones(q, np.uint8)
         for part in _parts(q, min(self._most(rows), max(q, 1))):
             bins, at, read = self._read(self._of_bank(features[part]), rows)
             filled, tops = hist[part], last[part]
@@ -267,10 +274,6 @@ def _reading(scheme: str) -> dict[str, bool]:
         return {}
     by = {"logistic": other.by == "logistic weights", "norms": other.by == "norms"}
     return {**by, "ratio": other.ratio}
-
-
-def _part_of(found: Found, part: slice) -> Found:
-    return Found(found.thresholds[part], found.votes[part], found.edges[part])
 
 
 def _parts(n_features: int, size: int) -> Iterator[slice]:

@@ -7,6 +7,7 @@ each float64 sum as two float32 ones, large and small; the kernel adds them up i
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,9 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import View
-from boostsample.kernels.array_layout import Found, Rows, lay_out_rows, row_layout
+from boostsample.kernels.array_layout import (
+    Rows,
+    found_room,
+    lay_out_rows,
+    part_of,
+    row_layout,
+)
 from boostsample.kernels.searches.search import search_kernel
-from boostsample.kernels.searches.search_room import search_room
+from boostsample.kernels.searches.search_room import is_empty, search_room
 from boostsample.records import Stumps
 from boostsample.rows.searcher import Searcher
 
@@ -70,7 +77,7 @@ class MergedSearch:
         self._bank.view = lambda features, rows: View(bins, at[features], True)
         self._bank.n_bins = self._n_bins[features].astype(np.int16)
         found = self._searcher.search(at, rows, False)
-        return Stumps(features, found.threshold, found.votes, found.edge)
+        return replace(found, feature=features)
 
     def on_histograms(
         self,
@@ -85,24 +92,22 @@ class MergedSearch:
         Reads sums float64 (bins of all features, K), one feature after another, and last uint8
         (Q,), their last bins that hold a row.
         """
-        q, tie = features.size, self.tie(n_rows) / scale
-        found = Found(np.empty(q, np.int64), np.empty((q, self._n_labels), np.int8), np.empty(q))
+        tie, found = self.tie(n_rows) / scale, found_room(features.size, self._n_labels)
         at, nothing = np.zeros(1, np.int64), np.empty(0, np.int32)
         ends = np.cumsum(self._n_bins[features]).tolist()
         for k, (end, size, highest) in enumerate(
             zip(ends, self._n_bins[features].tolist(), last.tolist(), strict=True)
         ):
             mine = sums[end - size : end - size + highest + 1]
-            large = mine.astype(np.float32)
-            small = (mine - large).astype(np.float32)
             base = np.zeros(self._width)
             np.add.reduce(mine, axis=0, out=base[: self._n_labels])
+            used = np.flatnonzero(~is_empty(mine))
+            large = mine[used].astype(np.float32)
+            small = (mine[used] - large).astype(np.float32)
             values = lay_out_rows(np.concatenate([large, small]), self._width)
-            column = np.tile(np.arange(highest + 1, dtype=np.uint8), 2)[None]
+            column = np.tile(used.astype(np.uint8), 2)[None]
             n_bins = np.array([highest + 1], np.int16)
-            own = slice(k, k + 1)
-            one = Found(found.thresholds[own], found.votes[own], found.edges[own])
-            rows = Rows(0, nothing, values, base, scale)
+            rows, one = Rows(0, nothing, values, base, scale), part_of(found, slice(k, k + 1))
             self._kernel(column, at, n_bins, rows, tie, 1, False, self._room, one)
         return Stumps(features, *found)
 

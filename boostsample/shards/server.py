@@ -20,6 +20,7 @@ from boostsample.kernels.array_layout import (
     row_layout,
 )
 from boostsample.kernels.searches.histograms import histogram_kernel
+from boostsample.kernels.searches.search_room import NO_ROWS
 from boostsample.records import Stumps
 from boostsample.rows.sampling_schemes import (
     LOGISTIC_SCHEMES,
@@ -298,7 +299,7 @@ class ShardServer:
                     ]
                 )
             else:
-                sums = np.zeros((sum(n_bins), n_labels), kind)
+                sums = np.full((sum(n_bins), n_labels), NO_ROWS, kind)
         bins = bins.view(np.uint8)  # a dtype that was pickled with a source takes more bytes again
         return m.Found(self._weights.mass, bins, np.ascontiguousarray(weights), sums, last)
 

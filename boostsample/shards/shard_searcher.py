@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -194,7 +196,7 @@ class ShardSearcher:
             found = self._search_exact(wanted, rows)
         else:
             found = self._search_sample(wanted, rows, rows.drawn)
-        return Stumps(features, found.threshold, found.votes, found.edge)
+        return replace(found, feature=features)
 
     def _search_exact(self, features: NDArray[np.int64], rows: ShardSample) -> Stumps:
         """Histograms of all examples in float64, in several exchanges if they are large."""
@@ -218,7 +220,7 @@ class ShardSearcher:
         self, features: NDArray[np.int64], answers: Sequence[m.Found], rows: ShardSample
     ) -> Stumps:
         """Best stumps on the histograms of the shards, added in their order."""
-        sums = np.add.reduce([one.sums.astype(np.float64) for one in answers])
+        sums = reduce(np.add, [one.sums.astype(np.float64) for one in answers])  # keeps -0.0
         last = np.maximum.reduce([one.last for one in answers])
         return self._merged.on_histograms(features, sums, last, rows.scale(), rows.size)
 
@@ -311,5 +313,5 @@ class ShardSearcher:
         return np.asarray(np.add.reduce([one.totals for one in answers]) * rows.scale())
 
 
-def _fields(stumps: Stumps) -> tuple[NDArray[Any], ...]:
-    return stumps.feature, stumps.threshold, stumps.votes, stumps.edge
+def _fields(stumps: Stumps) -> tuple[Any, ...]:
+    return stumps.feature, stumps.threshold, stumps.votes, stumps.edge, stumps.divides

@@ -56,7 +56,7 @@ from boostsample.files.archive import (
     text_entry,
 )
 from boostsample.files.booster_state import pack_state, unpack_state
-from boostsample.learner import EDGE_GAP, alpha_of
+from boostsample.learner import alpha_of, log_loss_change
 from boostsample.loop.numerics import NUMERICS
 from boostsample.records import Round, Term
 from boostsample.records.term_arrays import TERM_INTEGERS, term_arrays
@@ -130,9 +130,8 @@ def alphas_of_edges(edges: NDArray[np.float64]) -> NDArray[np.float64]:
 def losses_of_edges(edges: NDArray[np.float64]) -> NDArray[np.float64]:
     """log10 of the loss after each round, summed in the order of the loop."""
     total, losses = 0.0, []
-    for given in edges.tolist():
-        edge = 1.0 - EDGE_GAP if given > 1.0 - EDGE_GAP else given
-        total += 0.5 * (math.log1p(edge) + math.log1p(-edge))
+    for edge in edges.tolist():
+        total += log_loss_change(edge)
         losses.append(total / math.log(10.0))
     return np.array(losses)
 

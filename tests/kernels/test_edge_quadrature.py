@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import quad
 
+from boostsample.kernels.mixtures import allocate_features
 from boostsample.kernels.mixtures import edge_quadrature as kernels
 from boostsample.planning.expected_edge import allocate, best_expected_edge_family, expected_edge
 from boostsample.planning.mixture import Mixture, fit_gaussians
@@ -19,7 +20,7 @@ from tests.compiled import called
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 tails = called(kernels._tails)
 quantile_below = called(kernels._quantile_below)
-raised = called(kernels._raise)
+raised = called(kernels.times_power)
 Array = NDArray[np.float64]
 
 
@@ -213,94 +214,6 @@ def test_best_pair_reads_only_its_own_part_of_the_grid() -> None:
     assert edges[1] == pytest.approx(0, abs=1e-8)
 
 
-def naive_greedy(
-    models: Array, noise: Array, sizes: list[int], budget: int, n_examples: int
-) -> float:
-    """One feature at a time, to the very end; the largest e on the way."""
-    counts = np.zeros(len(sizes), np.int64)
-    best = -math.inf
-    for total in range(1, min(budget, sum(sizes)) + 1):
-        n = min(n_examples, budget // total)
-        inverse = 0.0 if n == n_examples else 1 / n
-        edges = []
-        for k, size in enumerate(sizes):
-            more = counts + (np.arange(len(sizes)) == k)
-            allowed = more[k] <= size
-            e = edge_of(models, noise, more, inverse) if allowed else -math.inf
-            edges.append(e)
-        counts[int(np.argmax(edges))] += 1
-        best = max(best, *edges)
-    return best
-
-
-def greedy_problem(seed: int) -> tuple[Array, Array, list[int], int, int]:
-    """Families of edges like those of boosting, at a budget that bites."""
-    rng = np.random.default_rng(seed)
-    n_families = int(rng.integers(2, 6))
-    n_components = int(rng.integers(1, 4))
-    scale = 10 ** rng.uniform(-2.5, -1)
-    models = np.empty((n_families, 3, n_components))
-    for model in models:
-        model[0] = rng.dirichlet(np.ones(n_components))
-        model[1] = rng.normal(0.03, scale, n_components)
-        model[2] = (scale * 10 ** rng.uniform(-0.7, 0.5, n_components)) ** 2
-    n_examples = int(rng.choice([300, 60_000]))
-    sizes = rng.choice([4, 30, 150] if COMPILED else [3, 6], n_families).tolist()
-    return models, 1 - models[:, 1] ** 2, sizes, int(n_examples * rng.choice([1, 10])), n_examples
-
-
-@pytest.mark.parametrize("seed", range(25 if COMPILED else 2))
-def test_allocation_against_single_steps_to_the_end(seed: int) -> None:
-    models, noise, sizes, budget, n_examples = greedy_problem(seed)
-    counts = np.empty(len(sizes), np.int64)
-    edge, n = kernels.allocate(models, noise, np.array(sizes), budget, n_examples, counts)
-    total = int(counts.sum())
-    assert total >= 1
-    assert (counts <= sizes).all()
-    assert (counts >= 0).all()
-    assert n == min(n_examples, budget // total)
-    exact = edge_of(models, noise, counts, 0.0 if n == n_examples else 1 / n)
-    scale = math.sqrt(models[:, 2].max())
-    assert edge == pytest.approx(exact, abs=1e-4 * scale)
-    greedy = naive_greedy(models, noise, sizes, budget, n_examples)
-    assert exact >= greedy - 0.006 * max(abs(greedy), scale)
-
-
-def test_allocation_passes_the_end_of_exact_samples() -> None:
-    """e falls where the sample stops being exact, and is highest far beyond."""
-    models = np.array([[[1.0], [0.0], [7e-5]]])
-    noise = np.ones((1, 1))
-    counts = np.empty(1, np.int64)
-    edge, n = kernels.allocate(models, noise, np.array([5000]), 600_000, 60_000, counts)
-    exact = edge_of(models, noise, np.array([10]), 0.0)
-    assert edge_of(models, noise, np.array([12]), 1 / 50_000) < 0.95 * exact < edge
-    assert edge > 1.001 * exact
-    assert 20 <= counts[0] <= 40
-    assert n == 600_000 // counts[0]
-
-
-def test_allocation_looks_beyond_a_dip() -> None:
-    """With 15 looks the fourth feature takes two of five examples, and the fifth costs nothing."""
-    models = np.array([[[1.0], [0.0], [0.06]]])
-    noise = np.ones((1, 1))
-    e = [edge_of(models, noise, np.array([q]), 1 / (15 // q)) for q in range(1, 16)]
-    assert e[3] < e[2] < e[4] == max(e)
-    counts = np.empty(1, np.int64)
-    _, n = kernels.allocate(models, noise, np.array([50]), 15, 1500, counts)
-    assert (counts[0], n) == (5, 3)
-
-
-def test_allocation_within_the_smallest_budget() -> None:
-    models = np.array([[[1.0], [0.0], [1e-4]], [[1.0], [0.1], [1e-4]]])
-    counts = np.empty(2, np.int64)
-    edge, n = kernels.allocate(models, np.ones((2, 1)), np.array([9, 9]), 1, 100, counts)
-    assert counts.tolist() == [0, 1]
-    assert n == 1
-    assert edge == pytest.approx(0.1, abs=1e-6)
-    kernels.allocate(models, np.ones((2, 1)), np.array([1, 1]), 1000, 10, counts)
-    assert counts.tolist() == [1, 1]
-
-
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
 def test_one_signature() -> None:
     one = Mixture([0.5, 0.5], [0.0, 0.1], [1e-4, 0])
@@ -312,5 +225,5 @@ def test_one_signature() -> None:
     for mixtures in (together, list(together)):
         best_expected_edge_family(mixtures, [3, 4], 10, 100)
         allocate(mixtures, [3, 4], 10, 100)
-    for name in kernels.__all__:
-        assert len(getattr(kernels, name).signatures) == 1, name
+    for kernel in (kernels.best_pair, kernels.expected_edge, allocate_features.allocate):
+        assert len(kernel.signatures) == 1, kernel

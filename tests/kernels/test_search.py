@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
-from boostsample.kernels.array_layout import N_BINS, Found, Rows, lay_out_rows, row_layout
+from boostsample.kernels.array_layout import N_BINS, Rows, found_room, lay_out_rows, row_layout
 from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.searches.search import _FEW, _NEAR, _SPARSE, search_kernel
 from boostsample.kernels.searches.search_room import search_room
@@ -53,7 +53,7 @@ def run_search(
     rows, q, width = padded(weights), features.size, LANES * blocks + tail
     room = search_room(n_labels)
     room.sums[:], room.work[:], room.rough[:] = 9.0, np.nan, np.nan  # stale on purpose
-    found = Found(np.empty(q, np.int64), np.empty((q, n_labels), np.int8), np.empty(q))
+    found = found_room(q, n_labels)
     base = np.pad(weights.astype(np.float64).sum(axis=0), (0, width - n_labels))
     named = np.empty(0, np.int32) if examples is None else examples
     search_kernel(blocks, tail)(
@@ -68,6 +68,10 @@ def run_search(
         found,
     )
     assert not room.hist.any()  # as the next search expects it
+    assert np.signbit(room.hist).all()
+    of_rows = bins[:, examples] if examples is not None else bins[:, start : start + len(weights)]
+    for feature, b, divides in zip(features, found.thresholds, found.divides, strict=True):
+        assert divides == naive.divides(of_rows[feature].tolist(), b)
     return found.thresholds, found.votes, found.edges / SCALE
 
 
@@ -217,7 +221,7 @@ def test_ties_in_float32_go_to_the_lowest_threshold(n_labels: int) -> None:
     np.testing.assert_array_equal(votes, -1)
     bins = np.array([[1, 2, 3, 4]], np.uint8)
     weights = np.array([[-1.0], [-0.001], [1.0], [1.0]], np.float32)  # best cut: 3, then 2
-    for tie, want in ((0.0, 3), (0.0019, 3), (0.0021, 2), (3.0, 1)):
+    for tie, want in ((0.0, 3), (0.0019, 3), (0.0021, 2), (3.0, 2)):
         assert run_search(bins, np.arange(1), weights, tie=tie, **how)[0][0] == want
 
 
@@ -243,14 +247,31 @@ def test_ties_go_to_the_lowest_threshold(n_labels: int) -> None:
     np.testing.assert_array_equal(edges, 4 * n_labels)
     np.testing.assert_array_equal(votes, -1)
     thresholds, votes, _ = run_search(bins, np.arange(3), np.zeros((4, n_labels), np.float32))
-    np.testing.assert_array_equal(thresholds, 1)  # everything ties
+    np.testing.assert_array_equal(thresholds, [4, 1, 3])  # everything ties: the lowest that divides
     np.testing.assert_array_equal(votes, 1)  # a sum of 0 votes +1
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 17])
+@pytest.mark.parametrize("rough", [False, True])
+def test_of_equal_edges_a_cut_that_divides_wins(n_labels: int, rough: bool) -> None:
+    rng = np.random.default_rng(n_labels)
+    how: dict[str, Any] = {"rough": rough, "rows_a_bin": 64}
+    for trial in range(150 if COMPILED else 5):
+        n, least, most = int(rng.integers(1, 70)), int(rng.integers(0, 3)), rng.integers(3, 9)
+        bins = rng.integers(least, most, (3, n)).astype(np.uint8) * rng.choice([1, 30])
+        weights = rng.choice([-1, 1], (n, 1 if trial % 2 else n_labels)).repeat(
+            n_labels if trial % 2 else 1, axis=1
+        )  # whole numbers: no sum rounds
+        thresholds, votes, _ = run_search(bins, np.arange(3), weights.astype(np.float32), **how)
+        for q in range(3):
+            want = naive.search(bins[q].tolist(), weights, N_BINS)
+            assert (thresholds[q], votes[q].tolist()) == want[:2], bins[q]
 
 
 def test_edges_within_the_tie_go_to_the_lowest_threshold() -> None:
     bins = np.array([[1, 2, 3, 4]], np.uint8)
     weights = np.array([[-1.0], [-0.001], [1.0], [1.0]], np.float32)  # best cut: 3, then 2
-    for tie, want in ((0.0, 3), (0.0019, 3), (0.0021, 2), (3.0, 1)):
+    for tie, want in ((0.0, 3), (0.0019, 3), (0.0021, 2), (3.0, 2)):
         assert run_search(bins, np.arange(1), weights, tie=tie)[0][0] == want
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from boostsample.errors import SettingError
 from boostsample.planning.expected_edge import (
@@ -87,6 +88,57 @@ def test_monte_carlo_with_binomial_edges(rng: np.random.Generator) -> None:
     mean = true[np.arange(n), hits.argmax(axis=1)].mean()
     assert mean == pytest.approx(expected_edge(mixture, n_features, n_examples), abs=1e-3)
     assert mean > expected_edge(mixture, n_features, n_examples, unit_noise=1) + 1e-3
+
+
+def brute_force(
+    mixtures: Sequence[Mixture], counts: Sequence[int], n_examples: float, v: float | None
+) -> float:
+    """The integral by twelve nodes in each twelfth of a scale, up to twelve scales away."""
+    families, cuts = [], []
+    for mixture, count in zip(mixtures, counts, strict=True):
+        share, mean, variance = mixture.parameters
+        noise = (1 - mean**2 if v is None else v) / n_examples
+        scale = np.maximum(np.sqrt(variance + noise), 1e-10 * (1 + abs(mean)))
+        families.append((count, share, mean, variance, scale))
+        cuts.append((mean + scale * np.linspace(-12, 12, 145)[:, None]).ravel())
+    ends = np.unique(np.concatenate(cuts))
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    half = 0.5 * np.diff(ends)
+    h = (ends[:-1, None] + half[:, None] * (1 + nodes)).reshape(-1, 1)
+    log_below, parts = 0.0, []
+    for count, share, mean, variance, scale in families:
+        z = (h - mean) / scale
+        below, above = ndtr(z) @ share, ndtr(-z) @ share
+        log_f = np.where(above < 0.5, np.log1p(-np.minimum(above, 0.5)), np.log(below + 1e-300))
+        moment = (mean + variance / scale * z) * np.exp(-z * z / 2) / scale @ share
+        log_below = log_below + count * log_f
+        parts.append((count, moment, log_f))
+    total = sum(count * moment * np.exp(log_below - log_f) for count, moment, log_f in parts)
+    return float((half[:, None] * weights).ravel() @ total / math.sqrt(2 * math.pi))
+
+
+@pytest.mark.parametrize("seed", range(150 if COMPILED else 3))
+def test_any_shares_and_scales_against_brute_force(seed: int) -> None:
+    """Shares from 1e-9, points and wide components, Q and T to 1e5."""
+    rng = np.random.default_rng(seed)
+    mixtures, counts = [], []
+    for _ in range(1 + seed % 3 % 2 * int(rng.integers(3))):
+        n = int(rng.integers(1, 5))
+        shares = 10 ** rng.uniform(-9, (0, -5)[seed % 2], n)
+        shares[0] = 1
+        variances = 10 ** rng.uniform(-12, -1, n) * (rng.random(n) < 0.9)
+        mixtures.append(Mixture(shares / shares.sum(), rng.uniform(-0.2, 0.9, n), variances))
+        counts.append(int(10 ** rng.uniform((0, 3)[seed % 2], 5)))
+    for n_examples in (1, 10 ** rng.uniform(0, 5), math.inf):
+        for v in (None, 1.0):
+            e = expected_edge_families(mixtures, counts, n_examples, unit_noise=v)
+            assert abs(e - brute_force(mixtures, counts, n_examples, v)) < 1e-6
+
+
+def test_a_rare_component_far_from_the_others() -> None:
+    mixture = Mixture([1 - 1e-7, 1e-7], [0.02, 0.8], [1e-8, 1e-8])
+    e = expected_edge(mixture, 100_000, math.inf)
+    assert abs(e - brute_force([mixture], [100_000], math.inf, None)) < 1e-6
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from boostsample.jit.compile_kernels import allocating_kernel, inner_kernel
 
-__all__ = ["allocate", "best_pair", "expected_edge"]
+__all__ = ["best_pair", "expected_edge"]
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -45,16 +45,12 @@ _PANEL = 2.6  # widest panel in scales for Q = 1; it shrinks with log Q, as the 
 _TAIL = 1e-8  # probability omitted at both ends
 _COARSE_PANEL = 3.9  # the same in `allocate`: errors of 1e-5 scales, far below its differences
 _COARSE_TAIL = 1e-6
-# int64 variables: numba would specialise the callee on a literal.
+# An int64 variable: numba would specialise the callee on a literal.
 _FINE: Any = np.int64(0)
-_COARSE: Any = np.int64(1)
 _FAR = 9.0  # in scales; beyond it a component's density is taken as 0 and its tail as that at 9
 _SMALLEST_SCALE = 1e-10  # a point mass becomes a Gaussian of this scale
 _SMALLEST_F = 1e-16  # 1 minus a tail has no digits below
 _STRIDE = 4  # `best_pair` evaluates every fourth pair first
-_GROWTH = 0.2  # relative growth of the number of features from one level of `allocate` to the next
-_N_PARTS = 2  # parts in which `allocate` distributes the features of a level
-_PATIENCE = 3  # levels without gain after which `allocate` stops
 
 
 @inner_kernel
@@ -97,7 +93,7 @@ def _tails(
 
 
 @inner_kernel
-def _raise(base: Array, exponent: int, target: Array) -> None:
+def times_power(base: Array, exponent: int, target: Array) -> None:
     """Multiply `target` by base^exponent, by squaring; `base` is overwritten. O(n log exponent)."""
     while exponent > 0:
         if exponent & 1:
@@ -110,7 +106,7 @@ def _raise(base: Array, exponent: int, target: Array) -> None:
 
 
 @inner_kernel
-def _dot(a: Array, b: Array, c: Array, d: Array) -> float:
+def dot_pairs(a: Array, b: Array, c: Array, d: Array) -> float:
     """Sum of a * b + c * d over arrays whose length is a multiple of 4, in four lanes. O(n)."""
     s = 0.0
     t = 0.0
@@ -138,7 +134,7 @@ def _quantile_below(tail: float) -> float:
 
 
 @inner_kernel
-def _shapes(models: Array, unit_noise: Array, inverse: float, shapes: Array) -> None:
+def edge_shapes(models: Array, unit_noise: Array, inverse: float, shapes: Array) -> None:
     """Write tau_j and s_j^2/tau_j of (K, 3, J) models with (K, J) noise to shapes (4, K, J)."""
     for k in range(models.shape[0]):
         for j in range(models.shape[2]):
@@ -152,7 +148,7 @@ def _shapes(models: Array, unit_noise: Array, inverse: float, shapes: Array) -> 
 
 
 @inner_kernel
-def _nodes(
+def edge_nodes(
     models: Array, shapes: Array, counts: Counts, n_features: int, coarse: int, table: Array
 ) -> int:
     """Write nodes and weights for the maximum over counts[k] features of each of K mixtures.
@@ -178,9 +174,15 @@ def _nodes(
                 mean = models[k, 1, j]
                 scale = scales[k, j]
                 log_share = math.log(share)
-                bottoms[k, j] = mean - scale * math.sqrt(max(2.0 * (log_share - log_tail), 1.0))
+                below = mean - scale * math.sqrt(max(2.0 * (log_share - log_tail), 1.0))
+                bottoms[k, j] = below
+                if counts[k] > 1 and share < 0.5:
+                    # The density of the maximum is up to Q (1 - share)^(Q-1) times that of F_k.
+                    more = math.log(counts[k]) + (counts[k] - 1) * math.log1p(-share)
+                    log_low = log_tail - max(more, 0.0)
+                    bottoms[k, j] = mean - scale * math.sqrt(max(2.0 * (log_share - log_low), 1.0))
                 tops[k, j] = mean + scale * math.sqrt(max(2.0 * (log_share - log_top), 1.0))
-                begin = min(begin, bottoms[k, j])
+                begin = min(begin, below)
                 end = max(end, tops[k, j])
                 # 1 - F_k is at least the share of one component beyond h, so F_k^Q is negligible
                 # below the highest of the components' quantiles.
@@ -211,7 +213,7 @@ def _nodes(
 
 
 @inner_kernel
-def _table(models: Array, shapes: Array, counts: Counts, n: int, table: Array) -> None:
+def edge_table(models: Array, shapes: Array, counts: Counts, n: int, table: Array) -> None:
     """Tabulate F_k, m_k and, for `counts`, the integrand of e in two factors at n nodes. O(K J n).
 
     table: (2K + 5, any), the first n columns of the last two rows read, the others written. Rows
@@ -234,7 +236,7 @@ def _table(models: Array, shapes: Array, counts: Counts, n: int, table: Array) -
             for i in range(n):
                 average[i] += counts[k] * (moment[i] / below[i])
                 scratch[i] = below[i]
-            _raise(scratch, counts[k], product)
+            times_power(scratch, counts[k], product)
 
 
 @allocating_kernel
@@ -246,16 +248,16 @@ def expected_edge(
     shapes (4, K, J) and table (2K + 5, EXPECTED_EDGE_ROOM) are overwritten.
     """
     row = 2 * models.shape[0]
-    _shapes(models, unit_noise, inverse, shapes)
+    edge_shapes(models, unit_noise, inverse, shapes)
     while True:
-        n = _nodes(models, shapes, counts, counts.sum(), _FINE, table)
+        n = edge_nodes(models, shapes, counts, counts.sum(), _FINE, table)
         if n <= table.shape[1]:
             break
         table = np.empty((row + 5, n))
-    _table(models, shapes, counts, n, table)
+    edge_table(models, shapes, counts, n, table)
     scratch = table[row + 2][:n]
     scratch[:] = 0.0
-    return _dot(table[row][:n], table[row + 1][:n], scratch, scratch)
+    return dot_pairs(table[row][:n], table[row + 1][:n], scratch, scratch)
 
 
 @allocating_kernel
@@ -307,86 +309,3 @@ def best_pair(
             )
         best[k] = at
         edges[k] = top
-
-
-@allocating_kernel
-def allocate(
-    models: Array, unit_noise: Array, sizes: Counts, budget: int, n_examples: int, best: Counts
-) -> tuple[float, int]:
-    """Greedy maximisation of MAS Q.1 ([DF11] 4.1); returns e and T of the counts in `best`.
-
-    models: (K, 3, J), unit_noise: (K, J), sizes: (K,) read, upper limits of Q_k; budget: looks;
-    best: (K,) written, with sum Q_k <= budget and T = min(n_examples, budget // sum Q_k).
-
-    Starting from all Q_k = 0, increments the family whose next feature raises e most. The sum grows
-    in levels, by 1 up to 10, then by _GROWTH; the increments of a level share its T and thus one
-    table of F_k and m_k, in which an increment is one product. From a sum of 15 they are made in
-    _N_PARTS parts. Stops after _PATIENCE levels without gain, counted anew from the first level
-    whose sample is not exact, where noise lowers e before it can rise. e has an error of about 1e-5
-    scales of the edges; callers compute it again for the result.
-    """
-    n_families = models.shape[0]
-    shapes = np.empty((4, n_families, models.shape[2]))
-    table = np.empty((2 * n_families + 5, EXPECTED_EDGE_ROOM))
-    counts = np.zeros(n_families, np.int64)
-    n = 0
-    best[:] = 0
-    best_edge = -1e300
-    best_size = n_examples
-    highest = -1e300
-    most = min(budget, sizes.sum())
-    exact = False
-    waited = 0
-    total = 0
-    tabulated = 0
-    while total < most and waited < _PATIENCE:
-        level = min(total + max(1, int(_GROWTH * total)), most)
-        if total < budget // n_examples:
-            level = min(level, budget // n_examples)
-        size = min(n_examples, budget // level)
-        was_exact = exact
-        exact = size == n_examples
-        if not exact or not was_exact or level > 2 * tabulated:
-            tabulated = level
-            _shapes(models, unit_noise, 0.0 if exact else 1.0 / size, shapes)
-            reach = 2 * level if exact else level
-            while True:
-                n = _nodes(models, shapes, counts, reach, _COARSE, table)
-                if n <= table.shape[1]:
-                    break
-                table = np.empty((2 * n_families + 5, n))
-            _table(models, shapes, counts, n, table)
-        product = table[2 * n_families][:n]
-        average = table[2 * n_families + 1][:n]
-        scratch = table[2 * n_families + 2][:n]
-        part = (level - total + _N_PARTS - 1) // _N_PARTS
-        while total < level:
-            for i in range(product.size):
-                scratch[i] = product[i] * average[i]
-            winner = -1
-            value = 0.0
-            for k in range(n_families):
-                if counts[k] < sizes[k]:
-                    e = _dot(scratch, table[k][:n], product, table[n_families + k][:n])
-                    if winner < 0 or e > value:
-                        winner = k
-                        value = e
-            step = min(part, level - total, sizes[winner] - counts[winner])
-            for i in range(product.size):
-                average[i] += step * (table[n_families + winner, i] / table[winner, i])
-                scratch[i] = table[winner, i]
-            _raise(scratch, step, product)
-            counts[winner] += step
-            total += step
-        scratch[:] = 0.0
-        edge = _dot(product, average, scratch, scratch)
-        if was_exact and not exact:
-            highest = -1e300
-        waited = 0 if edge > highest else waited + 1
-        highest = max(highest, edge)
-        if edge > best_edge:
-            best_edge = edge
-            best_size = size
-            for k in range(n_families):
-                best[k] = counts[k]
-    return best_edge, best_size

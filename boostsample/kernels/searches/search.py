@@ -3,7 +3,8 @@
 Layouts. `bins` (F, n) uint8 is feature-major; bin 0 holds missing values. Weighted rows as in
 `kernels.array_layout`. A stump (feature, threshold b) is phi = +1 where bin >= b, else -1. A
 histogram has a plane for each plane of a row, with 8, 16 or the tail's few numbers a bin, so that
-none of its vectors crosses a cache line.
+none of its vectors crosses a cache line. Its numbers begin as -0.0, which only a bin without rows
+keeps: -0.0 + x is x, and x - x is 0.0.
 
 A sweep takes eight bins, a block, at a time. With few rows most blocks hold none and are skipped:
 thresholds above an empty bin only repeat the one below it.
@@ -30,7 +31,7 @@ from boostsample.jit.vectors import (
     vec_count_below,
     vec_eight_edges,
     vec_fill,
-    vec_is_zero,
+    vec_is_minus_zero,
     vec_load,
     vec_store,
     vec_widen,
@@ -45,6 +46,7 @@ from boostsample.kernels.array_layout import (
     plane_layout,
 )
 from boostsample.kernels.searches.search_room import (
+    NO_ROWS,
     SEARCH_GROUP,
     SEARCH_MARKS,
     EdgeLimits,
@@ -68,7 +70,7 @@ _SPARSE = 64
 
 @functools.cache
 def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
-    """Kernels of one or two vectors of a row: fill_in, flush, top_bin, sweep, add_below, clear.
+    """Kernels of one or two vectors of a row: fill_in, flush, holds_row, sweep, add_below, clear.
 
     They work on labels at, ..., at + lanes - 1 of rows of `width`, and on the next `more` or 0.
     """
@@ -135,25 +137,20 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
         for h in range(at * N_BINS, at * N_BINS + most * stride, stride):
             value = vec_load(histogram.hist, h, stride)
             vec_add_into(histogram.sums, h, vec_widen(value))
-            vec_store(histogram.hist, h, vec_fill(value, np.float32(0.0)))
+            vec_store(histogram.hist, h, vec_fill(value, NO_ROWS))
 
     @inner
-    def top_bin(histogram: SearchHistogram, b: int, at: int, least: int) -> int:
-        """The highest bin down from b whose sums are not all 0, or `least`."""
+    def holds_row(histogram: SearchHistogram, b: int) -> bool:
+        """Whether bin b holds a row, of which these are the first labels."""
         hist, sums, fresh = histogram
-        while b > least:
-            h = at * N_BINS + b * stride
-            if not vec_is_zero(vec_load(hist, h, stride)):
-                return b
-            if not fresh and not vec_is_zero(vec_load(sums, h, stride)):
-                return b
-            b -= 1
-        return least
+        if not vec_is_minus_zero(vec_load(hist, b * stride, stride)):
+            return True
+        return not (fresh or vec_is_minus_zero(vec_load(sums, b * stride, stride)))
 
     @inner
     def clear(hist: Floats, blocks: Ints, at: int) -> None:
-        """Set the blocks of a histogram to 0."""
-        nothing = vec_fill(vec_load(hist, 0, stride), np.float32(0.0))
+        """Empty the blocks of a histogram."""
+        nothing = vec_fill(vec_load(hist, 0, stride), NO_ROWS)
         for j in range(blocks.size):
             h = at * N_BINS + blocks[j] * stride
             for place in range(h, h + LANES * stride, stride):
@@ -174,7 +171,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
         else:
             fill_all(bins, features, rows, stretch, hist)
 
-    return fill_in, flush, top_bin, sweep, add_below, clear
+    return fill_in, flush, holds_row, sweep, add_below, clear
 
 
 @functools.cache
@@ -185,33 +182,10 @@ def search_kernel(blocks: int, tail: int) -> Any:
     size, n_marks, edges_at = sizes.hist // SEARCH_GROUP, sizes.marks, sizes.marks + sizes.below
     base_at = sizes.work
     last_at, plane, last = plane_layout(blocks, tail)
-    fill_in, flush, top_bin, sweep, add_below, clear = _pair(*plane, width, size)
+    fill_in, flush, holds_row, sweep, add_below, clear = _pair(*plane, width, size)
     of_last = _pair(*last, width, size)
-    fill_last, flush_last, top_last_bin, sweep_last, add_last_below, clear_last = of_last
+    fill_last, flush_last, _, sweep_last, add_last_below, clear_last = of_last
     inner = inner_kernel_for(blocks, tail)
-
-    @inner
-    def top(histogram: SearchHistogram, b: int, least: int) -> int:
-        """The highest bin down from b whose sums are not all 0, or `least`."""
-        for at in range(0, last_at, 2 * LANES):
-            least = top_bin(histogram, b, at, least)
-        highest: int = top_last_bin(histogram, b, last_at, least)
-        return highest
-
-    @inner
-    def last_bin(column: Bytes, rows: Rows, n: int, histogram: SearchHistogram, most: int) -> int:
-        """The last bin that holds a row, at least 1.
-
-        The histogram shows it, but for bins whose weights cancel to 0. These matter with missing
-        values only; without them such a bin has the edge of the constant stump, b = 1.
-        """
-        if top(histogram, _ZERO, _ZERO - 1) < 0:
-            return top(histogram, most - 1, _ZERO + 1)
-        examples, highest = rows.examples, 1
-        for t in range(n):
-            b: Any = np.int64(column[examples[t] if examples.size else rows.start + t])
-            highest = b if b > highest else highest
-        return highest
 
     @inner
     def list_blocks(column: Bytes, rows: Rows, n: int, blocks: Ints) -> Any:
@@ -230,8 +204,11 @@ def search_kernel(blocks: int, tail: int) -> Any:
         return np.int64(n_blocks)
 
     @inner
-    def first_near(edges: Any, highest: int, tie: float) -> int:
-        """The first of edges[1], ..., edges[highest] within `tie` of the largest."""
+    def first_near(edges: Any, first: int, highest: int, tie: float) -> int:
+        """The first of edges[first], ... within `tie` of the largest of edges[1 .. highest], or 1.
+
+        Thresholds below `first` do not divide the rows: all have the edge of threshold 1.
+        """
         end = (highest + LANES - 1) // LANES * LANES + 1
         for b in range(highest + 1, end):
             edges[b] = 0.0
@@ -243,12 +220,12 @@ def search_kernel(blocks: int, tail: int) -> Any:
         for b in range(end, end + LANES):
             least = max(least, np.float64(edges[b]))
         least -= tie
-        b = 1
-        while vec_count_below(vec_load(edges, b, LANES), least) == LANES:
+        b = first
+        while b <= highest - LANES and vec_count_below(vec_load(edges, b, LANES), least) == LANES:
             b += LANES
-        while edges[b] < least:
+        while b <= highest and edges[b] < least:
             b += 1
-        return b
+        return b if b <= highest else 1
 
     @inner
     def best_stump(
@@ -269,13 +246,20 @@ def search_kernel(blocks: int, tail: int) -> Any:
         sweep_last(histogram, blocks, base, last_at, work, ahead, soon)
         before = LANES * (blocks.size - 1)
         n_thresholds = before + min(LANES, highest - blocks[blocks.size - 1])
-        best = first_near(work.edges, n_thresholds, limits.tie)
+        first = 1 if holds_row(histogram, highest) else n_thresholds + 1
+        while first <= n_thresholds:  # to the first threshold above a row
+            j = (first - 1) // LANES
+            if holds_row(histogram, blocks[j] + first - 1 - LANES * j):
+                break
+            first += 1
+        best = first_near(work.edges, first, n_thresholds, limits.tie)
         for at in range(0, last_at, 2 * LANES):
             add_below(histogram, blocks, best, at, work)
         add_last_below(histogram, blocks, best, last_at, work)
         j = (best - 1) // LANES
         found.thresholds[q] = blocks[j] + best - LANES * j
         found.edges[q] = min(work.edges[best] * limits.scale, 1.0)
+        found.divides[q] = best >= first
         for label in range(found.votes.shape[1]):
             side = base[label] - 2.0 * work.below[label]
             found.votes[q, label] = 1 if side >= 0.0 else -1
@@ -295,11 +279,12 @@ def search_kernel(blocks: int, tail: int) -> Any:
         """Best threshold, votes and edge of each feature on the given rows.
 
         Reads bins uint8 (any, n), features int64 (Q,), the row of `bins` of each, n_bins int16
-        (Q,). Edges within `tie` of the best are as good: the lowest threshold wins. Thresholds
-        above the last bin in use are no candidates: they repeat the constant stump. room.hist, zero
-        before and after, takes `rows_a_bin` rows a bin, which then move to room.sums; the rest of
-        the room is overwritten. If `rough`, which needs no more than `rows_a_bin` rows, sweeps are
-        in float32. Writes `found`; edges are multiplied by rows.scale and at most 1. O(Q T P / 8).
+        (Q,). Edges within `tie` of the best are as good: the lowest threshold with rows on both
+        sides wins, or else the lowest. Thresholds above the last bin in use are no candidates: they
+        repeat the constant stump. room.hist, empty before and after, takes `rows_a_bin` rows a bin,
+        which then move to room.sums; the rest of the room is overwritten. If `rough`, which needs
+        no more than `rows_a_bin` rows, sweeps are in float32. Writes `found`; edges are multiplied
+        by rows.scale and at most 1. O(Q T P / 8).
         """
         work = SweepWork(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
         rough_work = SweepWork(
@@ -324,7 +309,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
             chunk = rows_a_bin * most
             fresh = bool(n <= chunk)
             for h in range(0 if fresh else group * size):
-                room.sums[h] = 0.0
+                room.sums[h] = NO_ROWS
             for first in range(0, n, chunk):
                 end = min(n, first + chunk)
                 for at in range(0, last_at, 2 * LANES):
@@ -342,11 +327,12 @@ def search_kernel(blocks: int, tail: int) -> Any:
                 own = slice(g * size, (g + 1) * size)
                 hist = room.hist[own]
                 histogram = SearchHistogram(hist, room.sums[own], fresh)
-                column, end = bins[features[q + g]], most
+                highest = most - 1
                 if n <= _SPARSE:
-                    n_blocks = list_blocks(column, rows, n, room.blocks)
-                    end = min(most, room.blocks[n_blocks - 1] + LANES)
-                highest = last_bin(column, rows, n, histogram, end)
+                    n_blocks = list_blocks(bins[features[q + g]], rows, n, room.blocks)
+                    highest = min(highest, room.blocks[n_blocks - 1] + LANES - 1)
+                while highest > 1 and not holds_row(histogram, highest):
+                    highest -= 1
                 filled, n_swept = room.blocks[:n_blocks], n_blocks
                 while n_swept > 1 and filled[n_swept - 1] >= highest:
                     n_swept -= 1

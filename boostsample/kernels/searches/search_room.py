@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boostsample.jit.compile_kernels import inner_kernel_for
 from boostsample.jit.prefetch import PREFETCHED_ROWS, prefetch, prefetch_first
@@ -20,6 +21,8 @@ from boostsample.kernels.array_layout import (
     row_layout,
 )
 
+#: What a histogram holds where no row was added.
+NO_ROWS = np.float32(-0.0)
 #: Blocks of eight bins; the running sum before each is kept.
 SEARCH_MARKS = N_BINS // LANES
 #: Edges of a sweep, by threshold: up to seven more are written, and eight more to find the largest.
@@ -30,7 +33,7 @@ SEARCH_GROUP = 5
 
 
 class SearchRoom(NamedTuple):
-    """Work space of a search: `hist` float32, all 0 between searches, `sums` and `work` float64.
+    """Work space of a search: `hist` float32, NO_ROWS between searches; `sums`, `work` float64.
 
     `rough` float32 has the parts of `work`, then the sum of the rows, for sweeps in float32;
     `blocks` int64 (33,) lists blocks of eight bins.
@@ -110,11 +113,17 @@ def search_room_sizes(blocks: int, tail: int) -> _RoomSizes:
     return _RoomSizes(SEARCH_GROUP * (bins + pair), marks, width + pair)
 
 
+def is_empty(sums: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which bins of a histogram (bins, K) hold no row: bool (bins,)."""
+    return np.asarray(np.all((sums == 0) & np.signbit(sums), axis=1))
+
+
 def search_room(n_labels: int) -> SearchRoom:
     """Work space for one thread's searches with K labels."""
     blocks, tail = row_layout(n_labels)
     sizes = search_room_sizes(blocks, tail)
     hist, sums = aligned(sizes.hist, np.float32), aligned(sizes.hist, np.float64)
+    hist.fill(NO_ROWS)
     rough = aligned(sizes.work + LANES * blocks + tail, np.float32)
     listed = np.empty(SEARCH_MARKS + 1, np.int64)
     return SearchRoom(hist, sums, aligned(sizes.work, np.float64), rough, listed)
