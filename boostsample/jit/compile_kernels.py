@@ -205,7 +205,7 @@ class _NoCache(caching.NullCache):  # type: ignore[misc]  # untyped numba
     def __init__(self, function: Callable[..., object]) -> None:
         self._beside = Path(function.__code__.co_filename).with_name("__pycache__")
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: Any, cres: Any) -> None:
         _warn_not_kept(f"neither '{self._beside}' nor the user's cache folder can be written")
 
 

@@ -171,7 +171,7 @@ def run_in_this_process(work: str) -> None:
         names[data is not None].append(str(files.path(key)))
         return data
 
-    compile_kernels._Files.load = counted  # type: ignore[method-assign]  # to watch it
+    compile_kernels._Files.load = counted  # type: ignore[assignment,method-assign]  # watched
     digest = hashlib.sha256(WORK[work]()).hexdigest()
     sys.stdout.write(json.dumps([digest, names[True], names[False]]) + "\n")
 

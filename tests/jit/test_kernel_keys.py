@@ -7,7 +7,7 @@ import importlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,13 @@ from tests.paths import ROOT
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 PACKAGE = ROOT / "boostsample"
-FOLDERS = sorted({path.parent.relative_to(PACKAGE) for path in _jit.kernel_files(PACKAGE)})
+FOLDERS = sorted(
+    {
+        path.parent.relative_to(PACKAGE)
+        for room in ("jit", "kernels", "threads")
+        for path in (PACKAGE / room).rglob("*.py")
+    }
+)
 only_compiled = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 
 
@@ -33,10 +39,6 @@ def package(tmp_path: Path) -> Path:
     for room in _jit._ROOMS:
         shutil.copytree(PACKAGE / room, tmp_path / room, ignore=shutil.ignore_patterns("__*__"))
     return tmp_path
-
-
-def test_folders_below_folders_hold_kernels() -> None:
-    assert {Path("kernels"), Path("kernels/searches"), Path("kernels/mixtures")} <= set(FOLDERS)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)
@@ -60,7 +62,7 @@ def test_moved_content_is_another_stamp(package: Path) -> None:
     draw.write_bytes(contents[0] + contents[1])
     cuts.write_bytes(b"")
     stamps.add(_jit.stamp_of(package))
-    draw.rename(package / "kernels/searches/draw.py")
+    draw.rename(package / "kernels/drawn.py")  # the order of the files stays
     stamps.add(_jit.stamp_of(package))
     (package / "threads/deep/deeper").mkdir(parents=True)
     (package / "threads/deep/deeper/new.py").touch()
@@ -136,9 +138,9 @@ def reached(value: Any) -> Iterator[Any]:
             yield from reached(part)
 
 
-def factories() -> list[Callable[[int, int], Any]]:
+def factories() -> list[Any]:
     """The functions that make kernels for a width of rows."""
-    functions = [
+    functions: list[Any] = [
         value
         for module in kernel_modules()
         for value in vars(module).values()

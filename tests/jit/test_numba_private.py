@@ -10,7 +10,7 @@ import inspect
 import os
 import pickle
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -151,7 +151,7 @@ def test_a_cache_loads_and_saves_by_key() -> None:
         save=lambda key, data: calls.append(("save", key, bool(serialize.dumps(data)))),
     )
     nothing: Any = numba.njit(_nothing)
-    nothing._cache = cache = caching.FunctionCache(_nothing)
+    nothing._cache = cache = cast(Any, caching.FunctionCache(_nothing))
     cache._cache_file = file
     cache._index_key = lambda sig, codegen: str(sig)
     nothing(1.0)
