@@ -38,25 +38,26 @@ def temporary_prefix(path: Path) -> str:
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
     """Open a file for writing that appears under its name only when it is complete.
 
     The content is written under a temporary name, flushed to the disk and renamed, so that it
-    survives a power failure; processes that write the same file do not disturb each other. After
-    any exception the temporary file is removed.
+    survives a power failure, unless `sync` is False; processes that write the same file do not
+    disturb each other. After any exception the temporary file is removed.
     """
     part = temporary_file(path)
     try:
         with part.open("xb") as stream:
             yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+            if sync:
+                stream.flush()
+                os.fsync(stream.fileno())
         os.replace(part, path)
     except BaseException:
         with suppress(OSError):
             part.unlink()
         raise
-    if os.name == "posix":  # the rename, too, must reach the disk
+    if sync and os.name == "posix":  # the rename, too, must reach the disk
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             with suppress(OSError):  # some network file systems refuse this for folders

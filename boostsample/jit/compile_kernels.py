@@ -1,15 +1,17 @@
 """Compiles kernels with numba: without the GIL, cached on disk where possible.
 
-The logger `boostsample` warns once when compiling takes long. numba's cache has four traps:
+The logger `boostsample` warns once when compiling takes long, and once when compiled kernels cannot
+be kept. numba's cache has five traps:
 
 - It compares a cached kernel with its own file only, not with the files of its callees. Here the
-  contents of all kernel files are part of the key.
+  contents of all kernel files are part of the key, and functions of other files are not cached.
 - It hashes closures, but other kernels in them have a new identity in each process. Here closures
   have distinct names instead.
 - It refuses to *import* a cached kernel if no cache folder is writable. Here each process then
   compiles the kernel again.
-- Two processes that save at the same time can give two kernels one file. Here each file names its
-  kernel.
+- Two processes that save at the same time can give two kernels one file. Here the key names it.
+- It unpickles and executes whatever a file holds. Here a file has a checksum; one that is damaged,
+  unreadable or of another key is compiled again and overwritten.
 
 `tests/jit/test_numba_private.py` lists the private parts of numba that this package uses.
 """
@@ -19,16 +21,22 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
+import pickle  # noqa: TID251 - numba's format; the checksum of a file is compared first
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import llvmlite
 import numba
+import numpy as np
 from numba._dispatcher import compute_fingerprint
-from numba.core import caching, config, event, types
+from numba.core import caching, config, event, serialize, types
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
+
+from boostsample.errors import os_fault
+from boostsample.files.atomic import atomic_file
 
 __all__ = [
     "COMPILED",
@@ -45,21 +53,52 @@ F = TypeVar("F", bound=Callable[..., object])
 
 #: Whether kernels are compiled: not under NUMBA_DISABLE_JIT=1.
 COMPILED = not vars(config)["DISABLE_JIT"]
-#: Folders of kernel files.
+#: Folders of kernel files, with all folders below them.
 _ROOMS = ("jit", "kernels", "threads")
+_PACKAGE = Path(__file__).parents[1]
 #: Seconds of compiling before the warning.
 _LONG = 2.0
+_CHECKSUM_SIZE = hashlib.sha256().digest_size
 _log = logging.getLogger("boostsample")
+_not_kept: list[str] = []
+
+
+def kernel_files(package: Path = _PACKAGE) -> list[Path]:
+    """The files that compiled functions come from, with the constants that they use."""
+    paths = (path for room in _ROOMS for path in (package / room).rglob("*.py"))
+    return sorted(path for path in paths if path.is_file())
+
+
+def stamp_of(package: Path) -> bytes:
+    """A digest of every kernel file and of the compiler: other code has another stamp."""
+    versions = (numba.__version__, llvmlite.__version__, np.__version__)
+    digest = hashlib.sha256(repr(versions).encode())
+    for path in kernel_files(package):
+        content = path.read_bytes()
+        name = path.relative_to(package).as_posix()
+        digest.update(f"\n{len(content)} {name}\n".encode() + content)
+    return digest.digest()
 
 
 @functools.cache
 def _stamp() -> bytes:
-    """A digest of every kernel file, which invalidates cached kernels when one changes."""
-    digest = hashlib.sha256()
-    package = Path(__file__).parents[1]
-    for path in sorted(path for room in _ROOMS for path in (package / room).glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.digest()
+    return stamp_of(_PACKAGE)
+
+
+@functools.cache
+def _covered() -> frozenset[Path]:
+    return frozenset(kernel_files())
+
+
+def _warn_not_kept(why: str) -> None:
+    """Warn once in a process."""
+    if not _not_kept:
+        _log.warning(
+            "compiled kernels are not kept, each process compiles them again: %s; make room there, "
+            "or set NUMBA_CACHE_DIR to a folder that can be written",
+            why,
+        )
+    _not_kept.append(why)
 
 
 class _Waiting(event.Listener):  # type: ignore[misc]  # numba ships no annotations
@@ -82,13 +121,10 @@ class _Waiting(event.Listener):  # type: ignore[misc]  # numba ships no annotati
             return
         before, self._seconds = self._seconds, self._seconds + seconds
         if before < _LONG <= self._seconds:
-            kept = bool(event.data["dispatcher"]._cache.cache_path)
+            kept = event.data["dispatcher"]._cache.cache_path and not _not_kept
             _log.warning(
                 "compiling kernels for this machine, which takes 5 to 15 seconds%s",
-                ", once"
-                if kept
-                else " in every process: no cache folder is writable, "
-                "set NUMBA_CACHE_DIR to one that is",
+                ", once" if kept else "",
             )
 
 
@@ -99,33 +135,48 @@ def _is_ours(event: Any) -> bool:
 event.register("numba:compile", _Waiting())
 
 
-class _Stamped:
-    def get_source_stamp(self) -> bytes:
-        return _stamp()
-
-
-def _stamped(locator: type) -> type:
-    return type(locator.__name__, (_Stamped, locator), {})
-
-
 class _Code(caching.CompileResultCacheImpl):  # type: ignore[misc]  # untyped numba
     #: In NUMBA_CACHE_DIR, beside the kernel's file, in the user's cache folder.
     _locator_classes = (
-        _stamped(caching.UserProvidedCacheLocator),
-        _stamped(caching.InTreeCacheLocator),
-        _stamped(caching.UserWideCacheLocator),
+        caching.UserProvidedCacheLocator,
+        caching.InTreeCacheLocator,
+        caching.UserWideCacheLocator,
     )
 
 
-class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]  # untyped numba
-    """Files that contain their key: two processes can choose the same name for two kernels."""
+class _Files:
+    """Files of a kernel: each has one key, and a checksum before its content."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self._folder = Path(folder)
+        self._name = name
+
+    def path(self, key: Any) -> Path:
+        """The file of a key: the code of an older stamp is overwritten."""
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()
+        return self._folder / f"{self._name}.{digest[:16]}.nbc"
+
+    def _checksum(self, key: Any, content: bytes) -> bytes:
+        digest = hashlib.sha256(_stamp() + repr(key).encode() + b"\n")
+        digest.update(content)
+        return digest.digest()
 
     def save(self, key: Any, data: Any) -> None:
-        super().save(key, (self._source_stamp, key, data))
+        content = serialize.dumps(data)
+        with atomic_file(self.path(key), sync=False) as stream:  # the checksum is enough
+            stream.write(self._checksum(key, content) + content)
 
     def load(self, key: Any) -> Any:
-        found = super().load(key)
-        return found[2] if found is not None and found[:2] == (self._source_stamp, key) else None
+        """The data of a key; None without a file of that key that is whole."""
+        path = self.path(key)
+        try:
+            if not path.is_file():  # a pipe would block
+                return None
+            stored = path.read_bytes()
+        except (OSError, MemoryError):
+            return None
+        checksum, content = stored[:_CHECKSUM_SIZE], stored[_CHECKSUM_SIZE:]
+        return pickle.loads(content) if checksum == self._checksum(key, content) else None
 
 
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # untyped numba
@@ -133,19 +184,29 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # untyped numb
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__(function)
-        self._cache_file = _Files(self._cache_path, self._impl.filename_base, _stamp())
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base)
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         # The stamp covers the code, and the name the sizes of a closure; numba's key would hash the
-        # closure, in which other kernels have a new identity in each process. The signature is text
-        # because an index that names a class cannot be read once the class is gone.
+        # closure, in which other kernels have a new identity in each process.
         return (str(sig), codegen.magic_tuple(), self._py_func.__qualname__)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
-        except OSError:  # a full disk disables the cache, not the run
+        except OSError as error:  # a full disk disables the cache, not the run
             self.disable()
+            _warn_not_kept(f"'{error.filename2 or self._cache_path}': {os_fault(error)}")
+
+
+class _NoCache(caching.NullCache):  # type: ignore[misc]  # untyped numba
+    """The cache of a kernel for which no folder can be written."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self._beside = Path(function.__code__.co_filename).with_name("__pycache__")
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        _warn_not_kept(f"neither '{self._beside}' nor the user's cache folder can be written")
 
 
 def kernel(function: F) -> F:
@@ -211,12 +272,18 @@ def _compiled(function: F, *, by_python: bool, allocates: bool = False) -> F:
     if compiled is not function:
         if not by_python:
             compiled.__class__ = _Inner
-        try:
-            compiled._cache = _KernelCache(function)
-        except RuntimeError as error:
-            if "cannot cache function" not in str(error):
-                raise
+        if Path(function.__code__.co_filename) in _covered():
+            compiled._cache = _cache_for(function)
     return cast(F, compiled)
+
+
+def _cache_for(function: Callable[..., object]) -> Any:
+    try:
+        return _KernelCache(function)
+    except RuntimeError as error:
+        if "cannot cache function" not in str(error):
+            raise
+        return _NoCache(function)
 
 
 class _Inner(CPUDispatcher):  # type: ignore[misc]  # untyped numba

@@ -1,7 +1,7 @@
 """Lower bounds of a search: vector stores, and reads of bins; laminating beside its bare reads.
 
-The micro-kernels are compiled anew in each process: the cache of
-`boostsample.jit.compile_kernels` depends on the files of `boostsample.kernels` alone.
+The micro-kernels are compiled anew in each process: `boostsample.jit.compile_kernels` caches the
+kernels of its own folders only.
 """
 
 from __future__ import annotations

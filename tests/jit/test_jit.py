@@ -56,9 +56,16 @@ def test_other_packages_are_not_spoken_for(caplog: pytest.LogCaptureFixture) -> 
     assert told([60.0], started_by("somebody.else"), caplog) == []
 
 
-def test_without_a_cache_the_way_out_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    (message,) = told([60.0], started_by("boostsample.kernels.draw", None), caplog)
-    assert "NUMBA_CACHE_DIR" in message
+@pytest.mark.parametrize(("folder", "not_kept"), [(None, []), ("folder", ["a full disk"])])
+def test_without_a_cache_it_does_not_say_once(
+    folder: str | None,
+    not_kept: list[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_jit, "_not_kept", not_kept)
+    (message,) = told([60.0], started_by("boostsample.kernels.draw", folder), caplog)
+    assert message == "compiling kernels for this machine, which takes 5 to 15 seconds"
 
 
 def test_time_within_another_kernel_counts_once(caplog: pytest.LogCaptureFixture) -> None:

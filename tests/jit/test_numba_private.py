@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import inspect
 import os
-from pathlib import Path
-from typing import Any
+import pickle
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -26,6 +27,7 @@ from numba.core import (
     event,
     options,
     registry,
+    serialize,
 )
 from numba.extending import models
 from numba.np import arrayobj
@@ -42,17 +44,11 @@ PARTS: list[tuple[Any, str, tuple[str, ...], str]] = [
     (caching.FunctionCache, "_impl_class", (), "jit.compile_kernels"),
     (caching.CompileResultCacheImpl, "_locator_classes", (), "jit.compile_kernels"),
     (caching.CompileResultCacheImpl, "filename_base", (), "jit.compile_kernels"),
-    (
-        caching.IndexDataCacheFile,
-        "__init__",
-        ("self", "cache_path", "filename_base", "source_stamp"),
-        "jit.compile_kernels",
-    ),
-    (caching.IndexDataCacheFile, "save", ("self", "key", "data"), "jit.compile_kernels"),
-    (caching.IndexDataCacheFile, "load", ("self", "key"), "jit.compile_kernels"),
-    (caching.UserProvidedCacheLocator, "get_source_stamp", ("self",), "jit.compile_kernels"),
-    (caching.InTreeCacheLocator, "get_source_stamp", ("self",), "jit.compile_kernels"),
-    (caching.UserWideCacheLocator, "get_source_stamp", ("self",), "jit.compile_kernels"),
+    (caching.UserProvidedCacheLocator, "from_function", (), "jit.compile_kernels"),
+    (caching.InTreeCacheLocator, "from_function", (), "jit.compile_kernels"),
+    (caching.UserWideCacheLocator, "from_function", (), "jit.compile_kernels"),
+    (caching.NullCache, "save_overload", ("self", "sig", "cres"), "jit.compile_kernels"),
+    (serialize, "dumps", ("obj",), "jit.compile_kernels"),
     (dispatcher.Dispatcher, "compile", ("self", "sig"), "jit.compile_kernels"),
     (registry.CPUDispatcher, "__call__", (), "jit.compile_kernels"),
     (options.DefaultOptions, "_nrt", (), "jit.compile_kernels"),
@@ -115,7 +111,7 @@ def test_a_private_part_has_its_shape(
 
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
-def test_compiled_functions_have_the_private_parts(tmp_path: Path) -> None:
+def test_compiled_functions_have_the_private_parts() -> None:
     """Attributes of instances, which a class does not show."""
     seen: list[Any] = []
 
@@ -140,12 +136,27 @@ def test_compiled_functions_have_the_private_parts(tmp_path: Path) -> None:
     assert fingerprint((np.zeros(1), 1)) == fingerprint((np.zeros(2), 2))
     assert fingerprint((np.zeros(1), 1)) != fingerprint((np.zeros(1, np.float32), 1))
     cache = caching.FunctionCache(test_compiled_functions_have_the_private_parts)
-    assert isinstance(cache._cache_file, caching.IndexDataCacheFile)
     assert isinstance(cache._cache_path, str)
     assert isinstance(cache._impl.filename_base, str)
     assert cache._py_func is test_compiled_functions_have_the_private_parts
-    file = caching.IndexDataCacheFile(str(tmp_path), "name", b"stamp")
-    assert file._source_stamp == b"stamp"
-    file.save("key", (1, 2))
-    assert file.load("key") == (1, 2)
-    assert file.load("other") is None
+    assert pickle.loads(serialize.dumps((1, 2))) == (1, 2)
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+def test_a_cache_loads_and_saves_by_key() -> None:
+    """What numba calls of `_cache_file`, and what it makes of None."""
+    calls: list[tuple[Any, ...]] = []
+    file = SimpleNamespace(
+        load=lambda key: calls.append(("load", key)),
+        save=lambda key, data: calls.append(("save", key, bool(serialize.dumps(data)))),
+    )
+    nothing: Any = numba.njit(_nothing)
+    nothing._cache = cache = cast(Any, caching.FunctionCache(_nothing))
+    cache._cache_file = file
+    cache._index_key = lambda sig, codegen: str(sig)
+    nothing(1.0)
+    assert calls == [("load", "(float64,)"), ("save", "(float64,)", True)]
+
+
+def _nothing(value: float) -> None:
+    pass
