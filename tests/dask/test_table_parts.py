@@ -214,10 +214,10 @@ def test_data_at_fault_are_named_with_their_part(made: Made, client: Any) -> Non
         read_table(client, Xs, one, None, TableSettings())
     with pytest.raises(DataError, match="a row of weight above 0, got none"):
         read_table(client, Xs, ys, da.zeros(N, chunks=40), TableSettings())
-    frame = frame_of(made)
+    frame = frame_of(made).assign(k=1)
     dd: Any = pytest.importorskip("dask.dataframe")
     with pytest.raises(DataError, match=r"part . .* must hold numbers .* got 'y'.*get_dummies"):
-        read_table(client, dd.from_pandas(frame, npartitions=2), "p", None, TableSettings())
+        read_table(client, dd.from_pandas(frame, npartitions=2), "k", None, TableSettings())
 
 
 def test_parts_that_do_not_fit_each_other_are_an_error(client: Any) -> None:
