@@ -39,6 +39,7 @@ _TYPES = (
     (int | np.integer | float | np.floating, "numbers"),
 )
 """Kinds of labels by the type of an object; bool comes before int, which it is derived from."""
+_MISSING = ("NaN", "None", "<NA>", "NaT")
 _Place = Callable[[int], str]
 
 
@@ -103,8 +104,8 @@ def _as_array(y: Any) -> NDArray[Any]:
     """The labels as an array, of objects where NumPy would change a value."""
     if hasattr(y, "toarray"):
         y = y.toarray()
-    elif isinstance(y, np.ma.MaskedArray):
-        y = y.astype(object).filled(None)
+    elif isinstance(y, np.ma.MaskedArray) and y.mask.any():
+        return np.array(y.tolist(), object)
     elif str(getattr(y, "dtype", "")).endswith("Int128"):  # polars; NumPy has no such type
         y = y.to_list()
     if isinstance(y, list | tuple) and not any(map(_is_row, y)):
@@ -130,7 +131,7 @@ def _checked(array: NDArray[Any], name: str, place: _Place) -> NDArray[Any]:
         exact = 2.0 ** (np.finfo(array.dtype).nmant + 1)
         good = (np.abs(array) < exact) & (array == np.floor(array))
         if not good.all():
-            row = int(good.argmin())
+            row = int(np.isnan(array).argmax() or good.argmin())
             _refuse(array[row], name, place(row))
     return array
 
@@ -138,12 +139,18 @@ def _checked(array: NDArray[Any], name: str, place: _Place) -> NDArray[Any]:
 def _of_objects(values: list[Any], name: str, place: _Place) -> NDArray[Any]:
     """Labels that are objects, all of one kind."""
     kind_of = {kind: _kind_of(kind) for kind in {*map(type, values)}}
-    floats = any(issubclass(kind, float | np.floating) for kind in kind_of)
-    for row, value in enumerate(values) if floats or "" in kind_of.values() else ():
-        kind = kind_of[type(value)]
-        if not kind or (floats and kind == "numbers" and not abs(value) < 2**53):
-            _refuse(value, name, place(row))
     kinds = {*kind_of.values()}
+    floats = any(issubclass(kind, float | np.floating) for kind in kind_of)
+    if floats or "" in kinds:
+        bad = [
+            row
+            for row, value in enumerate(values)
+            if not (kind := kind_of[type(value)])
+            or (floats and kind == "numbers" and not abs(value) < 2**53)
+        ]
+        if bad:
+            row = next((row for row in bad if _shown(values[row]) in _MISSING), bad[0])
+            _refuse(values[row], name, place(row))
     if len(kinds) > 1:
         first = kind_of[type(values[0])]
         row = next(at for at, value in enumerate(values) if kind_of[type(value)] != first)
@@ -177,17 +184,21 @@ def _whole_numbers(values: list[Any], name: str) -> NDArray[Any]:
     )
 
 
+def _shown(value: Any) -> str:
+    return "NaN" if isinstance(value, float | np.floating) and np.isnan(value) else str(value)
+
+
 def _refuse(value: Any, name: str, where: str) -> NoReturn:
     """Raise the DataError of a value that is no label; scikit-learn looks for some of its words."""
     if _is_row(value) and not isinstance(value, np.generic):
         raise DataError(_LABEL_SETS)
-    is_float = isinstance(value, float | np.floating)
-    shown = "NaN" if is_float and np.isnan(value) else str(value)
-    if shown in ("NaN", "None", "<NA>", "NaT"):
+    shown = _shown(value)
+    if shown in _MISSING:
         raise DataError(
             f"{name} must have a label in every row, but contains {shown} in {where}; drop the "
             "rows without a label"
         )
+    is_float = isinstance(value, float | np.floating)
     if is_float and np.isfinite(value) and value != np.floor(value):
         why, way = "Unknown label type: continuous", "cut a measured quantity into classes first"
     elif is_float or isinstance(value, int | np.integer):
