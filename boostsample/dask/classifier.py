@@ -231,7 +231,8 @@ class DaskBoostSampleClassifier(
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """As of `BoostSampleClassifier.score`; computes collections."""
-        answers, truth, weight = _dask.compute(self.predict(X), y, sample_weight)
+        given = self.predict(X), y, sample_weight
+        answers, truth, weight = (_dask.compute(one)[0] for one in given)
         if isinstance(X, list | tuple):  # of parts
             answers = np.concatenate(answers)
             truth = np.concatenate([class_values(part) for part in truth])
