@@ -75,7 +75,7 @@ def class_values(y: Any, name: str = "y", *, in_file: bool = False) -> NDArray[A
         array = array[:, 0]
     if array.ndim == 1:
         found = _checked(array, name, place)
-        if isinstance(y, list | tuple) and found.dtype.kind == "O":
+        if isinstance(y, Sequence) and found.dtype.kind == "O":
             text: NDArray[Any] = np.array(found.tolist())
             found = text if text.tolist() == found.tolist() else found  # it drops a final NUL
         return found
@@ -87,11 +87,11 @@ def class_values(y: Any, name: str = "y", *, in_file: bool = False) -> NDArray[A
     table = np.empty(array.shape, np.int8)
     for at, column in enumerate(array.T):
         values = _checked(column, name, place)
-        is_indicator = np.zeros(values.size, bool)
+        other = np.ones(values.size, bool)
         if values.dtype.kind in _KINDS:
-            is_indicator = (values == 0) | (values == 1)
-        if not is_indicator.all():
-            row = int(is_indicator.argmin())
+            other = (values != 0) & (values != 1)
+        if other.any():
+            row = int(other.argmax())
             raise DataError(
                 f"{name} with several columns must be a multi-label indicator of 0 and 1, got "
                 f"{values.tolist()[row]!r:.60} in {place(row)}; fit a classifier per column instead"
@@ -108,16 +108,12 @@ def _as_array(y: Any) -> NDArray[Any]:
         return np.array(y.tolist(), object)
     elif str(getattr(y, "dtype", "")).endswith("Int128"):  # polars; NumPy has no such type
         y = y.to_list()
-    if isinstance(y, list | tuple) and not any(map(_is_row, y)):
-        return np.fromiter(y, object, len(y))
-    try:
-        return np.asarray(y)
-    except ValueError as error:
-        raise DataError(_LABEL_SETS) from error
-
-
-def _is_row(value: Any) -> bool:
-    return hasattr(value, "__len__") and not isinstance(value, str | bytes)
+    if isinstance(y, Sequence) and not isinstance(y, str | bytes):
+        return np.array(y, object)
+    array = np.asarray(y)
+    if array.ndim != len(getattr(y, "shape", array.shape)):  # a series of structs
+        raise DataError(_LABEL_SETS)
+    return array
 
 
 def _checked(array: NDArray[Any], name: str, place: _Place) -> NDArray[Any]:
@@ -190,7 +186,7 @@ def _shown(value: Any) -> str:
 
 def _refuse(value: Any, name: str, where: str) -> NoReturn:
     """Raise the DataError of a value that is no label; scikit-learn looks for some of its words."""
-    if _is_row(value) and not isinstance(value, np.generic):
+    if hasattr(value, "__len__") and not isinstance(value, bytes | np.generic):
         raise DataError(_LABEL_SETS)
     shown = _shown(value)
     if shown in _MISSING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import datetime
 import decimal
 import enum
@@ -111,6 +112,9 @@ class Size(enum.IntEnum):
         (polars.Series([2**60, 1], dtype=polars.Int128), [1, 2**60]),
         (polars.Series(["b", "a"], dtype=polars.Enum(["b", "a"])), ["a", "b"]),
         (pandas.Series(pandas.arrays.SparseArray([0, 1])), [0, 1]),
+        (collections.deque([1, 2**63]), [1, 2**63]),
+        (range(2), [0, 1]),
+        ([["a"], ["b"]], ["a", "b"]),
         ([Colour.RED, Colour.BLUE], ["blue", "red"]),
         ([Size.LARGE, Size.SMALL], [1, 2]),
     ],
@@ -135,10 +139,12 @@ def test_missing_values_of_every_type(missing: Any, values: list[Any]) -> None:
             class_values(make([values[0], missing, *values]))
 
 
-DAY = datetime.date(2026, 1, 2)
 REFUSED: list[tuple[Any, str]] = [
     (decimal.Decimal("1"), r"got Decimal\('1'\) in row 1 \(Decimal\); make them text"),
-    (DAY, r"got datetime.date\(2026, 1, 2\) in row 1 \(date\); make them text"),
+    (
+        datetime.date(2026, 1, 2),
+        r"got datetime.date\(2026, 1, 2\) in row 1 \(date\); make them text",
+    ),
     (datetime.datetime(2026, 1, 2), "make them text"),
     (np.datetime64("2026-01-02"), "make them text"),
     (pandas.Timestamp("2026-01-02"), "make them text"),
@@ -165,11 +171,50 @@ def test_values_that_are_no_labels(value: Any, message: str) -> None:
             clone(MODEL).fit(np.eye(2), y)
 
 
+DAYS = [datetime.date(2026, 1, 2), datetime.date(2026, 1, 3)]
+DECIMALS = [decimal.Decimal(0), decimal.Decimal(1)]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array(DAYS, "M8[D]"),
+        np.array(DAYS, "M8[ns]"),
+        np.array([1, 2], "m8[s]"),
+        np.array([b"a", b"b"]),
+        np.array([(1, 2), (3, 4)], "i4,i4"),
+        pandas.Series(pandas.to_datetime(DAYS)),
+        pandas.Series(pandas.to_datetime(DAYS)).dt.tz_localize("UTC"),
+        pandas.Series(pandas.to_datetime(DAYS)).astype("category"),
+        pandas.Series(pandas.interval_range(0, 2)),
+        pandas.Series(DECIMALS, dtype=pandas.ArrowDtype(pyarrow.decimal128(3))),
+        pandas.Series(DAYS, dtype=pandas.ArrowDtype(pyarrow.date32())),
+        polars.Series(DECIMALS),
+        polars.Series(DAYS),
+        polars.Series([b"a", b"b"]),
+        polars.Series([{"a": 1}, {"a": 2}]),
+        polars.Series([[0], [1, 2]]),
+        pyarrow.array(DECIMALS),
+        pyarrow.array(DECIMALS, pyarrow.decimal256(40)),
+        pyarrow.array(DAYS),
+        pyarrow.array([[0], [1, 2]]),
+        *(np.array([1, 2.0 ** (np.finfo(kind).nmant + 1)], kind) for kind in "efd"),
+        pandas.Series([1, 2**53], dtype="Float64"),
+        polars.Series([1.0, 2.0**24], dtype=polars.Float32),
+    ],
+    ids=lambda y: f"{type(y).__module__[:6]} {getattr(y, 'dtype', getattr(y, 'type', ''))}"[:30],
+)
+def test_columns_that_are_no_labels(y: Any) -> None:
+    with pytest.raises(DataError, match=r"must hold whole numbers or text, got|MultiLabelBinar"):
+        clone(MODEL).fit(np.eye(2), y)
+
+
 @pytest.mark.parametrize(
     "pair", [(0, "a"), (True, "a"), (True, 2), (1.0, "a"), (1.0, True)], ids=repr
 )
 def test_labels_of_two_kinds_are_refused(pair: tuple[Any, Any]) -> None:
-    for make in (list, objects, lambda given: pandas.Series(given, dtype=object)):
+    forms = (list, collections.deque, objects, lambda given: pandas.Series(given, dtype=object))
+    for make in (*forms, lambda given: [[label] for label in given]):
         y = make([pair[0], pair[0], pair[1], pair[0]])
         with pytest.raises(DataError, match=r"of one kind, got .* in row 0 and .* in row 2;"):
             clone(MODEL).fit(np.eye(4), y)
