@@ -79,11 +79,13 @@ NUMBERS += [np.dtype(kind) for kind in (">i2", ">i8", ">u8", ">f8")]
 
 
 @pytest.mark.parametrize("dtype", NUMBERS, ids=str)
-def test_dtypes_of_numbers_come_back(dtype: Any) -> None:
+def test_dtypes_of_numbers_come_back(dtype: Any, tmp_path: Path) -> None:
     y = np.array([0, 1] * COPIES, dtype)
     for labels in (y, pandas.Series(y.astype(dtype.newbyteorder("=")))):
         model = clone(MODEL).fit(table_of(2), labels)
-        for found in (model.classes_, model.predict(table_of(2))):
+        model.save(tmp_path / "model.bsm", overwrite=True)
+        loaded = BoostSampleClassifier.load(tmp_path / "model.bsm")
+        for found in (model.classes_, model.predict(table_of(2)), loaded.classes_):
             assert found.dtype.newbyteorder("=") == dtype.newbyteorder("=")
         assert model.classes_.tolist() == [0, 1]
 
