@@ -252,7 +252,8 @@ class BoostSampleClassifier(
             training; the 254 most frequent of more than 255, and "colour=(other)". Prediction needs
             the same columns.
         y : array, shape (n,) or (n, K)
-            Class labels, or an indicator matrix of 0 and 1 (multi-label), which may be sparse.
+            Class labels: text, whole numbers or truth values, in any container; predictions have
+            their types. Or an indicator matrix of 0 and 1 (multi-label), which may be sparse.
         sample_weight : array, shape (n,), optional
             Example weights of at least 0; rows of weight 0 are dropped first.
         init_model : path, BoostSampleClassifier or Model, optional

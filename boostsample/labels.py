@@ -1,16 +1,251 @@
-"""Conversion between class labels and the label matrix of AdaBoost.MH."""
+"""Class labels: any container of them as an array of class values, and as a label matrix.
+
+A class value is text, a whole number or a truth value. Equal values are one class, whatever their
+type, as in Python: 0, 0.0 and False are equal, "0" is not. `class_values` is the only way in for
+the labels of users.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.multiclass import type_of_target
 
 from boostsample.errors import DataError
 
-__all__ = ["check_labels", "classes_and_labels", "classify", "encode", "error_percent"]
+__all__ = [
+    "check_labels",
+    "class_codes",
+    "class_values",
+    "classes_and_labels",
+    "classes_of_parts",
+    "classify",
+    "encode",
+    "error_percent",
+    "foreign_labels",
+]
+
+_LABEL_SETS = (
+    "y must be class labels (n,) or an indicator matrix of 0 and 1 (n, K), got a list of labels in "
+    "each row; convert it by scikit-learn's MultiLabelBinarizer().fit_transform(y)"
+)
+_KINDS = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "numbers"}
+"""Kinds of labels by the kind of their dtype; all others are text."""
+_TYPES = (
+    (str, "text"),
+    (bool | np.bool_, "truth values"),
+    (int | np.integer | float | np.floating, "numbers"),
+)
+"""Kinds of labels by the type of an object; bool comes before int, which it is derived from."""
+_MISSING = ("NaN", "None", "<NA>", "NaT")
+_Place = Callable[[int], str]
+
+
+def class_values(y: Any, name: str = "y", *, in_file: bool = False) -> NDArray[Any]:
+    """Labels in any container as an array of class values; no value is changed.
+
+    Parameters
+    ----------
+    y : array, series, frame, sparse matrix or list
+        Of NumPy, SciPy, pandas, polars or Arrow: n labels, or (n, K) of 0 and 1 (multi-label).
+    name : str
+        Of y in errors.
+    in_file : bool
+        Whether errors count the rows of data from 1.
+
+    Returns
+    -------
+    ndarray
+        Labels (n,): numbers, truth values, or text as strings or objects. Or int8 (n, K), K > 1.
+
+    Raises
+    ------
+    DataError
+        If a label is missing, is neither text nor a whole number or truth value, is a float so
+        large that neighbours merge, or if labels are of different kinds.
+    """
+
+    def place(row: int) -> str:
+        return f"data row {row + 1}" if in_file else f"row {row}"
+
+    array = _as_array(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim == 1:
+        found = _checked(array, name, place)
+        if isinstance(y, Sequence) and found.dtype.kind == "O":
+            text: NDArray[Any] = np.array(found.tolist())
+            found = text if text.tolist() == found.tolist() else found  # it drops a final NUL
+        return found
+    if array.ndim != 2 or not array.shape[1]:
+        raise DataError(
+            f"{name} must be class labels (n,) or an indicator matrix of 0 and 1 (n, K), got "
+            f"{type(y).__name__} of shape {array.shape}"
+        )
+    table = np.empty(array.shape, np.int8)
+    for at, column in enumerate(array.T):
+        values = _checked(column, name, place)
+        other = np.ones(values.size, bool)
+        if values.dtype.kind in _KINDS:
+            other = (values != 0) & (values != 1)
+        if other.any():
+            row = int(other.argmax())
+            raise DataError(
+                f"{name} with several columns must be a multi-label indicator of 0 and 1, got "
+                f"{values.tolist()[row]!r:.60} in {place(row)}; fit a classifier per column instead"
+            )
+        table[:, at] = values
+    return table
+
+
+def _as_array(y: Any) -> NDArray[Any]:
+    """The labels as an array, of objects where NumPy would change a value."""
+    if hasattr(y, "toarray"):
+        y = y.toarray()
+    elif isinstance(y, np.ma.MaskedArray) and y.mask.any():
+        return np.array(y.tolist(), object)
+    elif str(getattr(y, "dtype", "")).endswith("Int128"):  # polars; NumPy has no such type
+        y = y.to_list()
+    if isinstance(y, Sequence) and not isinstance(y, str | bytes):
+        return np.array(y, object)
+    array = np.asarray(y)
+    if array.ndim != len(getattr(y, "shape", array.shape)):  # a series of structs
+        raise DataError(_LABEL_SETS)
+    return array
+
+
+def _checked(array: NDArray[Any], name: str, place: _Place) -> NDArray[Any]:
+    """Labels (n,) as an array of text, numbers or truth values."""
+    kind = array.dtype.kind
+    if kind in "OT" or (kind == "f" and array.itemsize > 8):
+        array = _of_objects(array.astype(object).tolist(), name, place)
+    elif kind not in "biufU" and array.size:
+        _refuse(array[0], name, place(0))
+    if array.dtype.kind == "f":
+        exact = 2.0 ** (np.finfo(array.dtype).nmant + 1)
+        good = (np.abs(array) < exact) & (array == np.floor(array))
+        if not good.all():
+            row = int(np.isnan(array).argmax() or good.argmin())
+            _refuse(array[row], name, place(row))
+    return array
+
+
+def _of_objects(values: list[Any], name: str, place: _Place) -> NDArray[Any]:
+    """Labels that are objects, all of one kind."""
+    kind_of = {kind: _kind_of(kind) for kind in {*map(type, values)}}
+    kinds = {*kind_of.values()}
+    floats = any(issubclass(kind, float | np.floating) for kind in kind_of)
+    if floats or "" in kinds:
+        bad = [
+            row
+            for row, value in enumerate(values)
+            if not (kind := kind_of[type(value)])
+            or (floats and kind == "numbers" and not abs(value) < 2**53)
+        ]
+        if bad:
+            row = next((row for row in bad if _shown(values[row]) in _MISSING), bad[0])
+            _refuse(values[row], name, place(row))
+    if len(kinds) > 1:
+        first = kind_of[type(values[0])]
+        row = next(at for at, value in enumerate(values) if kind_of[type(value)] != first)
+        raise DataError(
+            f"{name} must hold labels of one kind, got {values[0]!r:.60} in {place(0)} and "
+            f"{values[row]!r:.60} in {place(row)}; make all of them text or numbers"
+        )
+    if kinds == {"truth values"}:
+        return np.array(values, bool)
+    if kinds == {"numbers"}:
+        return np.array(values, np.float64) if floats else _whole_numbers(values, name)
+    text = np.empty(len(values), object)
+    text[:] = [str.__str__(value) for value in values]
+    return text
+
+
+def _kind_of(kind: type[Any]) -> str:
+    """The kind of labels of this type, empty if such objects are no labels."""
+    return next((name for types, name in _TYPES if issubclass(kind, types)), "")
+
+
+def _whole_numbers(values: list[Any], name: str) -> NDArray[Any]:
+    numbers = [int(value) for value in values]
+    least, most = min(numbers), max(numbers)
+    for dtype in (np.int64, np.uint64):
+        if np.iinfo(dtype).min <= least and most <= np.iinfo(dtype).max:
+            return np.array(numbers, dtype)
+    raise DataError(
+        f"{name} must hold whole numbers that int64 or uint64 holds, got {least} and {most}; make "
+        "them text by .astype(str)"
+    )
+
+
+def _shown(value: Any) -> str:
+    return "NaN" if isinstance(value, float | np.floating) and np.isnan(value) else str(value)
+
+
+def _refuse(value: Any, name: str, where: str) -> NoReturn:
+    """Raise the DataError of a value that is no label; scikit-learn looks for some of its words."""
+    if hasattr(value, "__len__") and not isinstance(value, bytes | np.generic):
+        raise DataError(_LABEL_SETS)
+    shown = _shown(value)
+    if shown in _MISSING:
+        raise DataError(
+            f"{name} must have a label in every row, but contains {shown} in {where}; drop the "
+            "rows without a label"
+        )
+    is_float = isinstance(value, float | np.floating)
+    if is_float and np.isfinite(value) and value != np.floor(value):
+        why, way = "Unknown label type: continuous", "cut a measured quantity into classes first"
+    elif is_float or isinstance(value, int | np.integer):
+        is_infinite = abs(value) == np.inf
+        why = "contains infinity" if is_infinite else "float numbers of this size merge"
+        way = "give whole numbers as integers or as text"
+    else:
+        shown, why = f"{value!r:.60}", type(value).__name__
+        if isinstance(value, complex | np.complexfloating):
+            why += ": Complex data not supported"
+        way = "make them text, in Python by .astype(str), in boostsample fit by --category"
+    raise DataError(
+        f"{name} must hold whole numbers or text, got {shown} in {where} ({why}); {way}"
+    )
+
+
+def class_codes(labels: NDArray[Any], classes: NDArray[Any], name: str = "y") -> NDArray[np.int64]:
+    """Position of each label (n,) among the classes, -1 if it equals none of them: int64 (n,).
+
+    Raises DataError if labels and classes are of different kinds, text and numbers.
+    """
+    is_text = [one.dtype.kind not in _KINDS for one in (labels, classes)]
+    if labels.size and is_text[0] != is_text[1]:
+        raise foreign_labels(labels, classes, name)
+    code_of = {value: code for code, value in enumerate(classes.tolist())}
+    values, at = np.unique(labels, return_inverse=True)
+    codes = np.array([code_of.get(value, -1) for value in values.tolist()], np.int64)
+    return codes[at.reshape(-1)]
+
+
+def foreign_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> DataError:
+    """The error of labels none of which is a class of the model."""
+    shown = ", ".join(map(repr, classes[:8].tolist())) + (", ..." if classes.size > 8 else "")
+    return DataError(
+        f"{name} must hold classes of the model ({shown}), got {labels[:1].tolist()[0]!r:.60} and "
+        "no class of it; write the classes as there"
+    )
+
+
+def classes_of_parts(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Different classes of some arrays of class values, in ascending order.
+
+    Raises DataError if they are of different kinds.
+    """
+    kinds = sorted({_KINDS.get(one.dtype.kind, "text") for one in parts})
+    if len(kinds) > 1:
+        raise DataError(f"y must hold labels of one kind in all parts, got {' and '.join(kinds)}")
+    if len({one.dtype.kind for one in parts}) == 1:
+        return np.unique(np.concatenate(parts))
+    values = [value for one in parts for value in one.tolist()]
+    return np.unique(class_values(values, "y of all parts"))
 
 
 def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
@@ -63,13 +298,8 @@ def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
 def classes_and_labels(
     y: NDArray[Any], kept: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int8]]:
-    """Classes, and labels of the kept rows, of any y (n,) or multi-label y (n, K)."""
+    """Classes, and labels of the kept rows, of class values (n,) or indicators (n, K)."""
     if y.ndim == 2:
-        if type_of_target(y) != "multilabel-indicator":
-            raise DataError(
-                "labels y with several columns must be a multi-label indicator of 0 and 1, got "
-                f"{type_of_target(y)}; fit one classifier per column instead"
-            )
         return np.arange(y.shape[1]), encode(y[kept])
     classes, codes = np.unique(y[kept], return_inverse=True)
     if classes.size < 2:

@@ -73,8 +73,8 @@ class InitModel:
         """DataError unless the classes, as the estimator has seen them, are those of the model."""
         if self.attributes:
             mine, several = self.attributes["classes_"], self.attributes["_multi_label"]
-            same = np.array_equal(mine, estimator.classes_) and several == estimator._multi_label
-            if not same:
+            same = mine.tolist() == estimator.classes_.tolist()  # exact: int64 and float64, too
+            if not same or several != estimator._multi_label:
                 raise DataError(
                     f"y must have the classes of init_model, {_brief(mine)}, got "
                     f"{_brief(estimator.classes_)}; give examples of all of them and no others"

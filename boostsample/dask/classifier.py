@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostsample.classifier.defaults import AUTO, choose_settings
 from boostsample.classifier.named_settings import NamedSettings
+from boostsample.classifier.prediction.prediction_mixin import accuracy
 from boostsample.classifier.training import fit_checkpoint, fit_seed, train
 from boostsample.dask.cluster import DaskShards
 from boostsample.dask.inputs.table import TableSettings, read_table
@@ -21,6 +22,7 @@ from boostsample.dask.prediction import Answer, predicted
 from boostsample.errors import SettingError
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.family import Family
+from boostsample.labels import class_values
 from boostsample.learner import Learner
 from boostsample.loop.fit_progress import FitProgress
 from boostsample.loop.shard_booster import ShardBooster
@@ -30,6 +32,7 @@ from boostsample.strategy import Strategy
 
 __all__ = ["DaskBoostSampleClassifier"]
 
+_dask: Any = importlib.import_module("dask")
 _distributed: Any = importlib.import_module("distributed")
 
 _OF_CLUSTER = ("client", "n_shards", "patience")
@@ -225,6 +228,16 @@ class DaskBoostSampleClassifier(
         """Scores (n, K), or (n,) with two classes; of the kind of `predict`."""
         width = None if self._n_labels() == 1 and not self._multi() else self._n_labels()
         return predicted(self.to_local(), Answer("decision_function", np.float64, width), X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """As of `BoostSampleClassifier.score`; computes collections."""
+        given = self.predict(X), y, sample_weight
+        answers, truth, weight = (_dask.compute(one)[0] for one in given)
+        if isinstance(X, list | tuple):  # of parts
+            answers = np.concatenate(answers)
+            truth = np.concatenate([class_values(part) for part in truth])
+            weight = None if weight is None else np.concatenate(weight)
+        return accuracy(self.classes_, self._multi_label, answers, truth, weight)
 
     def to_local(self) -> BoostSampleClassifier:
         """A fitted classifier on one machine: equal predictions, to the bit; saves and exports."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
+from boostsample.labels import class_values
 
 __all__ = ["MISSING_MARKS", "parse_labels", "parse_number"]
 
@@ -32,11 +33,13 @@ def parse_number(text: str) -> float:
 def parse_labels(values: Sequence[object], where: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Number the classes 0 to K-1, ordered as numbers or, if any label is text, by name.
 
-    Labels are whole numbers (also written as floats), booleans or text, which is stripped. Returns
-    the code of each label, int64 (n,), and the name of each code. DataError, beginning with
-    `where`, if a label is missing or is a number that is not whole.
+    Labels are class values, see `boostsample.labels.class_values`; text is stripped, and read as
+    whole numbers (also written as floats) if all of it is. Returns the code of each label, int64
+    (n,), and the name of each code. DataError, beginning with `where`, if a label is missing or is
+    a number that is not whole.
     """
-    labels = [str(value).strip() for value in values]
+    checked = class_values(list(values), where, in_file=True)
+    labels = [str(value).strip() for value in checked.tolist()]
     keys: dict[str, Any] = {label: _label_number(label) for label in set(labels)}
     for row, label in enumerate(labels, start=1):
         if label.casefold() in MISSING_MARKS:
@@ -59,7 +62,7 @@ def parse_labels(values: Sequence[object], where: str) -> tuple[NDArray[np.int64
 
 
 def _label_number(label: str) -> int | float | None:
-    """Return the number of a label, as int if it is whole; None for text."""
+    """Return the number of a label, as int if it is whole; None for text and inexact floats."""
     try:
         return int(label) if "_" not in label else None
     except ValueError:
@@ -67,5 +70,7 @@ def _label_number(label: str) -> int | float | None:
     try:
         number = parse_number(label)
     except ValueError:
+        return None
+    if 2**53 <= abs(number) < math.inf:  # others round to it
         return None
     return int(number) if number.is_integer() else number

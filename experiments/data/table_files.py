@@ -131,7 +131,7 @@ def read_parquet(
             )
         X[:, number] = _as_float32(column, f"{path}, column {names[at]!r}")
     with readable_file(path):  # of text that is not UTF-8
-        labels = ["" if one is None else one for one in table.column(columns.label).to_pylist()]
+        labels = table.column(columns.label).to_pylist()
     y, classes = parse_labels(labels, f"{path}: the label column")
     return DataContent(X, y, classes, tuple(names[at] for at in columns.features), None)
 

@@ -9,9 +9,12 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.table_files import open_text
 from boostsample.files.atomic import readable_file
+from boostsample.labels import class_values
 
 __all__ = ["check_columns", "read_frame", "split_target", "take_columns"]
 
@@ -84,21 +87,16 @@ def read_frame(path: str | Path, *, texts: Collection[str] = ()) -> Any:
 
 def split_target(
     frame: Any, target: str, drop: Sequence[str], where: str | Path
-) -> tuple[Any, Any]:
-    """The columns of a table without the target and those to drop, and the target.
+) -> tuple[Any, NDArray[Any]]:
+    """The columns of a table without the target and those to drop, and the target as class values.
 
-    SettingError if a column is unknown, or no column is left; DataError if a target is missing.
+    SettingError if a column is unknown, or no column is left; DataError if a label is missing or
+    invalid.
     """
     check_columns((target, *drop), frame, where)
     if target in drop:
         raise SettingError(f"the target {target!r} of {where} must not be dropped")
-    y = frame[target]
-    missing = y.isna().to_numpy().nonzero()[0]
-    if missing.size:
-        raise DataError(
-            f"{where}: the target {target!r} must be known in every row, but is missing in "
-            f"{missing.size:,}, first in data row {int(missing[0]) + 1:,}; remove these rows"
-        )
+    y = class_values(frame[target], f"{where}: the target {target!r}", in_file=True)
     X = frame.drop(columns=[target, *dict.fromkeys(drop)])
     if not len(X.columns):
         raise SettingError(f"{where} must keep at least one column besides the target, got none")

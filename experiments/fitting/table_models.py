@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from boostsample.checks import check_integer
@@ -20,6 +21,7 @@ from boostsample.experiments.fitting.frames import (
     take_columns,
 )
 from boostsample.files.atomic import check_writable_file
+from boostsample.labels import class_codes, foreign_labels
 from boostsample.loop.checkpoint import checkpoint_notes
 
 __all__ = ["TrainingTable", "describe_model", "predictions", "read_training_table", "try_out"]
@@ -33,12 +35,12 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """A table to train on: its file, columns X and target y."""
+    """A table to train on: its file, columns X and class values y of the target."""
 
     path: Path
     target: str
     X: Any
-    y: Any
+    y: NDArray[Any]
 
     def lines(self) -> list[str]:
         """What it holds, in words."""
@@ -52,8 +54,8 @@ class TrainingTable:
                 listed = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
                 parts.append(f"{len(names):,} {kind} ({listed})")
         missing = int(self.X.isna().to_numpy().sum())
-        counts = self.y.value_counts().sort_index()
-        classes = [f"{name} {count:,}" for name, count in counts.items()]
+        counts = zip(*np.unique(self.y, return_counts=True), strict=True)
+        classes = [f"{name} {count:,}" for name, count in counts]
         shown = ", ".join(classes[:_SHOWN]) + (", ..." if len(classes) > _SHOWN else "")
         return [
             f"{self.path.name}: {len(self.X):,} rows; columns: {', '.join(parts)}"
@@ -84,9 +86,9 @@ def try_out(
         checkpoint_notes(model.checkpoint)
         ending = Path(model.checkpoint).suffix.lower()
         check_writable_file(model.checkpoint, ending, "checkpoints", overwrite=True)
-    some = np.flatnonzero(table.y.groupby(table.y, observed=True).cumcount() < _TRIED_ROWS)
+    some = np.flatnonzero(table.X.groupby(table.y).cumcount() < _TRIED_ROWS)
     few = clone(model).set_params(n_rounds=1, checkpoint=None, verbose=False)
-    few.fit(table.X.iloc[some], table.y.iloc[some], init_model=start)
+    few.fit(table.X.iloc[some], table.y[some], init_model=start)
     return int(some.size)
 
 
@@ -122,15 +124,11 @@ def predictions(
             found[f"probability of {name}"] = chance
     if target is None:
         return found, None
-    truth = split_target(frame, target, (), path)[1].astype(str).to_numpy()
-    classes = [str(name) for name in model.classes_]
-    if not np.isin(truth, classes).any():
-        raise DataError(
-            f"the target {target!r} of {path} must hold classes of the model ("
-            f"{', '.join(classes[:_SHOWN])}{', ...' if len(classes) > _SHOWN else ''}), got "
-            f"{truth[0]!r} and no class of it; name another column, or write its classes as there"
-        )
-    return found, 100 * float(np.mean(found["prediction"].astype(str).to_numpy() != truth))
+    truth = split_target(frame, target, (), path)[1]
+    codes = class_codes(truth, model.classes_, f"{path}: the target {target!r}")
+    if not (codes >= 0).any():
+        raise foreign_labels(truth, model.classes_, f"{path}: the target {target!r}")
+    return found, 100 * float(np.mean(codes != class_codes(predicted, model.classes_)))
 
 
 def describe_model(
@@ -138,7 +136,7 @@ def describe_model(
 ) -> list[str]:
     """What was trained, after the rounds of `start`, in words: strategy, rounds and errors."""
     looks = sum(row["looks_search"] + row["looks_modelling"] for row in model.history_)
-    wrong = np.mean(model.predict(table.X) != np.asarray(table.y))
+    wrong = np.mean(model.predict(table.X) != table.y)
     size = f"{len(model.model_):,} rounds, {len(model.model_.feature):,} terms"
     lines = [f"{model.strategy_!r}: {size}, {looks:,} looks"]
     if hasattr(model, "validation_error_"):

@@ -206,7 +206,7 @@ def test_the_split_is_that_of_the_seed(digits: Data) -> None:
             {"early_stopping": True},
             {"X_val": "X", "y_val": "np.stack([y, y])"},
             DataError,
-            "y_val must have shape",
+            "y_val with several columns must be a multi-label indicator",
         ),
     ],
 )

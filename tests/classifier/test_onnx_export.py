@@ -114,7 +114,7 @@ def test_units_add_up_to_the_outputs() -> None:
 
 
 @pytest.mark.parametrize("learner", ["stump", "product", "tree:n_leaves=5"])
-@pytest.mark.parametrize("kind", ["codes", "words", "truth", "small", "numbers", "labels"])
+@pytest.mark.parametrize("kind", ["codes", "words", "truth", "small", "large", "numbers", "labels"])
 def test_fitted_classifiers(learner: str, kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = table(80, 6)
@@ -125,6 +125,7 @@ def test_fitted_classifiers(learner: str, kind: str, tmp_path: Path) -> None:
         "words": np.array(["one", "zw\u00f6lf", ""])[codes],
         "truth": codes == 1,
         "small": codes.astype(np.uint8),
+        "large": codes.astype(np.uint64) + np.uint64(2**63),
         "numbers": codes.astype(float),
         "labels": np.stack([codes == 0, codes == 2], axis=1).astype(int),
     }[kind]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from boostsample.checks import check_number
 from boostsample.errors import SettingError
 
-__all__ = ["with_class_weight"]
+__all__ = ["mapped_factors", "with_class_weight"]
 
 
 def with_class_weight(
@@ -57,14 +57,13 @@ def with_class_weight(
         )
     out = weight
     for one, column in zip(mappings, labels.reshape(len(labels), -1).T, strict=True):
-        out = out * _mapped(one, column)
+        classes, codes = np.unique(column, return_inverse=True)
+        out = out * mapped_factors(one, classes.tolist())[codes]
     return out
 
 
-def _mapped(given: Mapping[Any, Any], column: NDArray[Any]) -> NDArray[np.float64]:
-    """Factor of each example for one column of labels, by a mapping of classes to factors."""
-    found, codes = np.unique(column, return_inverse=True)
-    classes = found.tolist()
+def mapped_factors(given: Mapping[Any, Any], classes: list[Any]) -> NDArray[np.float64]:
+    """Factor of each of the classes, by a mapping of classes to factors."""
     factors = {one: check_number(f"class_weight of {one!r}", given[one], 0.0) for one in given}
     unknown = [one for one in factors if one not in classes]
     left_out = [one for one in classes if one not in factors]
@@ -73,7 +72,7 @@ def _mapped(given: Mapping[Any, Any], column: NDArray[Any]) -> NDArray[np.float6
             f"class_weight must name classes of y, got {unknown[0]!r} and no weight of "
             f"{left_out[0]!r}; write classes as in y"
         )
-    return np.array([factors.get(one, 1.0) for one in classes])[codes]
+    return np.array([factors.get(one, 1.0) for one in classes])
 
 
 def _balanced(column: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -24,6 +24,7 @@ from boostsample.classifier.inputs.class_weight import with_class_weight
 from boostsample.classifier.inputs.frames import TableColumns, is_frame, numbers_by_dtype
 from boostsample.errors import DataError, SettingError, one_line
 from boostsample.family import Family
+from boostsample.labels import class_values
 from boostsample.names import parse_name, split_names
 from boostsample.registry import (
     column_families,
@@ -47,11 +48,7 @@ _GROUPINGS = ("dtype", "prefix")
 _RANGE = re.compile(r"\s*[0-9]+\s*-\s*[0-9]+\s*$")
 """A range of columns by index, see `boostsample.families.Columns`."""
 
-_LABEL_SETS = (
-    "y must be class labels (n,) or an indicator matrix of 0 and 1 (n, K), got a list of labels in "
-    "each row; convert it by scikit-learn's MultiLabelBinarizer().fit_transform(y)"
-)
-_COMPLEX, _UNKNOWN = "Complex data not supported", "Unknown label type"
+_COMPLEX = "Complex data not supported"
 """Words that scikit-learn's checks of estimators look for."""
 
 _RULES: dict[str, Any] = {
@@ -100,7 +97,7 @@ def training_inputs(
     of weight 0 have no categories. Raises the ValueError of scikit-learn's checks, or a DataError
     if X holds something else than numbers and categories, or if labels or weights are invalid.
     """
-    labels = _labels(estimator, y)
+    labels = _labels(y)
     _check_names(X)
     if columns is None:
         mixed = numbers and _is_mixed_frame(X)
@@ -170,43 +167,16 @@ def estimator_families(families: Any, X: Any, examples: Any, estimator: Any) -> 
     return column_families(families, examples, column_names=names)
 
 
-def _labels(estimator: Any, y: Any) -> NDArray[Any]:
+def _labels(y: Any) -> NDArray[Any]:
     """Validated labels (n,) or, of several labels, (n, K)."""
     if y is None:
         raise DataError("fit requires y to be passed, but the target y is None")
-    if isinstance(y, list | tuple) and any(isinstance(row, set | frozenset) for row in y):
-        raise DataError(_LABEL_SETS)
-    try:
-        found = validate_data(estimator, y=y, multi_output=True)
-        labels: NDArray[Any] = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
-        check_classification_targets(labels)
-    except (TypeError, ValueError) as error:
-        unknown = _UNKNOWN in str(error)
-        if isinstance(error, TypeError) or (unknown and np.asarray(y).dtype.kind == "O"):
-            raise DataError(
-                f"y must hold labels of one kind, none of them missing ({one_line(error)}); drop "
-                "the rows without a label, and make the others text by .astype(str)"
-            ) from error
-        if unknown:
-            raise DataError(
-                f"y must hold class labels ({one_line(error)}); cut a measured quantity into "
-                "classes first"
-            ) from error
-        if _COMPLEX in str(error):
-            kind = getattr(y, "dtype", "complex numbers")
-            raise DataError(
-                f"y must hold class labels, got {kind}: {_COMPLEX}; give y.real"
-            ) from error
-        if isinstance(y, list | tuple) and len({len(row) for row in y if _is_list(row)}) > 1:
-            raise DataError(_LABEL_SETS) from error
-        raise
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = column_or_1d(labels, warn=True)
+    labels = class_values(y)
+    shape = np.shape(y[:1]) if isinstance(y, list | tuple) else getattr(y, "shape", ())
+    if labels.ndim == 1 and len(shape) == 2:
+        column_or_1d(labels[:, None], warn=True)
+    check_classification_targets(labels)  # warns of almost as many classes as rows
     return labels
-
-
-def _is_list(row: Any) -> bool:
-    return isinstance(row, list | tuple)
 
 
 def _with_names(X: Any) -> Any:

@@ -11,7 +11,7 @@ from sklearn.utils import check_consistent_length
 from boostsample.banks.bank import Bank
 from boostsample.checks import check_example_weight, check_flag
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.labels import encode
+from boostsample.labels import class_codes, class_values, encode
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Round
 
@@ -133,23 +133,22 @@ def _fraction(given: Any) -> float:
 
 def held_labels(y: Any, classes: NDArray[Any], multi_label: bool) -> NDArray[np.int8]:
     """Labels int8 (n, K), +1 or -1, of y_val, whose classes must be those of the training."""
-    given = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    given = class_values(y, "y_val")
     if multi_label:
         if given.ndim != 2 or given.shape[1] != classes.size:
             raise DataError(
                 f"y_val must have {classes.size} columns of 0 and 1 like y, got shape {given.shape}"
             )
         return encode(given)
-    if given.ndim == 2 and given.shape[1] == 1:
-        given = given[:, 0]
     if given.ndim != 1:
         raise DataError(f"y_val must have shape (n,) like y, got {given.shape}")
-    other = given[~np.isin(given, classes)].tolist()
+    codes = class_codes(given, classes, "y_val")
+    other = given[codes < 0].tolist()
     if other:
         raise DataError(
             f"y_val must hold the classes of y only, got {other[0]!r}; leave out rows of others"
         )
-    return encode(np.searchsorted(classes, given), classes.size)
+    return encode(codes, classes.size)
 
 
 def _joined_examples(first: Any, second: Any) -> Any:

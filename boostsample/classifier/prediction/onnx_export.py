@@ -159,10 +159,10 @@ def _class_constants(classes: NDArray[Any]) -> NDArray[Any]:
     """The classes in a type that ONNX and its runtimes have."""
     if classes.dtype.kind in "OUT":
         return np.array([str(one) for one in classes.tolist()], object)
-    if classes.dtype.kind in "biu" and (classes.dtype != np.uint64 or classes.max() < 2**63):
-        return classes if classes.dtype.kind == "b" else classes.astype(np.int64)
-    if classes.dtype.kind == "f":
-        return classes.astype(np.float64)
+    if classes.dtype.kind in "iu":
+        return classes.astype(np.int64 if classes.max() < 2**63 else np.uint64)
+    if classes.dtype.kind in "bf":
+        return classes.astype(bool if classes.dtype.kind == "b" else np.float64)
     raise SettingError(
         f"to_onnx knows classes of text, numbers and truth values, got {classes.dtype}; fit with "
         "other labels"

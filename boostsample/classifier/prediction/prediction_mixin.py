@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.classifier.inputs.estimator_inputs import inputs_are_numbers, prediction_inputs
 from boostsample.classifier.prediction.probabilities import log_probabilities, probabilities
 from boostsample.classifier.prediction.staged import staged_scores
-from boostsample.labels import classify
+from boostsample.labels import class_codes, class_values, classify
 from boostsample.models.importances import (
     column_importances,
     family_importances,
@@ -20,7 +21,17 @@ from boostsample.models.importances import (
 )
 from boostsample.models.model import Model
 
-__all__ = ["PredictionMixin"]
+__all__ = ["PredictionMixin", "accuracy"]
+
+
+def accuracy(
+    classes: NDArray[Any], multi_label: bool, predicted: NDArray[Any], y: Any, weight: Any
+) -> float:
+    """Weighted share of rows that are predicted right; labels of other classes are wrong."""
+    truth = class_values(y)
+    if not multi_label and truth.ndim == 1:
+        truth, predicted = (class_codes(one, classes) for one in (truth, predicted))
+    return float(accuracy_score(truth, predicted, sample_weight=weight))
 
 
 class PredictionMixin:
@@ -73,6 +84,10 @@ class PredictionMixin:
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """`predict_proba` after round 1, 2, ..., `n_rounds_`; of all with the last temperature."""
         return (probabilities(scores, *self._odds()) for scores in self._staged(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows with the right label, or with all labels right; y as for `fit`."""
+        return accuracy(self.classes_, self._multi_label, self.predict(X), y, sample_weight)
 
     @property
     def n_rounds_(self) -> int:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from boostsample.checks import check_example_weight
 from boostsample.classifier.inputs.frames import is_frame, numbers_by_dtype
 from boostsample.errors import DataError, one_line
+from boostsample.labels import class_values
 
 __all__ = ["PartRows", "checked_rows", "naming_part"]
 
@@ -60,16 +60,17 @@ def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
     Raises
     ------
     DataError
-        If the columns are not numbers, or labels and weights do not fit the rows.
+        If the columns are not numbers, if labels are invalid, or if labels and weights do not fit
+        the rows.
     ValueError
-        Of scikit-learn's checks: infinite values, labels that are no classes.
+        Of scikit-learn's checks: infinite values.
     """
     if hasattr(X, "tocsr"):
         raise DataError(
             "X must be a table of numbers in chunks of NumPy arrays or data frames, got sparse "
             "chunks; convert them by X.map_blocks(lambda chunk: chunk.toarray())"
         )
-    labels = _labels(y)
+    labels = class_values(y)
     if X.shape[0] != labels.shape[0]:
         raise DataError(
             f"X and y must have the same chunks, got {X.shape[0]:,} rows of X and "
@@ -83,36 +84,9 @@ def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
         X, dtype="numeric", allow_nd=True, ensure_all_finite="allow-nan", input_name="X"
     )
     if given is None or given.all():
-        return PartRows(examples, _classes(labels), given, names)
+        return PartRows(examples, labels, given, names)
     kept = given > 0
-    return PartRows(examples[kept], _classes(labels[kept]), given[kept], names)
-
-
-def _labels(y: Any) -> NDArray[Any]:
-    found: NDArray[Any] = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
-    if found.ndim == 2 and found.shape[1] == 1:
-        found = found[:, 0]
-    if found.ndim not in (1, 2):
-        raise DataError(f"y must be class labels (n,) or 0 and 1 (n, K), got shape {found.shape}")
-    return found
-
-
-def _classes(labels: NDArray[Any]) -> NDArray[Any]:
-    """The labels; scikit-learn's ValueError if they are numbers in between, or missing."""
-    try:
-        check_classification_targets(labels)
-        if labels.ndim == 2 and type_of_target(labels) != "multilabel-indicator":
-            if np.isin(labels, (0, 1)).all():  # a part may have rows without a difference
-                return labels
-            raise DataError(
-                "labels y with several columns must be a multi-label indicator of 0 and 1, got "
-                f"{type_of_target(labels)}; fit one classifier per column instead"
-            )
-    except TypeError as error:
-        raise DataError(
-            f"y must hold labels of one kind, none of them missing ({one_line(error)})"
-        ) from error
-    return labels
+    return PartRows(examples[kept], labels[kept], given[kept], names)
 
 
 def _weights(weight: Any, n: int) -> NDArray[np.float64]:

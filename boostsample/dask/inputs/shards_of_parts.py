@@ -24,7 +24,7 @@ from boostsample.dask.inputs.part_rows import PartRows, checked_rows, naming_par
 from boostsample.dask.inputs.parts import Part
 from boostsample.errors import DataError
 from boostsample.family import Family
-from boostsample.labels import encode
+from boostsample.labels import class_codes, encode
 from boostsample.shards.shard_source import ShardData
 
 __all__ = ["ShardSource", "cut_shards"]
@@ -134,11 +134,11 @@ class ShardSource:
         factor = np.ones(1) if self.class_factor is None else self.class_factor
         if self.multi_label:
             return encode(rows.y), factor[0]
-        codes = np.searchsorted(self.classes, rows.y)
-        known = self.classes[np.minimum(codes, self.classes.size - 1)] == rows.y
-        if not np.all(known):
+        codes = class_codes(rows.y, self.classes)
+        other = rows.y[codes < 0].tolist()
+        if other:
             raise DataError(
-                f"it holds the class {rows.y[~known].tolist()[0]!r}, which it did not hold at "
+                f"it holds the class {other[0]!r}, which it did not hold at "
                 "first; what makes the table must give the same rows each time"
             )
         factors = factor[codes] if factor.size > 1 else factor[0]

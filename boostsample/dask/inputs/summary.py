@@ -30,7 +30,7 @@ from boostsample.classifier.inputs.estimator_inputs import estimator_families
 from boostsample.dask.inputs.part_rows import PartRows, checked_rows, naming_part
 from boostsample.errors import DataError
 from boostsample.family import Family
-from boostsample.labels import encode
+from boostsample.labels import class_codes, classes_of_parts, encode
 from boostsample.registry import registered_class
 from boostsample.rows.weights import initial_weights
 
@@ -125,13 +125,7 @@ def _codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Classes, and the class of each row; of several labels all rows are of class 0."""
     if y.ndim == 2:
         return np.arange(y.shape[1]), np.zeros(y.shape[0], np.intp)
-    try:
-        classes, codes = np.unique(y, return_inverse=True)
-    except TypeError as error:
-        raise DataError(
-            "y must hold labels of one kind, none of them missing; drop the rows without a label, "
-            "and make the others text by .astype(str)"
-        ) from error
+    classes, codes = np.unique(y, return_inverse=True)
     return classes, codes
 
 
@@ -256,10 +250,7 @@ def _merged_classes(parts: Sequence[PartSummary]) -> tuple[NDArray[Any], NDArray
             raise DataError("all parts must have the same number of labels, but they differ")
         classes = parts[0].classes
     else:
-        kinds = {"text" if one.classes.dtype.kind in "OUST" else "number" for one in parts}
-        if len(kinds) > 1:
-            raise DataError("y must hold labels of one kind in all parts, got numbers and text")
-        classes = np.unique(np.concatenate([one.classes for one in parts]))
+        classes = classes_of_parts([one.classes for one in parts])
         if classes.size < 2:
             raise DataError(
                 f"y must have at least 2 classes, got 1 class ({classes.tolist()[0]!r})"
@@ -267,7 +258,7 @@ def _merged_classes(parts: Sequence[PartSummary]) -> tuple[NDArray[Any], NDArray
     weights = np.zeros((classes.size, 4))
     weights[:, 2] = np.inf
     for one in parts:
-        at = np.searchsorted(classes, one.classes)
+        at = class_codes(one.classes, classes)
         weights[at, :2] += one.weights[:, :2]
         weights[at, 2] = np.minimum(weights[at, 2], one.weights[:, 2])
         weights[at, 3] = np.maximum(weights[at, 3], one.weights[:, 3])

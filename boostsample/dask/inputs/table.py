@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.class_weight import compute_class_weight
 
 from boostsample.banks.bank_forms import bank_settings
 from boostsample.checks import check_integer
+from boostsample.classifier.inputs.class_weight import mapped_factors
 from boostsample.dask.inputs.folders import list_folder
 from boostsample.dask.inputs.parts import Part, graph_parts, split_columns
 from boostsample.dask.inputs.shards_of_parts import ShardSource, cut_shards
@@ -177,9 +177,7 @@ def class_factors(class_weight: Any, facts: TableFacts) -> NDArray[np.float64]:
     if isinstance(class_weight, str) and class_weight == "balanced":
         factor = sums.sum() / (sums.size * sums)
     elif isinstance(class_weight, Mapping):
-        factor = compute_class_weight(
-            dict(class_weight), classes=facts.classes, y=facts.classes
-        ).astype(np.float64)
+        factor = mapped_factors(class_weight, facts.classes.tolist())
     elif class_weight is not None:
         raise SettingError(
             "class_weight must be None, 'balanced' or a mapping of classes to weights, as in "

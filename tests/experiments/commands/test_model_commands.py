@@ -190,7 +190,11 @@ def test_training_goes_on_from_a_model_and_from_a_checkpoint(
     ("args", "code", "message"),
     [
         (("fit", "flowers.csv", "--target", "specie", "-o", "m.bsm"), 2, "did you mean 'species'"),
-        (("fit", "flowers.csv", "--target", "soil", "-o", "m.bsm"), 1, "missing in 1, first in d"),
+        (
+            ("fit", "flowers.csv", "--target", "soil", "-o", "m.bsm"),
+            1,
+            "but contains NaN in data row 4",
+        ),
         (("fit", "flowers.txt", "--target", "soil", "-o", "m.bsm"), 2, "ending .csv, .tsv, .parq"),
         ((*FIT[:3], "sepal length (cm)", "-o", "m.bsm"), 1, "cut a measured quantity into classes"),
         (("fit", "no.csv", "--target", "soil", "-o", "m.bsm"), 1, "'no.csv' does not exist"),
@@ -274,7 +278,7 @@ def test_a_model_of_several_labels_predicts_no_table(
     assert "predicts several labels of each row; predict in Python" in message
     run(capsys, *FIT, "-o", "m.bsm")
     message = run(capsys, "predict", "m.bsm", "flowers.csv", "--target", "plot", code=1)[1]
-    assert "'plot' of flowers.csv must hold classes of the model (setosa, versicolor" in message
+    assert "target 'plot' must hold classes of the model ('setosa', 'versicolor', " in message
 
 
 def test_explain_says_what_a_model_reads(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,11 @@ def test_a_data_frame(tmp_path: Path, kinds: Any) -> None:
     ("changes", "text", "says"),
     [
         ({}, "", "column 'ID' must hold numbers, got large_string; leave that column out by drop="),
-        ({"kind": ["a", None, "b"]}, ":drop=ID", "must have a label in every row, got '' in data"),
+        (
+            {"kind": ["a", None, "b"]},
+            ":drop=ID",
+            "must have a label in every row, but contains None",
+        ),
         ({"width": [0.5, 1e39, 1]}, ":drop=ID", "'width' must lie within +-3.4e38 (float32), got"),
         ({"kind": [0.5, 1, 2]}, ":drop=ID", "the label column must hold whole numbers or text"),
     ],
