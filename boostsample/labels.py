@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import type_of_target
 
+from boostsample.checks import check_class_counts
 from boostsample.errors import DataError
 
 __all__ = ["check_labels", "classes_and_labels", "classify", "encode", "error_percent"]
@@ -77,6 +78,7 @@ def classes_and_labels(
         raise DataError(
             f"y must have at least 2 classes, got 1 class ({classes.tolist()[0]!r}){left}"
         )
+    check_class_counts(np.bincount(codes))
     return classes, encode(codes, classes.size)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_class_counts
 from boostsample.errors import DataError
 
 __all__ = ["MISSING_MARKS", "parse_labels", "parse_number"]
@@ -55,6 +56,7 @@ def parse_labels(values: Sequence[object], where: str) -> tuple[NDArray[np.int64
             )
     code_of = {key: code for code, key in enumerate(ordered)}
     codes = np.array([code_of[keys[label]] for label in labels], dtype=np.int64)
+    check_class_counts(np.bincount(codes), where)
     return codes, tuple(map(str, ordered))
 
 
