@@ -335,10 +335,11 @@ def columns_merged_by_float32(table: Any, constant: NDArray[np.bool_] | None = N
 
 def _merged(first: Any, second: Any) -> Any:
     """Whether values differ, by more than by rounding, but not as float32."""
-    apart = first != second
-    if first.dtype.kind == "f":
-        apart &= np.abs(first - second) > _ROUNDING * np.abs(second)
-    return apart & (first.astype(np.float32) == second.astype(np.float32))
+    merged = first.astype(np.float32) == second.astype(np.float32)
+    merged &= first != second
+    if first.dtype.kind == "f" and merged.any():
+        merged &= np.abs(first - second) > _ROUNDING * np.abs(second)
+    return merged
 
 
 def warn_of_merged_columns(names: Sequence[str]) -> None:
