@@ -18,7 +18,6 @@ from boostsample.errors import DataError, SettingError, one_line, unknown
 __all__ = [
     "budget_looks",
     "check_choices",
-    "check_class_counts",
     "check_example_rows",
     "check_example_weight",
     "check_features",
@@ -261,21 +260,6 @@ def _first_wrong(weight: Any) -> str:
         plain = one.item() if isinstance(one, np.generic) else one
         return f"{plain!r:.60} in row {row}"
     return ""
-
-
-def check_class_counts(counts: NDArray[Any], where: str = "y") -> None:
-    """DataError if a target numbers the rows: over 100 classes, most rows the only one of theirs.
-
-    Scores and weights of each row and class would fill the memory. `counts` are the rows of each
-    class.
-    """
-    alone, n = int(np.sum(counts == 1)), int(np.sum(counts))
-    if counts.size > 100 and 2 * alone > n:
-        raise DataError(
-            f"{where} must have classes with several rows each, got {counts.size:,} classes in "
-            f"{n:,} rows, {alone:,} of them the only row of their class; choose another target "
-            "than an identifier, or cut a measured quantity into classes"
-        )
 
 
 def check_scores(scores: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -21,7 +21,6 @@ from boostsample.classifier.continued import InitModel, init_model_of
 from boostsample.classifier.defaults import AUTO, choose_settings
 from boostsample.classifier.early_stopping import EarlyStopping
 from boostsample.classifier.file import ModelFiles
-from boostsample.classifier.inputs.column_names import fitted_names
 from boostsample.classifier.inputs.estimator_inputs import (
     estimator_families,
     inputs_are_numbers,
@@ -178,7 +177,7 @@ class BoostSampleClassifier(
     n_features_in_ : int
         Columns of X (its second axis); absent for documents.
     feature_names_in_ : ndarray of str
-        Names of the columns, if X is a data frame with names.
+        Names of the columns, if X is a data frame and all of them are text.
     columns_ : TableColumns or None
         How columns of categories become indicators; None if X has none.
 
@@ -250,11 +249,11 @@ class BoostSampleClassifier(
         ----------
         X : array, shape (n, d), (n, h, w) or (n, h, w, channels)
             Or a sparse matrix (n, d), a data frame of pandas or polars or a table of Arrow; or n
-            documents, if the families read documents. Numbers are compared as float32; a
-            RuntimeWarning names columns that lose values. NaN means missing; infinite values are
-            errors. A column of categories becomes one indicator for each of them, such as
-            "colour=red": NaN if missing, 0 for categories that are not in training; the 254 most
-            frequent of more than 255, and "colour=(other)". Prediction needs the same columns.
+            documents, if families read them. Numbers are compared as float32; a RuntimeWarning
+            names columns that lose values. NaN is missing; infinite values are errors. A column of
+            categories becomes one indicator for each, such as "colour=red": NaN if missing, 0 if
+            not in training; the 254 most frequent of more than 255, and "colour=(other)".
+            Prediction needs the same columns.
         y : array, shape (n,) or (n, K)
             Class labels, or an indicator matrix of 0 and 1 (multi-label), which may be sparse.
         sample_weight : array, shape (n,), optional
@@ -292,8 +291,9 @@ class BoostSampleClassifier(
         else:
             numbers = start.read_numbers(self.families)
         X = frame_of(X)
-        reads = {"numbers": numbers, "columns": None if start is None else start.columns}
-        examples, targets, weight = training_inputs(self, X, y, sample_weight, **reads)
+        given = X, y, sample_weight
+        columns = None if start is None else start.columns
+        examples, targets, weight = training_inputs(self, *given, numbers=numbers, columns=columns)
         families = self._families(X, examples, start)
         kept = np.flatnonzero(weight > 0)
         self._multi_label = targets.ndim == 2
@@ -333,7 +333,7 @@ class BoostSampleClassifier(
             scores=None if rows.scores is None else rows.scores[rows.train],
             max_model_features=self.max_model_features,
         )
-        facts = run_facts(booster, bank, self.weight_init, fitted_names(vars(self)))
+        facts = run_facts(booster, bank, self)
         rounds = resume(booster, run, facts)
         self.offset_ = np.zeros(labels.shape[1])
         if self._multi_label:

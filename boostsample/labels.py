@@ -8,10 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import type_of_target
 
-from boostsample.checks import check_class_counts
 from boostsample.errors import DataError
 
-__all__ = ["check_labels", "classes_and_labels", "classify", "encode", "error_percent"]
+__all__ = [
+    "check_class_counts",
+    "check_labels",
+    "classes_and_labels",
+    "classify",
+    "encode",
+    "error_percent",
+]
 
 
 def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
@@ -111,3 +117,18 @@ def error_percent(scores: NDArray[np.float64], y: ArrayLike) -> float:
     """Percentage of wrong predictions: of examples, or of labels if y is (n, K)."""
     truth = np.asarray(y)
     return 100.0 * float(np.mean(classify(scores, truth.ndim == 2) != truth))
+
+
+def check_class_counts(counts: NDArray[Any], where: str = "y") -> None:
+    """DataError if a target numbers the rows: over 100 classes, most rows the only one of theirs.
+
+    Scores and weights of each row and class would fill the memory. `counts` are the rows of each
+    class.
+    """
+    alone, n = int(np.sum(counts == 1)), int(np.sum(counts))
+    if counts.size > 100 and 2 * alone > n:
+        raise DataError(
+            f"{where} must have classes with several rows each, got {counts.size:,} classes in "
+            f"{n:,} rows, {alone:,} of them the only row of their class; choose another target "
+            "than an identifier, or cut a measured quantity into classes"
+        )

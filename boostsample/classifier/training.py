@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from boostsample.banks.bank import Bank
 from boostsample.checks import check_flag
-from boostsample.classifier.inputs.column_names import check_same_names
+from boostsample.classifier.inputs.column_names import check_same_names, fitted_names
 from boostsample.errors import DataError, SettingError
 from boostsample.files.booster_state import pack_state
 from boostsample.hashing import sha256_of_bytes
@@ -189,25 +189,20 @@ def run_to_continue(estimator: Any) -> Run | None:
     return run
 
 
-def run_facts(
-    booster: Booster, bank: Bank, weight_init: str, names: list[str] | None
-) -> dict[str, Any]:
-    """What two runs must share for one to continue the other; `booster` before its first round.
-
-    `names` are those of the columns of X, if it has any.
-    """
+def run_facts(booster: Booster, bank: Bank, estimator: Any) -> dict[str, Any]:
+    """What two runs must share for one to continue the other; `booster` before its first round."""
     start = booster.small_state()
     return {
         "strategy": repr(booster.strategy),
         "learner": f"{type(booster.learner).__name__} {vars(booster.learner)}",
         "budget": booster.budget,
         "max_model_features": booster.max_model_features,
-        "weight_init": weight_init,
+        "weight_init": estimator.weight_init,
         "families": ", ".join(family.name for family in bank.families),
         "number of features": bank.n_features,
         _EXAMPLES: start["weights"],
         _FEATURES: _digest(bank),
-        _NAMES: names,
+        _NAMES: fitted_names(vars(estimator)),
         _START: _checksum(start["strategy"]),
     }
 

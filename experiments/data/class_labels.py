@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_class_counts
 from boostsample.errors import DataError
+from boostsample.labels import check_class_counts
 
 __all__ = ["MISSING_MARKS", "parse_labels", "parse_number"]
 

@@ -96,7 +96,7 @@ def read_csv(
             f"within +-3.4e38 (float32), got {exact[line, at]}; rescale it, or leave it empty if "
             "missing"
         )
-    for number, at in enumerate(columns.features if names else ()):
+    for number, at in enumerate(columns.features):
         _check_named(path, at, names, exact[:, number])
     merged = (columns.features[number] for number in columns_merged_by_float32(exact))
     warn_of_merged_columns([f"{path}: {_column_name(at, names)}" for at in merged])
@@ -170,8 +170,8 @@ def numbers_rows(name: str, values: NDArray[np.float64]) -> bool:
     return bool((values % 1 == 0).all()) and np.unique(values).size == values.size
 
 
-def _check_named(path: Path, at: int, names: Sequence[str], values: NDArray[np.float64]) -> None:
-    if numbers_rows(names[at], values):
+def _check_named(path: Path, at: int, names: list[str] | None, values: NDArray[np.float64]) -> None:
+    if names is not None and numbers_rows(names[at], values):
         raise DataError(
             f"{path}: features must not number the rows, but {_column_name(at, names)}, which has "
             "no name, holds another whole number in each row, as the index that to_csv of pandas "
@@ -194,9 +194,9 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _column_name(position: int, names: Sequence[str] | None) -> str:
-    named = names is not None and names[position]
-    return f"column {names[position]!r}" if named else f"column {position}"
+def _column_name(position: int, names: list[str] | None) -> str:
+    name = "" if names is None else names[position]
+    return f"column {name!r}" if name else f"column {position}"
 
 
 def _text_hint(position: int) -> str:

@@ -75,7 +75,7 @@ ARROW: dict[str, tuple[Any, Any]] = {
 
 PANDAS: dict[str, tuple[Any, Any]] = {
     **{name: (pandas.Series(NUMBERS, dtype=name), NUMBERS) for name in ("float64", "Float64")},
-    **{name: (pandas.Series(WHOLE, dtype=name), WHOLE) for name in ("Int64", "UInt8", object)},
+    **{name: (pandas.Series(WHOLE, dtype=name), WHOLE) for name in ("Int64", "UInt8", "object")},
     "boolean": (pandas.Series([True, None, False] * 2, dtype="boolean"), [1, None, 0] * 2),
     "long double": (np.array(NUMBERS, np.longdouble), NUMBERS),
     "Decimal": (decimals(), NUMBERS),
@@ -84,7 +84,7 @@ PANDAS: dict[str, tuple[Any, Any]] = {
     "sparse, filled by 2": (pandas.arrays.SparseArray(NUMBERS, fill_value=2.0), NUMBERS),
     **{
         f"texts as {name}": (pandas.Series(TEXTS, dtype=name), TEXTS)
-        for name in (object, "str", "string", "string[pyarrow]", "category")
+        for name in ("object", "str", "string", "string[pyarrow]", "category")
     },
     "complex": (np.ones(6) * 1j, complex),
     "complex objects": ([1j, 2] * 3, complex),
@@ -202,5 +202,6 @@ def test_sparse_frames_filled_by_zero_stay_sparse() -> None:
 def test_objects_of_an_array_that_are_no_numbers_are_named(value: Any) -> None:
     table = np.ones((6, 2), object)
     table[4, 1] = value
-    with pytest.raises(DataError, match=rf"X must hold numbers, got {re.escape(repr(value))[:20]}"):
+    says = rf"X must hold numbers, got {re.escape(repr(value)[:20])}.* at \(4, 1\)"
+    with pytest.raises((DataError, TypeError), match=says):
         clone(MODEL).fit(table, Y)

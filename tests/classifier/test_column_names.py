@@ -56,7 +56,8 @@ def frame_of(kind: str) -> Any:
 
 @cache
 def fitted(kind: str) -> BoostSampleClassifier:
-    return clone(MODEL).fit(frame_of(kind), Y)
+    model: BoostSampleClassifier = clone(MODEL)
+    return model.fit(frame_of(kind), Y)
 
 
 def loaded(kind: str, folder: Path) -> BoostSampleClassifier:
@@ -209,3 +210,21 @@ def test_a_longer_warm_start_needs_the_names_of_the_last_fit() -> None:
     np.testing.assert_array_equal(same.decision_function(X), whole.decision_function(X))
     with pytest.raises(SettingError, match="n_rounds must be at least"):
         same.set_params(n_rounds=2).fit(frame_of("range"), Y)
+
+
+def test_groups_by_position_need_names_that_are_positions_or_no_numbers() -> None:
+    model = clone(MODEL).set_params(families={"first": [0, 1], "last": "2-3"})
+    for kind in ("text", "range", "levels", "times"):
+        model.fit(frame_of(kind), Y)
+    with pytest.raises(
+        SettingError, match="count columns from 0, but column 0 of X has the name 7"
+    ):
+        model.fit(frame_of("integers"), Y)
+
+
+def test_values_under_a_mask_are_not_read() -> None:
+    masked = np.ma.masked_less(X, 0)
+    for call in (lambda: clone(MODEL).fit(masked, Y), lambda: fitted("range").predict(masked)):
+        with pytest.raises(DataError, match=r"hide values by a mask; give X.*filled\(numpy.nan\)"):
+            call()
+    clone(MODEL).fit(masked.filled(np.nan), Y)

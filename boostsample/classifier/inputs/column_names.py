@@ -15,14 +15,15 @@ import sklearn
 from numpy.typing import NDArray
 
 from boostsample.classifier.inputs.frames import is_frame
-from boostsample.errors import DataError
+from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 
 __all__ = [
     "are_text",
+    "check_container",
     "check_family_names",
     "check_fitted_names",
-    "check_names",
+    "check_positions",
     "check_same_names",
     "fitted_names",
     "keep_names",
@@ -30,8 +31,16 @@ __all__ = [
 ]
 
 
-def check_names(X: Any) -> None:
-    """DataError if a data frame has no column, two of one name, or only some names of text."""
+def check_container(X: Any) -> None:
+    """DataError for a masked array, and for a frame without columns or with wrong names.
+
+    Names differ from each other, and all of them or none are text.
+    """
+    if np.ma.is_masked(X):
+        raise DataError(
+            "X must not hide values by a mask; give X.astype(float).filled(numpy.nan): nan is "
+            "missing"
+        )
     if not is_frame(X):
         return
     names = list(X.columns)
@@ -93,6 +102,17 @@ def check_same_names(names: list[str] | None, fitted: list[str] | None, source: 
         f"X must have the columns of {source}, by name and in the same order, got "
         f"{' and '.join(how) or 'them in another order'}; select or rename its columns"
     )
+
+
+def check_positions(estimator: Any) -> None:
+    """SettingError if the columns of X are named by whole numbers that are not their positions."""
+    names: Sequence[str] = getattr(estimator, "_column_names", ())
+    for at, name in enumerate(names):
+        if name.lstrip("-").isdigit() and name != str(at):
+            raise SettingError(
+                f"families count columns from 0, but column {at} of X has the name {name}; name "
+                "columns by text, for example by X.columns = X.columns.astype(str)"
+            )
 
 
 def check_family_names(families: Iterable[Family], names: Iterable[str] | None) -> None:

@@ -25,9 +25,10 @@ from boostsample.checks import (
 )
 from boostsample.classifier.inputs.class_weight import with_class_weight
 from boostsample.classifier.inputs.column_names import (
+    check_container,
     check_family_names,
     check_fitted_names,
-    check_names,
+    check_positions,
     keep_names,
     with_names,
 )
@@ -120,7 +121,7 @@ def training_inputs(
     are invalid.
     """
     labels = _labels(estimator, y)
-    check_names(X)
+    check_container(X)
     keep_names(estimator, X.columns if numbers and is_frame(X) else None)
     if columns is None:
         mixed = numbers and _is_mixed_frame(X)
@@ -164,7 +165,7 @@ def prediction_inputs(estimator: Any, X: Any, *, numbers: bool) -> Any:
     if not numbers:
         return _objects(X)
     X = frame_of(X)
-    check_names(X)
+    check_container(X)
     check_fitted_names(estimator, X)
     columns = estimator.columns_
     if columns is None and _is_mixed_frame(X):
@@ -192,6 +193,8 @@ def estimator_families(families: Any, X: Any, examples: Any, estimator: Any) -> 
         return made
     if columns is None and families == "dtype" and is_frame(X):
         columns = TableColumns.learn(X)
+    if isinstance(families, Mapping):
+        check_positions(estimator)
     if columns is not None:
         families = _groups_of_features(families, columns)
     return column_families(families, examples, column_names=names)
@@ -351,7 +354,7 @@ def _explained(X: Any) -> Iterator[None]:
 
 
 def _refuse_array(X: Any, found: str) -> None:
-    """Raise a DataError in one line, with words of scikit-learn's own error, for some arrays."""
+    """Raise an error in one line, with words of scikit-learn's own error, for some arrays."""
     if _COMPLEX in found:
         raise DataError(
             f"X must hold real numbers, got {getattr(X, 'dtype', 'complex numbers')}: {_COMPLEX}; "
@@ -378,9 +381,11 @@ def _refuse_array(X: Any, found: str) -> None:
             f"{place}; replace it"
         )
     table = np.asarray(X if isinstance(X, list | tuple | np.ndarray) else 0.0)
-    for place, value in np.ndenumerate(table):
+    for place, value in np.ndenumerate(table if table.dtype.kind in "OSU" else ()):
         if table.dtype.kind in "SU" or (value is not None and not _is_number(value)):
             text = value.item() if isinstance(value, np.generic) else value
+            if "argument must be" in found:  # a rule of scikit-learn: a TypeError of these words
+                raise TypeError(f"X must hold numbers, got {text!r:.60} at {place}: {found}")
             raise DataError(
                 f"X must hold numbers, got {text!r:.60} at {place}; convert text that holds "
                 "numbers by .astype(float), and give categories in a data frame"

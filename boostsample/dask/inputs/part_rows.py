@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from boostsample.checks import check_example_weight
-from boostsample.classifier.inputs.column_names import check_names
+from boostsample.classifier.inputs.column_names import check_container
 from boostsample.classifier.inputs.frames import frame_of, is_frame, is_number
 from boostsample.errors import DataError, one_line
 
@@ -80,6 +80,7 @@ def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
     given = None if weight is None else _weights(weight, labels.shape[0])
     if not labels.shape[0] or (given is not None and not given.any()):
         return None
+    check_container(X)
     names = _numeric_names(X) if is_frame(X) else None
     examples = check_array(
         X, dtype="numeric", allow_nd=True, ensure_all_finite="allow-nan", input_name="X"
@@ -130,7 +131,6 @@ def _weights(weight: Any, n: int) -> NDArray[np.float64]:
 
 def _numeric_names(frame: Any) -> tuple[Any, ...]:
     """Names of the columns; DataError unless all hold numbers or truth values."""
-    check_names(frame)
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         if not is_number(dtype):
             raise DataError(

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 
 from boostsample.banks.binning import MAX_CUTS, find_cuts
 from boostsample.banks.row_chunks import Cuts, cuts_of_rows
-from boostsample.checks import WEIGHT_RANGE, check_class_counts
-from boostsample.classifier.inputs.column_names import are_text
+from boostsample.checks import WEIGHT_RANGE
+from boostsample.classifier.inputs.column_names import are_text, keep_names
 from boostsample.classifier.inputs.estimator_inputs import estimator_families, merged_columns
 from boostsample.dask.inputs.part_rows import PartRows, checked_rows, naming_part
 from boostsample.errors import DataError
 from boostsample.family import Family
-from boostsample.labels import encode
+from boostsample.labels import check_class_counts, encode
 from boostsample.registry import registered_class
 from boostsample.rows.weights import initial_weights
 
@@ -295,10 +295,11 @@ def _merged_sample(parts: Sequence[PartSummary], reference: int) -> NDArray[Any]
 
 def _families(families: Any, rows: NDArray[Any], names: tuple[Any, ...] | None) -> list[Family]:
     """The families of the setting, as of the classifier on one machine."""
-    facts: dict[str, Any] = {"columns_": None}
+    facts = SimpleNamespace(columns_=None)
+    keep_names(facts, names)
     if names is not None and are_text(names):
-        facts["feature_names_in_"] = np.array(names, object)
-    return estimator_families(families, rows, rows, SimpleNamespace(**facts))
+        facts.feature_names_in_ = np.array(names, object)
+    return estimator_families(families, rows, rows, facts)
 
 
 def _exact(families: Sequence[Family], parts: Sequence[PartSummary], cuts: Cuts) -> None:

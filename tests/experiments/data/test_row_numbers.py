@@ -98,7 +98,7 @@ def test_other_columns_without_a_name_are_features(
 @pytest.mark.parametrize("share", [1.0, 0.55])
 def test_a_target_that_numbers_the_rows_is_refused(kind: type, share: float) -> None:
     n = 3000
-    y = np.where(np.arange(n) < share * n, np.arange(n), 0).astype(kind)
+    y: Any = np.where(np.arange(n) < share * n, np.arange(n), 0).astype(kind)
     X = np.random.default_rng(0).normal(size=(n, 2))
     with pytest.raises(DataError, match=r"y must have classes with several rows each, got [13],"):
         MODEL.fit(X, y)
