@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+import warnings
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import Any
@@ -26,11 +27,17 @@ __all__ = [
     "check_number",
     "check_rows",
     "check_scores",
+    "columns_merged_by_float32",
     "parse_budget",
+    "warn_of_merged_columns",
 ]
 
 #: Example weights further apart than this would sink to the floor of `boostsample.rows.weights`.
 WEIGHT_RANGE = 1e24
+
+_COMPARED_ROWS = 128
+_ROUNDING = 2.0**-46
+"""Relative difference of float64 values that may come from rounding in sums of a few terms."""
 
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None, hint: str = "") -> int:
@@ -265,3 +272,68 @@ def check_scores(scores: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float6
     if not np.isfinite(given).all():
         raise DataError("scores must be finite, got some that are not")
     return given
+
+
+def columns_merged_by_float32(table: Any, constant: NDArray[np.bool_] | None = None) -> list[int]:
+    """Columns with different values of which float32 leaves one, or few.
+
+    Neighbours among 128 rows, evenly spaced, are compared; in a sparse matrix, all stored values
+    with the next of their column. A column is merged if more than 1 % of the pairs differ as they
+    are, by more than float64 rounding, but not as float32: it has less than about 100 different
+    values then. A column that is constant as float32 is merged if any two rows differ.
+
+    Parameters
+    ----------
+    table : ndarray or sparse matrix in CSC format, shape (n, d)
+        Real numbers.
+    constant : ndarray of bool, shape (d,), optional
+        Whether a column may be constant as float32, if that is known; all rows of such columns are
+        read. By default all may be.
+
+    Examples
+    --------
+    >>> columns_merged_by_float32(np.array([[1e9, 1e-50, 1], [1e9 + 1, 2e-50, 1]]))
+    [0, 1]
+    """
+    if table.dtype.kind not in "iuf" or table.dtype == np.float32 or table.dtype.itemsize < 4:
+        return []
+    n, d = table.shape
+    may_be = np.flatnonzero(np.ones(d, bool) if constant is None else constant)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if hasattr(table, "tocsc"):
+            values = table.data
+            column = np.repeat(np.arange(d), np.diff(table.indptr))
+            pairs = _merged(values[:-1], values[1:]) & (column[:-1] == column[1:])
+            merged = 100 * np.bincount(column[:-1][pairs], minlength=d) > np.diff(table.indptr)
+            may_be = may_be[np.diff(table.indptr)[may_be] > 0]
+        else:
+            rows = table[np.unique(np.linspace(0, n - 1, _COMPARED_ROWS).astype(np.intp))]
+            merged = 100 * _merged(rows[:-1], rows[1:]).sum(axis=0) > len(rows)
+        for block in np.array_split(may_be, may_be.size // 64 + 1):
+            part = table[:, block]
+            part = part.toarray() if hasattr(table, "tocsc") else part
+            merged[block] |= _merged(np.fmin.reduce(part, axis=0), np.fmax.reduce(part, axis=0))
+    found: list[int] = np.flatnonzero(merged).tolist()
+    return found
+
+
+def _merged(first: Any, second: Any) -> Any:
+    """Whether values differ, by more than by rounding, but not as float32."""
+    merged = first.astype(np.float32) == second.astype(np.float32)
+    merged &= first != second
+    if first.dtype.kind == "f" and merged.any():
+        merged &= np.abs(first - second) > _ROUNDING * np.abs(second)
+    return merged
+
+
+def warn_of_merged_columns(names: Sequence[str]) -> None:
+    """A RuntimeWarning that names the columns of `columns_merged_by_float32`, if there are any."""
+    if names:
+        shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+        warnings.warn(
+            "columns must keep their different values as float32 (7 digits, 1e-38 to 3.4e38), but "
+            f"in {len(names):,} of them some become equal: {shown}; subtract the mean of such a "
+            "column and divide by its scale, as StandardScaler of scikit-learn does",
+            RuntimeWarning,
+            stacklevel=2,
+        )

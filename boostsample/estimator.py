@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from boostsample.banks.bank_forms import make_bank
+from boostsample.checks import warn_of_merged_columns
 from boostsample.classifier.callbacks import (
     CallbackSupportMixin,
     RoundCallbacks,
@@ -23,6 +24,7 @@ from boostsample.classifier.file import ModelFiles
 from boostsample.classifier.inputs.estimator_inputs import (
     estimator_families,
     inputs_are_numbers,
+    merged_columns,
     prediction_inputs,
     training_inputs,
     with_weight,
@@ -33,6 +35,7 @@ from boostsample.classifier.inputs.fit_rows import (
     held_labels,
     validation_is_used,
 )
+from boostsample.classifier.inputs.frames import frame_of
 from boostsample.classifier.named_settings import NamedSettings
 from boostsample.classifier.prediction.calibration import held_temperature
 from boostsample.classifier.prediction.prediction_mixin import PredictionMixin
@@ -174,7 +177,7 @@ class BoostSampleClassifier(
     n_features_in_ : int
         Columns of X (its second axis); absent for documents.
     feature_names_in_ : ndarray of str
-        Names of the columns, if X is a data frame with names.
+        Names of the columns, if X is a data frame and all of them are text.
     columns_ : TableColumns or None
         How columns of categories become indicators; None if X has none.
 
@@ -245,12 +248,12 @@ class BoostSampleClassifier(
         Parameters
         ----------
         X : array, shape (n, d), (n, h, w) or (n, h, w, channels)
-            Or a sparse matrix (n, d) or data frame of pandas or polars; or a sequence of n
-            documents, if the families read documents. Numbers are compared as float32. NaN means
-            missing; infinite values are errors. A column of categories becomes one indicator for
-            each of them, such as "colour=red": NaN if missing, 0 for categories that are not in
-            training; the 254 most frequent of more than 255, and "colour=(other)". Prediction needs
-            the same columns.
+            Or a sparse matrix (n, d), a data frame of pandas or polars or a table of Arrow; or n
+            documents, if families read them. Numbers are compared as float32; a RuntimeWarning
+            names columns that lose values. NaN is missing; infinite values are errors. A column of
+            categories becomes one indicator for each, such as "colour=red": NaN if missing, 0 if
+            not in training; the 254 most frequent of more than 255, and "colour=(other)".
+            Prediction needs the same columns.
         y : array, shape (n,) or (n, K)
             Class labels: text, whole numbers or truth values, in any container; predictions have
             their types. Or an indicator matrix of 0 and 1 (multi-label), which may be sparse.
@@ -288,6 +291,7 @@ class BoostSampleClassifier(
             numbers = inputs_are_numbers(self.families)
         else:
             numbers = start.read_numbers(self.families)
+        X = frame_of(X)
         given = X, y, sample_weight
         columns = None if start is None else start.columns
         examples, targets, weight = training_inputs(self, *given, numbers=numbers, columns=columns)
@@ -310,6 +314,7 @@ class BoostSampleClassifier(
             rows = rows._replace(scores=start.model.decision_function(rows.examples))
         edges_from = rows.train if rows.held.size else None
         bank = make_bank(self.bank, families, rows.examples, edges_from, n_jobs=self.n_jobs)
+        warn_of_merged_columns(merged_columns(families, bank.n_bins, rows.examples))
         of_train = rows.labels[rows.train], rows.weight[rows.train]
         strategy, learner, budget = choose_settings(
             self.strategy, self.learner, self.budget, rows.train.size, bank.n_features
@@ -329,7 +334,7 @@ class BoostSampleClassifier(
             scores=None if rows.scores is None else rows.scores[rows.train],
             max_model_features=self.max_model_features,
         )
-        facts = run_facts(booster, bank, self.weight_init)
+        facts = run_facts(booster, bank, self)
         rounds = resume(booster, run, facts)
         self.offset_ = np.zeros(labels.shape[1])
         if self._multi_label:

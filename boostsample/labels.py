@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.errors import DataError
 
 __all__ = [
+    "check_class_counts",
     "check_labels",
     "class_codes",
     "class_values",
@@ -307,6 +308,7 @@ def classes_and_labels(
         raise DataError(
             f"y must have at least 2 classes, got 1 class ({classes.tolist()[0]!r}){left}"
         )
+    check_class_counts(np.bincount(codes))
     return classes, encode(codes, classes.size)
 
 
@@ -339,3 +341,18 @@ def error_percent(scores: NDArray[np.float64], y: ArrayLike) -> float:
     """Percentage of wrong predictions: of examples, or of labels if y is (n, K)."""
     truth = np.asarray(y)
     return 100.0 * float(np.mean(classify(scores, truth.ndim == 2) != truth))
+
+
+def check_class_counts(counts: NDArray[Any], where: str = "y") -> None:
+    """DataError if a target numbers the rows: over 100 classes, most rows the only one of theirs.
+
+    Scores and weights of each row and class would fill the memory. `counts` are the rows of each
+    class.
+    """
+    alone, n = int(np.sum(counts == 1)), int(np.sum(counts))
+    if counts.size > 100 and 2 * alone > n:
+        raise DataError(
+            f"{where} must have classes with several rows each, got {counts.size:,} classes in "
+            f"{n:,} rows, {alone:,} of them the only row of their class; choose another target "
+            "than an identifier, or cut a measured quantity into classes"
+        )

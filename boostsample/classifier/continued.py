@@ -16,7 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.classifier.file import SAVED, load_classifier
-from boostsample.classifier.inputs.estimator_inputs import inputs_are_numbers
+from boostsample.classifier.inputs.column_names import (
+    check_family_names,
+    check_same_names,
+    fitted_names,
+)
+from boostsample.classifier.inputs.estimator_inputs import feature_names, inputs_are_numbers
 from boostsample.classifier.inputs.frames import TableColumns
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
@@ -61,13 +66,14 @@ class InitModel:
                 "X must have the columns of init_model, which are numbers, got columns of "
                 "categories; encode them as then, or fit without init_model"
             )
-        for name in ("n_features_in_", "feature_names_in_"):
-            old, new = given.get(name), getattr(estimator, name, None)
-            if old is not None and new is not None and not np.array_equal(old, new):
-                raise DataError(
-                    f"X must have the columns of init_model ({name} {_brief(old)}), got "
-                    f"{_brief(new)}"
-                )
+        old, new = (one.get("n_features_in_") for one in (given, vars(estimator)))
+        if old is not None and new is not None and old != new:
+            raise DataError(
+                f"X must have the columns of init_model (n_features_in_ {old}), got {new}"
+            )
+        check_same_names(fitted_names(vars(estimator)), fitted_names(given), "init_model")
+        if not given:
+            check_family_names(self.model.families, feature_names(estimator))
 
     def check_classes(self, estimator: Any, n_labels: int) -> None:
         """DataError unless the classes, as the estimator has seen them, are those of the model."""

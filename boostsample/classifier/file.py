@@ -62,6 +62,7 @@ SAVED = {
     "term_importances_": False,
     "n_features_in_": False,
     "feature_names_in_": False,
+    "_column_names": False,
 }
 """Fitted attributes in the file beside `model_`, and whether each fitted classifier has them."""
 
@@ -272,11 +273,12 @@ def _check_attributes(attributes: Mapping[str, Any], model: Model) -> None:
 
 def _check_columns(attributes: Mapping[str, Any]) -> None:
     """DataError unless number and names of the columns of X, where there are any, fit."""
-    number, names = (attributes.get(name) for name in ("n_features_in_", "feature_names_in_"))
+    number = attributes.get("n_features_in_")
     if number is not None and (type(number) is not int or number < 1):
         raise DataError(f"its number of columns must be at least 1, got {number!r:.40}")
-    if names is not None and np.shape(names) != (number,):
-        raise DataError(f"it must have a name for each of {number} columns, or none")
+    for name in ("feature_names_in_", "_column_names"):
+        if name in attributes and np.shape(attributes[name]) != (number,):
+            raise DataError(f"it must have a name for each of {number} columns, or none")
 
 
 def _packed(value: Any) -> Any:

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 
 from boostsample.banks.bank import Bank
 from boostsample.checks import check_flag
+from boostsample.classifier.inputs.column_names import check_same_names, fitted_names
 from boostsample.errors import DataError, SettingError
 from boostsample.files.booster_state import pack_state
 from boostsample.hashing import sha256_of_bytes
@@ -43,6 +44,7 @@ Follower: TypeAlias = Callable[[Round], object]
 """Called after each round, with what it adds; whatever is true ends the training."""
 _EXAMPLES = "training examples"
 _FEATURES = "features"
+_NAMES = "names of columns"
 _START = "strategy before the first round"
 _WAY_OUT = "set warm_start=False to train anew"
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -204,7 +206,7 @@ def run_to_continue(estimator: Any) -> Run | None:
     return run
 
 
-def run_facts(booster: Booster, bank: Bank, weight_init: str) -> dict[str, Any]:
+def run_facts(booster: Booster, bank: Bank, estimator: Any) -> dict[str, Any]:
     """What two runs must share for one to continue the other; `booster` before its first round."""
     start = booster.small_state()
     return {
@@ -212,11 +214,12 @@ def run_facts(booster: Booster, bank: Bank, weight_init: str) -> dict[str, Any]:
         "learner": f"{type(booster.learner).__name__} {vars(booster.learner)}",
         "budget": booster.budget,
         "max_model_features": booster.max_model_features,
-        "weight_init": weight_init,
+        "weight_init": estimator.weight_init,
         "families": ", ".join(family.name for family in bank.families),
         "number of features": bank.n_features,
         _EXAMPLES: start["weights"],
         _FEATURES: _digest(bank),
+        _NAMES: fitted_names(vars(estimator)),
         _START: _checksum(start["strategy"]),
     }
 
@@ -254,13 +257,14 @@ def resume(booster: Booster, run: Run | None, facts: dict[str, Any]) -> list[Rou
             f"with warm_start, n_rounds must be at least the {len(run.rounds)} rounds trained, got "
             f"{booster.n_rounds}; {_WAY_OUT}"
         )
-    apart = dict.fromkeys([_EXAMPLES, _FEATURES, _START])
+    apart = dict.fromkeys([_EXAMPLES, _FEATURES, _NAMES, _START])
     saved, now = run.facts | apart, facts | apart
     if facts[_EXAMPLES] != run.facts[_EXAMPLES] and facts["weight_init"] == saved["weight_init"]:
         raise DataError(
             "warm_start continues a fit on the same examples, but their number, order, labels or "
             f"weights differ; {_WAY_OUT}"
         )
+    check_same_names(facts[_NAMES], run.facts.get(_NAMES), "the last fit, because of warm_start")
     wrong = differences(saved, now)
     if wrong:
         raise SettingError(

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from boostsample.checks import warn_of_merged_columns
 from boostsample.classifier.defaults import AUTO, choose_settings
+from boostsample.classifier.inputs.column_names import are_text, keep_names
 from boostsample.classifier.named_settings import NamedSettings
 from boostsample.classifier.prediction.prediction_mixin import accuracy
 from boostsample.classifier.training import fit_checkpoint, fit_seed, train
@@ -48,6 +50,7 @@ _FITTED = (
     "columns_",
     "n_features_in_",
     "feature_names_in_",
+    "_column_names",
     "_multi_label",
 )
 
@@ -173,6 +176,7 @@ class DaskBoostSampleClassifier(
             self.families, self.bank, self.weight_init, self.class_weight, self.n_shards
         )
         facts, sources = read_table(client, X, y, sample_weight, settings)
+        warn_of_merged_columns(facts.merged_columns)
         n_features = sum(family.n_features for family in facts.families)
         strategy, learner, budget = choose_settings(
             self.strategy, self.learner, self.budget, sum(facts.n_rows), n_features
@@ -205,7 +209,8 @@ class DaskBoostSampleClassifier(
         self.offset_, self.temperature_, self.columns_ = facts.offset, 1.0, None
         self.n_features_in_ = facts.shape[0]
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        if facts.names is not None:
+        keep_names(self, facts.names)
+        if facts.names is not None and are_text(facts.names):
             self.feature_names_in_ = np.array(facts.names, object)
         return self
 

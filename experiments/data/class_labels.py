@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
-from boostsample.labels import class_values
+from boostsample.labels import check_class_counts, class_values
 
 __all__ = ["MISSING_MARKS", "parse_labels", "parse_number"]
 
@@ -58,6 +58,7 @@ def parse_labels(values: Sequence[object], where: str) -> tuple[NDArray[np.int64
             )
     code_of = {key: code for code, key in enumerate(ordered)}
     codes = np.array([code_of[keys[label]] for label in labels], dtype=np.int64)
+    check_class_counts(np.bincount(codes), where)
     return codes, tuple(map(str, ordered))
 
 

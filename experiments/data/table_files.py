@@ -5,20 +5,25 @@ from __future__ import annotations
 import csv
 import gzip
 import itertools
+import re
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import NamedTuple, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import columns_merged_by_float32, warn_of_merged_columns
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.class_labels import parse_labels, parse_number
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.files.atomic import readable_file
 
-__all__ = ["open_text", "read_csv", "read_parquet"]
+__all__ = ["numbers_rows", "open_text", "read_csv", "read_parquet"]
+
+_UNNAMED = re.compile(r"\s*|Unnamed: [0-9].*|__index_level_[0-9]+__")
+"""Names of columns without one, in files and as pandas and pyarrow write them."""
 
 
 class _Columns(NamedTuple):
@@ -63,7 +68,7 @@ def read_csv(
             if columns is None:
                 columns = _columns(fields, label, drop, header, path)
                 if columns.header:
-                    names = [field or f"column {i}" for i, field in enumerate(fields)]
+                    names = fields
                     continue
             if len(fields) != columns.width:
                 raise DataError(
@@ -91,8 +96,12 @@ def read_csv(
             f"within +-3.4e38 (float32), got {exact[line, at]}; rescale it, or leave it empty if "
             "missing"
         )
+    for number, at in enumerate(columns.features):
+        _check_named(path, at, names, exact[:, number])
+    merged = (columns.features[number] for number in columns_merged_by_float32(exact))
+    warn_of_merged_columns([f"{path}: {_column_name(at, names)}" for at in merged])
     y, classes = parse_labels(labels, f"{path}: the label column")
-    kept = None if names is None else tuple(names[at] for at in columns.features)
+    kept = None if names is None else tuple(names[at] or f"column {at}" for at in columns.features)
     return DataContent(X, y, classes, kept, None)
 
 
@@ -121,6 +130,7 @@ def read_parquet(
     if not table.num_rows:
         raise DataError(f"{path} must have at least one row of data, got none")
     X = np.empty((table.num_rows, len(columns.features)), dtype=np.float32)
+    merged = []
     for number, at in enumerate(columns.features):
         column = table.column(at)
         kinds = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
@@ -129,16 +139,20 @@ def read_parquet(
                 f"{path}, column {names[at]!r} must hold numbers, got {column.type}; "
                 f"{_text_hint(at)}"
             )
-        X[:, number] = _as_float32(column, f"{path}, column {names[at]!r}")
+        exact = np.asarray(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
+        _check_named(path, at, names, exact)
+        X[:, number] = _as_float32(exact, f"{path}, column {names[at]!r}")
+        if columns_merged_by_float32(exact[:, None]):
+            merged.append(f"{path}: column {names[at]!r}")
+    warn_of_merged_columns(merged)
     with readable_file(path):  # of text that is not UTF-8
         labels = table.column(columns.label).to_pylist()
     y, classes = parse_labels(labels, f"{path}: the label column")
     return DataContent(X, y, classes, tuple(names[at] for at in columns.features), None)
 
 
-def _as_float32(column: Any, where: str) -> NDArray[np.float32]:
-    """Return a column of numbers with NaN for null; DataError if float32 cannot hold a value."""
-    exact = np.asarray(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
+def _as_float32(exact: NDArray[np.float64], where: str) -> NDArray[np.float32]:
+    """Return the numbers of a column; DataError if float32 cannot hold one."""
     with np.errstate(over="ignore"):
         values = exact.astype(np.float32)
     for row in np.flatnonzero(np.isinf(values))[:1].tolist():
@@ -147,6 +161,22 @@ def _as_float32(column: Any, where: str) -> NDArray[np.float32]:
             "rescale it, or leave it empty if missing"
         )
     return values
+
+
+def numbers_rows(name: str, values: NDArray[np.float64]) -> bool:
+    """Whether a column has no name and different whole numbers, as the index of a data frame."""
+    if values.size < 2 or not _UNNAMED.fullmatch(name):
+        return False
+    return bool((values % 1 == 0).all()) and np.unique(values).size == values.size
+
+
+def _check_named(path: Path, at: int, names: list[str] | None, values: NDArray[np.float64]) -> None:
+    if names is not None and numbers_rows(names[at], values):
+        raise DataError(
+            f"{path}: features must not number the rows, but {_column_name(at, names)}, which has "
+            "no name, holds another whole number in each row, as the index that to_csv of pandas "
+            f"writes; leave it out by drop={at}, or give it a name"
+        )
 
 
 def open_text(path: Path) -> TextIO:
@@ -165,7 +195,8 @@ def _is_number(field: str) -> bool:
 
 
 def _column_name(position: int, names: list[str] | None) -> str:
-    return f"column {position}" if names is None else f"column {names[position]!r}"
+    name = "" if names is None else names[position]
+    return f"column {name!r}" if name else f"column {position}"
 
 
 def _text_hint(position: int) -> str:

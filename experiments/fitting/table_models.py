@@ -14,6 +14,7 @@ from sklearn.base import clone
 from boostsample.checks import check_integer
 from boostsample.errors import DataError
 from boostsample.estimator import BoostSampleClassifier
+from boostsample.experiments.data.table_files import numbers_rows
 from boostsample.experiments.fitting.frames import (
     check_columns,
     read_frame,
@@ -70,10 +71,18 @@ def read_training_table(
     """The table of a file, its target apart; errors as from `read_frame` and `split_target`.
 
     The columns `category` are categories, whatever they hold; SettingError if one is unknown.
+    DataError if a column without a name numbers the rows.
     """
     frame = read_frame(path, texts=category)
     check_columns(category, frame, path)
     X, y = split_target(frame, target, drop, path)
+    for name in X.columns[[_is_number(column) for _, column in X.items()]]:
+        if numbers_rows(name, X[name].to_numpy(dtype=float, na_value=np.nan)):
+            raise DataError(
+                f"{path}: features must not number the rows, but the column {name!r}, which had no "
+                "name, holds another whole number in each row, as the index that to_csv of pandas "
+                f"writes; leave it out with --drop {name!r}, or give it a name"
+            )
     return TrainingTable(Path(path), target, X, y)
 
 

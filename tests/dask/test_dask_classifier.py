@@ -134,6 +134,27 @@ def test_frames_keep_names_and_predict_frames(client: Any, digits: Any) -> None:
         model.to_local().predict(frame[columns[::-1]])
 
 
+def test_frames_are_matched_by_names_that_are_no_text(client: Any, tmp_path: Path) -> None:
+    pd: Any = pytest.importorskip("pandas", reason="the extra 'report' is not installed")
+    dd: Any = pytest.importorskip("dask.dataframe")
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    frame = pd.DataFrame(np.column_stack([X[:, :2], X[:, 2] + 1e9]))
+    y = (frame[0] > 0).astype(int)
+    settings: dict[str, Any] = {"learner": "stump", "n_rounds": 2, "random_state": 0}
+    model = DaskBoostSampleClassifier("full", client=client, **settings)
+    parts = dd.from_pandas(frame, npartitions=2)
+    with pytest.warns(RuntimeWarning, match="some become equal: 'column 2'"):
+        model.fit(parts, dd.from_pandas(y, npartitions=2))
+    model.to_local().save(tmp_path / "m.bsm")
+    for one in (model, BoostSampleClassifier.load(tmp_path / "m.bsm")):
+        assert not hasattr(one, "feature_names_in_")
+        np.testing.assert_array_equal(one.predict(frame), y)
+        with pytest.raises(DataError, match="by name and in the same order, got them in another"):
+            one.predict(frame[[2, 1, 0]])
+    with pytest.raises(DataError, match="by name and in the same order, got them in another"):
+        model.predict(parts[[2, 1, 0]]).compute()
+
+
 def test_delayed_parts_have_delayed_answers(fitted: DaskBoostSampleClassifier, digits: Any) -> None:
     parts = [dask.delayed(digits[0][:10]), dask.delayed(digits[0][:0])]
     answers = dask.compute(*fitted.predict(parts))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from boostsample.dask.inputs.folders import list_folder
 from boostsample.dask.inputs.parts import graph_parts
+from boostsample.dask.inputs.summary import TableFacts, merged, summarise
 from boostsample.dask.inputs.table import TableSettings, read_table
 from boostsample.errors import DataError, SettingError
 from tests.dask.in_process import in_process_client, loaded_by_workers
@@ -228,3 +229,66 @@ def test_parts_that_do_not_fit_each_other_are_an_error(client: Any) -> None:
     y[1] = dask.delayed(np.array(list("ababa")))
     with pytest.raises(DataError, match="one kind in all parts, got numbers and text"):
         read_table(client, [X[0]] * 2, y, None, TableSettings())
+
+
+def facts_of(*parts: tuple[Any, Any]) -> TableFacts:
+    """The facts of a table of parts, found out in this process."""
+    found = [summarise(X, y, None, at, 1000, "balanced") for at, (X, y) in enumerate(parts)]
+    return merged(found, None, 1000)
+
+
+NAMES: dict[str, Any] = {
+    "text": list("abcd"),
+    "range": pd.RangeIndex(4),
+    "missing": [1.0, np.nan, 2.0, 3.0],
+    "levels": pd.MultiIndex.from_product([["a", "b"], [0, 1]]),
+}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_columns_of_all_parts_have_the_same_names(kind: str, made: Made) -> None:
+    frame, y = pd.DataFrame(made[0], columns=NAMES[kind]), made[1]
+    assert repr(facts_of((frame, y), (frame.copy(), y)).names) == repr(tuple(frame.columns))
+    others = [frame.iloc[:, ::-1], frame.iloc[:, [1, 0, 2, 3]], made[0]]
+    others += [frame.set_axis(names, axis=1) for name, names in NAMES.items() if name != kind]
+    for other in others:
+        with pytest.raises(DataError, match="all parts must have the same names of columns"):
+            facts_of((frame, y), (other, y))
+    with pytest.raises(DataError, match="columns of a data frame must have different names"):
+        facts_of((frame.iloc[:, [0, 0, 1]], y))
+    with pytest.raises(DataError, match="must be all text or all of other types"):
+        facts_of((frame.set_axis(["a", 1, 2, 3], axis=1), y))
+
+
+def test_columns_that_are_no_numbers_are_named_in_every_container(made: Made) -> None:
+    pa: Any = pytest.importorskip("pyarrow", reason="the extra 'report' is not installed")
+    polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
+    frame = pd.DataFrame(made[0], columns=list("pqrs"))
+    for table in (pa.Table.from_pandas(frame), polars.from_pandas(frame)):
+        assert facts_of((table, made[1])).names == tuple("pqrs")
+    lists = pa.array([[1]] * N)
+    for table in (
+        pa.Table.from_pandas(frame).append_column("bad", lists),
+        polars.from_pandas(frame).with_columns(bad=polars.from_arrow(lists)),
+        frame.assign(bad=pd.arrays.SparseArray(np.ones(N), fill_value=2.0)),
+    ):
+        with pytest.raises(DataError, match=r"must hold numbers or truth values, got 'bad' \("):
+            facts_of((table, made[1]))
+
+
+def test_columns_that_lose_values_as_float32_are_named(made: Made) -> None:
+    X, y, _ = made
+    table = np.column_stack([X, 1e9 + X[:, 0], 1e9 + (np.arange(N) == 7)])
+    assert facts_of((table[:60], y[:60]), (table[60:], y[60:])).merged_columns == [
+        "column 4",
+        "column 5",
+    ]
+    assert not facts_of((X, y)).merged_columns
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning")
+def test_a_target_that_numbers_the_rows_is_refused() -> None:
+    X = np.random.default_rng(0).normal(size=(N, 2))
+    with pytest.raises(DataError, match="got 240 classes in 240 rows, 240 of them the only row of"):
+        facts_of((X, np.arange(N)), (X, np.arange(N, 2 * N)))
+    assert facts_of((X, np.arange(N)), (X, np.arange(N))).classes.size == N

@@ -8,21 +8,38 @@ not numbers, such as documents, are passed on unchanged.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import sklearn
 from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from boostsample.checks import check_example_weight
+from boostsample.checks import (
+    check_example_weight,
+    columns_merged_by_float32,
+    warn_of_merged_columns,
+)
 from boostsample.classifier.inputs.class_weight import with_class_weight
-from boostsample.classifier.inputs.frames import TableColumns, is_frame, numbers_by_dtype
-from boostsample.errors import DataError, SettingError, one_line
+from boostsample.classifier.inputs.column_names import (
+    check_container,
+    check_family_names,
+    check_fitted_names,
+    check_positions,
+    keep_names,
+    with_names,
+)
+from boostsample.classifier.inputs.frames import (
+    Column,
+    TableColumns,
+    frame_of,
+    is_frame,
+    is_number,
+)
+from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.labels import class_values
 from boostsample.names import parse_name, split_names
@@ -36,8 +53,10 @@ from boostsample.registry import (
 
 __all__ = [
     "estimator_families",
-    "prediction_inputs",
+    "feature_names",
     "inputs_are_numbers",
+    "merged_columns",
+    "prediction_inputs",
     "training_inputs",
     "with_weight",
 ]
@@ -90,15 +109,17 @@ def training_inputs(
     """Validated training examples, labels and example weights (n,).
 
     Numbers become an array (n, ...) or a sparse matrix in CSC format (n, d), and the estimator gets
-    scikit-learn's `n_features_in_` and `feature_names_in_`; other examples become an array of
-    objects (n, ...). Labels are (n,), or (n, K) of a multi-label y, also of a sparse one; weights
-    are those of the examples times those of the estimator's `class_weight`. The estimator's
-    `columns_` are the given ones, or those of a data frame that is not all numbers, else None; rows
-    of weight 0 have no categories. Raises the ValueError of scikit-learn's checks, or a DataError
-    if X holds something else than numbers and categories, or if labels or weights are invalid.
+    scikit-learn's `n_features_in_` and `feature_names_in_`, or `_column_names`; other examples
+    become an array of objects (n, ...). Labels are (n,), or (n, K) of a multi-label y, also of a
+    sparse one; weights are those of the examples times those of the estimator's `class_weight`. The
+    estimator's `columns_` are the given ones, or those of a data frame that is not all numbers,
+    else None; rows of weight 0 have no categories. Raises the ValueError of scikit-learn's checks,
+    or a DataError if X holds something else than numbers and categories, or if labels or weights
+    are invalid.
     """
     labels = _labels(y)
-    _check_names(X)
+    check_container(X)
+    keep_names(estimator, X.columns if numbers and is_frame(X) else None)
     if columns is None:
         mixed = numbers and _is_mixed_frame(X)
     else:
@@ -108,10 +129,10 @@ def training_inputs(
             vars(estimator).pop(name, None)
         examples = _objects(X)
     elif mixed:
-        examples = validate_data(estimator, _with_names(X), skip_check_array=True)
+        examples = validate_data(estimator, with_names(X), skip_check_array=True)
     else:
         with _explained(X):
-            examples = _as_numbers(validate_data(estimator, _with_names(X), **_RULES))
+            examples = _as_numbers(validate_data(estimator, with_names(X), **_RULES))
     check_consistent_length(examples, labels)
     weight = check_example_weight(sample_weight, examples.shape[0])
     weight = with_class_weight(estimator.class_weight, labels, weight)
@@ -124,7 +145,9 @@ def training_inputs(
                 f"X must have the {len(columns.columns)} columns of init_model, got "
                 f"{estimator.n_features_in_}"
             )
-        examples = columns.transform(X)
+        merged: list[str] = []
+        examples = columns.transform(X, merged)
+        warn_of_merged_columns(merged)
     estimator.columns_ = columns
     return examples, labels, weight
 
@@ -138,13 +161,17 @@ def prediction_inputs(estimator: Any, X: Any, *, numbers: bool) -> Any:
     """Validated examples for prediction, as after `training_inputs`."""
     if not numbers:
         return _objects(X)
-    _check_names(X)
+    X = frame_of(X)
+    check_container(X)
+    check_fitted_names(estimator, X)
     columns = estimator.columns_
+    if columns is None and _is_mixed_frame(X):
+        columns = TableColumns([Column(str(name), "float") for name in X.columns])
     if columns is not None and (is_frame(X) or not columns.all_numbers):
-        validate_data(estimator, _with_names(X), reset=False, skip_check_array=True)
+        validate_data(estimator, with_names(X), reset=False, skip_check_array=True)
         return columns.transform(X)
     with _explained(X):
-        return _as_numbers(validate_data(estimator, _with_names(X), reset=False, **_RULES))
+        return _as_numbers(validate_data(estimator, with_names(X), reset=False, **_RULES))
 
 
 def estimator_families(families: Any, X: Any, examples: Any, estimator: Any) -> list[Family]:
@@ -153,18 +180,45 @@ def estimator_families(families: Any, X: Any, examples: Any, estimator: Any) -> 
     X are the user's examples, `examples` those from `training_inputs`; the estimator has the
     attributes that `training_inputs` set.
     """
-    columns = estimator.columns_
-    names = getattr(estimator, "feature_names_in_", None) if columns is None else columns.names
+    columns, names = estimator.columns_, feature_names(estimator)
     if families is None:
         return default_families(examples.shape[1:], column_names=names)
     if not _are_columns(families):
         given = _listed(families)
-        return families_by_name(given, examples.shape[1:], column_names=names, also=_GROUPINGS)
+        made = families_by_name(given, examples.shape[1:], column_names=names, also=_GROUPINGS)
+        check_family_names(made, names)
+        return made
     if columns is None and families == "dtype" and is_frame(X):
         columns = TableColumns.learn(X)
+    if isinstance(families, Mapping):
+        check_positions(estimator)
     if columns is not None:
         families = _groups_of_features(families, columns)
     return column_families(families, examples, column_names=names)
+
+
+def feature_names(estimator: Any) -> Any:
+    """Names of text of the columns of numbers that `training_inputs` has returned, or None."""
+    columns = estimator.columns_
+    return getattr(estimator, "feature_names_in_", None) if columns is None else columns.names
+
+
+def merged_columns(families: Sequence[Family], n_bins: NDArray[np.int16], X: Any) -> list[str]:
+    """Names of the columns in families whose values float32 merges, see `boostsample.checks`.
+
+    `n_bins` are the bins of all features, 2 of those that are constant as float32; 0 if unknown.
+    """
+    if len(X.shape) != 2:
+        return []
+    feature_of = np.full(X.shape[1], -1)
+    names: list[tuple[Family, int]] = []
+    for family in families:
+        of_family = getattr(family, "columns", ())
+        feature_of[list(of_family)] = np.arange(len(names), len(names) + len(of_family))
+        names.extend((family, at) for at in range(family.n_features))
+    found = columns_merged_by_float32(X, (n_bins[feature_of] == 2) & (feature_of >= 0))
+    chosen = (names[feature_of[column]] for column in found if feature_of[column] >= 0)
+    return [family.feature_name(feature) for family, feature in chosen]
 
 
 def _labels(y: Any) -> NDArray[Any]:
@@ -179,50 +233,11 @@ def _labels(y: Any) -> NDArray[Any]:
     return labels
 
 
-def _with_names(X: Any) -> Any:
-    """X, or a frame of polars in a form that tells its names to scikit-learn before 1.9."""
-    release = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
-    is_polars = is_frame(X) and hasattr(X, "get_columns")
-    return _Named(X) if is_polars and release < (1, 9) else X
-
-
-class _Named:
-    """A frame of polars by the data frame interchange protocol, which polars 2 has no more."""
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
-        self.shape = frame.shape
-
-    def num_rows(self) -> int:
-        return int(self.shape[0])
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
-        return np.asarray(self._frame, dtype)
-
-    def __dataframe__(self, **_: Any) -> _Named:
-        return self
-
-    def column_names(self) -> list[str]:
-        return [*self._frame.columns]
-
-
-def _check_names(X: Any) -> None:
-    """Raise DataError if a data frame has no column, or two of one name."""
-    names = list(X.columns) if is_frame(X) else []
-    if is_frame(X) and not names:
-        raise DataError(f"X must have at least one column, got a data frame of shape {X.shape}")
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(
-            f"columns of a data frame must have different names, got {twice!r} twice; rename one"
-        )
-
-
 def _is_mixed_frame(X: Any) -> bool:
     """Whether X is a data frame of which some columns are not numbers by their dtype."""
     if type(X).__name__ == "LazyFrame":
         raise DataError("X must be a data frame, got a LazyFrame; pass X.collect()")
-    return is_frame(X) and not numbers_by_dtype(X)
+    return is_frame(X) and not all(map(is_number, X.dtypes))
 
 
 def _groups_of_features(families: Any, columns: TableColumns) -> dict[str, list[Any]]:
@@ -298,26 +313,18 @@ def _explained(X: Any) -> Iterator[None]:
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # of scikit-learn's sum of float16
             yield
-    except (TypeError, ValueError) as error:
-        for name, dtype in zip(X.columns, X.dtypes, strict=True) if is_frame(X) else ():
-            if getattr(dtype, "kind", "f") not in "biuf":
-                raise DataError(
-                    f"column {name!r} ({dtype}) must hold numbers ({one_line(error)}); encode such "
-                    f"columns, for example by make_column_transformer((OneHotEncoder(), "
-                    f"[{name!r}]), remainder='passthrough') before the classifier, or drop them"
-                ) from error
+    except (OverflowError, TypeError, ValueError) as error:
         if isinstance(X, list | tuple | np.ndarray) and len(X) and isinstance(X[0], str):
             raise DataError(
                 "X holds documents, but these families read numbers; pass for example "
                 "families=[boostsample.families.text_family(documents)] of the training documents"
             ) from error
-        if isinstance(error, ValueError):
-            _refuse_array(X, str(error))
+        _refuse_array(X, str(error))
         raise
 
 
 def _refuse_array(X: Any, found: str) -> None:
-    """Raise a DataError in one line, with words of scikit-learn's own error, for some arrays."""
+    """Raise an error in one line, with words of scikit-learn's own error, for some arrays."""
     if _COMPLEX in found:
         raise DataError(
             f"X must hold real numbers, got {getattr(X, 'dtype', 'complex numbers')}: {_COMPLEX}; "
@@ -344,18 +351,20 @@ def _refuse_array(X: Any, found: str) -> None:
             f"{place}; replace it"
         )
     table = np.asarray(X if isinstance(X, list | tuple | np.ndarray) else 0.0)
-    for place, value in np.ndenumerate(table):
-        if isinstance(value, str | bytes) and (table.dtype.kind in "SU" or not _is_number(value)):
+    for place, value in np.ndenumerate(table if table.dtype.kind in "OSU" else ()):
+        if table.dtype.kind in "SU" or (value is not None and not _is_number(value)):
             text = value.item() if isinstance(value, np.generic) else value
+            if "argument must be" in found:  # a rule of scikit-learn: a TypeError of these words
+                raise TypeError(f"X must hold numbers, got {text!r:.60} at {place}: {found}")
             raise DataError(
                 f"X must hold numbers, got {text!r:.60} at {place}; convert text that holds "
                 "numbers by .astype(float), and give categories in a data frame"
             )
 
 
-def _is_number(text: str | bytes) -> bool:
+def _is_number(value: Any) -> bool:
     try:
-        float(text)
-    except ValueError:
+        float(value)
+    except (OverflowError, TypeError, ValueError):
         return False
     return True

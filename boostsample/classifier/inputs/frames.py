@@ -10,7 +10,8 @@ column for each category, named "colour=red":
   of scikit-learn's ``OneHotEncoder(handle_unknown="infrequent_if_exist")``.
 - A column without any value in training is NaN for all examples.
 
-Frames of pandas and polars are recognised by their attributes; neither is imported.
+Frames of pandas and polars are recognised by their attributes; neither is imported. Decimals and
+integers of 128 bits are numbers. Dictionaries of Arrow are categories.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError
+from boostsample.checks import columns_merged_by_float32
+from boostsample.errors import BoostSampleError, DataError, SettingError, one_line
 
 __all__ = [
     "MAX_INDICATORS",
@@ -32,8 +36,9 @@ __all__ = [
     "Category",
     "Column",
     "TableColumns",
+    "frame_of",
     "is_frame",
-    "numbers_by_dtype",
+    "is_number",
 ]
 
 Category: TypeAlias = str | bool | int | float
@@ -45,6 +50,8 @@ OTHER = "(other)"
 
 _NUMBERS = {"b": "bool", "i": "integer", "u": "integer", "f": "float"}
 """Kinds of columns of numbers, by the kind of dtype in NumPy and pandas."""
+_CATEGORIES = ("category", "categorical", "enum", "dictionary")
+"""How names of dtypes of categories begin, in pandas, polars and Arrow."""
 
 
 @dataclass(frozen=True)
@@ -122,14 +129,16 @@ class TableColumns:
         columns = []
         for at, (name, series) in enumerate(zip(frame.columns, _series(frame), strict=True)):
             shown = str(name) if isinstance(name, str) else f"column {at}"
-            columns.append(_learned(shown, series, rows))
+            with _naming(shown, series):
+                columns.append(_learned(shown, series, rows))
         return cls(columns)
 
-    def transform(self, frame: Any) -> NDArray[np.float32]:
+    def transform(self, frame: Any, merged: list[str] | None = None) -> NDArray[np.float32]:
         """The table of numbers: float32 (n, number of features), in Fortran order.
 
-        The frame has the same columns in the same order. Raises DataError if it is no frame, or if
-        a column holds another kind of value than in training, or an infinite one.
+        The frame has the same columns in the same order. Names of columns with values that float32
+        cannot tell apart are added to `merged`. Raises DataError if it is no frame, or if a column
+        holds another kind of value than in training, or an infinite one.
         """
         if not is_frame(frame):
             raise DataError(
@@ -142,12 +151,16 @@ class TableColumns:
         table = np.empty((frame.shape[0], len(self.names)), np.float32, order="F")
         for at, (column, series) in enumerate(zip(self.columns, _series(frame), strict=True)):
             part = table[:, self._ends[at] : self._ends[at + 1]]
-            if column.kind == "empty":
-                part[:] = np.nan
-            elif column.kind == "category":
-                _indicate(column, series, part)
-            else:
-                part[:, 0] = _float32(column.name, series)
+            with _naming(column.name, series):
+                if column.kind == "empty":
+                    part[:] = np.nan
+                elif column.kind == "category":
+                    _indicate(column, series, part)
+                else:
+                    values = _numbers(column.name, series)
+                    part[:, 0] = _float32(column.name, values)
+                    if merged is not None and columns_merged_by_float32(values[:, None]):
+                        merged.append(column.name)
         return table
 
     @property
@@ -190,14 +203,43 @@ class TableColumns:
         return [int(at) for at, one in zip(self.origin, self.names, strict=True) if one == name]
 
 
+def frame_of(X: Any) -> Any:
+    """X, or a data frame of pandas if it is a table or a record batch of Arrow."""
+    kind = type(X)
+    if kind.__module__ != "pyarrow.lib" or kind.__name__ not in ("Table", "RecordBatch"):
+        return X
+    try:
+        import pandas
+    except ImportError:
+        raise SettingError(
+            f"a {kind.__name__} of Arrow needs pandas, which is not installed; install it with "
+            "pip install 'boostsample[report]'"
+        ) from None
+    return X.to_pandas(types_mapper=pandas.ArrowDtype)
+
+
 def is_frame(X: Any) -> bool:
     """Whether X is a data frame of pandas or polars."""
     return len(getattr(X, "shape", ())) == 2 and hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
-def numbers_by_dtype(frame: Any) -> bool:
-    """Whether all columns of a frame are numbers or truth values by their dtypes."""
-    return all(_dtype_kind(dtype) in _NUMBERS for dtype in frame.dtypes)
+def is_number(dtype: Any) -> bool:
+    """Whether scikit-learn reads columns of a dtype as numbers; sparse ones are filled by 0."""
+    return _dtype_kind(dtype) in _NUMBERS and not getattr(dtype, "fill_value", 0)
+
+
+@contextmanager
+def _naming(name: str, series: Any) -> Iterator[None]:
+    """Name the column in any error of other libraries."""
+    try:
+        yield
+    except BoostSampleError:
+        raise
+    except Exception as error:  # Arrow, pandas and polars raise anything on some dtypes
+        raise DataError(
+            f"column {name!r} ({series.dtype}) cannot be read: {one_line(error)}; convert it, for "
+            "example by .astype(float) or .astype(str), or drop it"
+        ) from error
 
 
 def _series(frame: Any) -> Iterator[Any]:
@@ -210,6 +252,8 @@ def _dtype_kind(dtype: Any) -> str:
     """Kind of a dtype as in NumPy: "b", "i", "u", "f", "M" for times, "O" for values to look at."""
     if not hasattr(dtype, "is_numeric"):
         return str(getattr(dtype, "kind", "O"))
+    if dtype.is_decimal() or "128" in str(dtype):  # NumPy has no such types
+        return "O"
     if dtype.is_integer():
         return "i"
     if dtype.is_numeric():
@@ -230,7 +274,7 @@ def _learned(name: str, series: Any, rows: Any) -> Column:
     kinds = {_kind_of(values[at]) for at in there}
     if not kinds:
         return Column(name, "empty")
-    is_category = str(series.dtype).lower().startswith(("category", "categorical", "enum"))
+    is_category = str(series.dtype).lower().startswith(_CATEGORIES)
     if not is_category and "text" not in kinds:
         return Column(name, "float" if "number" in kinds else "bool")
     if len(kinds) > 1:
@@ -249,17 +293,22 @@ def _distinct(name: str, series: Any) -> tuple[NDArray[np.intp], list[Any]]:
     dtype = series.dtype
     if _dtype_kind(dtype) in "Mmc":
         raise _refused(name, f"{dtype}")
+    position: dict[Any, int] = {}
     try:
-        if hasattr(series, "factorize"):
+        try:
             codes, found = series.factorize()
-            values = [_plain(value) for value in found.tolist()]
-        else:
+            listed = found.tolist()
+        except (AttributeError, NotImplementedError):  # polars; types that Arrow cannot compare
             given = series.to_list()
-            values = [*dict.fromkeys(one for one in given if one is not None and one == one)]
-            at = {value: position for position, value in enumerate(values)}
-            codes = np.array([at.get(value, -1) for value in given], np.intp)
+            listed = [*dict.fromkeys(given)]
+            place = {value: at for at, value in enumerate(listed)}
+            codes = np.array([place[value] for value in given], np.intp)
+        # A dictionary of Arrow may hold null, and a value twice.
+        plain = [_plain(value) for value in listed]
+        at = [-1 if one is None else position.setdefault(one, len(position)) for one in plain]
     except TypeError:  # unhashable
         raise _refused(name, f"{dtype}") from None
+    values = [*position]
     for value in values:
         if not isinstance(value, str | int | float):
             raise _refused(name, f"{dtype} of {type(value).__name__}")
@@ -267,18 +316,20 @@ def _distinct(name: str, series: Any) -> tuple[NDArray[np.intp], list[Any]]:
             raise DataError(
                 f"column {name!r} ({dtype}) must hold finite values, got {value}; replace it"
             )
-    return np.asarray(codes, np.intp), values
+    return np.array([*at, -1], np.intp)[codes], values
 
 
 def _plain(value: Any) -> Any:
-    """A scalar of NumPy as one of Python."""
-    return value.item() if isinstance(value, np.generic) else value
+    """A value as one of Python, a decimal as float; None if it is missing."""
+    value = value.item() if isinstance(value, np.generic) else value
+    value = float(value) if isinstance(value, Decimal) else value
+    missing = type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
+    return None if missing else value
 
 
 def _kind_of(value: Category) -> str:
-    if isinstance(value, str):
-        return "text"
-    return "truth values" if isinstance(value, bool) else "number"
+    kinds = {"text": str, "truth values": bool, "number": int | float}
+    return next(kind for kind, types in kinds.items() if isinstance(value, types))
 
 
 def _refused(name: str, found: str) -> DataError:
@@ -308,19 +359,25 @@ def _indicate(column: Column, series: Any, part: NDArray[np.float32]) -> None:
     part[at == -2] = np.nan
 
 
-def _float32(name: str, series: Any) -> NDArray[np.float32]:
-    """A column of numbers as float32 (n,), missing values as NaN."""
+def _numbers(name: str, series: Any) -> NDArray[np.float64]:
+    """A column of numbers as float64 (n,), missing values as NaN."""
     if _dtype_kind(series.dtype) in _NUMBERS:
-        values = _floats(series)
-    else:
-        codes, found = _distinct(name, series)
-        for value in found:
-            if isinstance(value, str):
-                raise DataError(
-                    f"column {name!r} ({series.dtype}) must hold numbers as in training, got "
-                    f"{value!r}; convert it as before"
-                )
-        values = np.array([*found, np.nan], np.float64)[codes]
+        if hasattr(series, "iloc"):
+            values: NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan)
+            return values
+        return np.array(series.to_numpy(), np.float64)
+    codes, found = _distinct(name, series)
+    for value in found:
+        if isinstance(value, str):
+            raise DataError(
+                f"column {name!r} ({series.dtype}) must hold numbers as in training, got "
+                f"{value!r}; convert it as before"
+            )
+    return np.array([*found, np.nan], np.float64)[codes]
+
+
+def _float32(name: str, values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """The numbers of a column as float32 (n,); DataError if one is infinite then."""
     with np.errstate(over="ignore"):
         out = values.astype(np.float32)
     if np.isinf(out).any():
@@ -330,15 +387,6 @@ def _float32(name: str, series: Any) -> NDArray[np.float32]:
             f"{values[row]} in row {row}; rescale that column or replace the value"
         )
     return out
-
-
-def _floats(series: Any) -> NDArray[np.float64]:
-    """A column with a dtype of numbers as float64, missing values as NaN."""
-    if hasattr(series, "iloc"):
-        values: NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return values
-    found = series.to_numpy()
-    return np.array(series.to_list() if found.dtype == object else found, np.float64)
 
 
 def _from_parts(name: Any, kind: Any, categories: Sequence[Any] = (), other: Any = False) -> Column:

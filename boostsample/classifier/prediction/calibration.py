@@ -1,9 +1,9 @@
 """The temperature that makes probabilities fit held-out rows.
 
-After many rounds the probabilities are overconfident. One divisor t of all logits, chosen to minimise
-the log loss of held-out rows, corrects most of it. The order of the classes of a row, and so the
-prediction, stays the same. For two classes and for several labels the logits of a label keep the
-order of the rows; probabilities that round to 0 or 1 do not.
+After many rounds the probabilities are overconfident. One divisor t of all logits, chosen to
+minimise the log loss of held-out rows, corrects most of it. The order of the classes of a row, and
+so the prediction, stays the same. For two classes and for several labels the logits of a label keep
+the order of the rows; probabilities that round to 0 or 1 do not.
 Platt's sigmoids would fit 2 numbers and isotonic regression a function for each class, which takes
 more rows than a validation part has of rare classes; `sklearn.calibration.CalibratedClassifierCV`
 does both.

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from boostsample.checks import check_example_weight
-from boostsample.classifier.inputs.frames import is_frame, numbers_by_dtype
+from boostsample.classifier.inputs.column_names import check_container
+from boostsample.classifier.inputs.frames import frame_of, is_frame, is_number
 from boostsample.errors import DataError, one_line
 from boostsample.labels import class_values
 
@@ -29,14 +30,14 @@ class PartRows(NamedTuple):
         Class labels, or 0 and 1 of several labels.
     weight : ndarray of float64, shape (n,), or None
         Example weights as the user gave them.
-    names : tuple of str or None
-        Names of the columns, if X was a data frame with names.
+    names : tuple or None
+        Names of the columns, if X was a data frame.
     """
 
     X: NDArray[Any]
     y: NDArray[Any]
     weight: NDArray[np.float64] | None
-    names: tuple[str, ...] | None
+    names: tuple[Any, ...] | None
 
 
 @contextmanager
@@ -70,6 +71,7 @@ def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
             "X must be a table of numbers in chunks of NumPy arrays or data frames, got sparse "
             "chunks; convert them by X.map_blocks(lambda chunk: chunk.toarray())"
         )
+    X = frame_of(X)
     labels = class_values(y)
     if X.shape[0] != labels.shape[0]:
         raise DataError(
@@ -79,6 +81,7 @@ def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
     given = None if weight is None else _weights(weight, labels.shape[0])
     if not labels.shape[0] or (given is not None and not given.any()):
         return None
+    check_container(X)
     names = _numeric_names(X) if is_frame(X) else None
     examples = check_array(
         X, dtype="numeric", allow_nd=True, ensure_all_finite="allow-nan", input_name="X"
@@ -100,15 +103,13 @@ def _weights(weight: Any, n: int) -> NDArray[np.float64]:
     return found
 
 
-def _numeric_names(frame: Any) -> tuple[str, ...] | None:
+def _numeric_names(frame: Any) -> tuple[Any, ...]:
     """Names of the columns; DataError unless all hold numbers or truth values."""
-    if not numbers_by_dtype(frame):
-        for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
-            if getattr(dtype, "kind", "O") not in "biuf":
-                raise DataError(
-                    f"on a cluster, columns must hold numbers or truth values, got {name!r} "
-                    f"({dtype}); encode it first, for example by dask.dataframe.get_dummies after "
-                    "X.categorize(), or drop it"
-                )
-    names = tuple(frame.columns)
-    return names if all(isinstance(name, str) for name in names) else None
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        if not is_number(dtype):
+            raise DataError(
+                f"on a cluster, columns must hold numbers or truth values, got {name!r} "
+                f"({dtype}); encode it first, for example by dask.dataframe.get_dummies after "
+                "X.categorize(), or drop it"
+            )
+    return tuple(frame.columns)

@@ -26,11 +26,12 @@ from numpy.typing import NDArray
 from boostsample.banks.binning import MAX_CUTS, find_cuts
 from boostsample.banks.row_chunks import Cuts, cuts_of_rows
 from boostsample.checks import WEIGHT_RANGE
-from boostsample.classifier.inputs.estimator_inputs import estimator_families
+from boostsample.classifier.inputs.column_names import are_text, keep_names
+from boostsample.classifier.inputs.estimator_inputs import estimator_families, merged_columns
 from boostsample.dask.inputs.part_rows import PartRows, checked_rows, naming_part
 from boostsample.errors import DataError
 from boostsample.family import Family
-from boostsample.labels import class_codes, classes_of_parts, encode
+from boostsample.labels import check_class_counts, class_codes, classes_of_parts, encode
 from boostsample.registry import registered_class
 from boostsample.rows.weights import initial_weights
 
@@ -52,7 +53,7 @@ class PartSummary(NamedTuple):
         Some of these rows, in random order.
     distinct : list of ndarray of float32 or None
         All different values of each column of a table; None for more than 255. Empty for images.
-    names : tuple of str or None
+    names : tuple or None
     classes : ndarray, shape (C,)
         In ascending order; column numbers for several labels.
     multi_label : bool
@@ -66,7 +67,7 @@ class PartSummary(NamedTuple):
     n_rows: int
     sample: NDArray[Any]
     distinct: list[NDArray[np.float32] | None]
-    names: tuple[str, ...] | None
+    names: tuple[Any, ...] | None
     classes: NDArray[Any]
     multi_label: bool
     weights: NDArray[np.float64]
@@ -160,7 +161,7 @@ class TableFacts(NamedTuple):
         Cuts and numbers of bins of all features.
     n_reference : int
         Rows of the sample that quantiles come from.
-    names : tuple of str or None
+    names : tuple or None
     shape : tuple of int
         Of one example.
     classes : ndarray, shape (C,)
@@ -169,18 +170,21 @@ class TableFacts(NamedTuple):
         As of `PartSummary`.
     offset : ndarray of float64, shape (K,)
         See `boostsample.classifier.prediction.probabilities`; 0 for one label.
+    merged_columns : list of str
+        Columns in whose sample float32 merges values, see `boostsample.checks`.
     """
 
     n_rows: list[int]
     families: list[Family]
     cuts: Cuts
     n_reference: int
-    names: tuple[str, ...] | None
+    names: tuple[Any, ...] | None
     shape: tuple[int, ...]
     classes: NDArray[Any]
     multi_label: bool
     weights: NDArray[np.float64]
     offset: NDArray[np.float64]
+    merged_columns: list[str]
 
     @property
     def n_labels(self) -> int:
@@ -218,7 +222,7 @@ def merged(summaries: Sequence[PartSummary], families: Any, reference: int) -> T
             ("names of columns", one.names, head.names),
             ("kind of y", one.multi_label, head.multi_label),
         ):
-            if mine != first:
+            if repr(mine) != repr(first):  # names may be NaN
                 raise DataError(
                     f"all parts must have the same {what}, got {first!r:.200} in part {head_at} "
                     f"and {mine!r:.200} in part {at}"
@@ -241,6 +245,7 @@ def merged(summaries: Sequence[PartSummary], families: Any, reference: int) -> T
         head.multi_label,
         weights,
         _offsets(parts, classes.size),
+        merged_columns(found, cuts[1], rows),
     )
 
 
@@ -262,6 +267,7 @@ def _merged_classes(parts: Sequence[PartSummary]) -> tuple[NDArray[Any], NDArray
         weights[at, :2] += one.weights[:, :2]
         weights[at, 2] = np.minimum(weights[at, 2], one.weights[:, 2])
         weights[at, 3] = np.maximum(weights[at, 3], one.weights[:, 3])
+    check_class_counts(weights[:, 0])
     least, most = float(weights[:, 2].min()), float(weights[:, 3].max())
     if least < most / WEIGHT_RANGE:
         raise DataError(
@@ -278,12 +284,13 @@ def _merged_sample(parts: Sequence[PartSummary], reference: int) -> NDArray[Any]
     return np.concatenate([one.sample[: math.ceil(share * one.n_rows - 1e-9)] for one in parts])
 
 
-def _families(families: Any, rows: NDArray[Any], names: tuple[str, ...] | None) -> list[Family]:
+def _families(families: Any, rows: NDArray[Any], names: tuple[Any, ...] | None) -> list[Family]:
     """The families of the setting, as of the classifier on one machine."""
-    facts: dict[str, Any] = {"columns_": None}
-    if names is not None:
-        facts["feature_names_in_"] = np.array(names, object)
-    return estimator_families(families, rows, rows, SimpleNamespace(**facts))
+    facts = SimpleNamespace(columns_=None)
+    keep_names(facts, names)
+    if names is not None and are_text(names):
+        facts.feature_names_in_ = np.array(names, object)
+    return estimator_families(families, rows, rows, facts)
 
 
 def _exact(families: Sequence[Family], parts: Sequence[PartSummary], cuts: Cuts) -> None:

@@ -1,0 +1,230 @@
+"""Columns of data frames are matched by name, whatever names are, or refused in one line."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from boostsample import BoostSampleClassifier, DataError, SettingError
+from boostsample.families import Columns
+
+pandas: Any = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
+polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
+pyarrow: Any = pytest.importorskip("pyarrow", reason="pyarrow is in the extra 'report'")
+
+MODEL = BoostSampleClassifier("full", "stump", n_rounds=3, random_state=0)
+VALIDATED = clone(MODEL).set_params(early_stopping=True)
+X = np.random.default_rng(0).normal(size=(40, 4))
+Y = (X[:, 0] - X[:, 1] + X[:, 2] > 0).astype(int)
+NAMES: dict[str, Any] = {
+    "text": list("abcd"),
+    "range": pandas.RangeIndex(4),
+    "integers": [7, 3, 9, 1],
+    "floats": [0.5, 1.5, 2.5, 3.5],
+    "truth values and None": pandas.Index([True, None, False, 2], dtype=object),
+    "missing": [3.0, np.nan, 1.0, 2.0],
+    "times": pandas.date_range("2020", periods=4),
+    "intervals": pandas.interval_range(0, 4),
+    "levels": pandas.MultiIndex.from_product([["a", "b"], [0, 1]]),
+    "text of NumPy": pandas.Index([np.str_(name) for name in "efgh"], dtype=object),
+}
+"""Names of four columns, of each kind."""
+
+Change = Callable[[Any], Any]
+CHANGES: dict[str, Change] = {
+    "reversed": lambda frame: frame.iloc[:, ::-1],
+    "rotated": lambda frame: frame.iloc[:, [1, 2, 3, 0]],
+    "two exchanged": lambda frame: frame.iloc[:, [0, 3, 2, 1]],
+    "last missing": lambda frame: frame.iloc[:, :3],
+    "first missing": lambda frame: frame.iloc[:, 1:],
+    "numbered": lambda frame: frame.set_axis([100, 101, 102, 103], axis=1),
+    "named": lambda frame: frame.set_axis(list("wxyz"), axis=1),
+}
+"""Frames whose columns are not those of the fit."""
+
+
+def frame_of(kind: str) -> Any:
+    return pandas.DataFrame(X, columns=NAMES[kind])
+
+
+@cache
+def fitted(kind: str) -> BoostSampleClassifier:
+    model: BoostSampleClassifier = clone(MODEL)
+    return model.fit(frame_of(kind), Y)
+
+
+def loaded(kind: str, folder: Path) -> BoostSampleClassifier:
+    fitted(kind).save(folder / "model.bsm", overwrite=True)
+    return BoostSampleClassifier.load(folder / "model.bsm")
+
+
+def warmed(kind: str, frame: Any) -> Any:
+    model = clone(MODEL).set_params(warm_start=True).fit(frame_of(kind), Y)
+    return model.set_params(n_rounds=4).fit(frame, Y)
+
+
+Use = Callable[[str, Any, Path], Any]
+USES: dict[str, Use] = {
+    "predict": lambda kind, frame, _: fitted(kind).predict(frame),
+    "predict_proba": lambda kind, frame, _: fitted(kind).predict_proba(frame),
+    "a loaded model": lambda kind, frame, folder: loaded(kind, folder).decision_function(frame),
+    "init_model": lambda kind, frame, _: clone(MODEL).fit(frame, Y, init_model=fitted(kind)),
+    "init_model of a file": lambda kind, frame, folder: clone(MODEL).fit(
+        frame, Y, init_model=loaded(kind, folder)
+    ),
+    "X_val": lambda kind, frame, _: clone(VALIDATED).fit(frame_of(kind), Y, X_val=frame, y_val=Y),
+    "warm_start": lambda kind, frame, _: warmed(kind, frame),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("kind", NAMES)
+def test_other_columns_are_refused_wherever_a_frame_is_given(
+    kind: str, use: str, tmp_path: Path
+) -> None:
+    USES[use](kind, frame_of(kind), tmp_path)  # the same columns, without a warning
+    for name, change in CHANGES.items():
+        with pytest.raises(ValueError, match=r"must have|should match|same X") as raised:
+            USES[use](kind, change(frame_of(kind)), tmp_path)
+        assert isinstance(raised.value, DataError) or kind == "text", name
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_names_of_another_kind_are_other_names(kind: str) -> None:
+    for other in set(NAMES) - {kind}:
+        with pytest.raises(ValueError, match=r"must have|should match"):
+            fitted(kind).predict(frame_of(other))
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_arrays_are_taken_as_scikit_learn_does(kind: str) -> None:
+    model = fitted(kind)
+    assert hasattr(model, "feature_names_in_") == (kind == "text")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scores = model.decision_function(X)
+    assert ["valid feature names" in str(one.message) for one in caught] == [True] * (
+        kind == "text"
+    )
+    np.testing.assert_array_equal(scores, model.decision_function(frame_of(kind)))
+    model = clone(MODEL).fit(X, Y)
+    if kind != "text":  # of a model without names scikit-learn warns then
+        np.testing.assert_array_equal(model.decision_function(frame_of(kind)), scores)
+
+
+def test_errors_name_what_differs() -> None:
+    frame = frame_of("integers")
+    model = fitted("integers")
+    for other, message in (
+        (frame[[1, 3, 7, 9]], "of fit, by name and in the same order, got them in another order; "),
+        (frame[[7, 3]], "got 9, 1 missing; select or rename"),
+        (frame.assign(x=1).set_axis([7, 3, 9, 1, 4], axis=1), "got 4 not in it; select"),
+        (frame.set_axis(range(4), axis=1), r"got 7, 9 missing and 0, 2 not in it; select"),
+        (frame.set_axis(["7", "3", "9", "1"], axis=1), r"got 7, 3, 9, 1 missing and '7', '3'"),
+    ):
+        with pytest.raises(DataError, match=message):
+            model.predict(other)
+    with pytest.raises(DataError, match="columns of init_model, by name and in the same order"):
+        clone(MODEL).fit(frame[[1, 3, 7, 9]], Y, init_model=model)
+
+
+@pytest.mark.parametrize("use", ["fit", "predict"])
+def test_names_twice_and_names_partly_of_text_are_refused(use: str) -> None:
+    for names, message in (
+        ([1, 2, 1, 3], "must have different names, got 1 twice"),
+        (["a", 1, "b", 2], "all text or all of other types, got int and str; convert them by X"),
+        (["a", None, "b", "c"], "all text or all of other types, got .* and str"),
+    ):
+        frame = pandas.DataFrame(X, columns=pandas.Index(names, dtype=object))
+        with pytest.raises(DataError, match=message):
+            clone(MODEL).fit(frame, Y) if use == "fit" else fitted("range").predict(frame)
+
+
+def test_a_file_without_a_header_is_matched(tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "x.csv", X, delimiter=",")
+    frame = pandas.read_csv(tmp_path / "x.csv", header=None)
+    model = clone(MODEL).fit(frame, Y)
+    assert model.score(frame, Y) > 0.8
+    with pytest.raises(DataError, match="in another order"):
+        model.predict(frame[[3, 2, 1, 0]])
+
+
+def test_categories_under_numbers_are_matched() -> None:
+    frame = pandas.DataFrame({0: np.where(Y, "yes", "no"), 1: ["yes", "no"] * 20})
+    model = clone(MODEL).fit(frame, Y)
+    assert model.score(frame, Y) == 1
+    for call in (model.predict, lambda other: clone(MODEL).fit(other, Y, init_model=model)):
+        with pytest.raises(DataError, match="in another order"):
+            call(frame[[1, 0]])
+
+
+@pytest.mark.parametrize("container", [polars.from_pandas, pyarrow.Table.from_pandas])
+def test_names_of_polars_and_arrow_are_matched(container: Any) -> None:
+    frame = container(frame_of("text"))
+    batches = [frame, *(frame.to_batches() if hasattr(frame, "to_batches") else [])]
+    for one in batches:
+        model = clone(MODEL).fit(one, Y)
+        assert model.feature_names_in_.tolist() == list("abcd")
+        np.testing.assert_array_equal(model.predict(one), fitted("text").predict(frame_of("text")))
+        with pytest.raises(ValueError, match="same order as they were in fit"):
+            model.predict(one.select(list("dcba")))
+
+
+def test_fitting_anew_forgets_names() -> None:
+    model = clone(MODEL).fit(frame_of("integers"), Y).fit(X, Y)
+    assert model.predict(frame_of("range")).shape == (40,)
+    model.fit(frame_of("text"), Y)
+    with pytest.raises(DataError, match="got 'a', 'b', 'c', 'd' missing and 7, 3, 9, 1 not in it"):
+        model.predict(frame_of("integers"))
+
+
+def test_families_and_models_that_name_columns_fit_x() -> None:
+    frame = frame_of("text")
+    family = Columns(["a", "b"], "ab", column_names=list("abcd"))
+    clone(MODEL).set_params(families=[family]).fit(frame, Y)
+    clone(MODEL).set_params(families=[family]).fit(X, Y)
+    other = frame[list("dcba")]
+    with pytest.raises(DataError, match=r"columns of the family 'ab', .* in another order"):
+        clone(MODEL).set_params(families=[family]).fit(other, Y)
+    with pytest.raises(DataError, match=r"columns of the family 'columns', .* in another order"):
+        clone(MODEL).fit(other, Y, init_model=fitted("text").model_)
+    colours = frame[["a"]].assign(colour=["red", "blue"] * 20)
+    model = clone(MODEL).fit(colours, Y).model_
+    with pytest.raises(DataError, match="'colour=red' missing and 'colour=black' not in it"):
+        clone(MODEL).fit(colours.replace("red", "black"), Y, init_model=model)
+
+
+def test_a_longer_warm_start_needs_the_names_of_the_last_fit() -> None:
+    for kind, other in (("range", "integers"), ("text", "levels")):
+        with pytest.raises(DataError, match="columns of the last fit, because of warm_start"):
+            warmed(kind, frame_of(other))
+    same = warmed("range", frame_of("range"))
+    whole = clone(MODEL).set_params(n_rounds=4).fit(frame_of("range"), Y)
+    np.testing.assert_array_equal(same.decision_function(X), whole.decision_function(X))
+    with pytest.raises(SettingError, match="n_rounds must be at least"):
+        same.set_params(n_rounds=2).fit(frame_of("range"), Y)
+
+
+def test_groups_by_position_need_names_that_are_positions_or_no_numbers() -> None:
+    model = clone(MODEL).set_params(families={"first": [0, 1], "last": "2-3"})
+    for kind in ("text", "range", "levels", "times"):
+        model.fit(frame_of(kind), Y)
+    with pytest.raises(
+        SettingError, match="count columns from 0, but column 0 of X has the name 7"
+    ):
+        model.fit(frame_of("integers"), Y)
+
+
+def test_values_under_a_mask_are_not_read() -> None:
+    masked = np.ma.masked_less(X, 0)
+    for call in (lambda: clone(MODEL).fit(masked, Y), lambda: fitted("range").predict(masked)):
+        with pytest.raises(DataError, match=r"hide values by a mask; give X.*filled\(numpy.nan\)"):
+            call()
+    clone(MODEL).fit(masked.filled(np.nan), Y)

@@ -1,0 +1,144 @@
+"""Columns whose different values become equal as float32 are named by a warning."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+
+from boostsample import BoostSampleClassifier
+from boostsample.checks import columns_merged_by_float32, warn_of_merged_columns
+
+pandas: Any = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
+polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
+
+MODEL = BoostSampleClassifier("full", "stump", n_rounds=1, random_state=0)
+N = 300
+X = np.random.default_rng(0).random((N, 3))
+Y = (X[:, 0] > 0.5).astype(int)
+LOST = {
+    "x + 1e9": X[:, 0] + 1e9,
+    "x * 1e-50": X[:, 0] * 1e-50,
+    "-x - 1e12": -X[:, 0] - 1e12,
+    "seconds of an hour": 1.7e9 + np.round(3600 * X[:, 0]),
+    "a zero beside": np.where(np.arange(N) % 3, X[:, 0] + 1e9, 0.0),
+    "missing beside": np.where(np.arange(N) % 3, X[:, 0] + 1e9, np.nan),
+    "one row differs": 1e9 + (np.arange(N) == 171),
+    "one row is not 0": 1e-50 * (np.arange(N) == 171),
+    "large identifiers": 2**40 + np.arange(N),
+    "two values": 2.0**24 + (np.arange(N) % 2),
+}
+WHOLE = {
+    "x": X[:, 0],
+    "x * 1e30": X[:, 0] * 1e30,
+    "x * 1e-30": X[:, 0] * 1e-30,
+    "x + 1000": X[:, 0] + 1000,
+    "tenths": np.round(X[:, 0], 1),
+    "with rounding": np.where(X[:, 0] > 0.5, 0.1 + 0.2, 0.3),
+    "rounding of a constant": 0.3 + 1e-16 * (np.arange(N) % 5),
+    "seconds of a year": 1.7e9 + np.round(3e7 * X[:, 0]),
+    "sorted seconds of a year": 1.7e9 + np.linspace(0, 3e7, N),
+    "constant": np.full(N, 1e9 + 0.3),
+    "zeros": np.zeros(N),
+    "missing": np.full(N, np.nan),
+    "steps of float32": 1e9 + 64.0 * (np.arange(N) % 7),
+    "whole numbers": np.arange(N),
+}
+CONTAINERS: dict[str, Any] = {
+    "array": lambda column: np.column_stack([X[:, 1], column, X[:, 2]]),
+    "Fortran": lambda column: np.asfortranarray(np.column_stack([X[:, 1], column, X[:, 2]])),
+    "sparse": lambda column: sparse.csr_array(np.column_stack([X[:, 1], column, X[:, 2]])),
+    "pandas": lambda column: pandas.DataFrame({"b": X[:, 1], "a": column, "c": X[:, 2]}),
+    "pandas with text": lambda column: pandas.DataFrame(
+        {"b": X[:, 1], "a": column, "c": ["u", "v", "v"] * (N // 3)}
+    ),
+    "polars": lambda column: polars.DataFrame({"b": X[:, 1], "a": column, "c": X[:, 2]}),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_fit_names_columns_that_lose_values(container: str) -> None:
+    name = "column 1" if container in ("array", "Fortran", "sparse") else "a"
+    rule = rf"different values as float32 .* in 1 of them some become equal: '{name}'; subtract"
+    for case, column in LOST.items():
+        with pytest.warns(RuntimeWarning) as caught:
+            clone(MODEL).fit(CONTAINERS[container](column), Y)
+        assert [bool(re.search(rule, str(one.message))) for one in caught] == [True], case
+    for column in WHOLE.values():
+        clone(MODEL).fit(CONTAINERS[container](column), Y)  # warnings are errors
+
+
+def test_warnings_count_columns_and_predictions_are_silent() -> None:
+    table = np.column_stack([LOST["x + 1e9"]] * 7 + [X[:, 0]])
+    with pytest.warns(RuntimeWarning, match=r"in 7 of them .*'column 0', .*'column 4', \.\.\.; "):
+        model = clone(MODEL).fit(table, Y)
+    model.predict(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_merged_columns([])
+
+
+def test_columns_in_no_family_are_not_named() -> None:
+    table = np.column_stack([LOST["x + 1e9"], X[:, 0], LOST["one row differs"]])
+    clone(MODEL).set_params(families={"b": [1]}).fit(table, Y)
+    with pytest.warns(RuntimeWarning, match="in 1 of them some become equal: 'column 2'"):
+        clone(MODEL).set_params(families={"b": [1], "c": [2, 1]}).fit(table, Y)
+
+
+@pytest.mark.parametrize("bank", ["lazy", "memory:reference=50"])
+def test_every_form_of_a_bank(bank: str) -> None:
+    table = np.column_stack([X[:, 0], LOST["x + 1e9"]])
+    with pytest.warns(RuntimeWarning, match="in 1 of them some become equal: 'column 1'"):
+        clone(MODEL).set_params(bank=bank).fit(table, Y)
+
+
+def test_usual_data_are_not_named() -> None:
+    for load in (load_iris, load_wine, load_breast_cancer, load_digits):
+        assert columns_merged_by_float32(load().data) == []
+    images = 1e9 + np.random.default_rng(0).random((20, 8, 8))
+    clone(MODEL).fit(images, np.arange(20) % 2)  # no table: features are not its columns
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> NDArray[np.float64]:
+    """Values of few or many different ones, at any place and scale, some of them missing."""
+    n = draw(st.integers(2, 400))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    steps = rng.integers(0, draw(st.integers(1, 1000)), n)
+    scale, offset = draw(st.integers(-60, 30)), draw(st.integers(-40, 30))
+    values = steps * 10.0**scale + draw(st.sampled_from([0, 1, -1])) * 10.0**offset
+    return np.where(rng.random(n) < draw(st.sampled_from([0, 0.3])), np.nan, values)
+
+
+@settings(max_examples=300, deadline=None)
+@given(columns())
+def test_what_is_named_has_lost_values_and_what_has_lost_most_is_named(
+    column: NDArray[np.float64],
+) -> None:
+    known = column[~np.isnan(column)]
+    # Values that differ by rounding count once.
+    exact = np.unique(np.round(known / max(np.abs(known).max(initial=0), 1e-300), 13)).size
+    left = np.unique(known.astype(np.float32)).size
+    for table in (column[:, None], sparse.csc_array(np.nan_to_num(column)[:, None])):
+        named = columns_merged_by_float32(table) == [0]
+        if named:
+            assert left < np.unique(known).size + sparse.issparse(table)
+        elif not sparse.issparse(table):
+            assert exact <= 1 or left > 1
+            assert left > 20 or exact < 5 * left or known.size < 200
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_whole_numbers_that_float64_does_not_hold(dtype: Any) -> None:
+    table = np.column_stack([2**62 + np.arange(N, dtype=dtype), np.arange(N, dtype=dtype)])
+    assert columns_merged_by_float32(table) == [0]
+    assert columns_merged_by_float32(table.astype(np.float32)) == []
