@@ -263,9 +263,7 @@ class DaskShards(Transport):
         if address in self._ready:
             return True
         try:
-            versions = await asyncio.wait_for(
-                versions_there(self._client, address), self.patience
-            )
+            versions = await asyncio.wait_for(versions_there(self._client, address), self.patience)
             arguments = {"function": cloudpickle.dumps(install), "wait": True}
             answer = await asyncio.wait_for(self._call(address, "run", **arguments), self.patience)
         except Exception:  # it has just gone, or hangs

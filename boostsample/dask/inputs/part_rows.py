@@ -60,7 +60,11 @@ def checksum(rows: PartRows | None) -> str:
         return ""
     is_text = rows.y.dtype.kind in "OT"
     y = repr(rows.y.tolist()).encode("utf-8", "surrogatepass") if is_text else b""
-    arrays = [rows.X, *([] if is_text else [rows.y]), *([] if rows.weight is None else [rows.weight])]
+    arrays = [
+        rows.X,
+        *([] if is_text else [rows.y]),
+        *([] if rows.weight is None else [rows.weight]),
+    ]
     return sha256_of_bytes(repr(rows.names).encode(), y, sha256_of_arrays(*arrays).encode())
 
 

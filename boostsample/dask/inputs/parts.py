@@ -178,15 +178,15 @@ def _check_parts(name: str, X: Any, given: Any, n: int, n_given: int) -> None:
         raise DataError(
             f"X and {name} must have the same chunks, got {n} of X and {n_given} of {name}; take "
             "both from one collection, as in fit(d[features], d['y']), or rechunk or repartition "
-            "one of them like the other"
+            "one of them like the other (arrays without known chunks: compute_chunk_sizes() first)"
         )
-    if all(getattr(one, "known_divisions", False) for one in (X, given)):
-        if X.divisions != given.divisions:
-            raise DataError(
-                f"X and {name} must have the same divisions, got {X.divisions!s:.60} of X and "
-                f"{given.divisions!s:.60} of {name}; repartition one of them like the other, or, "
-                "if their rows have the same order, call clear_divisions() of both"
-            )
+    divisions = [one.divisions for one in (X, given) if getattr(one, "known_divisions", False)]
+    if len(divisions) == 2 and divisions[0] != divisions[1]:
+        raise DataError(
+            f"X and {name} must have the same divisions, got {divisions[0]!s:.60} of X and "
+            f"{divisions[1]!s:.60} of {name}; repartition one of them like the other, or, if their "
+            "rows have the same order, call clear_divisions() of both"
+        )
 
 
 def _delayed(given: Any, name: str, X: Any) -> list[Any]:

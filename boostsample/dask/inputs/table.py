@@ -168,7 +168,7 @@ def _read(
                 ) from error
             if error is not None:
                 with naming_part(number, parts[number].place):
-                    raise error
+                    raise error  # noqa: B904 - the cause is that of the part
         raise
     return parts, facts
 
