@@ -51,7 +51,7 @@ class StrategyError(BoostSampleError, RuntimeError):
 
 
 class ShardError(BoostSampleError, RuntimeError):
-    """Shards of a run are lost: no worker is left, or the scheduler does not answer (exit code 1).
+    """Workers of a run cannot go on: none is left, or one has other versions (exit code 1).
 
     The booster is at the end of its last round: `small_state()` and a checkpoint can be saved, and
     continued with other workers.

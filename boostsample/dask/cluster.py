@@ -25,6 +25,7 @@ from typing import Any
 import cloudpickle
 
 from boostsample.checks import check_integer, check_number
+from boostsample.dask.versions import check_versions, versions_here, versions_there
 from boostsample.dask.worker import DROP, PING, TELL, install
 from boostsample.errors import BoostSampleError, DataError, SettingError, ShardError, one_line
 from boostsample.shards.shard_source import Source
@@ -71,7 +72,8 @@ class DaskShards(Transport):
     SettingError
         If a setting is out of range, or the client is asynchronous.
     ShardError
-        If there is no worker for a minute, or the scheduler does not answer for 20 s.
+        If there is no worker for a minute, the scheduler does not answer for 20 s, or a worker has
+        other versions of boostsample, its numerical results, numpy or numba.
     """
 
     def __init__(
@@ -257,19 +259,20 @@ class DaskShards(Transport):
         ) from error
 
     async def _prepared(self, address: str) -> bool:
-        """Install the handlers on a worker; whether that was possible."""
+        """Install the handlers on a worker; whether that was possible. Checks its versions."""
         if address in self._ready:
             return True
         try:
+            versions = await asyncio.wait_for(versions_there(self._client, address), self.patience)
             arguments = {"function": cloudpickle.dumps(install), "wait": True}
             answer = await asyncio.wait_for(self._call(address, "run", **arguments), self.patience)
         except Exception:  # it has just gone, or hangs
             self._given_up.add(address)
             return False
+        check_versions(address, versions, versions_here())
         if answer["status"] != "OK":
-            raise DataError(
-                f"the worker {address} cannot hold shards: {answer.get('exception_text', answer)}; "
-                "workers need the same version of boostsample"
+            raise ShardError(
+                f"the worker {address} cannot hold shards: {answer.get('exception_text', answer)}"
             )
         self._ready.add(address)
         return True

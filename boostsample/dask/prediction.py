@@ -40,11 +40,13 @@ def predicted(local: Any, answer: Answer, X: Any) -> Any:
     """What a local classifier answers for X.
 
     A Dask array for a Dask array or data frame, with its chunks of rows; a list of delayed arrays
-    for a list of delayed parts; an array for any other X, at once. Workers get the model once.
+    for a bag or a list of delayed parts; an array for any other X, at once. Workers get the model
+    once.
     """
     if not is_collection(X):
         return getattr(local, answer.method)(X)
-    if isinstance(X, list | tuple):
+    if not is_frame(X) and not hasattr(X, "rechunk"):
+        X = X if isinstance(X, list | tuple) else X.to_delayed()
         work = _dask.delayed(_block)
         return [work(part, _dask.delayed(local), answer) for part in X]
     if is_frame(X):
@@ -62,7 +64,7 @@ def predicted(local: Any, answer: Answer, X: Any) -> Any:
 
 def _block(X: Any, model: Any, answer: Answer) -> Any:
     """The answer for one chunk; chunks of collections may be empty."""
-    if not X.shape[0]:
+    if not len(X):
         return answer.empty
     return np.asarray(getattr(model, answer.method)(X), answer.dtype)
 

@@ -79,7 +79,8 @@ class Exchange:
         least = min(one.least for one in measured)
         total = math.fsum(one.total for one in measured)
         for number, k in enumerate(self._active):
-            given = number, measure, least, total, one_search, transport.n_jobs
+            checksum = of_weights[number].checksum
+            given = number, measure, least, total, one_search, transport.n_jobs, checksum
             self._start[k] = m.pack_message(m.Message((), m.Build(*given)))
         self.first: list[m.Sums] = self._told([self._start[k] for k in self._active])
 

@@ -145,6 +145,8 @@ class Loaded(NamedTuple):
         Least positive and largest user weight.
     families : tuple of Family
     n_bins : ndarray of int16, shape (F,)
+    checksum : str
+        SHA-256 of bank, labels and weights.
     """
 
     n_rows: int
@@ -154,6 +156,7 @@ class Loaded(NamedTuple):
     most: float
     families: tuple[Any, ...]
     n_bins: NDArray[np.int16]
+    checksum: str
 
 
 class Measure(NamedTuple):
@@ -173,7 +176,7 @@ class Measured(NamedTuple):
 class Build(NamedTuple):
     """Set the first weights, in units of `least`; `total` is their sum in all shards.
 
-    Loads the rows if they are not. Answer: `Sums`.
+    Loads the rows if they are not; `checksum` is that of `Loaded`. Answer: `Sums`.
     """
 
     number: int
@@ -182,6 +185,7 @@ class Build(NamedTuple):
     total: float
     one_search: bool
     n_jobs: int
+    checksum: str
 
 
 class Sums(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
-from boostsample.hashing import sha256_of_arrays
+from boostsample.hashing import sha256_of_arrays, sha256_of_json
 from boostsample.kernels.array_layout import (
     N_BINS,
     Floats,
@@ -127,6 +127,7 @@ class ShardServer:
             kept = np.flatnonzero(weight > 0)
             self._n_bins = histogram_bins(np.array(data.bank.n_bins))
             self._data = data._replace(Y=Y[kept].astype(np.int8)), kept, weight[kept]
+            self._checksum = sha256_of_json([data.bank.digest(), sha256_of_arrays(Y, weight)])
         found: tuple[Any, NDArray[np.int64], NDArray[np.float64]] = self._data
         return found
 
@@ -136,7 +137,8 @@ class ShardServer:
         least, most = (weight.min(), weight.max()) if kept.size else (math.inf, 0.0)
         of_rows = bank.n_examples, int(kept.size), int(data.Y.shape[1])
         families = tuple(bank.families)
-        return m.Loaded(*of_rows, float(least), float(most), families, np.array(bank.n_bins))
+        of_weights = float(least), float(most)
+        return m.Loaded(*of_rows, *of_weights, families, np.array(bank.n_bins), self._checksum)
 
     def _label_weights(self, request: m.Measure, Y: NDArray[np.int8]) -> NDArray[np.float64]:
         _, _, weight = self._rows_of_source()
@@ -148,7 +150,13 @@ class ShardServer:
 
     def _build(self, request: m.Build) -> m.Sums:
         self._request = request
-        self._bank = self._rows_of_source()[0].bank.reader(self._rows_of_source()[1])
+        data, kept, _ = self._rows_of_source()
+        if request.checksum != self._checksum:
+            raise DataError(
+                f"shard {request.number} was loaded again with other rows, labels or weights; a "
+                "source must load the same each time: keep its data as they are until the end"
+            )
+        self._bank = data.bank.reader(kept)
         self._threads = Threads(n_threads(request.n_jobs))
         self._set_weights()
         self._searcher.compile(request.one_search)

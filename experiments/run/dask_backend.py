@@ -29,6 +29,7 @@ from contextlib import suppress
 from typing import Any
 
 from boostsample.banks.cache_folder import cache_dir
+from boostsample.dask.versions import check_versions, versions_here, versions_there
 from boostsample.errors import DataError, one_line
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.training import (
@@ -134,7 +135,7 @@ class _Worker:
         self.paused = 0.0  # seconds since it was last ready for cells
         self.lost = ""  # how, if it is lost
         self.cells: set[asyncio.Task[Any]] = set()
-        self.warm: set[tuple[str, ...]] = set()  # each a `warm_up_key`
+        self.warm: set[tuple[str, ...]] = set()  # each a `warm_up_key`; none before its versions
         self.sending = asyncio.Lock()
 
     @property
@@ -311,6 +312,9 @@ class DaskBackend(Backend):
         try:
             if key not in worker.warm:
                 watch.compiling = True
+                if not worker.warm:
+                    there = await versions_there(self._client, worker.address)
+                    check_versions(worker.address, there, versions_here())
                 await self._work_on(worker, order, only_compile=True)
                 worker.warm.add(key)
             watch.begin()

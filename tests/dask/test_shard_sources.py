@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from boostsample.banks.disk import DiskBank
 from boostsample.checks import check_example_weight
 from boostsample.classifier.inputs.class_weight import with_class_weight
+from boostsample.dask.inputs.part_rows import PartRows, checksum
 from boostsample.dask.inputs.shards_of_parts import cut_shards
 from boostsample.dask.inputs.table import Table, TableSettings, read_table
 from boostsample.errors import DataError, SettingError
@@ -134,6 +138,151 @@ def test_a_graph_that_makes_other_rows_each_time_is_an_error(client: Any, tmp_pa
     _, (source,) = read_table(client, [part], [y], None, TableSettings())
     with pytest.raises(DataError, match=r"part 0 .* it had 10 rows .* and 11 now.* persist"):
         source.load()
+    seedless = dask.delayed(lambda: np.random.default_rng().random((10, 2)), pure=False)()
+    _, (source,) = read_table(
+        client, [seedless], [dask.delayed(np.arange(10) % 2)], None, TableSettings()
+    )
+    with pytest.raises(
+        DataError, match=r"part 0 .* it had 10 rows .* and others, .* now.* persist"
+    ):
+        source.load()
+
+
+def in_npy(folder: Path, made: Any) -> tuple[Any, Any, Any]:
+    for name, one in zip("Xyw", made, strict=True):
+        (folder / name).mkdir(exist_ok=True)
+        for number, part in enumerate(np.array_split(one, 4)):
+            np.save(folder / name / f"{number}.npy", part)
+    return tuple(str(folder / name) for name in "Xyw")  # type: ignore[return-value]  # three
+
+
+def in_parquet(folder: Path, made: Any) -> tuple[Any, Any, Any]:
+    pd: Any = pytest.importorskip("pandas", reason="the extra 'report' is not installed")
+    X, y, weight = made
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=y, w=weight)
+    for number in range(4):
+        frame[50 * number : 50 * number + 50].to_parquet(folder / f"{number}.parquet")
+    return str(folder), "y", "w"
+
+
+def in_frames(folder: Path, made: Any) -> tuple[Any, Any, Any]:
+    dd: Any = pytest.importorskip("dask.dataframe")
+    frame = dd.read_parquet(in_parquet(folder, made)[0] + "/*.parquet")
+    return frame[list("abc")], frame["y"], frame["w"]
+
+
+def in_arrays(folder: Path, made: Any) -> tuple[Any, Any, Any]:
+    """Arrays and delayed parts."""
+    da: Any = importlib.import_module("dask.array")
+    paths = in_npy(folder, made)
+
+    def read(path: str, number: int) -> Any:
+        return np.load(f"{path}/{number}.npy")
+
+    def parts(path: str, shape: Any) -> Any:
+        chunks = [dask.delayed(read)(path, number) for number in range(4)]
+        return da.concatenate([da.from_delayed(one, (50, *shape), float) for one in chunks])
+
+    X, weight = parts(paths[0], (3,)), parts(paths[2], ())
+    return X, [dask.delayed(read)(paths[1], number) for number in range(4)], weight
+
+
+@pytest.mark.parametrize("changed", ["value", "label", "weight", "order"])
+@pytest.mark.parametrize("store", [in_npy, in_parquet, in_frames, in_arrays])
+def test_rows_that_change_after_they_were_read_are_an_error(
+    store: Any, changed: str, made: Any, client: Any, tmp_path: Path
+) -> None:
+    made = made[0].astype(float), made[1].astype(float), made[2] + 0.1
+    _, sources = read_table(client, *store(tmp_path, made), TableSettings(n_shards=2))
+    assert [one.n_examples for one in sources] == [100, 100]
+    X, y, weight = (one.copy() for one in made)
+    X[130, 1] += 1e-12 * (changed == "value")
+    y[130] = (y[130] + (changed == "label")) % 3
+    weight[130] *= 1 + 1e-12 * (changed == "weight")
+    order = np.arange(N)
+    order[[130, 140]] = order[[140, 130]] if changed == "order" else order[[130, 140]]
+    store(tmp_path, (X[order], y[order], weight[order]))
+    sources[0].load()
+    with pytest.raises(DataError, match=r"part 2 of the table.* had 50 rows .* and others"):
+        sources[1].load()
+    store(tmp_path, made)
+    sources[1].load()
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+@pytest.mark.parametrize(
+    ("store", "later"),
+    [(in_npy, True), (in_parquet, True), (in_frames, False), (in_frames, True), (in_arrays, False)],
+)
+def test_a_part_that_cannot_be_read_is_named_with_its_file(
+    store: Any, later: bool, damage: str, made: Any, client: Any, tmp_path: Path
+) -> None:
+    made = made[0].astype(float), made[1].astype(float), made[2]
+    table = store(tmp_path, made)
+    if later:
+        _, (source,) = read_table(client, *table, TableSettings(n_shards=1))
+    (path,) = [*tmp_path.glob("X/2.npy"), *tmp_path.glob("2.parquet")]
+    path.write_bytes(path.read_bytes()[:-200])
+    if damage == "gone":
+        path.unlink()
+    with pytest.raises(DataError, match=r"^part 2 of the table") as caught:
+        source.load() if later else read_table(client, *table, TableSettings())
+    assert "\n" not in str(caught.value)
+    if store is not in_arrays:  # functions of the user
+        assert f"'{path}'" in str(caught.value)
+
+
+def test_errors_of_the_graph_are_named_with_their_part(client: Any) -> None:
+    def rows(number: int, bad: int) -> Any:
+        if number == bad:
+            raise ZeroDivisionError("a fault")
+        return np.full((4, 1), number)
+
+    y = [dask.delayed(np.arange(4) % 2)] * 3
+    X = [dask.delayed(rows)(number, 1) for number in range(3)]
+    with pytest.raises(DataError, match=r"^part 1 of the table: ZeroDivisionError: a fault$"):
+        read_table(client, X, y, None, TableSettings())
+
+
+@given(
+    dtype=st.sampled_from(["f4", "f8", "i8", "u1", "?"]),
+    kind=st.sampled_from([int, float, str, bool, object, "several"]),
+    weighted=st.booleans(),
+    change=st.sampled_from(["X", "y", "weight", "names", "dtype", "order", "nothing"]),
+    seed=st.integers(0, 99),
+)
+def test_checksums_differ_if_and_only_if_rows_do(
+    dtype: str, kind: Any, weighted: bool, change: str, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 2, (6, 3)).astype(dtype), rng.integers(0, 2, 6)
+    X[:2] = [[0, 1, 1], [1, 1, 0]]  # so that no order is the other
+    labels = np.stack([y, 1 - y], axis=1) if kind == "several" else y.astype(kind)
+    weight = rng.random(6) if weighted else None
+    rows = PartRows(X, labels, weight, ("a", "b", "c"))
+    other = PartRows(
+        X.copy(order="F"), labels.copy(), None if weight is None else weight.copy(), rows.names
+    )
+    if change == "X":
+        other.X[4, 1] = 1 - other.X[4, 1]
+    elif change == "y":
+        other.y[3:4] = labels[np.flatnonzero(y != y[3])[:1]] if (y != y[3]).any() else labels[3:4]
+    elif change == "weight" and weight is not None:
+        assert other.weight is not None
+        other.weight[5] = np.nextafter(other.weight[5], 2)
+    elif change == "names":
+        other = other._replace(names=("a", "c", "b"))
+    elif change == "dtype":
+        other = other._replace(X=X.astype("f2"))
+    elif change == "order":
+        order = [1, 0, 2, 3, 4, 5]
+        other = other._replace(X=X[order], y=labels[order])
+    same = all(
+        np.array_equal(one, two) and getattr(one, "dtype", None) == getattr(two, "dtype", None)
+        for one, two in zip(rows, other, strict=True)
+    )
+    assert (checksum(rows) == checksum(other)) == same
+    assert same or change != "nothing"
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,56 @@ def as_delayed(made: Made, client: Any, folder: Path) -> Given:
     return X, y, weight
 
 
+def as_frames_of_files(made: Made, client: Any, folder: Path, read: str = "read_parquet") -> Given:
+    """Small files, which Dask merges if few of their columns are read."""
+    dd: Any = pytest.importorskip("dask.dataframe")
+    frame = frame_of(made)
+    paths = [str(folder / f"{number}.file") for number in range(6)]
+    for number, path in enumerate(paths):
+        part = frame[20 * number : 20 * number + 20]
+        part.to_csv(path, index=False) if read == "read_csv" else part.to_parquet(path)
+    files = getattr(dd, read)(paths)
+    return files[list("pqrs")], files["y"], files["w"]
+
+
+def as_frames_of_csv(made: Made, client: Any, folder: Path) -> Given:
+    return as_frames_of_files(made, client, folder, "read_csv")
+
+
+def as_repartitioned(made: Made, client: Any, folder: Path) -> Given:
+    X, y, weight = as_frames_of_files(made, client, folder)
+    return tuple(one.repartition(npartitions=4) for one in (X, y.to_frame(), weight))  # type: ignore[return-value]  # three
+
+
+def as_frame_and_arrays(made: Made, client: Any, folder: Path) -> Given:
+    X, _, weight = as_frames_of_files(made, client, folder)
+    return X, da.from_array(made[1], chunks=20), weight
+
+
+def as_array_and_series(made: Made, client: Any, folder: Path) -> Given:
+    """Chunks of unknown sizes."""
+    X, y, weight = as_frames(made, client, folder)
+    return X.to_dask_array(), y, weight
+
+
+def as_arrays_of_frames(made: Made, client: Any, folder: Path) -> Given:
+    """Dask has merged partitions, others for each array."""
+    X, _, weight = as_frames_of_files(made, client, folder)
+    known = (one.to_dask_array().compute_chunk_sizes() for one in (X, weight))
+    return next(known), da.from_array(made[1], chunks=20), next(known)
+
+
+def as_unknown_divisions(made: Made, client: Any, folder: Path) -> Given:
+    X, y, weight = as_frames(made, client, folder)
+    return X.clear_divisions(), y, weight.clear_divisions()
+
+
+def as_bags(made: Made, client: Any, folder: Path) -> Given:
+    db: Any = pytest.importorskip("dask.bag")
+    bag = db.from_sequence(zip(*(one.tolist() for one in made), strict=True), npartitions=3)
+    return bag.pluck(0), bag.pluck(1), bag.pluck(2)
+
+
 def as_arrays_in_files(made: Made, client: Any, folder: Path) -> Given:
     for name, one in zip(("X", "y", "w"), made, strict=True):
         (folder / name).mkdir()
@@ -101,6 +151,14 @@ KINDS = (
     as_kept_arrays,
     as_frames,
     as_columns,
+    as_frames_of_files,
+    as_frames_of_csv,
+    as_repartitioned,
+    as_frame_and_arrays,
+    as_array_and_series,
+    as_arrays_of_frames,
+    as_unknown_divisions,
+    as_bags,
     as_delayed,
     as_arrays_in_files,
     as_parquet,
@@ -182,8 +240,17 @@ def test_wrong_inputs_are_named(made: Made, client: Any, tmp_path: Path) -> None
         read_table(client, made[0], y, None, settings)
     with pytest.raises(SettingError, match=r"y must be a Dask collection.*got 'label'"):
         read_table(client, X, "label", None, settings)
-    with pytest.raises(DataError, match="same chunks, got 3 of X and 2 of y"):
+    with pytest.raises(DataError, match=r"same chunks, got 3 of X and 2 of y; .*d\['y'\]"):
         read_table(client, X, da.from_array(made[1][:60], chunks=30), None, settings)
+    frame, labels, weight = as_frames(made, client, tmp_path)
+    with pytest.raises(DataError, match=r"chunks, got 3 of X and 2 of sample_weight; .*repartit"):
+        read_table(client, frame, labels, weight.repartition(npartitions=2), settings)
+    with pytest.raises(
+        DataError, match=r"same divisions, got \(0, 40.* of X and \(0, 41.*clear_di"
+    ):
+        read_table(client, frame, labels.repartition((0, 41, 80, 119)), None, settings)
+    with pytest.raises(DataError, match=r"by a shuffle, .*client.persist"):
+        read_table(client, frame.shuffle("r"), labels, None, settings)
     with pytest.raises(SettingError, match="bank must be 'memory' or 'disk', got 'lazy'"):
         read_table(client, X, y, None, TableSettings(bank="lazy"))
     with pytest.raises(DataError, match="cannot be read on the worker"):

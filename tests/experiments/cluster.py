@@ -16,7 +16,8 @@ from tests.paths import ROOT
 
 __all__ = ["PATIENCE", "Cluster"]
 
-# Imports once, and forks a worker for each line with the address of a scheduler that it reads.
+# Imports once, and forks a worker for each line that it reads: the address of a scheduler, and code
+# that the worker runs first.
 _WORKERS = """
 import asyncio, os, signal, sys
 import distributed
@@ -31,7 +32,9 @@ for line in sys.stdin:
     child = os.fork()
     if not child:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        asyncio.run(work(line.strip()))
+        address, _, code = line.strip().partition(" ")
+        exec(code)
+        asyncio.run(work(address))
         os._exit(0)
     print(child, flush=True)
 """
@@ -69,20 +72,19 @@ class Cluster:
             time.sleep(0.05)
         self.complete()
 
-    def add(self) -> None:
-        """Start a worker, and do not wait for it to join."""
+    def add(self, code: str = "") -> None:
+        """Start a worker, which runs a line of code first, and do not wait for it to join."""
         psutil: Any = importlib.import_module("psutil")  # comes with distributed
         if self._parent is None:
             self._parent = self._run("-c", _WORKERS)
         assert self._parent.stdin is not None
         assert self._parent.stdout is not None
-        self._parent.stdin.write(f"{self.address}\n".encode())
+        self._parent.stdin.write(f"{self.address} {code}\n".encode())
         self._parent.stdin.flush()
         self.workers.append(psutil.Process(int(self._parent.stdout.readline())))
 
     def complete(self) -> None:
         """Replace workers that are lost or stopped, and wait until all can work."""
-        distributed: Any = importlib.import_module("distributed")
         if self.scheduler is None or self.scheduler.poll() is not None:
             self.start()
         for worker in self.workers:
@@ -91,9 +93,14 @@ class Cluster:
         self.workers = [worker for worker in self.workers if worker.is_running()]
         while len(self.workers) < self._n_workers:
             self.add()
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until the scheduler knows as many workers as there are."""
+        distributed: Any = importlib.import_module("distributed")
         with distributed.Client(self.address, set_as_default=False) as client:
             until = time.monotonic() + PATIENCE
-            while len(client.nthreads()) < self._n_workers:
+            while len(client.nthreads()) != len(self.workers):
                 assert time.monotonic() < until, "the workers did not start"
                 time.sleep(0.05)
 

@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from boostsample.dask import DaskShards, LocalShards, ShardBooster, ShardData
+from boostsample.dask import (
+    DaskBoostSampleClassifier,
+    DaskShards,
+    LocalShards,
+    ShardBooster,
+    ShardData,
+)
+from boostsample.dask.inputs.table import _check_here
+from boostsample.dask.versions import versions_here
 from boostsample.errors import DataError, SettingError, ShardError
 from tests.experiments.cluster import Cluster
 from tests.shards.cluster_runs import file_sources
@@ -120,6 +128,73 @@ def test_errors_of_sources(client: Any, error: Exception, kind: Any, message: st
         pytest.raises(kind, match=message),
     ):
         ShardBooster(shards, "laminating")
+
+
+_NUMERICS = "boostsample.loop.numerics"
+OTHER_VERSIONS = {
+    "release": ("import boostsample; boostsample.__version__ = '0.0.9'", "boostsample 0.0.9"),
+    "numerics": (f"import {_NUMERICS} as module; module.NUMERICS = 1", "NUMERICS 1"),
+    "no numerics": (f"import sys; sys.modules[{_NUMERICS!r}] = sys", "NUMERICS None"),
+}
+"""Code that a worker runs first, and how its versions differ."""
+
+
+@pytest.fixture
+def stranger(cluster: Cluster, client: Any) -> Iterator[Any]:
+    """Adds a worker of other versions; returns its address."""
+
+    def add(code: str) -> str:
+        before = set(client.nthreads())
+        cluster.add(code)
+        cluster.wait()
+        (address,) = set(client.nthreads()) - before
+        return str(address)
+
+    n_workers = len(cluster.workers)
+    yield add
+    for worker in cluster.workers[n_workers:]:
+        cluster.lose(worker)
+    cluster.workers = [one for one in cluster.workers if one.is_running()]
+    cluster.wait()
+
+
+@pytest.mark.parametrize("versions", OTHER_VERSIONS)
+def test_a_worker_of_other_versions_is_named_before_anything_is_read(
+    versions: str, stranger: Any, client: Any
+) -> None:
+    code, there = OTHER_VERSIONS[versions]
+    address = stranger(code)
+    message = f"^the worker {address} has {there}, but the client has .*; .* restart the worker$"
+    model = DaskBoostSampleClassifier(client=client, random_state=0)
+    with pytest.raises(ShardError, match=message):
+        model.fit("there is no such folder", "y")
+    with pytest.raises(ShardError, match=message):
+        DaskShards(client, small_sources())
+
+
+def test_a_worker_of_other_versions_does_not_replace_a_lost_one(
+    cluster: Cluster, stranger: Any, client: Any
+) -> None:
+    straight = trained(shard_booster("uniform-naive"))
+    with DaskShards(client, small_sources()) as shards:
+        booster = shard_booster("uniform-naive", shards=shards)
+        rounds = [booster.next_round() for _ in range(3)]
+        address = stranger(OTHER_VERSIONS["numerics"][0])
+        rounds.append(booster.next_round())
+        os.kill(cluster.workers[1].pid, signal.SIGKILL)
+        with pytest.raises(ShardError, match=f"the worker {address} has NUMERICS 1"):
+            rounds.extend(iter(booster.next_round, None))
+        state = booster.small_state()
+    other = shard_booster("uniform-naive")
+    other.replay([one.terms for one in rounds], [one.edge for one in rounds], state)
+    assert bits(rounds) + trained(other) == straight
+
+
+def test_a_worker_that_joins_while_rows_are_read_checks_itself(client: Any) -> None:
+    expected = {**versions_here(), "boostsample": "0.3"}
+    client.submit(_check_here, versions_here()).result()
+    with pytest.raises(ShardError, match=r"the worker tcp.* has .* client has boostsample 0\.3;"):
+        client.submit(_check_here, expected).result()
 
 
 def test_settings(client: Any) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from boostsample.banks.bank import FeatureBank
 from boostsample.errors import DataError, ShardError
 from boostsample.files.booster_state import pack_state, unpack_state
 from boostsample.loop.checkpoint import Checkpoint
+from boostsample.shards.shard_source import ShardData
 from boostsample.shards.transport import LocalShards, Lost
 from tests.shards.shard_runs import (
     LosingShards,
@@ -133,6 +136,42 @@ def test_checkpoint_of_a_lost_cluster(learner: str, tmp_path: Path) -> None:
         while not again.finished:
             checkpoint.next_round()
     assert bits(without_messages(checkpoint.rounds)) == straight
+
+
+@dataclass
+class _Changing:
+    """A source whose rows, labels or weights change after `n` times."""
+
+    source: Any
+    change: str
+    n: int
+
+    def load(self) -> Any:
+        self.n -= 1
+        bank, Y, weight = self.source.load()
+        if self.n >= 0:
+            return ShardData(bank, Y, weight)
+        bins = bank.bins.copy()
+        bins[0, 1] += self.change == "bins"
+        Y, weight = Y.copy(), np.ones(len(Y))
+        Y[1] *= -1 if self.change == "labels" else 1
+        weight[1] += 1e-9 * (self.change == "weights")
+        return ShardData(FeatureBank(bank.families, bins, bank.cuts, bank.n_bins), Y, weight)
+
+
+@pytest.mark.parametrize("change", ["bins", "labels", "weights", "nothing"])
+def test_a_lost_shard_must_be_loaded_with_the_same_rows(change: str) -> None:
+    straight = bits(trained(shard_booster()))
+    sources: Any = small_sources()
+    sources[1] = _Changing(sources[1], change, 1)
+    shards = LosingShards(sources, {9: [1]}, late=False)
+    booster = shard_booster(shards=shards)
+    if change == "nothing":
+        assert bits(trained(booster)) == straight
+        assert shards.lost
+        return
+    with pytest.raises(DataError, match="shard 1 was loaded again with other rows, labels or wei"):
+        trained(booster)
 
 
 def test_a_state_of_other_rows_is_refused(tmp_path: Path) -> None:

@@ -52,8 +52,19 @@ class ArrayPart:
             self._rows(weight) if isinstance(weight, str) else weight,
         )
 
+    @property
+    def place(self) -> str:
+        """The file."""
+        return f"'{self.path}'"
+
     def _rows(self, path: str) -> NDArray[Any]:
-        return np.array(_mapped(path)[self.start : self.stop])
+        mapped = _mapped(path)
+        rows = mapped[self.start : self.stop]
+        if not mapped.flags.c_contiguous:
+            return np.array(rows)
+        # A file that another process cuts short is an error; its mapping would end this process.
+        start = mapped.offset + self.start * mapped.strides[0]  # type: ignore[attr-defined]  # a memmap
+        return np.fromfile(path, rows.dtype, rows.size, offset=start).reshape(rows.shape)
 
 
 @dataclass(frozen=True)
@@ -72,6 +83,11 @@ class RowGroupPart:
         except OSError as error:
             raise DataError(f"'{self.path}' cannot be read: {os_fault(error)}") from error
         return split_columns(table.to_pandas(), None, None, self.y, self.weight)
+
+    @property
+    def place(self) -> str:
+        """File and row group."""
+        return f"'{self.path}', row group {self.group}"
 
 
 def list_folder(path: str, y: str | int, weight: str | int | None) -> list[Part]:

@@ -13,10 +13,11 @@ from sklearn.utils import check_array
 from boostsample.checks import check_example_weight
 from boostsample.classifier.inputs.column_names import check_container
 from boostsample.classifier.inputs.frames import frame_of, is_frame, is_number
-from boostsample.errors import DataError, one_line
+from boostsample.errors import DataError, ShardError, one_line
+from boostsample.hashing import sha256_of_arrays, sha256_of_bytes
 from boostsample.labels import class_values
 
-__all__ = ["PartRows", "checked_rows", "naming_part"]
+__all__ = ["PartRows", "checked_rows", "checksum", "naming_part"]
 
 
 class PartRows(NamedTuple):
@@ -41,12 +42,31 @@ class PartRows(NamedTuple):
 
 
 @contextmanager
-def naming_part(number: int) -> Iterator[None]:
-    """Name the part in errors about its data."""
+def naming_part(number: int, place: str) -> Iterator[None]:
+    """Turn errors of a part into a DataError with its number and its place, if that is known."""
     try:
         yield
-    except (TypeError, ValueError) as error:
-        raise DataError(f"part {number} of the table: {one_line(error)}") from error
+    except (MemoryError, ShardError):
+        raise
+    except Exception as error:
+        name = f"part {number} of the table{place and f' ({place})'}"
+        is_of_data = isinstance(error, TypeError | ValueError | OSError)
+        kind = "" if is_of_data else f"{type(error).__name__}: "
+        raise DataError(f"{name}: {kind}{one_line(error)}") from error
+
+
+def checksum(rows: PartRows | None) -> str:
+    """SHA-256 of examples, labels, weights and names of columns; empty without rows."""
+    if rows is None:
+        return ""
+    is_text = rows.y.dtype.kind in "OT"
+    y = repr(rows.y.tolist()).encode("utf-8", "surrogatepass") if is_text else b""
+    arrays = [
+        rows.X,
+        *([] if is_text else [rows.y]),
+        *([] if rows.weight is None else [rows.weight]),
+    ]
+    return sha256_of_bytes(repr(rows.names).encode(), y, sha256_of_arrays(*arrays).encode())
 
 
 def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
@@ -54,7 +74,7 @@ def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
 
     Parameters
     ----------
-    X : array, shape (n, ...), or data frame, shape (n, d)
+    X : array, shape (n, ...), data frame, shape (n, d), or list of rows
     y : array or series, shape (n,) or (n, K)
     weight : array or series, shape (n,), optional
 
@@ -71,7 +91,7 @@ def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
             "X must be a table of numbers in chunks of NumPy arrays or data frames, got sparse "
             "chunks; convert them by X.map_blocks(lambda chunk: chunk.toarray())"
         )
-    X = frame_of(X)
+    X = np.asarray(X) if isinstance(X, list | tuple) else frame_of(X)  # a list of a bag
     labels = class_values(y)
     if X.shape[0] != labels.shape[0]:
         raise DataError(

@@ -8,7 +8,7 @@ Data that the collection keeps on the cluster (`persist`) is fetched from the wo
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -18,8 +18,7 @@ from boostsample.errors import DataError, SettingError
 __all__ = ["GraphPart", "GraphParts", "Part", "RawRows", "graph_parts", "is_collection", "is_frame"]
 
 _dask: Any = importlib.import_module("dask")
-_core: Any = importlib.import_module("dask.core")
-_graphs: Any = importlib.import_module("dask.highlevelgraph")
+_optimization: Any = importlib.import_module("dask.optimization")
 _distributed: Any = importlib.import_module("distributed")
 
 _PATIENCE = 120.0
@@ -39,6 +38,11 @@ class Part(Protocol):
 
     def read(self) -> RawRows:
         """The rows."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """Where the rows come from, for messages; empty if that is not known."""
         ...
 
 
@@ -72,6 +76,11 @@ class GraphPart:
         values = dict(zip(known, _dask.get(graph, known), strict=True))
         X, y, weight = (values.get(key) for key in self.keys)
         return split_columns(X, y, weight, *self.columns)
+
+    @property
+    def place(self) -> str:
+        """The files of the part, as far as its tasks name them."""
+        return ", ".join(dict.fromkeys(f"'{path}'" for path in _paths(self.graph)))
 
 
 class GraphParts(NamedTuple):
@@ -142,13 +151,12 @@ def graph_parts(X: Any, y: Any, weight: Any) -> GraphParts:
             pieces.append([None] * len(pieces[0]))
         else:
             pieces.append(_delayed(given, name, X))
-        if len(pieces[-1]) != len(pieces[0]):
-            raise DataError(
-                f"X and {name} must have the same chunks, got {len(pieces[0])} of X and "
-                f"{len(pieces[-1])} of {name}; rechunk or repartition one of them like the other"
-            )
+            _check_parts(name, X, given, len(pieces[0]), len(pieces[-1]))
     delayed = list(zip(*pieces, strict=True))
-    return GraphParts([_part(one, columns, kept) for one in delayed], delayed, columns)
+    graphs = {id(graph): graph for graph in _graphs_of(delayed)}
+    whole = {key: task for graph in graphs.values() for key, task in dict(graph).items()}
+    whole |= dict.fromkeys(kept)  # their data are fetched
+    return GraphParts([_part(one, columns, kept, whole) for one in delayed], delayed, columns)
 
 
 def _column_of(X: Any, given: Any, name: str) -> Any:
@@ -164,6 +172,23 @@ def _column_of(X: Any, given: Any, name: str) -> Any:
     )
 
 
+def _check_parts(name: str, X: Any, given: Any, n: int, n_given: int) -> None:
+    """DataError if X and y or weight have other numbers of parts, or other known divisions."""
+    if n != n_given:
+        raise DataError(
+            f"X and {name} must have the same chunks, got {n} of X and {n_given} of {name}; take "
+            "both from one collection, as in fit(d[features], d['y']), or rechunk or repartition "
+            "one of them like the other (arrays without known chunks: compute_chunk_sizes() first)"
+        )
+    divisions = [one.divisions for one in (X, given) if getattr(one, "known_divisions", False)]
+    if len(divisions) == 2 and divisions[0] != divisions[1]:
+        raise DataError(
+            f"X and {name} must have the same divisions, got {divisions[0]!s:.60} of X and "
+            f"{divisions[1]!s:.60} of {name}; repartition one of them like the other, or, if their "
+            "rows have the same order, call clear_divisions() of both"
+        )
+
+
 def _delayed(given: Any, name: str, X: Any) -> list[Any]:
     """The chunks of a collection as delayed values."""
     if isinstance(given, list | tuple) and is_collection(given):
@@ -173,14 +198,17 @@ def _delayed(given: Any, name: str, X: Any) -> list[Any]:
             f"{name} must be a Dask array, a Dask data frame, a list of delayed parts or a folder, "
             f"got {type(given).__name__}; on one machine, use BoostSampleClassifier"
         )
+    # Without Dask's optimization, which merges partitions by the columns in use: X and y have the
+    # partitions that the user sees, and share the tasks that make both.
     found: Any = given
     if not hasattr(found, "rechunk"):
-        return list(found.to_delayed())
+        return list(found.to_delayed(optimize_graph=False))
     like = _row_chunks(X)
     whole: dict[int, Any] = dict.fromkeys(range(1, found.ndim), -1)
     if like is not None and like != found.chunks[0] and sum(like) == found.shape[0]:
         whole[0] = like
-    return list((found.rechunk(whole) if whole else found).to_delayed().ravel())
+    found = found.rechunk(whole, method="tasks") if whole else found
+    return list(found.to_delayed(optimize_graph=False).ravel())
 
 
 def _row_chunks(X: Any) -> tuple[int, ...] | None:
@@ -189,20 +217,38 @@ def _row_chunks(X: Any) -> tuple[int, ...] | None:
     return chunks if chunks is not None and sum(chunks) == sum(chunks) else None  # not NaN
 
 
-def _part(delayed: Sequence[Any], columns: tuple[Any, Any], kept: Set[Any]) -> GraphPart:
+def _graphs_of(delayed: Sequence[tuple[Any, Any, Any]]) -> Iterator[Any]:
+    return (one.__dask_graph__() for part in delayed for one in part if one is not None)
+
+
+def _part(
+    delayed: Sequence[Any], columns: tuple[Any, Any], kept: set[Any], whole: Mapping[Any, Any]
+) -> GraphPart:
     """The part of X, y and weight; `kept` are keys whose data the cluster keeps."""
-    graph: dict[Any, Any] = {}
-    for one in delayed:
-        if one is None:
-            continue
-        layers = one.__dask_graph__()
-        if not isinstance(layers, _graphs.HighLevelGraph):
-            layers = _graphs.HighLevelGraph.from_collections("part", layers)
-        graph |= dict(layers.cull({one.key}))
-    graph = {key: value for key, value in graph.items() if key not in kept}
     keys: tuple[Any, Any, Any] = tuple(None if one is None else one.key for one in delayed)  # type: ignore[assignment]  # three
-    needed = _core.keys_in_tasks(kept, [*graph.values(), *keys]) if kept else set()
-    return GraphPart(graph, keys, columns, tuple(needed))
+    graph, _ = _optimization.cull(whole, [key for key in keys if key is not None])
+    if any(str(key).startswith("shuffle-barrier-") for key in graph):
+        raise DataError(
+            "each part must be made by a worker alone, but these come from all parts by a shuffle, "
+            "as of set_index or merge; persist them first: d = client.persist(d)"
+        )
+    needed = tuple(key for key in graph if key in kept)
+    return GraphPart({k: v for k, v in graph.items() if k not in kept}, keys, columns, needed)
+
+
+def _paths(value: Any) -> Iterator[str]:
+    """Paths of files in the tasks of a graph: of `read_parquet`, `read_csv` and their like."""
+    if isinstance(value, Mapping):
+        yield from _paths([*value.values()])
+        if isinstance(value.get("piece"), tuple):
+            yield str(value["piece"][0])
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _paths(one)
+    elif hasattr(value, "args") and hasattr(value, "kwargs"):  # a task
+        yield from _paths([value.args, value.kwargs])
+    elif isinstance(path := getattr(getattr(value, "fragment", value), "path", None), str):
+        yield path
 
 
 def _same(value: Any) -> Any:

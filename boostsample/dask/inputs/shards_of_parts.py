@@ -20,7 +20,7 @@ from boostsample.banks.row_chunks import (
     memory_bank_of_chunks,
 )
 from boostsample.dask.current_worker import scratch_here
-from boostsample.dask.inputs.part_rows import PartRows, checked_rows, naming_part
+from boostsample.dask.inputs.part_rows import PartRows, checked_rows, checksum, naming_part
 from boostsample.dask.inputs.parts import Part
 from boostsample.errors import DataError
 from boostsample.family import Family
@@ -43,6 +43,8 @@ class ShardSource:
         In the order of the table.
     n_rows : tuple of int
         Rows of weight above 0 of each part.
+    checksums : tuple of str
+        Of these rows, as they were first read.
     first : int
         Number of the first part, for messages.
     families : tuple of Family
@@ -60,6 +62,7 @@ class ShardSource:
 
     parts: tuple[Part, ...]
     n_rows: tuple[int, ...]
+    checksums: tuple[str, ...]
     first: int
     families: tuple[Family, ...]
     cuts: Cuts
@@ -108,17 +111,19 @@ class ShardSource:
     ) -> Iterator[NDArray[np.uint8]]:
         """The bins of all rows, chunk by chunk; writes their labels and weights on the way."""
         at = 0
-        for number, (part, n) in enumerate(zip(self.parts, self.n_rows, strict=True), self.first):
+        given = zip(self.parts, self.n_rows, self.checksums, strict=True)
+        for number, (part, n, expected) in enumerate(given, self.first):
             if not n:
                 continue
-            with naming_part(number):
+            with naming_part(number, part.place):
                 rows = checked_rows(*part.read())
-                if rows is None or rows.X.shape[0] != n:
+                if rows is None or checksum(rows) != expected:
                     again = 0 if rows is None else rows.X.shape[0]
+                    how = f"{again:,} now" if again != n else "others, or in another order, now"
                     raise DataError(
-                        f"it had {n:,} rows of weight above 0 at first and {again:,} now; what "
+                        f"it had {n:,} rows of weight above 0 at first and {how}; what "
                         "makes the table must give the same rows each time: persist it, or write "
-                        "it to files"
+                        "it to files that do not change"
                     )
                 here = slice(at, at + n)
                 Y[here], factors = self._labels(rows)

@@ -28,7 +28,7 @@ from boostsample.banks.row_chunks import Cuts, cuts_of_rows
 from boostsample.checks import WEIGHT_RANGE
 from boostsample.classifier.inputs.column_names import are_text, keep_names
 from boostsample.classifier.inputs.estimator_inputs import estimator_families, merged_columns
-from boostsample.dask.inputs.part_rows import PartRows, checked_rows, naming_part
+from boostsample.dask.inputs.part_rows import PartRows, checked_rows, checksum
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.labels import check_class_counts, class_codes, classes_of_parts, encode
@@ -62,6 +62,8 @@ class PartSummary(NamedTuple):
     sides : ndarray of float64, shape (K, 4), or None
         For several labels: total weight and weighted sum of the balanced initial weights of the
         positive, and of the negative rows.
+    checksum : str
+        See `boostsample.dask.inputs.part_rows.checksum`.
     """
 
     n_rows: int
@@ -72,6 +74,7 @@ class PartSummary(NamedTuple):
     multi_label: bool
     weights: NDArray[np.float64]
     sides: NDArray[np.float64] | None
+    checksum: str
 
 
 def sample_size(n_parts: int, reference: int) -> int:
@@ -84,25 +87,24 @@ def summarise(
 ) -> PartSummary:
     """Summarise the part of this number, from 0; runs on a worker.
 
-    Cost: a pass over the part; a sort of each column with few different values. DataError, with the
-    number of the part, if its data cannot be learned from.
+    Cost: a pass over the part; a sort of each column with few different values. Raises the errors
+    of `checked_rows`.
     """
-    with naming_part(number):
-        rows = checked_rows(X, y, weight)
-        if rows is None:
-            nothing = np.empty(0)
-            empty = np.empty((0, 4))
-            return PartSummary(0, nothing, [], None, nothing, False, empty, None)
-        sample = rows.X[_drawn(rows.X.shape[0], number, n_sample)]
-        distinct = []
-        if rows.X.ndim == 2:
-            distinct = [_distinct(a, b) for a, b in zip(rows.X.T, sample.T, strict=True)]
-        many = rows.y.ndim == 2
-        classes, codes = _codes(rows.y)
-        weights = _class_weights(codes, classes.size, rows)
-        sides = _label_sides(rows, weight_init) if many else None
-        n = rows.X.shape[0]
-        return PartSummary(n, sample, distinct, rows.names, classes, many, weights, sides)
+    rows = checked_rows(X, y, weight)
+    if rows is None:
+        nothing = np.empty(0)
+        empty = np.empty((0, 4))
+        return PartSummary(0, nothing, [], None, nothing, False, empty, None, "")
+    sample = rows.X[_drawn(rows.X.shape[0], number, n_sample)]
+    distinct = []
+    if rows.X.ndim == 2:
+        distinct = [_distinct(a, b) for a, b in zip(rows.X.T, sample.T, strict=True)]
+    many = rows.y.ndim == 2
+    classes, codes = _codes(rows.y)
+    weights = _class_weights(codes, classes.size, rows)
+    sides = _label_sides(rows, weight_init) if many else None
+    n, names = rows.X.shape[0], rows.names
+    return PartSummary(n, sample, distinct, names, classes, many, weights, sides, checksum(rows))
 
 
 def _drawn(n: int, number: int, size: int) -> NDArray[np.intp]:
@@ -156,6 +158,8 @@ class TableFacts(NamedTuple):
     ----------
     n_rows : list of int
         Rows of weight above 0 of each part.
+    checksums : list of str
+        Of each part.
     families : list of Family
     cuts : tuple
         Cuts and numbers of bins of all features.
@@ -175,6 +179,7 @@ class TableFacts(NamedTuple):
     """
 
     n_rows: list[int]
+    checksums: list[str]
     families: list[Family]
     cuts: Cuts
     n_reference: int
@@ -236,6 +241,7 @@ def merged(summaries: Sequence[PartSummary], families: Any, reference: int) -> T
     _exact(found, parts, cuts)
     return TableFacts(
         n_rows,
+        [one.checksum for one in summaries],
         found,
         cuts,
         rows.shape[0],

@@ -15,6 +15,7 @@ from boostsample.banks.bank_forms import bank_settings
 from boostsample.checks import check_integer
 from boostsample.classifier.inputs.class_weight import mapped_factors
 from boostsample.dask.inputs.folders import list_folder
+from boostsample.dask.inputs.part_rows import naming_part
 from boostsample.dask.inputs.parts import Part, graph_parts, split_columns
 from boostsample.dask.inputs.shards_of_parts import ShardSource, cut_shards
 from boostsample.dask.inputs.summary import (
@@ -25,12 +26,14 @@ from boostsample.dask.inputs.summary import (
     sample_size,
     summarise,
 )
-from boostsample.errors import DataError, SettingError
+from boostsample.dask.versions import check_versions, check_workers, versions_here
+from boostsample.errors import DataError, SettingError, ShardError, one_line
 from boostsample.names import parse_name
 
 __all__ = ["Table", "TableSettings", "read_table"]
 
 _dask: Any = importlib.import_module("dask")
+_distributed: Any = importlib.import_module("distributed")
 
 
 class TableSettings(NamedTuple):
@@ -93,6 +96,7 @@ def read_table(client: Any, X: Any, y: Any, sample_weight: Any, settings: TableS
     if settings.n_shards is None and not n_workers:
         raise DataError("the cluster has no worker; start one, or wait by client.wait_for_workers")
     n_shards = check_integer("n_shards", settings.n_shards or n_workers, 1)
+    check_workers(client)
     parts, facts = _read(client, X, y, sample_weight, reference, settings)
     factor = None
     if sample_weight is not None or settings.class_weight is not None:
@@ -101,6 +105,7 @@ def read_table(client: Any, X: Any, y: Any, sample_weight: Any, settings: TableS
         ShardSource(
             tuple(parts[run]),
             tuple(facts.n_rows[run]),
+            tuple(facts.checksums[run]),
             run.start,
             tuple(facts.families),
             facts.cuts,
@@ -120,6 +125,7 @@ def _read(
 ) -> tuple[list[Part], TableFacts]:
     """The parts of the table, and its facts."""
     parts: list[Part]
+    versions = versions_here()
     if isinstance(X, str | os.PathLike):
         paths = [os.fspath(one) if isinstance(one, os.PathLike) else one for one in (X, y, weight)]
         for what, one in zip(("y", "sample_weight"), paths[1:], strict=True):
@@ -131,7 +137,9 @@ def _read(
         parts = client.submit(list_folder, *paths, pure=False).result()
         size = sample_size(len(parts), reference)
         summaries = [
-            client.submit(_summarise_part, part, number, size, settings.weight_init, pure=False)
+            client.submit(
+                _summarise_part, versions, part, number, size, settings.weight_init, pure=False
+            )
             for number, part in enumerate(parts)
         ]
     else:
@@ -141,23 +149,51 @@ def _read(
         work = _dask.delayed(_summarise_columns, pure=False)
         summaries = client.compute(
             [
-                work(*one, found.columns, number, size, settings.weight_init)
+                work(versions, *one, found.columns, number, size, settings.weight_init)
                 for number, one in enumerate(found.delayed)
             ]
         )
-    facts: TableFacts = client.submit(
-        merged, summaries, settings.families, reference, pure=False
-    ).result()
+    try:
+        facts: TableFacts = client.submit(
+            merged, summaries, settings.families, reference, pure=False
+        ).result()
+    except Exception:
+        check_workers(client)  # one with other versions may have joined
+        for number, summary in enumerate(summaries):
+            error = summary.exception() if summary.status == "error" else None
+            if isinstance(error, _distributed.KilledWorker):
+                raise ShardError(
+                    f"part {number} of the table ended its workers: {one_line(error)}; they may "
+                    "lack memory: use smaller parts"
+                ) from error
+            if error is not None:
+                with naming_part(number, parts[number].place):
+                    raise error  # noqa: B904 - the cause is that of the part
+        raise
     return parts, facts
 
 
-def _summarise_part(part: Part, number: int, n_sample: int, weight_init: str) -> PartSummary:
+def _check_here(client: Mapping[str, Any]) -> None:
+    """Check the versions of this worker: it may have joined since all were checked."""
+    check_versions(_distributed.get_worker().address, versions_here(), client)
+
+
+def _summarise_part(
+    versions: Mapping[str, Any], part: Part, number: int, n_sample: int, weight_init: str
+) -> PartSummary:
+    _check_here(versions)
     return summarise(*part.read(), number, n_sample, weight_init)
 
 
 def _summarise_columns(
-    X: Any, y: Any, weight: Any, columns: tuple[Any, Any], *rest: Any
+    versions: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    weight: Any,
+    columns: tuple[Any, Any],
+    *rest: Any,
 ) -> PartSummary:
+    _check_here(versions)
     return summarise(*split_columns(X, y, weight, *columns), *rest)
 
 

@@ -15,7 +15,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from boostsample.errors import DataError
+from boostsample.errors import DataError, ShardError
 from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.cells.training import TrainingSplit
 from boostsample.experiments.data.dataset import Dataset
@@ -230,6 +230,31 @@ def test_an_interrupt_frees_the_workers(cluster: Cluster) -> None:
     with open_backend(address_of(cluster), None) as backend:
         found = compare_all([short], Store(), backend, in_time)
     assert timeless(found) == rows_of_threads(short)
+
+
+@pytest.mark.parametrize(
+    ("code", "versions"),
+    [
+        ("import boostsample; boostsample.__version__ = '0.0.9'", "boostsample 0.0.9"),
+        ("from boostsample.loop import numerics; numerics.NUMERICS = 1", "NUMERICS 1"),
+    ],
+)
+def test_a_worker_of_other_versions_ends_the_run(
+    cluster: Cluster, tmp_path: Path, code: str, versions: str
+) -> None:
+    prepared = prepared_for(5, 2)
+    cluster.add(code)
+    cluster.wait()
+    with open_backend(address_of(cluster), None) as backend:
+        wait_for_workers(backend, 3)
+        with pytest.raises(ShardError, match=f"the worker tcp.* has {versions}, but the client"):
+            compare_all([prepared], FolderStore(tmp_path), backend)
+    cluster.lose(cluster.workers.pop())
+    cluster.wait()
+    with open_backend(address_of(cluster), None) as backend:
+        found = compare_all([prepared], FolderStore(tmp_path), backend)
+    assert timeless(found) == rows_of_threads(prepared)
+    assert not (tmp_path / "cells" / "aside").exists()
 
 
 def test_a_cluster_with_other_packages(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
