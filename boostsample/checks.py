@@ -97,8 +97,10 @@ def parse_budget(given: str | int) -> tuple[Fraction, bool]:
 def budget_looks(given: str | int, n_examples: int) -> int:
     """The looks of a budget for N training examples; SettingError if it is less than one.
 
-    >>> budget_looks("2.5N", 90)
-    225
+    A text without N must be at least N looks, since a 10 on a command line is a 10N in most cases.
+
+    >>> budget_looks("2.5N", 90), budget_looks("90", 90), budget_looks(10, 90)
+    (225, 90, 10)
     """
     number, times_n = parse_budget(given)
     looks = int(number * n_examples) if times_n else int(number)
@@ -106,6 +108,12 @@ def budget_looks(given: str | int, n_examples: int) -> int:
         raise SettingError(
             f"budget must be at least 1 look, got {given}, which is less for "
             f"N = {n_examples:,} training examples; give more"
+        )
+    if isinstance(given, str) and not times_n and looks < n_examples:
+        raise SettingError(
+            f"budget must be at least one look for each of the N = {n_examples:,} training "
+            f"examples, got {given}; write {given}N for {given} looks for each, or a part of N as "
+            "in 0.5N for fewer than N"
         )
     return looks
 

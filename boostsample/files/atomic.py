@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import uuid
@@ -25,6 +26,10 @@ __all__ = [
 
 TEMPORARY = ".tmp"
 """Suffix of files being written; a killed process leaves them behind."""
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+"""Errors of a full disk, a limit on files and a full quota."""
+_LEAST_SIZE = 1024
+"""Bytes that nearly every file has."""
 
 
 def temporary_file(path: Path) -> Path:
@@ -78,18 +83,24 @@ def write_file(path: Path, content: str | bytes, what: str) -> None:
 
 def _unwritable_file(path: Path, what: str, error: OSError) -> DataError:
     """Return the error of a file of `what` that cannot be written."""
+    room = "make room or " if error.errno in _NO_ROOM else ""
     return DataError(
-        f"the file of {what} '{path}' cannot be written: {os_fault(error)}; name another file"
+        f"the file of {what} '{path}' cannot be written: {os_fault(error)}; {room}name another file"
     )
 
 
 def check_writable_file(
-    path: str | os.PathLike[str], ending: str, what: str, *, overwrite: bool = False
+    path: str | os.PathLike[str],
+    ending: str,
+    what: str,
+    *,
+    overwrite: bool = False,
+    size: int = _LEAST_SIZE,
 ) -> Path:
     """Check that a file of `what` can be written, before any work is done; return its path.
 
     SettingError if the name does not end in `ending`, or if the file exists and is not to
-    `overwrite`; DataError if it cannot be written.
+    `overwrite`; DataError if it cannot be written, as when its folder has no room for `size` bytes.
     """
     target = Path(path)
     if target.suffix.lower() != ending:
@@ -101,8 +112,10 @@ def check_writable_file(
         )
     probe = temporary_file(target)
     try:
-        probe.open("xb").close()
-        probe.unlink()
+        try:
+            probe.write_bytes(bytes(size))
+        finally:
+            probe.unlink(missing_ok=True)
         if target.is_dir():
             raise IsADirectoryError(f"'{target}' is a folder")
     except OSError as error:

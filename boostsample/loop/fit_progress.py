@@ -6,7 +6,10 @@ import sys
 import time
 from typing import Any
 
-__all__ = ["FitProgress"]
+__all__ = ["RENEW", "FitProgress"]
+
+RENEW = "\r\x1b[K"
+"""Text that starts the line of a terminal anew."""
 
 _LINES = 10
 """Lines of a fit where there is no terminal, as in notebooks and log files."""
@@ -35,5 +38,5 @@ class FitProgress:
                 sys.stderr.write(f"{text}\n")
         elif finished or time.monotonic() - self._shown >= _PAUSE:
             self._shown = time.monotonic()
-            sys.stderr.write(f"\r\x1b[K{text}" + "\n" * finished)
+            sys.stderr.write(f"{RENEW}{text}" + "\n" * finished)
         sys.stderr.flush()

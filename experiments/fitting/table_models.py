@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from boostsample.checks import check_integer
+from boostsample.checks import budget_looks, check_integer
 from boostsample.errors import DataError
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.fitting.frames import (
@@ -84,6 +84,8 @@ def try_out(
         checkpoint_notes(model.checkpoint)
         ending = Path(model.checkpoint).suffix.lower()
         check_writable_file(model.checkpoint, ending, "checkpoints", overwrite=True)
+    if isinstance(model.budget, str) and not model.early_stopping and model.calibration is None:
+        budget_looks(model.budget, len(table.y))
     some = np.flatnonzero(table.y.groupby(table.y, observed=True).cumcount() < _TRIED_ROWS)
     few = clone(model).set_params(n_rounds=1, checkpoint=None, verbose=False)
     few.fit(table.X.iloc[some], table.y.iloc[some], init_model=start)

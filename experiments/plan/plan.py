@@ -17,6 +17,7 @@ from boostsample.experiments.plan.random_search import drawn_variant
 from boostsample.experiments.plan.variants import Variant, check_variants
 from boostsample.learners import make_learner
 from boostsample.rows.weights import WEIGHT_INITS
+from boostsample.threads.threads import n_threads
 
 __all__ = ["DEFAULT_STRATEGIES", "Plan", "parse_marks"]
 
@@ -93,8 +94,8 @@ class Plan:
             raise SettingError(
                 f"score_every must be a percentage above 0 and at most 100, got {self.score_every}"
             )
-        if self.n_jobs is not None and self.n_jobs != -1 and self.n_jobs < 1:
-            raise SettingError(f"jobs must be 1 or more, or -1 for all cores, got {self.n_jobs}")
+        if self.n_jobs is not None:
+            n_threads(self.n_jobs)
         if self.weights not in WEIGHT_INITS:
             raise unknown("initial weights", self.weights, WEIGHT_INITS)
         make_learner(self.learner)

@@ -142,8 +142,10 @@ def test_output_that_cannot_be_written_is_told() -> None:
         process = start("list", stdout=full)
         _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
-    line = b"boostsample: error: standard output cannot be used: No space left on device\n"
-    assert err == line
+    assert err == (
+        b"boostsample: error: standard output cannot be used: No space left on device; what should "
+        b"be printed there is lost, files that were to be written are complete\n"
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no size limit there")
