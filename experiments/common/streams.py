@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 from typing import Any, TextIO
 
@@ -14,6 +15,13 @@ __all__ = ["EscapedStream", "GuardedStream", "open_closed_files", "unescaped"]
 _KEPT = "\n\t"
 
 
+class _ClosedStream(io.StringIO):
+    """In place of None, which Python has for a stream that was closed before it started."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.EBADF, "it is closed")
+
+
 class GuardedStream:
     """A text stream that drops all text after its first failure, which is `fault`.
 
@@ -22,10 +30,7 @@ class GuardedStream:
 
     def __init__(self, stream: TextIO | None) -> None:
         self.fault: OSError | None = None
-        if stream is None:  # closed before the process began
-            stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as long as the process
-            self.fault = OSError(errno.EBADF, "it is closed")
-        self._stream = stream
+        self._stream = _ClosedStream() if stream is None else stream
 
     def __getattr__(self, name: str) -> Any:
         if name == "buffer":  # bytes would pass by
