@@ -59,7 +59,7 @@ def _check_total(files: Sequence[zipfile.ZipInfo], most: int) -> None:
     """DataError if the files of an archive declare more than `most` bytes together."""
     total = sum(one.file_size for one in files)
     if total > most:
-        raise DataError(f"its content must have at most {most:,} bytes unpacked, got {total:,}")
+        raise DataError(f"its content must have at most {most:,} bytes, got {total:,} unpacked")
 
 
 def archive_content(path: str | os.PathLike[str]) -> bytes:
