@@ -15,8 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.errors import DataError, SettingError, one_line, unknown
 
 __all__ = [
+    "MOST_REPEATS",
+    "MOST_ROUNDS",
     "budget_looks",
     "check_choices",
+    "check_count",
     "check_example_rows",
     "check_example_weight",
     "check_features",
@@ -29,6 +32,8 @@ __all__ = [
     "parse_budget",
 ]
 
+#: Most rounds of a run; most repetitions and drawn settings, which take memory before any work.
+MOST_ROUNDS, MOST_REPEATS = 10**9, 10**4
 #: Example weights further apart than this would sink to the floor of `boostsample.rows.weights`.
 WEIGHT_RANGE = 1e24
 
@@ -51,6 +56,20 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None, hint
     if number < low or (high is not None and number > high):
         rule = f"at least {low}" if high is None else f"between {low} and {high}"
         raise SettingError(f"{name} must be an integer {rule}, got {value!r}{hint and '; ' + hint}")
+    return number
+
+
+def check_count(name: str, value: Any, most: int, low: int = 1) -> int:
+    """A whole number from `low` to `most` as int, or SettingError: more is taken for a mistake.
+
+    >>> check_count("repeats", 10**9, 10**4)
+    Traceback (most recent call last):
+    ...
+    boostsample.errors.SettingError: repeats must be at most 10,000, got 1,000,000,000
+    """
+    number = check_integer(name, value, low)
+    if number > most:
+        raise SettingError(f"{name} must be at most {most:,}, got {number:,}")
     return number
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,6 +31,8 @@ _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 """Errors of a full disk, a limit on files and a full quota."""
 _LEAST_SIZE = 1024
 """Bytes that nearly every file has."""
+_MOST_PROBED = 2**20
+"""Bytes that are written to see whether there is room; for more the system is asked."""
 
 
 def temporary_file(path: Path) -> Path:
@@ -113,7 +116,9 @@ def check_writable_file(
     probe = temporary_file(target)
     try:
         try:
-            probe.write_bytes(bytes(size))
+            probe.write_bytes(bytes(min(size, _MOST_PROBED)))
+            if size > shutil.disk_usage(target.parent).free:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         finally:
             probe.unlink(missing_ok=True)
         if target.is_dir():

@@ -105,6 +105,7 @@ def fit(
     categories; empty fields, ?, NA, N/A, NaN, None and null are missing values. Everything is
     checked before training begins.
     """
+    from boostsample.classifier.file import MOST_BYTES
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import (
         describe_model,
@@ -118,7 +119,7 @@ def fit(
     if output is None and not dry:
         raise SettingError("fit needs a file for the model; add -o model.bsm, or --dry-run")
     if output is not None:
-        size = _FEWEST_BYTES + _BYTES_OF_ROUND * max(given["rounds"] or 0, 0)
+        size = min(_FEWEST_BYTES + _BYTES_OF_ROUND * max(given["rounds"] or 0, 0), MOST_BYTES)
         place = check_writable_file(output, ".bsm", "the model", overwrite=overwrite, size=size)
         if given["checkpoint"] and place.absolute() == Path(given["checkpoint"]).absolute():
             raise SettingError(f"model and checkpoint must be two files, got '{output}' for both")
