@@ -131,8 +131,8 @@ def budget_looks(given: str | int, n_examples: int) -> int:
     if isinstance(given, str) and not times_n and looks < n_examples:
         raise SettingError(
             f"budget must be at least one look for each of the N = {n_examples:,} training "
-            f"examples, got {given}; write {given}N for {given} looks for each, or a part of N as "
-            "in 0.5N for fewer than N"
+            f"examples, got {given}; write {given}N for {given} times N, or a part of N as in "
+            "0.5N for fewer"
         )
     return looks
 

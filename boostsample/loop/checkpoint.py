@@ -259,6 +259,8 @@ class Checkpoint:
         if self._n_saved:
             held = f"'{self.path}' holds the rounds up to {self._n_saved:,}"
             text = f"{held}; the same run goes on from there"
+        if sys.stderr is None:  # closed
+            return
         with suppress(OSError):
             start = RENEW if sys.stderr.isatty() else ""
             sys.stderr.write(f"{start}interrupted: {text}\n")

@@ -48,8 +48,8 @@ class Plan:
     repeats : int
         Number of repetitions.
     budget : str, int or None
-        Looks per search, or a multiple of the number of training examples N as in ``"10N"``. None:
-        each strategy's default, 10 N except for `full`.
+        Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
+        without N must be at least N. None: each strategy's default, 10 N except for `full`.
     weights : {"balanced", "uniform"}
         Initial label weights, `weight_init` elsewhere.
     learner : str

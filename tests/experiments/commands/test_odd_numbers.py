@@ -93,7 +93,7 @@ def test_a_budget_without_n_is_at_least_n(budget: str, capsys: pytest.CaptureFix
         (line,) = [one for one in capsys.readouterr().err.splitlines() if "error: " in one]
         n = 60 if args[0] == "fit" else 45
         rule = f"budget must be at least one look for each of the N = {n} training examples"
-        assert f"{rule}, got {budget}; write {budget}N for {budget} looks for each" in line
+        assert f"{rule}, got {budget}; write {budget}N for {budget} times N" in line
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
@@ -103,7 +103,7 @@ def test_budgets_mean_looks_as_numbers_and_with_n(budget: int, n: int) -> None:
     if budget >= n:
         assert budget_looks(str(budget), n) == budget
         return
-    with pytest.raises(SettingError, match=f"{budget}N for {budget} looks for each"):
+    with pytest.raises(SettingError, match=f"{budget}N for {budget} times N"):
         budget_looks(str(budget), n)
 
 
