@@ -63,8 +63,8 @@ class Booster:
     n_rounds : int
         Rounds planned; strategies may use it.
     budget : int, str or None
-        Looks for each search, or a multiple of the training examples as in ``"10N"``; text without N
-        must be at least N. None is the strategy's default: 10 N, F N for `full`.
+        Looks for each search, or a multiple of the N training examples as in ``"10N"``; text
+        without N must be at least N. None is the strategy's default: 10 N, F N for `full`.
     weight_init : {"balanced", "uniform"}
         Initial label weights, see `boostsample.rows.weights.initial_weights`.
     rng : seed or numpy.random.Generator

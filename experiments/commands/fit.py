@@ -49,8 +49,8 @@ _FEWEST_BYTES, _BYTES_OF_ROUND = 2048, 16
 @click.option(
     "--budget",
     metavar="LOOKS|10N",
-    help="Looks per search, at least N, the number of training examples.  [default: 100N, up to 1000N for "
-    "wide tables; that of the strategy, mostly 10N, with --strategy]",
+    help="Looks per search, at least N, the number of training examples.  [default: 100N, up to "
+    "1000N for wide tables; that of the strategy, mostly 10N, with --strategy]",
 )
 @click.option(
     "--families", metavar="prefix|dtype", help="Group the columns by name or type into families."
