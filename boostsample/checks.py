@@ -16,8 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.errors import DataError, SettingError, one_line, unknown
 
 __all__ = [
+    "MOST_REPEATS",
+    "MOST_ROUNDS",
     "budget_looks",
     "check_choices",
+    "check_count",
     "check_example_rows",
     "check_example_weight",
     "check_features",
@@ -32,6 +35,8 @@ __all__ = [
     "warn_of_merged_columns",
 ]
 
+#: Most rounds of a run; most repetitions and drawn settings, which take memory before any work.
+MOST_ROUNDS, MOST_REPEATS = 10**9, 10**4
 #: Example weights further apart than this would sink to the floor of `boostsample.rows.weights`.
 WEIGHT_RANGE = 1e24
 
@@ -58,6 +63,20 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None, hint
     if number < low or (high is not None and number > high):
         rule = f"at least {low}" if high is None else f"between {low} and {high}"
         raise SettingError(f"{name} must be an integer {rule}, got {value!r}{hint and '; ' + hint}")
+    return number
+
+
+def check_count(name: str, value: Any, most: int, low: int = 1) -> int:
+    """A whole number from `low` to `most` as int, or SettingError: more is taken for a mistake.
+
+    >>> check_count("repeats", 10**9, 10**4)
+    Traceback (most recent call last):
+    ...
+    boostsample.errors.SettingError: repeats must be at most 10,000, got 1,000,000,000
+    """
+    number = check_integer(name, value, low)
+    if number > most:
+        raise SettingError(f"{name} must be at most {most:,}, got {number:,}")
     return number
 
 
@@ -104,8 +123,10 @@ def parse_budget(given: str | int) -> tuple[Fraction, bool]:
 def budget_looks(given: str | int, n_examples: int) -> int:
     """The looks of a budget for N training examples; SettingError if it is less than one.
 
-    >>> budget_looks("2.5N", 90)
-    225
+    A text without N must be at least N looks, since a 10 on a command line is a 10N in most cases.
+
+    >>> budget_looks("2.5N", 90), budget_looks("90", 90), budget_looks(10, 90)
+    (225, 90, 10)
     """
     number, times_n = parse_budget(given)
     looks = int(number * n_examples) if times_n else int(number)
@@ -113,6 +134,12 @@ def budget_looks(given: str | int, n_examples: int) -> int:
         raise SettingError(
             f"budget must be at least 1 look, got {given}, which is less for "
             f"N = {n_examples:,} training examples; give more"
+        )
+    if isinstance(given, str) and not times_n and looks < n_examples:
+        raise SettingError(
+            f"budget must be at least one look for each of the N = {n_examples:,} training "
+            f"examples, got {given}; write {given}N for {given} times N, or a part of N as in "
+            "0.5N for fewer"
         )
     return looks
 

@@ -14,6 +14,7 @@ __all__ = [
     "StrategyError",
     "one_line",
     "os_fault",
+    "printable",
     "shortened",
     "unknown",
 ]
@@ -31,7 +32,11 @@ class BoostSampleError(Exception):
     """
 
     def __init__(self, message: object = "", *more: object) -> None:
-        super().__init__(_printable(message) if isinstance(message, str) else message, *more)
+        if isinstance(message, str):
+            message = printable(message)
+            if len(message) > _MOST:
+                message = f"{message[: _MOST // 2]} ... {message[-_MOST // 2 :]}"
+        super().__init__(message, *more)
 
 
 class DataError(BoostSampleError, ValueError):
@@ -70,10 +75,17 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> SettingError:
     return SettingError(f"unknown {kind} {str(name)!r}{hint}; known: {', '.join(names)}")
 
 
-def _printable(text: str) -> str:
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-    return text if len(text) <= _MOST else f"{text[: _MOST // 2]} ... {text[-_MOST // 2 :]}"
+def printable(text: str, kept: str = "") -> str:
+    r"""Return a text with escapes for the characters that cannot be printed, except those `kept`.
+
+    A terminal would obey some of them: they move the cursor, change colours and titles.
+
+    >>> print(printable("tab\tand \x1b[31mred"))
+    tab\tand \x1b[31mred
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in kept else repr(c)[1:-1] for c in text)
 
 
 def one_line(error: BaseException) -> str:

@@ -87,9 +87,9 @@ class BoostSampleClassifier(
     n_rounds : int, default 200
         Boosting rounds; fewer if an edge reaches 1.
     budget : int, str or None, default None
-        Looks per search, or a multiple of the number of training examples N as in ``"10N"``. None
-        is 100 N with the strategy "auto", and F / 30 N for F above 3,000 features, at most 1,000 N;
-        else the strategy's default, usually 10 N.
+        Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
+        without N must be at least N. None is 100 N with the strategy "auto", and F / 30 N for F
+        above 3,000 features, at most 1,000 N; else the strategy's default, usually 10 N.
     weight_init : {"balanced", "uniform"}, default "balanced"
         Initial label weights, [BK10] eq. 2 or 1/K; the same default as on the command line. With
         uniform ones, as in [DF11], every feature has the same best stump in the first round.

@@ -13,7 +13,6 @@ import inspect
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from boostsample.errors import DataError, SettingError, one_line, os_fault
 from boostsample.family import Family
 from boostsample.files.archive import (
     archive_bytes,
+    archive_content,
     archive_entries,
     json_entry,
     read_json_entry,
@@ -131,7 +131,7 @@ def save_classifier(
 def load_classifier(kind: type[Any], path: str | os.PathLike[str]) -> Any:
     """A classifier of the class `kind` from a file; see `BoostSampleClassifier.load`."""
     try:
-        content = Path(path).read_bytes()
+        content = archive_content(path)
     except OSError as error:
         raise DataError(f"the model file '{path}' cannot be read: {os_fault(error)}") from error
     try:

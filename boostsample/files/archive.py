@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,8 +19,10 @@ from boostsample.hashing import sha256_of_bytes
 
 __all__ = [
     "archive_bytes",
+    "archive_content",
     "archive_entries",
     "json_entry",
+    "most_unpacked",
     "narrowest",
     "read_json_entry",
     "rows_by_column",
@@ -27,37 +30,72 @@ __all__ = [
     "text_entry",
 ]
 
+_ALWAYS, _TIMES = 2**24, 64
+"""Bytes that any archive may unpack to, and how many times its size it may have beyond these."""
+_CHUNK = 2**20
+"""Bytes to unpack at once."""
+
 
 def archive_bytes(entries: Mapping[str, NDArray[Any]]) -> bytes:
-    """The content of an archive: the entries, and their checksum as the entry ``sha256``."""
+    """The content of an archive: the entries, and their checksum as the entry ``sha256``.
+
+    DataError if `archive_entries` would not unpack it.
+    """
     checked = {**entries, "sha256": np.frombuffer(_digest(entries), np.uint8)}
     stream = io.BytesIO()
     np.savez_compressed(stream, allow_pickle=False, **checked)
-    return stream.getvalue()
+    content = stream.getvalue()
+    with zipfile.ZipFile(stream) as archive:
+        _check_total(archive.infolist(), most_unpacked(len(content)))
+    return content
+
+
+def most_unpacked(packed: int) -> int:
+    """Most bytes that an archive of `packed` bytes may unpack to; ours unpack to 3 to 30 times."""
+    return _ALWAYS + _TIMES * packed
+
+
+def _check_total(files: Sequence[zipfile.ZipInfo], most: int) -> None:
+    """DataError if the files of an archive declare more than `most` bytes together."""
+    total = sum(one.file_size for one in files)
+    if total > most:
+        raise DataError(f"its content must have at most {most:,} bytes, got {total:,} unpacked")
+
+
+def archive_content(path: str | os.PathLike[str]) -> bytes:
+    """The content of an archive's file; no more than four bytes if it does not begin as one."""
+    with open(path, "rb") as stream:
+        head = stream.read(4)
+        return head + stream.read() if head.startswith(b"PK") else head
 
 
 def archive_entries(content: bytes, most_bytes: int | None = None) -> dict[str, NDArray[Any]]:
     """The entries that `archive_bytes` was given.
 
-    Sizes are checked before anything is unpacked. Raises DataError if the entries together exceed
-    `most_bytes`, or are not what the checksum says; the parsers of Python and NumPy raise errors of
-    many types on other content.
+    Sizes are checked before anything is unpacked, and no entry is unpacked beyond the size that it
+    declares. Raises DataError if the entries together exceed `most_bytes` (None: `most_unpacked`),
+    or are not what the checksum says; the parsers of Python and NumPy raise errors of many types on
+    other content.
     """
     entries = {}
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         files = archive.infolist()
-        total = sum(one.file_size for one in files)
-        if most_bytes is not None and total > most_bytes:
-            raise DataError(f"its content must have at most {most_bytes:,} bytes, got {total:,}")
+        _check_total(files, most_unpacked(len(content)) if most_bytes is None else most_bytes)
         if len({one.filename for one in files}) < len(files):
             raise DataError("the archive has two entries of one name")
         for one in files:
             if one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise DataError(f"the archive packs {one.filename!r:.40} in an unknown way")
-            entries[one.filename.removesuffix(".npy")] = _array(archive.read(one))
+            entries[one.filename.removesuffix(".npy")] = _array(_unpacked(archive, one))
     if entries.pop("sha256").tobytes() != _digest(entries):
         raise DataError("the checksum does not fit the content")
     return entries
+
+
+def _unpacked(archive: zipfile.ZipFile, file: zipfile.ZipInfo) -> bytes:
+    """The content of a file; `ZipFile.read` would unpack up to 2 GiB, whatever it declares."""
+    with archive.open(file) as stream:
+        return b"".join(iter(lambda: stream.read(_CHUNK), b""))
 
 
 def _array(content: bytes) -> NDArray[Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -25,6 +27,12 @@ __all__ = [
 
 TEMPORARY = ".tmp"
 """Suffix of files being written; a killed process leaves them behind."""
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+"""Errors of a full disk, a limit on files and a full quota."""
+_LEAST_SIZE = 1024
+"""Bytes that nearly every file has."""
+_MOST_PROBED = 2**20
+"""Bytes that are written to see whether there is room; for more the system is asked."""
 
 
 def temporary_file(path: Path) -> Path:
@@ -79,18 +87,24 @@ def write_file(path: Path, content: str | bytes, what: str) -> None:
 
 def _unwritable_file(path: Path, what: str, error: OSError) -> DataError:
     """Return the error of a file of `what` that cannot be written."""
+    room = "make room or " if error.errno in _NO_ROOM else ""
     return DataError(
-        f"the file of {what} '{path}' cannot be written: {os_fault(error)}; name another file"
+        f"the file of {what} '{path}' cannot be written: {os_fault(error)}; {room}name another file"
     )
 
 
 def check_writable_file(
-    path: str | os.PathLike[str], ending: str, what: str, *, overwrite: bool = False
+    path: str | os.PathLike[str],
+    ending: str,
+    what: str,
+    *,
+    overwrite: bool = False,
+    size: int = _LEAST_SIZE,
 ) -> Path:
     """Check that a file of `what` can be written, before any work is done; return its path.
 
     SettingError if the name does not end in `ending`, or if the file exists and is not to
-    `overwrite`; DataError if it cannot be written.
+    `overwrite`; DataError if it cannot be written, as when its folder has no room for `size` bytes.
     """
     target = Path(path)
     if target.suffix.lower() != ending:
@@ -102,8 +116,12 @@ def check_writable_file(
         )
     probe = temporary_file(target)
     try:
-        probe.open("xb").close()
-        probe.unlink()
+        try:
+            probe.write_bytes(bytes(min(size, _MOST_PROBED)))
+            if size > shutil.disk_usage(target.parent).free:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        finally:
+            probe.unlink(missing_ok=True)
         if target.is_dir():
             raise IsADirectoryError(f"'{target}' is a folder")
     except OSError as error:

@@ -18,7 +18,9 @@ from sklearn.base import clone
 
 from boostsample.banks.bank import Bank
 from boostsample.checks import (
+    MOST_ROUNDS,
     budget_looks,
+    check_count,
     check_example_rows,
     check_example_weight,
     check_integer,
@@ -69,8 +71,8 @@ class Booster:
     n_rounds : int
         Rounds planned; strategies may use it.
     budget : int, str or None
-        Looks for each search, or a multiple of the training examples as in ``"10N"``; None is the
-        strategy's default: 10 N, F N for `full`.
+        Looks for each search, or a multiple of the N training examples as in ``"10N"``; text
+        without N must be at least N. None is the strategy's default: 10 N, F N for `full`.
     weight_init : {"balanced", "uniform"}
         Initial label weights, see `boostsample.rows.weights.initial_weights`.
     rng : seed or numpy.random.Generator
@@ -124,7 +126,7 @@ class Booster:
     ) -> None:
         columns = check_example_rows(rows, bank.n_examples)
         labels = check_labels(Y, columns.size)
-        self.n_rounds = check_integer("n_rounds", n_rounds, 1)
+        self.n_rounds = check_count("n_rounds", n_rounds, MOST_ROUNDS)
         user = check_example_weight(example_weight, columns.size)
         init, kept = weights or weight_init, user > 0
         label_weights = (initial_weights(labels, init) * user[:, None])[kept]

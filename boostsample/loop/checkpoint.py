@@ -36,6 +36,7 @@ from boostsample.files.booster_state import pack_state
 from boostsample.hashing import sha256_of_bytes
 from boostsample.loop.booster import Booster
 from boostsample.loop.checkpoint_file import Saved, read_checkpoint
+from boostsample.loop.fit_progress import RENEW
 from boostsample.loop.interrupts import HeldInterrupts
 from boostsample.loop.run_facts import differences, learner_facts
 from boostsample.records import Round
@@ -54,8 +55,8 @@ class Checkpoint:
     Use it as a context manager around the loop. Leaving the block saves the rounds that are not
     saved yet. In the block, Ctrl-C waits for the end of the round; the run is saved, one line on
     standard error says so, and KeyboardInterrupt is raised. A second Ctrl-C breaks the round off,
-    and the last save stays. SIGTERM does the same and ends the process. Both only in the main
-    thread, and if the process has no handlers of its own for them.
+    and the last save stays. SIGTERM and SIGHUP do the same and end the process. All only in the
+    main thread, and if the process has no handlers of its own for them.
 
     Parameters
     ----------
@@ -258,8 +259,10 @@ class Checkpoint:
         if self._n_saved:
             held = f"'{self.path}' holds the rounds up to {self._n_saved:,}"
             text = f"{held}; the same run goes on from there"
+        if sys.stderr is None:  # closed
+            return
         with suppress(OSError):
-            start = "\r\x1b[K" if sys.stderr.isatty() else ""
+            start = RENEW if sys.stderr.isatty() else ""
             sys.stderr.write(f"{start}interrupted: {text}\n")
             sys.stderr.flush()
 

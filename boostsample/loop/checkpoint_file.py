@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError
 from boostsample.files.archive import (
     archive_bytes,
+    archive_content,
     archive_entries,
     json_entry,
     read_json_entry,
@@ -122,14 +123,19 @@ def read_checkpoint(path: Path) -> Saved | None:
     another format.
     """
     try:
-        content = path.read_bytes()
+        content = archive_content(path)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:  # a folder, a path with a NUL
         why = getattr(error, "strerror", None) or error
         raise DataError(f"the checkpoint '{path}' cannot be read: {why}") from error
     with readable_file(path):
-        entries = archive_entries(content)
+        try:
+            entries = archive_entries(content)
+        except DataError as error:
+            raise DataError(
+                f"the checkpoint '{path}' cannot be read: {error}; delete it or name another file"
+            ) from error
         meta = read_json_entry(entries["meta"])
         if meta["kind"] != _KIND:
             raise DataError(f"'{path}' is no checkpoint of boostsample; name another file")

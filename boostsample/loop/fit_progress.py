@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
-__all__ = ["FitProgress"]
+__all__ = ["RENEW", "FitProgress"]
+
+RENEW = "\r\x1b[K"
+"""Text that starts the line of a terminal anew."""
 
 _LINES = 10
 """Lines of a fit where there is no terminal, as in notebooks and log files."""
@@ -19,11 +23,19 @@ class FitProgress:
 
     def __init__(self, n_rounds: int) -> None:
         self._n_rounds = n_rounds
-        self._terminal = sys.stderr.isatty()
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._shown = 0.0
 
     def __call__(self, row: dict[str, Any], edge: float, finished: bool) -> None:
-        """Show a finished round, given its last history row and the edge of its classifier."""
+        """Show a finished round, given its last history row and the edge of its classifier.
+
+        Training goes on if nobody can see it: standard error is closed, or cannot be written.
+        """
+        if sys.stderr is not None:
+            with suppress(OSError):
+                self._show(row, edge, finished)
+
+    def _show(self, row: dict[str, Any], edge: float, finished: bool) -> None:
         text = (
             f"round {row['round']:,} of {self._n_rounds:,}: log10 loss {row['log10_loss']:.3f}, "
             f"edge {edge:.4f}"
@@ -35,5 +47,5 @@ class FitProgress:
                 sys.stderr.write(f"{text}\n")
         elif finished or time.monotonic() - self._shown >= _PAUSE:
             self._shown = time.monotonic()
-            sys.stderr.write(f"\r\x1b[K{text}" + "\n" * finished)
+            sys.stderr.write(f"{RENEW}{text}" + "\n" * finished)
         sys.stderr.flush()

@@ -1,26 +1,59 @@
-"""Interrupts that wait for the end of a round, so that a run can be saved before it ends."""
+"""Signals that end a process, and interrupts that wait until a run can be saved."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["HeldInterrupts"]
+__all__ = ["HeldInterrupts", "Stopped", "stopping_signals"]
+
+_ENDING = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+"""Signals that end a process by default; Windows has no SIGHUP."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Raised in place of the sudden end that a signal brings; the text is its name."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+def _raise_stopped(number: int, frame: FrameType | None) -> None:
+    raise Stopped(number)
+
+
+@contextmanager
+def stopping_signals() -> Iterator[None]:
+    """A block in which SIGTERM and SIGHUP raise `Stopped`, unless they are ignored or handled."""
+    main = threading.current_thread() is threading.main_thread()
+    changed = [one for one in _ENDING if main and signal.getsignal(one) == signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, _raise_stopped)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
 
 
 class HeldInterrupts:
-    """Holds Ctrl-C and SIGTERM back during rounds; a second Ctrl-C breaks a round off.
+    """Holds Ctrl-C, SIGTERM and SIGHUP back during rounds; a second Ctrl-C breaks a round off.
 
-    Only signals that are handled as Python and the system handle them by default are held, and only
-    in the main thread: other handlers are the user's. Between rounds a signal does at once what it
-    does by default, SIGTERM after `before_end` is called.
+    Only signals that are handled as Python and the system handle them by default, or by
+    `stopping_signals`, are held, and only in the main thread: other handlers are the user's.
+    Between rounds a signal does at once what it does otherwise, after `before_end` is called if
+    that ends the process.
     """
 
-    _DEFAULTS = ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL))
+    _HANDLERS: Mapping[int, tuple[Any, ...]] = {
+        signal.SIGINT: (signal.default_int_handler,),
+        **dict.fromkeys(_ENDING, (signal.SIG_DFL, _raise_stopped)),
+    }
 
     def __init__(self, before_end: Callable[[], None]) -> None:
         self._before_end = before_end
@@ -31,16 +64,15 @@ class HeldInterrupts:
     def install(self) -> None:
         """Begin to handle the signals."""
         if threading.current_thread() is threading.main_thread():
-            for number, default in self._DEFAULTS:
-                if signal.getsignal(number) == default:
-                    self._installed[number] = default
-                    signal.signal(number, self._handle)
+            for number, handlers in self._HANDLERS.items():
+                if signal.getsignal(number) in handlers:
+                    self._installed[number] = signal.signal(number, self._handle)
 
     def remove(self) -> None:
         """Handle the signals as before."""
-        for number, default in self._installed.items():
+        for number, before in self._installed.items():
             if signal.getsignal(number) == self._handle:
-                signal.signal(number, default)
+                signal.signal(number, before)
         self._installed.clear()
 
     @contextmanager
@@ -63,8 +95,9 @@ class HeldInterrupts:
             self._deliver(number)
 
     def _deliver(self, number: int) -> None:
-        if number == signal.SIGINT:
-            raise KeyboardInterrupt
+        before = self._installed[number]
+        if before != signal.SIG_DFL:
+            before(number, None)
         self._before_end()
         self.remove()
         signal.raise_signal(number)

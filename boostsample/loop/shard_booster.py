@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from boostsample.checks import check_integer
+from boostsample.checks import MOST_ROUNDS, check_count
 from boostsample.errors import DataError, ShardError, unknown
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_json
@@ -88,7 +88,7 @@ class ShardBooster(Booster):
     ) -> None:
         if weight_init not in WEIGHT_INITS:
             raise unknown("weight_init", weight_init, WEIGHT_INITS)
-        self.n_rounds = check_integer("n_rounds", n_rounds, 1)
+        self.n_rounds = check_count("n_rounds", n_rounds, MOST_ROUNDS)
         self._given = weight_init, None
         self._log_loss, self._continued = 0.0, ""
         self._learner = copy.deepcopy(make_learner(learner))

@@ -38,6 +38,8 @@ _Arguments: TypeAlias = Callable[[int, int], tuple[Any, ...]]
 #: Polls of a mailbox before a thread goes to sleep: usually (0.5 to 1 ms, longer than most pauses
 #: between two pieces of work); with more threads than cores; and uncompiled: each takes the GIL.
 _POLLS, _POLLS_IN_A_CROWD, _POLLS_IN_PYTHON = 20_000, 1_000, 1
+#: Most threads for each core, and on machines of few cores.
+_PER_CORE, _ANYWHERE = 8, 64
 #: Seconds between two waits for another thread.
 _NAP = 5e-5
 #: Pieces of work to do alone after other threads were late by more than _LATE seconds: the least,
@@ -46,18 +48,34 @@ _FEWEST, _MOST, _LATE = 8, 512, 2e-4
 
 
 def n_threads(n_jobs: int) -> int:
-    """Number of threads for `n_jobs`, as in joblib: -1 is all cores, -2 all but one."""
+    """Number of threads for `n_jobs`, as in joblib: -1 is all cores, -2 all but one.
+
+    SettingError for 0 and for more than eight for each core, or 64 on smaller machines.
+    """
     try:
         number = 0 if isinstance(n_jobs, bool) else operator.index(n_jobs)
     except TypeError:
         number = 0
-    if number > 0:
-        return number
     if number == 0:
         raise SettingError(f"n_jobs must be 1 or more, or -1 for all cores, got {n_jobs!r}")
+    if 0 < number <= _ANYWHERE:
+        return number
     import joblib
 
-    return max(int(joblib.cpu_count()) + 1 + number, 1)
+    try:
+        cores = int(joblib.cpu_count())
+    except ValueError:
+        raise SettingError(
+            "the environment variable LOKY_MAX_CPU_COUNT must be a whole number, got "
+            f"{os.environ.get('LOKY_MAX_CPU_COUNT')!r}; correct it, or unset it"
+        ) from None
+    most = max(_PER_CORE * cores, _ANYWHERE)
+    if abs(number) > most:
+        raise SettingError(
+            f"n_jobs must be at most {most} on this machine of {cores} "
+            f"core{'' if cores == 1 else 's'}, got {n_jobs}; -1 takes all cores"
+        )
+    return number if number > 0 else max(cores + 1 + number, 1)
 
 
 class Threads:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank_forms import make_bank
-from boostsample.checks import check_integer
+from boostsample.checks import MOST_REPEATS, check_count
 from boostsample.errors import BoostSampleError, SettingError, StrategyError, one_line
 from boostsample.experiments.calibration.points import (
     CHOICE_COLUMNS,
@@ -124,7 +124,7 @@ def check_request(plan: Plan, repeats: int, scheme: str) -> None:
             f"a calibration needs a plan of one repetition, got repeats={plan.repeats}; "
             "another seed gives another run"
         )
-    check_integer("repeats", repeats, 2)
+    check_count("repeats", repeats, MOST_REPEATS, 2)
     unbiased_scheme(scheme)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from boostsample.experiments.calibration.calibration import Calibration
 from boostsample.experiments.calibration.points import POINT_COLUMNS
+from boostsample.experiments.tables.formats import guarded_text
 from boostsample.experiments.tables.tables import Table
 from boostsample.files.atomic import write_file
 
@@ -131,5 +132,7 @@ def write_calibration_rows(calibration: Calibration, path: Path) -> None:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, POINT_COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(calibration.rows)
+    for row in calibration.rows:
+        texts = {name: guarded_text(text) for name, text in row.items() if isinstance(text, str)}
+        writer.writerow({**row, **texts})
     write_file(path, text.getvalue(), "rows")

@@ -47,6 +47,7 @@ from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.experiments.cells.tasks import cell_key
 from boostsample.files.archive import (
     archive_bytes,
+    archive_content,
     archive_entries,
     json_entry,
     narrowest,
@@ -309,7 +310,7 @@ def read_cell_file(path: Path, key: str) -> Cell:
     FileNotFoundError if there is none, DamagedCell if it cannot be used.
     """
     try:
-        content = path.read_bytes()
+        content = archive_content(path)
     except FileNotFoundError:
         raise
     except OSError as error:

@@ -71,11 +71,12 @@ def bench(
     learners  products and trees beside stumps at equal looks
     growth    cost as N, Q, T and K grow, with slopes
     """  # noqa: D301 - click reads the character itself as "leave these lines as they are"
+    from boostsample.checks import MOST_REPEATS, check_count
     from boostsample.experiments.common.progress import ProgressDisplay
 
     rounds, jobs, data, data_dir = (settings[key] for key in ("rounds", "jobs", "data", "data_dir"))
-    if rounds is not None and rounds < 1:
-        raise SettingError(f"rounds must be at least 1, got {rounds}")
+    if rounds is not None:
+        check_count("rounds", rounds, MOST_REPEATS)
     if jobs is not None and jobs < 2:
         raise SettingError(f"jobs must be at least 2, to be compared with one thread, got {jobs}")
     with ExitStack() as stack:
@@ -86,6 +87,7 @@ def bench(
         from boostsample.experiments.bench.sections import SECTION_SIZES, SECTIONS
         from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
         from boostsample.files.atomic import check_writable_file
+        from boostsample.threads.threads import n_threads
 
         sections = chosen_sections(settings["only"])
         if plot is not None and "growth" not in sections:
@@ -97,7 +99,7 @@ def bench(
             SECTION_SIZES,
             strategies=_strategies(settings["strategies"]),
             rounds=rounds or SECTION_SIZES.rounds,
-            threads=jobs or SECTION_SIZES.threads,
+            threads=n_threads(jobs or SECTION_SIZES.threads),
         )
         picture = None if plot is None else check_picture(plot, overwrite=overwrite)
         target, kept = (

@@ -2,7 +2,9 @@
 
 Results go to standard output, progress and messages to standard error. Every failure is one line,
 ``boostsample: error: ...``, and an exit code: 2 for usage (an unknown name, a setting out of
-range), 1 for data and files, 130 after Ctrl-C. ``BOOSTSAMPLE_DEBUG=1`` shows the traceback.
+range), 1 for data and files, 130 after Ctrl-C, 128 and the number of the signal after SIGTERM and
+SIGHUP. ``BOOSTSAMPLE_DEBUG=1`` shows the traceback. If standard output is closed or full, a command
+does its work and then ends with an error; what standard error cannot take is dropped.
 
 Importing this module is light: each command imports what it needs when it runs.
 """
@@ -33,13 +35,15 @@ from boostsample.experiments.commands.predict import predict
 from boostsample.experiments.commands.race import race
 from boostsample.experiments.commands.report import report
 from boostsample.experiments.commands.shared.group import CommandGroup
-from boostsample.experiments.commands.shared.printing import GuardedStream, OutputFailed, print_line
+from boostsample.experiments.commands.shared.printing import print_line
 from boostsample.experiments.commands.table import table
 from boostsample.experiments.commands.validate import validate
+from boostsample.experiments.common.streams import EscapedStream, GuardedStream, open_closed_files
+from boostsample.loop.interrupts import Stopped, stopping_signals
 
 __all__ = ["main"]
 
-_USAGE, _DATA, _CTRL_C, _BROKEN_PIPE = 2, 1, 130, 141
+_USAGE, _DATA, _SIGNAL, _CTRL_C, _BROKEN_PIPE = 2, 1, 128, 130, 141
 
 
 @click.group(
@@ -75,17 +79,22 @@ for _command in (
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run a command, by default that of the process; return its exit code."""
+    open_closed_files()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # escape what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
-    out: Any = GuardedStream(sys.stdout)
-    err: Any = GuardedStream(sys.stderr)
-    try:
-        with redirect_stdout(out), redirect_stderr(err):
-            code = _guarded(list(sys.argv[1:] if args is None else args))
-            out.flush()
-    except OutputFailed as error:
-        code = _output_failed(error)
+    out, err = GuardedStream(sys.stdout), GuardedStream(sys.stderr)
+    outside: Any = EscapedStream(out), EscapedStream(err)
+    with redirect_stdout(outside[0]), redirect_stderr(outside[1]), stopping_signals():
+        code = _guarded(list(sys.argv[1:] if args is None else args))
+        out.flush()
+        err.flush()
+        if out.fault is not None and code == 0:
+            code = _output_failed(out.fault)
+    for stream, guard in ((sys.stdout, out), (sys.stderr, err)):
+        if stream is not None and guard.fault is not None:
+            with suppress(OSError, ValueError):  # Python would flush at exit, and print a traceback
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     return code
 
 
@@ -101,12 +110,12 @@ def _guarded(args: list[str]) -> int:
         at: Any = getattr(error, "ctx", None)
         command = "boostsample" if at is None else at.command_path
         return _fail(f"{error.format_message()} See {command} --help.", _USAGE)
+    except Stopped as stop:
+        return _fail(f"stopped by {stop}", _SIGNAL + stop.number)
     except (KeyboardInterrupt, click.Abort):
         return _fail("stopped by Ctrl-C", _CTRL_C)
     except BoostSampleError as error:
         return _fail(str(error), _USAGE if isinstance(error, SettingError) else _DATA)
-    except OutputFailed:
-        raise
     except OSError as error:
         place = f"'{error.filename}'" if error.filename else "a file or a connection"
         return _fail(f"{place} cannot be used: {error.strerror or error}", _DATA)
@@ -142,25 +151,21 @@ def _foreign_place(error: Exception) -> str:
     return ""
 
 
-def _output_failed(error: OutputFailed) -> int:
-    """Report that standard output failed, except a closed pipe as in ``boostsample ... | head``."""
-    code = _BROKEN_PIPE
-    if not isinstance(error.__cause__, BrokenPipeError):
-        code = _fail(f"standard output cannot be used: {error.strerror}", _DATA)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:  # Python would flush again at exit, and print a traceback
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    return code
+def _output_failed(fault: OSError) -> int:
+    """Report what standard output lost; a closed pipe, as in ``... | head``, needs no words."""
+    if isinstance(fault, BrokenPipeError):
+        return _BROKEN_PIPE
+    return _fail(
+        f"standard output cannot be used: {fault.strerror}; what should be printed there is lost, "
+        "files that were to be written are complete",
+        _DATA,
+    )
 
 
 def _fail(message: str, code: int) -> int:
     """Print an error in one line, after the traceback if BOOSTSAMPLE_DEBUG is set."""
-    with suppress(OSError):
-        if os.environ.get("BOOSTSAMPLE_DEBUG", "") not in ("", "0"):
-            traceback.print_exc()
-        sys.stderr.write(f"boostsample: error: {' '.join(message.split())}\n")
-        sys.stderr.flush()
+    if os.environ.get("BOOSTSAMPLE_DEBUG", "") not in ("", "0"):
+        traceback.print_exc()
+    sys.stderr.write(f"boostsample: error: {' '.join(message.split())}\n")
+    sys.stderr.flush()
     return code

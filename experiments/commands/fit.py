@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
+import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
-from boostsample.errors import SettingError
+from boostsample.errors import BoostSampleError, DataError, SettingError
 from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import print_line
 
 __all__ = ["fit"]
+
+_FEWEST_BYTES, _BYTES_OF_ROUND = 2048, 16
+"""About the least size of a model file: settings and columns, and a stump of each round."""
 
 
 @click.command(context_settings={"show_default": True})
@@ -43,8 +49,8 @@ __all__ = ["fit"]
 @click.option(
     "--budget",
     metavar="LOOKS|10N",
-    help="Looks per search; N is the number of training examples.  [default: 100N, up to 1000N for "
-    "wide tables; that of the strategy, mostly 10N, with --strategy]",
+    help="Looks per search, at least N, the number of training examples.  [default: 100N, up to "
+    "1000N for wide tables; that of the strategy, mostly 10N, with --strategy]",
 )
 @click.option(
     "--families", metavar="prefix|dtype", help="Group the columns by name or type into families."
@@ -99,6 +105,7 @@ def fit(
     categories; empty fields, ?, NA, N/A, NaN, None and null are missing values. Everything is
     checked before training begins.
     """
+    from boostsample.classifier.file import MOST_BYTES
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import (
         describe_model,
@@ -112,7 +119,8 @@ def fit(
     if output is None and not dry:
         raise SettingError("fit needs a file for the model; add -o model.bsm, or --dry-run")
     if output is not None:
-        place = check_writable_file(output, ".bsm", "the model", overwrite=overwrite)
+        size = min(_FEWEST_BYTES + _BYTES_OF_ROUND * max(given["rounds"] or 0, 0), MOST_BYTES)
+        place = check_writable_file(output, ".bsm", "the model", overwrite=overwrite, size=size)
         if given["checkpoint"] and place.absolute() == Path(given["checkpoint"]).absolute():
             raise SettingError(f"model and checkpoint must be two files, got '{output}' for both")
     start = None if first is None else BoostSampleClassifier.load(first)
@@ -128,10 +136,27 @@ def fit(
     began = time.perf_counter()
     model.fit(rows.X, rows.y, init_model=start)
     seconds = time.perf_counter() - began
-    model.save(output, overwrite=overwrite)
+    try:
+        model.save(output, overwrite=overwrite)
+    except (BoostSampleError, MemoryError) as error:
+        raise _saved_elsewhere(model, Path(output), error) from error
     for line in describe_model(model, rows, start):
         print_line(line)
     print_line(f"model: {output}, {os.stat(output).st_size:,} bytes; fit {seconds:.1f} s")
+
+
+def _saved_elsewhere(model: Any, output: Path, error: BaseException) -> DataError:
+    """The error of a trained model that could not be saved; it is saved under another name."""
+    folders = [str(output.parent), tempfile.gettempdir(), "."]
+    for folder in dict.fromkeys(folders):
+        place = Path(folder, f"{output.stem[:50]}-{uuid.uuid4().hex[:8]}.bsm")
+        with suppress(BoostSampleError, MemoryError):
+            model.save(place)
+            return DataError(f"{error}; the trained model is saved as '{place}' instead")
+    return DataError(
+        f"{error}; the trained model could not be saved in {', '.join(folders)} either and is "
+        "lost; with --checkpoint FILE the same command would go on from the last save"
+    )
 
 
 def _classifier(given: dict[str, Any], *, verbose: bool) -> Any:

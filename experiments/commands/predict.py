@@ -7,7 +7,7 @@ import sys
 import click
 
 from boostsample.experiments.commands.shared import options
-from boostsample.experiments.commands.shared.printing import print_line
+from boostsample.experiments.commands.shared.printing import print_data, print_line, print_note
 
 __all__ = ["predict"]
 
@@ -32,16 +32,21 @@ def predict(
     """
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import predictions
+    from boostsample.experiments.tables.formats import guarded_text
     from boostsample.files.atomic import check_writable_file, write_file
 
     place = None
     if output is not None:
         place = check_writable_file(output, ".csv", "the predictions", overwrite=overwrite)
     found, error = predictions(BoostSampleClassifier.load(model), table, target, chances=proba)
+    classes = found["prediction"]
+    if isinstance(classes[0], str):
+        found["prediction"] = classes.map(guarded_text)
+        if not found["prediction"].equals(classes):
+            print_note("classes that a spreadsheet would take for formulas begin with ' now")
     text = found.to_csv(index=False, lineterminator="\n")
     if place is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        print_data(text)
     else:
         write_file(place, text, "the predictions")
         print_line(f"predictions: {place}, {len(found):,} rows")

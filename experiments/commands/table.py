@@ -11,7 +11,8 @@ import click
 
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.commands.shared import options
-from boostsample.experiments.commands.shared.printing import print_line, print_note
+from boostsample.experiments.commands.shared.printing import print_data, print_line, print_note
+from boostsample.experiments.common.streams import unescaped
 
 if TYPE_CHECKING:
     from boostsample.experiments.tables.score_tables import ScoreTable
@@ -150,10 +151,10 @@ def _print(
     from boostsample.experiments.tables.formats import to_terminal
 
     if name != "text" or not sys.stdout.isatty():
-        print_line(render(tables))
+        print_data(f"{render(tables)}\n")
         return
     from rich.console import Console
 
-    console = Console(file=sys.stdout, highlight=False)
+    console = Console(file=unescaped(sys.stdout), highlight=False)
     for at, one in enumerate(tables):
         console.print(*([""] if at else []), to_terminal(one, console.width), sep="\n")

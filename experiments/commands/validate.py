@@ -6,7 +6,7 @@ import click
 
 from boostsample.errors import SettingError
 from boostsample.experiments.commands.shared import options
-from boostsample.experiments.commands.shared.printing import print_line
+from boostsample.experiments.commands.shared.printing import print_data, print_line
 
 __all__ = ["validate"]
 
@@ -60,7 +60,7 @@ def validate(
     else:
         text = FORMATS[name].render(validation_tables(choices, tests))
     if target is None:
-        print_line(text)
+        print_data(f"{text}\n")
         return
     write_file(target, f"{text}\n", "the table")
     print_line(f"table: {target}")

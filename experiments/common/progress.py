@@ -11,6 +11,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from boostsample.errors import printable
+from boostsample.experiments.common.streams import EscapedStream, unescaped
+
 __all__ = ["Progress", "ProgressDisplay", "duration_text"]
 
 Progress = Callable[[str, int, int], None]
@@ -68,15 +71,16 @@ class ProgressDisplay:
             from rich.console import Console
 
             self._bar = progress.Progress(
-                progress.TextColumn("{task.description}"),
+                progress.TextColumn("{task.description}", markup=False),
                 progress.BarColumn(),
                 progress.MofNCompleteColumn(),
                 progress.TimeElapsedColumn(),
                 progress.TextColumn("{task.fields[left]}"),
-                console=Console(stderr=True),
+                console=Console(file=unescaped(sys.stderr)),
                 transient=True,
             )
             self._bar.start()
+            sys.stderr = EscapedStream(sys.stderr)  # rich has put its own there, and removes it
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -93,7 +97,9 @@ class ProgressDisplay:
     def say(self, text: str) -> None:
         """Show a message."""
         if self._bar is not None:
-            self._bar.console.print(f"boostsample: {text}", markup=False, highlight=False)
+            self._bar.console.print(
+                f"boostsample: {printable(text)}", markup=False, highlight=False
+            )
         elif not self._quiet:
             _line(text)
 
@@ -101,6 +107,7 @@ class ProgressDisplay:
         """Show that `done` of `total` parts of a stage are done; a total of 0 is unknown."""
         if self._quiet:
             return
+        stage = printable(stage)
         begins, self._stage = stage != self._stage, stage
         if begins:
             self._seconds_left = None

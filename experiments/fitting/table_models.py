@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from boostsample.checks import check_integer
+from boostsample.checks import budget_looks, check_integer
 from boostsample.errors import DataError
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.data.table_files import numbers_rows
@@ -95,6 +95,8 @@ def try_out(
         checkpoint_notes(model.checkpoint)
         ending = Path(model.checkpoint).suffix.lower()
         check_writable_file(model.checkpoint, ending, "checkpoints", overwrite=True)
+    if isinstance(model.budget, str) and not model.early_stopping and model.calibration is None:
+        budget_looks(model.budget, len(table.y))
     some = np.flatnonzero(table.X.groupby(table.y).cumcount() < _TRIED_ROWS)
     few = clone(model).set_params(n_rounds=1, checkpoint=None, verbose=False)
     few.fit(table.X.iloc[some], table.y[some], init_model=start)

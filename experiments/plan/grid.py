@@ -207,6 +207,8 @@ def _entry(name: str, value: Any, faults: Faults) -> Any:
         value = parse_marks(value) if isinstance(value, str) else tuple(value)
     elif name == "bank":
         value = Variant.parse(value)
+    elif name == "budget":
+        value = str(value)  # as on the command line
     if name in GRID_ENTRIES:  # the plan checks the range
         Plan(**{GRID_ENTRIES[name]: value})
     return value

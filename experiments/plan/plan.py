@@ -11,15 +11,25 @@ from functools import partial
 import numpy as np
 
 from boostsample.banks.bank_forms import bank_settings
-from boostsample.checks import budget_looks, check_integer, parse_budget
+from boostsample.checks import (
+    MOST_REPEATS,
+    MOST_ROUNDS,
+    budget_looks,
+    check_count,
+    check_integer,
+    parse_budget,
+)
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.plan.random_search import drawn_variant
 from boostsample.experiments.plan.variants import Variant, check_variants
 from boostsample.learners import make_learner
 from boostsample.rows.weights import WEIGHT_INITS
+from boostsample.threads.threads import n_threads
 
 __all__ = ["DEFAULT_STRATEGIES", "Plan", "parse_marks"]
 
+_LEAST_GROWTH = 0.01
+"""Percent of growth between two scores; there would be too many points below."""
 DEFAULT_STRATEGIES = ("full", "uniform-naive", "uniform-1q", "uniform-q1", "laminating")
 
 
@@ -38,8 +48,8 @@ class Plan:
     repeats : int
         Number of repetitions.
     budget : str, int or None
-        Looks per search, or a multiple of the number of training examples N as in ``"10N"``. None:
-        each strategy's default, 10 N except for `full`.
+        Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
+        without N must be at least N. None: each strategy's default, 10 N except for `full`.
     weights : {"balanced", "uniform"}
         Initial label weights, `weight_init` elsewhere.
     learner : str
@@ -85,16 +95,17 @@ class Plan:
 
     def __post_init__(self) -> None:
         _check_rounds(self.marks)
-        check_integer("repeats", self.repeats, 1)
+        check_count("repeats", self.repeats, MOST_REPEATS)
         check_integer("seed", self.seed, 0)
         if self.draws is not None:
-            check_integer("draws", self.draws, 2)
-        if self.score_every is not None and not 0 < self.score_every <= 100:
+            check_count("draws", self.draws, MOST_REPEATS, 2)
+        if self.score_every is not None and not _LEAST_GROWTH <= self.score_every <= 100:
             raise SettingError(
-                f"score_every must be a percentage above 0 and at most 100, got {self.score_every}"
+                f"score_every must be a percentage from {_LEAST_GROWTH} to 100, got "
+                f"{self.score_every}"
             )
-        if self.n_jobs is not None and self.n_jobs != -1 and self.n_jobs < 1:
-            raise SettingError(f"jobs must be 1 or more, or -1 for all cores, got {self.n_jobs}")
+        if self.n_jobs is not None:
+            n_threads(self.n_jobs)
         if self.weights not in WEIGHT_INITS:
             raise unknown("initial weights", self.weights, WEIGHT_INITS)
         make_learner(self.learner)
@@ -162,6 +173,6 @@ def _check_rounds(marks: Sequence[int]) -> None:
     if not marks:
         raise SettingError("the rounds of a plan must name at least one number of stumps, got none")
     for mark in marks:
-        check_integer("each of the rounds", mark, 1)
+        check_count("each of the rounds", mark, MOST_ROUNDS)
     if any(a >= b for a, b in itertools.pairwise(marks)):
         raise SettingError(f"rounds must rise and differ, got {', '.join(map(str, marks))}")

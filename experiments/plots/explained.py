@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from boostsample.errors import printable
 from boostsample.experiments.plots.drawing import figures
 from boostsample.models.explain import Explanation
 
@@ -36,7 +37,7 @@ def explain_figure(explanation: Explanation) -> Figure:
         colours = [figures.COLOURS[number[one] % len(figures.COLOURS)] for one in owners]
         at = list(range(len(rows)))
         axes.barh(at, [100 * one.share for one in rows], color=colours, height=0.7)
-        axes.set_yticks(at, names)
+        axes.set_yticks(at, [printable(name) for name in names])
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
         axes.set(title=title, xlabel="percent of the fall of the log loss", xlim=(0, None))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample import families as package
-from boostsample.checks import check_integer
+from boostsample.checks import check_count, check_integer
 from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plots.drawing.figures import styled_axes
@@ -37,6 +37,9 @@ __all__ = [
     "members_figure",
     "parse_member_shape",
 ]
+
+_LONGEST_SIDE = 4096
+"""Most pixels of a side of an image that members are drawn over."""
 
 _MOST_PROBES = 4096
 """Images with more pixels are probed in squares of pixels."""
@@ -246,7 +249,10 @@ def parse_member_shape(text: str) -> tuple[int, ...]:
             "image-shape of a picture of members must be height and width, and channels if any, "
             f"as in 28x28 or 32x32x3, got {text!r}"
         )
-    return check_image_shape([int(part) for part in parts])
+    shape = check_image_shape([int(part) for part in parts])
+    for side in shape:
+        check_count("each side of image-shape", side, _LONGEST_SIDE)
+    return shape
 
 
 def image_for_members(

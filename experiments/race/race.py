@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.checks import check_integer, check_number
+from boostsample.checks import MOST_REPEATS, check_count, check_integer, check_number
 from boostsample.errors import BoostSampleError, DataError, SettingError, one_line
 from boostsample.experiments.common.machine import machine, version_of, versions
 from boostsample.experiments.common.progress import Progress
@@ -205,7 +205,7 @@ class RaceRules:
     def __post_init__(self) -> None:
         check_number("error", self.error, 0, 100)
         check_number("limit", self.limit, 0, above=True)
-        check_integer("repeats", self.repeats, 1)
+        check_count("repeats", self.repeats, MOST_REPEATS)
         check_integer("seed", self.seed, 0)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import boostsample
-from boostsample.errors import BoostSampleError
+from boostsample.errors import BoostSampleError, printable
 from boostsample.experiments.plots.curves import curves_figure
 from boostsample.experiments.plots.drawing.figures import check_drawing
 from boostsample.experiments.plots.ranks import ranks_figure
@@ -76,7 +76,7 @@ def check_report(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
 
 def write_report(html: str, path: Path) -> None:
     """Write a report atomically; DataError if the file cannot be written."""
-    write_file(path, html, "the report")
+    write_file(path, printable(html, "\n\t"), "the report")
 
 
 def make_report(

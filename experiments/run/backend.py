@@ -22,8 +22,10 @@ from boostsample.experiments.cells.training import (
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.threads.threads import n_threads
 
-__all__ = ["Backend", "WorkerLost", "Workplace", "n_cores", "without_ctrl_c"]
+__all__ = ["OF_TERMINAL", "Backend", "WorkerLost", "Workplace", "n_cores", "without_terminal"]
 
+OF_TERMINAL = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
+"""Signals that a terminal sends to all processes of a command."""
 _MOST_SPLITS = 2  # splits that a worker process keeps in memory
 
 
@@ -115,13 +117,17 @@ def n_cores(n_jobs: int | None, default: int) -> int:
 
 
 @contextmanager
-def without_ctrl_c() -> Iterator[None]:
-    """Start processes that ignore Ctrl-C; they are ended without printing tracebacks."""
+def without_terminal() -> Iterator[None]:
+    """Start processes that ignore what a terminal sends: Ctrl-C, and SIGHUP when it closes.
+
+    The process that starts them receives it as well and ends them.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in OF_TERMINAL}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

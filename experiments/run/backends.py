@@ -30,11 +30,12 @@ from boostsample.experiments.cells.training import (
 )
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.run.backend import (
+    OF_TERMINAL,
     Backend,
     WorkerLost,
     Workplace,
     n_cores,
-    without_ctrl_c,
+    without_terminal,
 )
 
 __all__ = ["BACKENDS", "Backend", "check_backend", "open_backend"]
@@ -126,7 +127,8 @@ def _serve(pipe: Connection) -> None:
     """
     from joblib.externals.loky.backend import reduction
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends us
+    for number in OF_TERMINAL:
+        signal.signal(number, signal.SIG_IGN)  # the parent ends us
     workplace = Workplace()
     with suppress(EOFError, OSError):  # the parent has gone
         prepared = pipe.recv()
@@ -155,7 +157,7 @@ class _Process:
         self._process: Any = LokyProcess(
             target=_serve, args=(theirs,), daemon=True, env=_ONE_THREAD
         )
-        with without_ctrl_c():
+        with without_terminal():
             self._process.start()
         theirs.close()
         self.pid: int = self._process.pid

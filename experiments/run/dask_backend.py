@@ -45,7 +45,7 @@ from boostsample.experiments.run.backend import (
     WorkerLost,
     Workplace,
     n_cores,
-    without_ctrl_c,
+    without_terminal,
 )
 
 __all__ = ["DaskBackend"]
@@ -189,7 +189,7 @@ class DaskBackend(Backend):
             logging.getLogger(logger).setLevel(logging.CRITICAL)
         try:
             if name == "dask":
-                with without_ctrl_c():
+                with without_terminal():
                     self._cluster = _distributed.LocalCluster(
                         n_workers=n_cores(n_jobs, -1),
                         threads_per_worker=1,

@@ -26,7 +26,9 @@ class RunShard:
         """Parse I/N as in ``2/8``."""
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
         if not match or not 1 <= int(match[1]) <= int(match[2]):
-            raise SettingError(f"shard must be I/N with 1 <= I <= N as in 2/8, got {text!r}")
+            raise SettingError(
+                f"shard must be I/N with 1 <= I <= N < 1,000,000 as in 2/8, got {text!r}"
+            )
         return cls(int(match[1]), int(match[2]))
 
     def mine(self, keys: Sequence[str]) -> set[str]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from boostsample.errors import SettingError, unknown
+from boostsample.errors import SettingError, printable, unknown
 from boostsample.experiments.tables.latex import to_latex
 from boostsample.experiments.tables.score_tables import BEST, TIED, Score, ScoreTable
 from boostsample.experiments.tables.tables import Table
@@ -30,6 +30,7 @@ __all__ = [
     "FORMATS",
     "Format",
     "chosen_format",
+    "guarded_text",
     "one_by_one",
     "to_csv",
     "to_html",
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 _GAP = "  "
+_FORMULA = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"  # the last four are wide forms of the first
 _MARKS = {BEST: "!", TIED: "=", "": " "}
 _BEST_ENTRY = re.compile(r"\S+(?: \([^()]*\))?!(?=\s|$)")
 
@@ -82,7 +84,12 @@ def to_rich(table: Table, width: int | None = None) -> list[RenderableType]:
 
 
 def _parts(table: Table, width: int | None) -> list[Table]:
-    """The table, cut between columns if it is wider than `width`."""
+    """The printable table, cut between columns if it is wider than `width`."""
+    table = Table(
+        printable(table.title),
+        tuple(map(printable, table.header)),
+        tuple(tuple(map(printable, row)) for row in table.rows),
+    )
     sizes = _sizes(table)
     parts: list[list[int]] = [[]]
     used = sizes[0]
@@ -125,7 +132,7 @@ def to_terminal(table: ScoreTable, width: int) -> Text:
     from rich.text import Text
 
     text = Text(to_text(_with_marks(table), width))
-    text.stylize("bold", 0, len(table.title))
+    text.stylize("bold", 0, len(printable(table.title)))
     text.highlight_regex(_BEST_ENTRY, "bold")
     return text.append("\n".join(["\n", *_lines_below(table)]).rstrip())
 
@@ -145,7 +152,7 @@ def _with_marks(table: ScoreTable) -> Table:
 
 def _lines_below(table: ScoreTable) -> list[str]:
     legend = table.legend(f"{_MARKS[BEST]} ", f"{_MARKS[TIED]} ")
-    return [*legend, *(f"note: {note}" for note in table.notes)]
+    return [*legend, *(f"note: {printable(note)}" for note in table.notes)]
 
 
 def to_markdown(table: ScoreTable) -> str:
@@ -178,7 +185,7 @@ def _escaped_markdown(text: str) -> str:
     >>> print(_escaped_markdown("ucb*:a_b=1|2"))
     ucb\*:a\_b=1\|2
     """
-    return re.sub(r"([\\`*_{}\[\]<>#|~$&])", r"\\\1", text)
+    return re.sub(r"([\\`*_{}\[\]<>#|~$&])", r"\\\1", printable(text))
 
 
 def _left_or_right(table: Table, left: str, right: str) -> str:
@@ -191,6 +198,23 @@ def _csv_number(value: float) -> str:
     if math.isnan(value):
         return ""
     return str(int(value)) if math.isfinite(value) and value % 1 == 0 else repr(float(value))
+
+
+def guarded_text(text: str) -> str:
+    """A text for a cell of a spreadsheet, with ' before what it would take for a formula.
+
+    Numbers and single characters are none.
+
+    >>> [guarded_text(text) for text in ("=1+1", "-0.5", "-", "@a", "ucb")]
+    ["'=1+1", '-0.5', '-', "'@a", 'ucb']
+    """
+    if len(text) < 2 or text[0] not in _FORMULA:
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 _CSV: Mapping[str, Callable[[ScoreTable, Score], str]] = {
@@ -218,7 +242,7 @@ def to_csv(tables: Sequence[ScoreTable]) -> str:
     writer.writerow(CSV_COLUMNS)
     for table in tables:
         for score in table.scores:
-            writer.writerow([field(table, score) for field in _CSV.values()])
+            writer.writerow([guarded_text(field(table, score)) for field in _CSV.values()])
     return stream.getvalue().rstrip("\n")
 
 

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from boostsample.errors import SettingError
+from boostsample.errors import SettingError, printable
 from boostsample.experiments.tables.number_formats import DECIMALS
 from boostsample.experiments.tables.score_tables import BEST, TIED, Score, ScoreTable
 
@@ -249,5 +249,5 @@ def escaped_latex(text: str) -> str:
     ucb{*}:a\_b=1\textbar{}2
     """
     # LaTeX reads a star or a bracket after the end of a row as an argument of that end.
-    text = re.sub(r"[*\[\]]", r"{\g<0>}", "".join(_LATEX.get(c, c) for c in text))
+    text = re.sub(r"[*\[\]]", r"{\g<0>}", "".join(_LATEX.get(c, c) for c in printable(text)))
     return re.sub(r"([-'])(?=\1)", r"\1{}", text)  # LaTeX joins two of these into one sign

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from boostsample.experiments.results.labels import repetitions
 from boostsample.experiments.results.smoothed import SMOOTHED
 from boostsample.experiments.results.validation import Choice, ChoiceScore
+from boostsample.experiments.tables.formats import guarded_text
 from boostsample.experiments.tables.number_formats import NUMBER_FORMATS, mean_and_std, mean_std
 from boostsample.experiments.tables.score_tables import ScoreTable
 
@@ -108,7 +109,10 @@ def validation_csv(choices: Sequence[Choice], tests: Sequence[ChoiceScore] | Non
         spent = [None, None] if test is None else [test.looks, test.seconds]
         writer.writerow(
             [
-                *(choice.data, choice.strategy, choice.settings, choice.learner),
+                *map(
+                    guarded_text,
+                    (choice.data, choice.strategy, choice.settings, choice.learner),
+                ),
                 *(choice.n_variants, choice.stumps, int(choice.at_end)),
                 *_numbers(choice.errors),
                 *_numbers(() if test is None else test.errors),

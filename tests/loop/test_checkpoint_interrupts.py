@@ -23,6 +23,8 @@ from tests.loop.checkpoint_runs import finished, new_booster, straight
 from tests.paths import ROOT
 from tests.problems import bank_of, noisy_labels, table
 
+SIGHUP = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has none
+
 
 class Interrupted(UniformNaive):
     """Sends a signal, once or several times, to this process in the middle of some round."""
@@ -181,26 +183,30 @@ TERMINATED = """
 import signal, sys
 from tests.loop.test_checkpoint_interrupts import *
 if sys.argv[2] == "round":
-    Interrupted.at, Interrupted.number = 3, signal.SIGTERM
+    Interrupted.at, Interrupted.number = 3, int(sys.argv[3])
     train(Path(sys.argv[1]))
 with Checkpoint(sys.argv[1], booster()) as checkpoint:
     for _ in range(3):
         checkpoint.next_round()
-    signal.raise_signal(signal.SIGTERM)
+    signal.raise_signal(int(sys.argv[3]))
 """
 
 
-@pytest.mark.parametrize("where", ["round", "between"])
-def test_sigterm_saves_and_ends_the_process(where: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("where", "number"), [("round", signal.SIGTERM), ("round", SIGHUP), ("between", SIGHUP)]
+)
+def test_sigterm_and_sighup_save_and_end_the_process(
+    where: str, number: int, tmp_path: Path
+) -> None:
     path = tmp_path / "run.checkpoint"
     done = subprocess.run(
-        [sys.executable, "-c", TERMINATED, str(path), where],
+        [sys.executable, "-c", TERMINATED, str(path), where, str(int(number))],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == -signal.SIGTERM
+    assert done.returncode == -number
     assert rounds_in(path) == 3
     assert done.stderr.splitlines()[-1].startswith(
         f"interrupted: '{path}' holds the rounds up to 3"

@@ -49,3 +49,13 @@ def test_a_terminal_has_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_early_end_is_shown_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     FitProgress(500)(row(3, "edge 1"), 0.25, finished=True)
     assert capsys.readouterr().err.endswith("edge 0.2500; training ends: edge 1\n")
+
+
+def test_training_goes_on_without_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(Terminal):
+        def write(self, text: str) -> int:
+            raise OSError
+
+    for stream in (None, Full()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        FitProgress(3)(row(1), 0.25, finished=True)

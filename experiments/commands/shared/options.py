@@ -44,8 +44,8 @@ learner_option = click.option(
 budget_option = click.option(
     "--budget",
     metavar="LOOKS|10N",
-    help="Looks per search; N is the number of training examples.  [default: 10N; for full, what "
-    "it needs]",
+    help="Looks per search, at least N, the number of training examples.  [default: 10N; for full, "
+    "what it needs]",
 )
 weights_option = click.option(
     "--weight-init",

@@ -1,48 +1,29 @@
-"""Prints results and tables to standard output, and tells its failures from other errors."""
+"""Prints results, tables and data to standard output, and notes to standard error."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
+
+from boostsample.experiments.common.streams import unescaped
 
 if TYPE_CHECKING:
     from boostsample.experiments.tables.tables import Table
 
-__all__ = ["GuardedStream", "OutputFailed", "print_line", "print_note", "print_table"]
-
-
-class OutputFailed(OSError):
-    """Standard output or standard error could not be written."""
-
-
-class GuardedStream:
-    """A text stream that raises OutputFailed instead of other OSErrors."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        """Write a text."""
-        try:
-            return self._stream.write(text)
-        except OSError as error:
-            raise OutputFailed(error.errno, error.strerror or str(error)) from error
-
-    def flush(self) -> None:
-        """Write what is buffered."""
-        try:
-            self._stream.flush()
-        except OSError as error:
-            raise OutputFailed(error.errno, error.strerror or str(error)) from error
+__all__ = ["print_data", "print_line", "print_note", "print_table"]
 
 
 def print_line(text: str) -> None:
     """Print a line; click.echo would write UTF-8 even to terminals of another encoding."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
+
+
+def print_data(text: str) -> None:
+    """Print text for other programs as it is; on a terminal with escapes, as everything else."""
+    stream = sys.stdout if sys.stdout.isatty() else unescaped(sys.stdout)
+    stream.write(text)
+    stream.flush()
 
 
 def print_note(text: str) -> None:
@@ -61,6 +42,6 @@ def print_table(table: Table | None) -> None:
         return
     from rich.console import Console
 
-    console = Console(file=sys.stdout)
+    console = Console(file=unescaped(sys.stdout))
     for part in to_rich(table, console.width):
         console.print(part)

@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boostsample.errors import SettingError
+from boostsample.errors import SettingError, printable
 from boostsample.experiments.plots.drawing.figures import check_drawing, current_style
 from boostsample.experiments.plots.drawing.layout import current_layout
 from boostsample.files.atomic import check_writable_file, write_file
@@ -62,12 +62,16 @@ def picture_bytes(figure: Figure, kind: str = "svg") -> bytes:
     texts leave no room for its axes.
     """
     import matplotlib as mpl
+    from matplotlib.text import Text
 
-    title = " ".join(figure.get_suptitle().split()) or describe(figure)
+    for text in figure.findobj(Text):  # XML may not hold control characters
+        text.set_text(printable(text.get_text(), "\n"))
+    shown = printable(describe(figure))
+    title = " ".join(figure.get_suptitle().split()) or shown
     metadata: dict[str, dict[str, Any]] = {
-        "svg": {"Date": None, "Title": title, "Description": describe(figure)},
-        "pdf": {"CreationDate": None, "Title": title, "Subject": describe(figure)},
-        "png": {"Title": title, "Description": describe(figure)},
+        "svg": {"Date": None, "Title": title, "Description": shown},
+        "pdf": {"CreationDate": None, "Title": title, "Subject": shown},
+        "png": {"Title": title, "Description": shown},
     }
     stream = io.BytesIO()
     with mpl.rc_context(current_style()), warnings.catch_warnings():

@@ -61,7 +61,7 @@ def test_sections_are_chosen_by_name() -> None:
     ("options", "code", "message"),
     [
         (["--strategies", "ucv"], 2, "unknown strategy 'ucv' (did you mean 'ucbv'"),
-        (["--rounds", "0"], 2, "rounds must be at least 1, got 0"),
+        (["--rounds", "0"], 2, "rounds must be an integer at least 1, got 0"),
         (["--jobs", "1"], 2, "jobs must be at least 2, to be compared with one thread, got 1"),
         (["--only", "speed"], 2, "unknown section 'speed'; known: looks, samples"),
         (["--only", "looks", "--plot", "x.svg"], 2, "--plot draws the section growth, but only"),

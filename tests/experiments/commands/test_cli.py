@@ -290,8 +290,11 @@ USAGE = {
     "jobs": (["compare", "--jobs", "0"], "jobs must be 1 or more, or -1 for all cores, got 0"),
     "budget": (["compare", "--budget", "ten"], "as in 10N, got 'ten'"),
     "no budget": (["compare", "--budget", "0"], "at least 1 look"),
-    "small budget": (["compare", "--budget", "1"], "laminating from 2 features costs at least 2"),
-    "only full": (["compare", "--budget", "9", "--strategies", "full"], "no strategy is left"),
+    "small budget": (
+        ["compare", "--budget", "0.001N"],
+        "laminating from 2 features costs at least 2",
+    ),
+    "only full": (["compare", "--budget", "0.007N", "--strategies", "full"], "no strategy is left"),
     "plot": (["compare", "--plot", "x.gif"], "must end in one of .svg, .png, .pdf, got 'x.gif'"),
 }
 

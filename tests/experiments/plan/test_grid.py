@@ -88,7 +88,7 @@ def test_an_option_that_contradicts_the_file_is_named_as_it_is_written() -> None
 def test_the_same_budget_as_number_and_as_text_is_no_contradiction() -> None:
     Path("grid.toml").write_text("budget = 1000\n", encoding="utf-8")
     grid = combined_grid(read_grid_file("grid.toml"), {"budget": "1000"})
-    assert grid.plan.budget == 1000
+    assert grid.plan.budget == "1000"
     with pytest.raises(SettingError, match="the grid has another budget than this option"):
         combined_grid(read_grid_file("grid.toml"), {"budget": "1000N"})
 

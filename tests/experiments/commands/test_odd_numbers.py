@@ -1,0 +1,146 @@
+"""Counts, budgets and environments that can only be mistakes are refused before any work."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boostsample import SettingError, jit
+from boostsample.checks import budget_looks
+from boostsample.experiments.commands.cli import main
+from boostsample.threads.threads import n_threads
+from tests.paths import ROOT
+
+HUGE = "1" + "0" * 24
+DATA = ("--data", "t.csv:label=y", "--quiet")
+FIT = ("fit", "t.csv", "--target", "y", "-o", "m.bsm", "--rounds", "2", "--quiet")
+COMPARE = ("compare", *DATA, "--strategies", "uniform-naive", "--rounds", "2", "--repeats", "1")
+CALIBRATE = ("calibrate", *DATA, "--rounds", "2")
+RACE = ("race", *DATA, "--peers", "none", "--rounds", "2")
+BENCH = ("bench", "--only", "rounds", *DATA)
+
+#: Options that count, with the commands that take them.
+COUNTS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "--jobs": (FIT, COMPARE, (*COMPARE, "--backend", "loky"), RACE, BENCH),
+    "--rounds": (FIT, COMPARE, CALIBRATE, RACE, BENCH),
+    "--repeats": (COMPARE, CALIBRATE, RACE),
+    "--draws": ((*COMPARE, "--strategies", "ucb", "--tune"),),
+    "--columns": (RACE,),
+    "--shard": ((*COMPARE, "--results", "r"),),
+    "--dpi": ((*COMPARE, "--plot", "p.png"),),
+    "--font-size": ((*COMPARE, "--plot", "p.png"),),
+    "--size": ((*COMPARE, "--plot", "p.png"),),
+    "--example": (("list", "families", "--picture", "f.png"),),
+    "--image-shape": (("list", "families", "--picture", "f.png"),),
+}
+
+
+@pytest.fixture(autouse=True)
+def _with_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{at % 7},{at % 5},{at % 7 * (at % 5) > 4}" for at in range(60)]
+    Path("t.csv").write_text("\n".join(["a,b,y", *rows]), "utf-8")
+
+
+@pytest.mark.parametrize("value", ["0", HUGE, "-" + HUGE])
+@pytest.mark.parametrize(
+    ("option", "args"), [(option, args) for option, many in COUNTS.items() for args in many]
+)
+def test_counts_out_of_range_are_refused(
+    option: str, args: tuple[str, ...], value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if option == "--example" and value == "0":
+        pytest.skip("the first example is 0")
+    given_value = {"--shard": f"1/{value}", "--image-shape": f"{value}x8"}.get(option, value)
+    assert main([*args, option, given_value]) == 2
+    (line,) = [one for one in capsys.readouterr().err.splitlines() if "error: " in one]
+    assert option.strip("-") in line.replace("_", "-")
+    assert ("must be" in line, "bug" in line) == (True, False)
+    assert {path.name for path in Path().iterdir()} == {"t.csv"}
+
+
+def test_a_score_at_nearly_every_stump_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMPARE, "--score-every", "1e-9"]) == 2
+    assert "score_every must be a percentage from 0.01 to 100, got 1e-09" in capsys.readouterr().err
+
+
+@given(st.integers())
+def test_threads_are_few_or_refused(n_jobs: int) -> None:
+    try:
+        threads = n_threads(n_jobs)
+    except SettingError:
+        assert n_jobs == 0 or abs(n_jobs) > 64
+    else:
+        assert 1 <= threads <= max(64, 8 * (os.cpu_count() or 1))
+        assert threads == n_jobs or n_jobs < 0
+
+
+@pytest.mark.parametrize("budget", ["10", "44"])
+def test_a_budget_without_n_is_at_least_n(budget: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("grid.toml").write_text(f"budget = {budget}", "utf-8")
+    grid = ("compare", "--grid", "grid.toml", *DATA, "--strategies", "uniform-naive")
+    for args in (FIT, (*FIT, "--dry-run"), COMPARE, CALIBRATE, RACE, grid):
+        option = () if args is grid else ("--budget", budget)
+        assert main([*args, *option]) == 2
+        (line,) = [one for one in capsys.readouterr().err.splitlines() if "error: " in one]
+        n = 60 if args[0] == "fit" else 45
+        rule = f"budget must be at least one look for each of the N = {n} training examples"
+        assert f"{rule}, got {budget}; write {budget}N for {budget} times N" in line
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6))
+def test_budgets_mean_looks_as_numbers_and_with_n(budget: int, n: int) -> None:
+    assert budget_looks(budget, n) == budget
+    assert budget_looks(f"{budget}N", n) == budget * n
+    if budget >= n:
+        assert budget_looks(str(budget), n) == budget
+        return
+    with pytest.raises(SettingError, match=f"{budget}N for {budget} times N"):
+        budget_looks(str(budget), n)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "abc", "", "1.5", "2"])
+def test_numbers_of_threads_for_numba(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_NUM_THREADS", value)
+    expected = (
+        nullcontext() if value == "2" else pytest.raises(SettingError, match=f"got '{value}'")
+    )
+    with expected:
+        runpy.run_path(str(jit.__file__))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("NUMBA_NUM_THREADS", "0"), ("LOKY_MAX_CPU_COUNT", "abc")]
+)
+def test_variables_of_the_environment_are_named(name: str, value: str) -> None:
+    code = (
+        "import sys\n"
+        "from boostsample.errors import SettingError\n"
+        "try:\n"
+        "    from boostsample.threads.threads import n_threads\n"
+        "    n_threads(-1)\n"
+        "except SettingError as error:\n"
+        "    print(error)\n"
+        "from boostsample.experiments.commands.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *FIT, "--jobs", "-1"],
+        env={**os.environ, "PYTHONPATH": str(ROOT), name: value},
+        capture_output=True,
+        text=True,
+    )
+    text = f"the environment variable {name} must be a whole number"
+    assert done.returncode == 2
+    assert done.stdout.startswith(text)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"boostsample: error: {text}")
+    assert f"got {value!r}; correct it, or unset it" in line
