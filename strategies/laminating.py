@@ -6,7 +6,9 @@ log2(Q0) Q0 T0 = budget (section 5). The paper leaves open: Q0 and T0, budgets t
 ties between features (the first wins), how Q0 features are drawn (see `Step.sample_features`), and
 whether samples are new or nested (nested here, which takes half of the time). The last stage uses
 T = Q0 T0 / 2 examples. The default Q0 is the power of two nearest to 256, the best of
-the sweep in docs/laminating.md, with that T at most N and T0 at least 50.
+the sweep in docs/laminating.md, with that T at most N and T0 at least 50, or 16 if 50 leave a tenth
+of the budget. Where both leave a tenth, as for few examples, or where the budget pays for all
+features on all examples, there is one search, as in Uniform Naive.
 """
 
 from __future__ import annotations
@@ -20,14 +22,13 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
+from boostsample.strategies.uniform_naive import stages_that_spend
 from boostsample.strategy import Pool, Strategy, Stump
 
 __all__ = ["Laminating", "laminating_stages"]
 
 #: Default Q0 if the budget allows it.
 _PREFERRED = 256
-#: Minimum number of examples in the first stage.
-_LEAST_EXAMPLES = 50
 
 
 class Laminating(Strategy):
@@ -82,34 +83,48 @@ def laminating_stages(
 
     >>> laminating_stages(None, 60_000, 16_000, 600_000)
     [[256, 292], [128, 584], [64, 1168], [32, 2336], [16, 4672], [8, 9344], [4, 18688], [2, 37376]]
+    >>> laminating_stages(None, 29, 7, 290)
+    [[7, 29]]
     """
-    most = 1 << (n_features.bit_length() - 1)
+    size = n_examples, n_features, budget
     if wanted is None:
-        q = min(_PREFERRED, most)
-        while q > 2 and _first(q, budget) < _LEAST_EXAMPLES:
-            q //= 2
-        while 2 * q <= most and _first(2 * q, budget) >= _LEAST_EXAMPLES:
-            if _last(q, budget) <= n_examples:
-                break
-            q *= 2
-    else:
-        q = check_integer("n_features", wanted, 2, hint="None chooses a power of two")
-        if q & (q - 1):
-            raise SettingError(
-                f"n_features must be a power of two, got {q}; laminating chooses one if it is None"
-            )
-        if q > n_features:
-            raise SettingError(
-                f"n_features must be at most the {n_features} features there are, got {q}; "
-                "laminating chooses one if it is None"
-            )
-    first = _first(q, budget)
-    if first < 1:
+        stages = stages_that_spend(
+            lambda least: _halving(_default(*size, least), n_examples, budget), *size
+        )
+        return [list(stage) for stage in stages]
+    q = check_integer("n_features", wanted, 2, hint="None chooses a power of two")
+    if q & (q - 1):
+        raise SettingError(
+            f"n_features must be a power of two, got {q}; laminating chooses one if it is None"
+        )
+    if q > n_features:
+        raise SettingError(
+            f"n_features must be at most the {n_features} features there are, got {q}; "
+            "laminating chooses one if it is None"
+        )
+    if _first(q, budget) < 1:
         raise SettingError(
             f"laminating from {q} features costs at least {q * _halvings(q)} looks, but the budget "
             f"is {budget}; raise the budget or start from fewer features"
         )
-    return [[q >> s, min(first << s, n_examples)] for s in range(_halvings(q))]
+    return _halving(q, n_examples, budget)
+
+
+def _default(n_examples: int, n_features: int, budget: int, least: int) -> int:
+    """Q0 with at least `least` examples in the first stage, if the budget pays for them."""
+    most = 1 << (n_features.bit_length() - 1)
+    q = min(_PREFERRED, most)
+    while q > 2 and _first(q, budget) < least:
+        q //= 2
+    while 2 * q <= most and _first(2 * q, budget) >= least and _last(q, budget) > n_examples:
+        q *= 2
+    return q
+
+
+def _halving(q: int, n_examples: int, budget: int) -> list[list[int]]:
+    """The stages from Q0 features; none if the budget does not pay for them."""
+    first = _first(q, budget)
+    return [[q >> s, min(first << s, n_examples)] for s in range(_halvings(q)) if first]
 
 
 def _halvings(q: int) -> int:
