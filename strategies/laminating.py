@@ -6,9 +6,10 @@ log2(Q0) Q0 T0 = budget (section 5). The paper leaves open: Q0 and T0, budgets t
 ties between features (the first wins), how Q0 features are drawn (see `Step.sample_features`), and
 whether samples are new or nested (nested here, which takes half of the time). The last stage uses
 T = Q0 T0 / 2 examples. The default Q0 is the power of two nearest to 256, the best of
-the sweep in docs/laminating.md, with that T at most N and T0 at least 50, or 16 if 50 leave a tenth
-of the budget. Where both leave a tenth, as for few examples, or where the budget pays for all
-features on all examples, there is one search, as in Uniform Naive.
+the sweep in docs/laminating.md, with that T at most N and T0 at least 50. Stages that leave a tenth
+of the budget, as for few examples or features, are replaced by those of `successive_halving` with
+eta = 2, which end with more than two features; a budget for all features on all examples makes one
+stage.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
-from boostsample.strategies.uniform_naive import stages_that_spend
+from boostsample.strategies.successive_halving import Stage, stages_that_spend
 from boostsample.strategy import Pool, Strategy, Stump
 
 __all__ = ["Laminating", "laminating_stages"]
 
 #: Default Q0 if the budget allows it.
 _PREFERRED = 256
+#: Minimum number of examples in the first stage.
+_LEAST_EXAMPLES = 50
 
 
 class Laminating(Strategy):
@@ -86,12 +89,10 @@ def laminating_stages(
     >>> laminating_stages(None, 29, 7, 290)
     [[7, 29]]
     """
-    size = n_examples, n_features, budget
     if wanted is None:
-        stages = stages_that_spend(
-            lambda least: _halving(_default(*size, least), n_examples, budget), *size
-        )
-        return [list(stage) for stage in stages]
+        size = n_examples, n_features, budget
+        stages = _halving(_default(*size), n_examples, budget)
+        return [list(stage) for stage in stages_that_spend(stages, *size)]
     q = check_integer("n_features", wanted, 2, hint="None chooses a power of two")
     if q & (q - 1):
         raise SettingError(
@@ -107,24 +108,26 @@ def laminating_stages(
             f"laminating from {q} features costs at least {q * _halvings(q)} looks, but the budget "
             f"is {budget}; raise the budget or start from fewer features"
         )
-    return _halving(q, n_examples, budget)
+    return [list(stage) for stage in _halving(q, n_examples, budget)]
 
 
-def _default(n_examples: int, n_features: int, budget: int, least: int) -> int:
-    """Q0 with at least `least` examples in the first stage, if the budget pays for them."""
+def _default(n_examples: int, n_features: int, budget: int) -> int:
+    """Q0 with at least 50 examples in the first stage, if the budget pays for them."""
     most = 1 << (n_features.bit_length() - 1)
     q = min(_PREFERRED, most)
-    while q > 2 and _first(q, budget) < least:
+    while q > 2 and _first(q, budget) < _LEAST_EXAMPLES:
         q //= 2
-    while 2 * q <= most and _first(2 * q, budget) >= least and _last(q, budget) > n_examples:
+    while 2 * q <= most and _first(2 * q, budget) >= _LEAST_EXAMPLES:
+        if _last(q, budget) <= n_examples:
+            break
         q *= 2
     return q
 
 
-def _halving(q: int, n_examples: int, budget: int) -> list[list[int]]:
+def _halving(q: int, n_examples: int, budget: int) -> list[Stage]:
     """The stages from Q0 features; none if the budget does not pay for them."""
     first = _first(q, budget)
-    return [[q >> s, min(first << s, n_examples)] for s in range(_halvings(q)) if first]
+    return [(q >> s, min(first << s, n_examples)) for s in range(_halvings(q)) if first]
 
 
 def _halvings(q: int) -> int:

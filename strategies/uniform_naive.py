@@ -10,7 +10,7 @@ examples, this is the yardstick of the samplers of today's libraries, such as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -26,13 +26,9 @@ __all__ = [
     "UniformNaive",
     "search_that_spends",
     "spends_budget",
-    "stages_that_spend",
     "uniform_naive_features",
     "uniform_naive_n_features",
 ]
-
-#: Minimum number of examples in the first stage, and if that leaves a tenth of the budget.
-_LEAST_EXAMPLES = 50, 16
 
 
 class UniformNaive(Strategy):
@@ -127,20 +123,3 @@ def search_that_spends(
         if spends_budget([search], n_examples, n_features, budget):
             return search
     return q, t
-
-
-def stages_that_spend(
-    plan: Callable[[int], Sequence[Sequence[int]]], n_examples: int, n_features: int, budget: int
-) -> Sequence[Sequence[int]]:
-    """Q and T of each stage of a plan whose first stage has at least 50 examples, or 16.
-
-    `plan` makes the stages for a least number of examples. Where the plans for both numbers leave a
-    tenth of the budget, and where the budget pays for all features on all examples, there is one
-    stage.
-    """
-    size = n_examples, n_features, budget
-    for least in _LEAST_EXAMPLES if budget < n_features * n_examples else ():
-        stages = plan(least)
-        if spends_budget(stages, *size):
-            return stages
-    return [search_that_spends(max(10, budget // n_examples), *size)]

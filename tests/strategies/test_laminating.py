@@ -33,8 +33,9 @@ def test_default_stages(n_examples: int) -> None:
             assert 0.9 * most <= looks <= budget or budget < 10, where
             assert all(1 <= q <= n_features and 1 <= t <= n_examples for q, t in plan), where
             for (q, t), (next_q, next_t) in itertools.pairwise(plan):
-                assert (next_q * 2, next_t) == (q, min(2 * t, n_examples)), where
-            assert len(plan) == 1 or (plan[-1][0] == 2 and plan[0][1] >= 16), where
+                assert next_q < q <= max(2 * next_q, n_features), where
+                assert t <= next_t, where
+            assert len(plan) == 1 or plan[0][1] >= 50, where
 
 
 @pytest.mark.parametrize(
@@ -42,8 +43,8 @@ def test_default_stages(n_examples: int) -> None:
     [
         (29, 7, [[7, 29]]),
         (29, 1000, [[10, 29]]),
-        (100, 1000, [[10, 100]]),
-        (300, 1000, [[32, 18], [16, 36], [8, 72], [4, 144], [2, 288]]),
+        (100, 1000, [[10, 50], [5, 100]]),
+        (300, 1000, [[12, 83], [6, 166], [3, 300]]),
         (1000, 1000, [[32, 62], [16, 124], [8, 248], [4, 496], [2, 992]]),
     ],
 )
