@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -46,6 +46,9 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
     State learned in a run is kept in attributes whose names end in `_`. They hold only arrays,
     scalars, strings, lists and dicts of these, so that a run can be saved and resumed bit for bit.
     """
+
+    #: Why a search may leave a tenth of what it could spend, for strategies that stop early.
+    leaves_budget: ClassVar[str] = ""
 
     def default_budget(self, pool: Pool) -> int:
         """Looks for each search if the user sets no budget: 10 N ([DF11] section 5.3)."""

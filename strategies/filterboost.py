@@ -5,7 +5,8 @@ budget pays for, all F or some drawn uniformly. The draw takes O(N) and costs no
 FilterBoost (Bradley and Schapire 2007), which accepts example i with probability q_i = 1 / (1 +
 exp(y_i f(x_i))), and searches all features. The paper leaves open: C (300, as in MultiBoost), K
 labels (q_i is the mean over them, weighted by the initial weights u_il), and T beyond the budget.
-Here T is at most N, all examples with their exact weights, and leaves looks for 10 features.
+Here T is at most N, all examples with their exact weights, and leaves looks for 10 features. If the
+budget pays for all F features on more examples, the rest of it is left, as T is FilterBoost's.
 
 Alpha is not FilterBoost's: 1/2 log((1/2 + g) / (1/2 - g)), where g is half of an edge estimated on
 a second accepted sample, thus under logistic weights. MultiBoost estimates the edge e on a second
@@ -41,6 +42,8 @@ class FilterBoost(Strategy):
     examples_factor : float
         C, above 0.
     """
+
+    leaves_budget = "T grows with the rounds, whatever the budget pays for beside all features"
 
     def __init__(self, examples_factor: float = 300.0) -> None:
         self.examples_factor = examples_factor

@@ -24,7 +24,7 @@ from boostsample.bandits import reward
 from boostsample.errors import SettingError
 from boostsample.step import Step
 from boostsample.strategies.bandits._bandit import BANDIT_SCALES, BanditStrategy
-from boostsample.strategies.uniform_naive import uniform_naive_features
+from boostsample.strategies.uniform_naive import search_that_spends, uniform_naive_features
 from boostsample.strategy import Outcome, Pool, Stump
 
 __all__ = ["Hedge"]
@@ -69,6 +69,8 @@ class Hedge(BanditStrategy):
         policy = self._resumed()
         self.edges_ = self._edges_of_all(step)
         q = min(uniform_naive_features(self.n_features, step), step.remaining)
+        if self.n_features is None:
+            q, _ = search_that_spends(q, step.n_examples, step.n_features, step.remaining)
         arms = policy.select(step.rng, min(self.n_pulls_, q))
         features, owner = self._features(step, arms, q)
         stumps = step.search(features, step.draw(step.remaining // features.size))

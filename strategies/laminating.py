@@ -6,7 +6,10 @@ log2(Q0) Q0 T0 = budget (section 5). The paper leaves open: Q0 and T0, budgets t
 ties between features (the first wins), how Q0 features are drawn (see `Step.sample_features`), and
 whether samples are new or nested (nested here, which takes half of the time). The last stage uses
 T = Q0 T0 / 2 examples. The default Q0 is the power of two nearest to 256, the best of
-the sweep in docs/laminating.md, with that T at most N and T0 at least 50.
+the sweep in docs/laminating.md, with that T at most N and T0 at least 50. Stages that leave a tenth
+of the budget, as for few examples or features, are replaced by those of `successive_halving` with
+eta = 2, which end with more than two features; a budget for all features on all examples makes one
+stage.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
+from boostsample.strategies.successive_halving import Stage, stages_that_spend
 from boostsample.strategy import Pool, Strategy, Stump
 
 __all__ = ["Laminating", "laminating_stages"]
@@ -82,34 +86,48 @@ def laminating_stages(
 
     >>> laminating_stages(None, 60_000, 16_000, 600_000)
     [[256, 292], [128, 584], [64, 1168], [32, 2336], [16, 4672], [8, 9344], [4, 18688], [2, 37376]]
+    >>> laminating_stages(None, 29, 7, 290)
+    [[7, 29]]
     """
-    most = 1 << (n_features.bit_length() - 1)
     if wanted is None:
-        q = min(_PREFERRED, most)
-        while q > 2 and _first(q, budget) < _LEAST_EXAMPLES:
-            q //= 2
-        while 2 * q <= most and _first(2 * q, budget) >= _LEAST_EXAMPLES:
-            if _last(q, budget) <= n_examples:
-                break
-            q *= 2
-    else:
-        q = check_integer("n_features", wanted, 2, hint="None chooses a power of two")
-        if q & (q - 1):
-            raise SettingError(
-                f"n_features must be a power of two, got {q}; laminating chooses one if it is None"
-            )
-        if q > n_features:
-            raise SettingError(
-                f"n_features must be at most the {n_features} features there are, got {q}; "
-                "laminating chooses one if it is None"
-            )
-    first = _first(q, budget)
-    if first < 1:
+        size = n_examples, n_features, budget
+        stages = _halving(_default(*size), n_examples, budget)
+        return [list(stage) for stage in stages_that_spend(stages, *size)]
+    q = check_integer("n_features", wanted, 2, hint="None chooses a power of two")
+    if q & (q - 1):
+        raise SettingError(
+            f"n_features must be a power of two, got {q}; laminating chooses one if it is None"
+        )
+    if q > n_features:
+        raise SettingError(
+            f"n_features must be at most the {n_features} features there are, got {q}; "
+            "laminating chooses one if it is None"
+        )
+    if _first(q, budget) < 1:
         raise SettingError(
             f"laminating from {q} features costs at least {q * _halvings(q)} looks, but the budget "
             f"is {budget}; raise the budget or start from fewer features"
         )
-    return [[q >> s, min(first << s, n_examples)] for s in range(_halvings(q))]
+    return [list(stage) for stage in _halving(q, n_examples, budget)]
+
+
+def _default(n_examples: int, n_features: int, budget: int) -> int:
+    """Q0 with at least 50 examples in the first stage, if the budget pays for them."""
+    most = 1 << (n_features.bit_length() - 1)
+    q = min(_PREFERRED, most)
+    while q > 2 and _first(q, budget) < _LEAST_EXAMPLES:
+        q //= 2
+    while 2 * q <= most and _first(2 * q, budget) >= _LEAST_EXAMPLES:
+        if _last(q, budget) <= n_examples:
+            break
+        q *= 2
+    return q
+
+
+def _halving(q: int, n_examples: int, budget: int) -> list[Stage]:
+    """The stages from Q0 features; none if the budget does not pay for them."""
+    first = _first(q, budget)
+    return [(q >> s, min(first << s, n_examples)) for s in range(_halvings(q)) if first]
 
 
 def _halvings(q: int) -> int:

@@ -25,9 +25,17 @@ from boostsample.checks import check_integer, check_n_features
 from boostsample.errors import SettingError
 from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
+from boostsample.strategies.uniform_naive import search_that_spends, spends_budget
 from boostsample.strategy import Pool, Strategy, Stump, Stumps
 
-__all__ = ["Stage", "SuccessiveHalving", "halve", "halving_stages", "most_stages"]
+__all__ = [
+    "Stage",
+    "SuccessiveHalving",
+    "halve",
+    "halving_stages",
+    "most_stages",
+    "stages_that_spend",
+]
 
 #: Default of the least number of examples in the first stage.
 _LEAST_EXAMPLES = 50
@@ -168,6 +176,25 @@ def most_stages(budget: int, n_examples: int, n_features: int, eta: int, least: 
     ):
         n_stages += 1
     return n_stages
+
+
+def stages_that_spend(
+    stages: Sequence[Stage], n_examples: int, n_features: int, budget: int
+) -> Sequence[Stage]:
+    """The stages, or others if they leave a tenth of the budget or cost more than a whole search.
+
+    The others are those of the largest bracket of eta = 2 whose first stage has 50 examples, or one
+    stage if that bracket leaves a tenth too.
+    """
+    size = budget, n_examples, n_features
+    if budget < n_features * n_examples:
+        if spends_budget(stages, n_examples, n_features, budget):
+            return stages
+        bracket = halving_stages(most_stages(*size, 2, _LEAST_EXAMPLES), *size, 2)
+        if spends_budget(bracket, n_examples, n_features, budget):
+            return bracket
+    q = max(10, budget // n_examples)
+    return [search_that_spends(q, n_examples, n_features, budget)]
 
 
 def _stages_from(

@@ -2,7 +2,7 @@
 
 Cost per iteration: one search of Q features on T = budget / Q examples, as Uniform Naive. Source:
 [DF11] section 5.2. The paper leaves open: families with fewer than Q features; here all of their
-features are searched, on more examples if the budget allows.
+features are searched, on more examples if the budget allows; what N examples leave is not spent.
 """
 
 from __future__ import annotations

@@ -3,13 +3,15 @@
 Cost per iteration: one search of Q features on T = budget / Q examples; by default Q = 10 and,
 since the default budget is 10 N, T = N. Source: [DF11] section 5.2, after LazyBoost (Escudero et
 al. 2000). The paper leaves open: budgets other than 10 N. A larger one increases Q, a smaller one
-decreases T. With other schemes of drawing the examples, this is the yardstick of the samplers of
-today's libraries, such as ``uniform-naive:n_features=100:scheme=mvs``, where T = N / 10.
+decreases T; Q changes if a tenth of a small budget would be left. With other schemes of drawing the
+examples, this is the yardstick of the samplers of today's libraries, such as
+``uniform-naive:n_features=100:scheme=mvs``, where T = N / 10.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,13 @@ from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = ["UniformNaive", "uniform_naive_features", "uniform_naive_n_features"]
+__all__ = [
+    "UniformNaive",
+    "search_that_spends",
+    "spends_budget",
+    "uniform_naive_features",
+    "uniform_naive_n_features",
+]
 
 
 class UniformNaive(Strategy):
@@ -29,7 +37,7 @@ class UniformNaive(Strategy):
     Parameters
     ----------
     n_features : int or None
-        Q; None is max(10, budget // N), and never more than F.
+        Q; None is about max(10, budget // N), and never more than F.
     scheme : str
         How samples are drawn, see `Step.draw`.
     """
@@ -68,10 +76,10 @@ def uniform_naive_n_features(
 ) -> int:
     """Q of the Uniform strategies; SettingError if the budget does not pay for Q looks."""
     if wanted is None:
-        q = max(min(10, budget), budget // n_examples)
-    else:
-        q = check_integer("n_features", wanted, 1, hint="None takes 10 or more")
-    if wanted is not None and q > n_features:
+        q = max(10, budget // n_examples)
+        return search_that_spends(q, n_examples, n_features, budget)[0]
+    q = check_integer("n_features", wanted, 1, hint="None takes 10 or more")
+    if q > n_features:
         raise SettingError(
             f"n_features of a uniform search must be at most the {n_features} features there are, "
             f"got {q}; None takes 10 or more"
@@ -81,4 +89,37 @@ def uniform_naive_n_features(
             f"a uniform search of n_features = {q} features costs at least {q} looks, but the "
             f"budget is {budget}; raise the budget or search fewer features"
         )
-    return min(q, n_features)
+    return q
+
+
+def spends_budget(
+    stages: Iterable[Sequence[int]], n_examples: int, n_features: int, budget: int
+) -> bool:
+    """Whether searches of Q features on T examples spend nine tenths of what can be spent.
+
+    That is the budget, or the looks of all features on all examples if these are fewer.
+    """
+    return 10 * sum(q * t for q, t in stages) >= 9 * min(budget, n_features * n_examples)
+
+
+def search_that_spends(
+    n_wanted: int, n_examples: int, n_features: int, budget: int
+) -> tuple[int, int]:
+    """Q and T of a search that spends the budget, Q near a number.
+
+    >>> search_that_spends(10, 29, 7, 290)
+    (7, 29)
+    >>> search_that_spends(10, 15, 100, 15)
+    (7, 2)
+    """
+    q = min(n_wanted, n_features, budget)
+    t = min(budget // q, n_examples)
+    longer = ((budget // more, more) for more in range(t + 1, min(n_examples, budget) + 1))
+    wider = (
+        (more, min(budget // more, n_examples))
+        for more in range(q + 1, min(n_features, budget) + 1)
+    )
+    for search in chain([(q, t)], longer, wider):
+        if spends_budget([search], n_examples, n_features, budget):
+            return search
+    return q, t

@@ -2,7 +2,8 @@
 
 Cost per iteration: one search of Q features on T = budget / Q examples, as Uniform Naive. Source:
 [DF11] section 5.2. The paper leaves open: fewer families than Q. Families are then drawn with
-replacement, and features of one family without, so that no look is spent on a repeat.
+replacement, and features of one family without, so that no look is spent on a repeat; a family of
+which all features are taken is not drawn again.
 """
 
 from __future__ import annotations
@@ -33,7 +34,12 @@ class UniformQ1(UniformNaive):
             picked = step.rng.choice(n_families, size=n, replace=False)
         else:
             picked = step.rng.integers(n_families, size=n)
-        counts = np.bincount(picked, minlength=n_families).tolist()
-        features = sample_members(step.families, counts, step.rng)
+        counts = np.bincount(picked, minlength=n_families)
+        sizes = np.array([family.size for family in step.families])
+        while excess := int(np.maximum(counts - sizes, 0).sum()):
+            counts = np.minimum(counts, sizes)
+            picked = step.rng.choice(np.flatnonzero(counts < sizes), excess)
+            counts += np.bincount(picked, minlength=n_families)
+        features = sample_members(step.families, counts.tolist(), step.rng)
         sample = step.draw(step.remaining // features.size, self.scheme)
         return step.search(features, sample).best()

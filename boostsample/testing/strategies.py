@@ -20,6 +20,7 @@ from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED
 from boostsample.step import Step
 from boostsample.strategy import Sample, Strategy
 from boostsample.testing.random_sources import watch_random_sources
+from boostsample.testing.strategy_rows import check_strategy_budget_spent
 from boostsample.testing.strategy_runs import (
     STRATEGY_ROUNDS,
     Make,
@@ -37,6 +38,7 @@ __all__ = [
     "Make",
     "check_strategy",
     "check_strategy_beyond_the_plan",
+    "check_strategy_budget_spent",
     "check_strategy_budgets",
     "check_strategy_constant_features",
     "check_strategy_edge_of_one",

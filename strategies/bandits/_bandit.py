@@ -2,7 +2,8 @@
 
 A round pulls k arms, families or single features, searches Q of their features on T = budget / Q
 examples, and rewards each pulled arm for its best edge: the edge on all examples for the arm of the
-chosen stump, the edge on the sample for the others (equal if T >= N).
+chosen stump, the edge on the sample for the others (equal if T >= N). If the pulled arms have fewer
+than Q features, all of these are searched on up to N examples, and the rest of the budget is left.
 """
 
 from __future__ import annotations

@@ -6,21 +6,26 @@ and about 0.1 ms. Source: [DF11] section 4.1, maximising e(Q 1{l=1}, .., Q 1{l=K
 The paper leaves open: the split of the 10 % (q = 16, t as large as it allows), the number of
 components (1: 16 edges do not support more), and the first round, here a probe of one family drawn
 uniformly, because its edges are degenerate under uniform initial weights. A budget too small for
-models is probed in every round. `noise=averaged` spends the 10 % over many rounds, which is not in
-the paper: late, edges on a few hundred examples are mostly noise and optimism.
+models is probed in every round. A family of few features is searched whole on
+all examples, and the rest of the budget is left; another plan that leaves a tenth of it gets more
+features or examples. `noise=averaged` spends the 10 % over many rounds, which is not in the paper:
+late, edges on a few hundred examples are mostly noise and optimism.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from boostsample.planning.expected_edge import best_expected_edge_family
+from boostsample.planning.expected_edge import best_expected_edge_family, expected_edge
 from boostsample.step import Step
 from boostsample.strategies.mas._mas import (
     MASFamilyStrategy,
     mas_probe,
     note_beliefs,
 )
+from boostsample.strategies.uniform_naive import search_that_spends
 from boostsample.strategy import Pool, Stump
 
 __all__ = ["MAS1Q"]
@@ -56,6 +61,11 @@ class MAS1Q(MASFamilyStrategy):
             family, q, t, edge, edges = best_expected_edge_family(
                 models, sizes, step.n_examples, step.remaining
             )
+            size = step.n_examples, sizes[family], step.remaining
+            if (plan := search_that_spends(q, *size)) != (q, t):
+                q, t = plan
+                n_examples = t if t < step.n_examples else math.inf
+                edge = expected_edge(models[family], q, n_examples)
             note_beliefs(step, q, t, edge, models, family_expected_edge=edges)
         features = step.families[family].sample(q, step.rng)
         stumps = step.search(features, step.draw(t, self.scheme))

@@ -42,6 +42,8 @@ class MABSplit(Strategy):
         Standard deviations of the confidence bounds, at least 0.
     """
 
+    leaves_budget = "it ends as soon as the bounds leave one feature"
+
     def __init__(self, n_features: int | None = None, batch: int = 100, z: float = 1.0) -> None:
         self.n_features = n_features
         self.batch = batch

@@ -8,12 +8,13 @@ numbers are scaled to the budget: T_l in proportion to (16/9)^l log(3 2^l / d), 
 Q_l T_l is the budget. e then has no effect; d hardly any.
 It differs from `laminating` by the growth of T, 1.8 to 2 a stage and more at first instead of 2,
 and by new examples in each stage instead of nested ones. Q_1 = 256 as there, fewer if T_1 would be
-below 50.
+below 50. Stages that leave a tenth of the budget are replaced as those of `laminating` are.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from boostsample.checks import check_integer, check_number
 from boostsample.errors import SettingError
 from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
+from boostsample.strategies.successive_halving import Stage, stages_that_spend
 from boostsample.strategy import Pool, Strategy, Stump
 
 __all__ = ["MedianElimination", "median_elimination_stages"]
@@ -80,13 +82,19 @@ class MedianElimination(Strategy):
             features = stumps.feature[np.argsort(-stumps.edge, kind="stable")]
         return stumps.best()
 
-    def _stages(self, n_features: int, n_examples: int, budget: int) -> list[tuple[int, int]]:
+    def _stages(self, n_features: int, n_examples: int, budget: int) -> Sequence[Stage]:
         """The stages; from fewer features in nodes of trees whose budget does not pay for them."""
-        q = min(self.n_features or _PREFERRED, n_features)
-        least = 1 if self.n_features else min(_LEAST_EXAMPLES, n_examples)
+        if self.n_features is not None:
+            return self._from(min(self.n_features, n_features), n_examples, budget, 1)
+        size = n_examples, n_features, budget
+        most = min(_PREFERRED, n_features)
+        return stages_that_spend(self._from(most, n_examples, budget, _LEAST_EXAMPLES), *size)
+
+    def _from(self, q: int, n_examples: int, budget: int, least: int) -> list[tuple[int, int]]:
+        """The stages from at most q features, with at least `least` examples in the first."""
         while q > 1:
             stages = median_elimination_stages(q, n_examples, budget, self.delta)
-            if stages and (stages[0][1] >= least or q == 2):
+            if stages and (stages[0][1] >= min(least, n_examples) or q == 2):
                 return stages
             q = -(-q // 2)
         return [(1, min(n_examples, budget))]

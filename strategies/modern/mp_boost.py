@@ -19,6 +19,7 @@ import numpy as np
 from boostsample.checks import check_n_features, check_number
 from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
+from boostsample.strategies.uniform_naive import search_that_spends
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
 
 __all__ = ["MPBoost"]
@@ -32,7 +33,7 @@ class MPBoost(Strategy):
     Parameters
     ----------
     n_features : int or None
-        Q, features of a patch; None is max(10, 4 budget // N).
+        Q, features of a patch; None is about max(10, 4 budget // N).
     momentum : float
         mu, from 0 (uniform features for ever) to 1.
     scheme : str
@@ -76,5 +77,7 @@ class MPBoost(Strategy):
 
     def _n_features(self, n_features: int, n_examples: int, budget: int) -> int:
         """Q."""
-        q = max(10, 4 * budget // n_examples) if self.n_features is None else self.n_features
-        return min(q, n_features, budget)
+        if self.n_features is not None:
+            return min(self.n_features, n_features, budget)
+        q = max(10, 4 * budget // n_examples)
+        return search_that_spends(q, n_examples, n_features, budget)[0]

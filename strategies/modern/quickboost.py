@@ -32,6 +32,8 @@ _ROUNDING = 3e-5
 class QuickBoost(Strategy):
     """The choice of `full`, by exact pruning."""
 
+    leaves_budget = "pruned features are not searched on all examples"
+
     def default_budget(self, pool: Pool) -> int:
         """2 F N looks, of which it spends what it needs."""
         return 2 * pool.n_features * pool.n_examples

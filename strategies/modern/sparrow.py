@@ -21,12 +21,15 @@ import numpy as np
 from boostsample.checks import check_n_features, check_number
 from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
+from boostsample.strategies.uniform_naive import search_that_spends
 from boostsample.strategy import Pool, Strategy, Stump
 
 __all__ = ["Sparrow", "sparrow_accepts"]
 
 #: Examples of the smallest batch.
 _LEAST_EXAMPLES = 32
+#: With fewer batches before it, the last batch takes all that is left.
+_FEW_HALVINGS = 3
 
 
 class Sparrow(Strategy):
@@ -43,6 +46,8 @@ class Sparrow(Strategy):
     scheme : str
         How samples are drawn, see `Step.draw`; one that promises unbiased edges.
     """
+
+    leaves_budget = "it ends as soon as a feature surely has more than the target edge"
 
     def __init__(
         self,
@@ -76,6 +81,8 @@ class Sparrow(Strategy):
         most = max(1, step.budget // (2 * features.size))  # all batches together pay for twice that
         halvings = max(0, (most // _LEAST_EXAMPLES).bit_length() - 1)
         sizes = [most >> k for k in range(halvings, -1, -1)]
+        if halvings < _FEW_HALVINGS:  # the batches take half to seven eighths of the budget
+            sizes[-1] = step.budget // features.size - sum(sizes[:-1])
         for sample in step.draw_nested(sizes, self.scheme):
             best = step.search(features, sample).best()
             if sparrow_accepts(best.edge, sample.size, self.target_, self.delta):
@@ -87,8 +94,10 @@ class Sparrow(Strategy):
 
     def _n_features(self, n_features: int, n_examples: int, budget: int) -> int:
         """Q."""
-        q = max(10, 5 * budget // n_examples) if self.n_features is None else self.n_features
-        return min(q, n_features, budget)
+        if self.n_features is not None:
+            return min(self.n_features, n_features, budget)
+        q = max(10, 5 * budget // n_examples)
+        return search_that_spends(q, n_examples, n_features, budget)[0]
 
 
 def sparrow_accepts(edge: float, n_examples: int, target: float, delta: float) -> bool:

@@ -6,7 +6,8 @@ section 9, who search all features on the examples that have 0.9 to 0.99 of the 
 own weights; OpenCV's default is 0.95. The edge on all examples differs from the one on these, times
 their mass, by no more than the mass left out: once edges are below that, it says nothing. So by
 default a tenth of the last edge is left out, and nothing in the first round. If the budget pays for
-less than 10 features, fewer examples are searched, the heaviest ones.
+less than 10 features, fewer examples are searched, the heaviest ones; if it pays for all features
+on more examples, the rest is left.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class WeightTrimming(Strategy):
         Mass of the lightest examples, which are left out, at least 0 and below 1; "edge" is a tenth
         of the last edge.
     """
+
+    leaves_budget = "the lightest examples are left out even if the budget pays for them"
 
     def __init__(self, left_out: float | str = "edge") -> None:
         self.left_out = left_out

@@ -87,8 +87,11 @@ def test_the_checks_run_over_shards() -> None:
     """Not beside them: the columns of shards are there, and only inside the context."""
     from boostsample.testing.strategy_runs import noisy_strategy_problem, run_strategy
 
+    def make() -> Laminating:
+        return Laminating(n_features=4)
+
     with over_shards(2):
-        inside = run_strategy(Laminating, noisy_strategy_problem()).rounds[0].rows[0]
-    outside = run_strategy(Laminating, noisy_strategy_problem()).rounds[0].rows[0]
+        inside = run_strategy(make, noisy_strategy_problem()).rounds[0].rows[0]
+    outside = run_strategy(make, noisy_strategy_problem()).rounds[0].rows[0]
     assert inside["messages"] == 2 * 3
     assert "messages" not in outside

@@ -18,37 +18,57 @@ from boostsample.strategy import Sample, Stumps
 from tests.problems import bank_of, booster_of, noisy_labels, table
 
 
-@pytest.mark.parametrize("n_features", [1, 2, 3, 31, 32, 100, 16_000, 10**6])
-@pytest.mark.parametrize("n_examples", [2, 3, 17, 1000, 60_000])
-@pytest.mark.parametrize("factor", [0.1, 1, 10, 100, 1000])
-def test_default_stages(n_features: int, n_examples: int, factor: float) -> None:
-    """Half the features, twice the examples, within the budget, from the default budget 10 N on.
+@pytest.mark.parametrize("n_examples", [2, 3, 5, 17, 29, 100, 300, 1000, 7494, 60_000])
+def test_default_stages(n_examples: int) -> None:
+    """Half the features, twice the examples, and the budget is spent, or what there is to search.
 
-    Below it a budget may be too small for one look a feature.
+    What is left of a budget of a few looks may pay for no other sample.
     """
-    budget = int(factor * n_examples)
-    try:
-        plan = laminating_stages(None, n_examples, n_features, budget)
-    except SettingError:
-        assert budget < 10 * n_examples
-        return
-    assert sum(q * t for q, t in plan) <= budget
-    q0 = plan[0][0]
-    assert q0 <= n_features
-    assert q0 & (q0 - 1) == 0
-    assert plan[-1][0] == (2 if q0 > 1 else 1)
-    for (q, t), (next_q, next_t) in itertools.pairwise(plan):
-        assert next_q * 2 == q
-        assert next_t == min(2 * t, n_examples)
-    assert all(1 <= t <= n_examples for _, t in plan)
+    for n_features in (1, 2, 3, 7, 16, 31, 32, 100, 1000, 16_000, 10**6):
+        for factor in (0.1, 1, 3, 10, 30, 100, 1000):
+            budget = max(1, int(factor * n_examples))
+            plan = laminating_stages(None, n_examples, n_features, budget)
+            looks, most = sum(q * t for q, t in plan), min(budget, n_features * n_examples)
+            where = n_features, budget, plan
+            assert 0.9 * most <= looks <= budget or budget < 10, where
+            assert all(1 <= q <= n_features and 1 <= t <= n_examples for q, t in plan), where
+            for (q, t), (next_q, next_t) in itertools.pairwise(plan):
+                assert next_q < q <= max(2 * next_q, n_features), where
+                assert t <= next_t, where
+            assert len(plan) == 1 or plan[0][1] >= 50, where
 
 
-def test_the_default_at_the_size_of_the_paper() -> None:
-    plan = laminating_stages(None, 60_000, 16_000, 600_000)
-    spent = sum(q * t for q, t in plan)
-    assert plan[-1][1] <= 60_000
-    assert plan[0][1] >= 50
-    assert 0.95 * 600_000 < spent <= 600_000  # log2(Q0) Q0 T0 = T Q ([DF11] 5)
+@pytest.mark.parametrize(
+    ("n_examples", "n_features", "plan"),
+    [
+        (29, 7, [[7, 29]]),
+        (29, 1000, [[10, 29]]),
+        (100, 1000, [[10, 50], [5, 100]]),
+        (300, 1000, [[12, 83], [6, 166], [3, 300]]),
+        (1000, 1000, [[32, 62], [16, 124], [8, 248], [4, 496], [2, 992]]),
+    ],
+)
+def test_few_examples(n_examples: int, n_features: int, plan: list[list[int]]) -> None:
+    assert laminating_stages(None, n_examples, n_features, 10 * n_examples) == plan
+
+
+@pytest.mark.parametrize(
+    ("n_examples", "n_features", "factor", "first", "n_stages"),
+    [
+        (60_000, 16_000, 10, [256, 292], 8),
+        (60_000, 16_000, 1, [128, 66], 7),
+        (60_000, 16_000, 100, [8192, 56], 13),
+        (1500, 10_000, 10, [32, 93], 5),
+        (7494, 16, 10, [16, 1170], 4),
+        (16_000, 16, 10, [16, 2500], 4),
+    ],
+)
+def test_the_default_at_the_sizes_of_the_published_tables(
+    n_examples: int, n_features: int, factor: int, first: list[int], n_stages: int
+) -> None:
+    plan = laminating_stages(None, n_examples, n_features, factor * n_examples)
+    assert plan[0] == first
+    assert len(plan) == n_stages
 
 
 def test_given_stages() -> None:

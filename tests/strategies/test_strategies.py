@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
+import itertools
 import os
 from typing import Any
 
@@ -30,6 +31,7 @@ from boostsample.strategies import (
 )
 from boostsample.strategy import Strategy
 from boostsample.testing import STRATEGY_CHECKS, Make
+from boostsample.testing.strategy_rows import require_budget_spent
 from tests.paths import ROOT
 from tests.problems import bank_of, booster_of, noisy_labels, rows_of, table
 
@@ -67,6 +69,7 @@ def test_registered_strategy(name: str, check: Any) -> None:
 
 #: Checks that a learner can break: searches on few examples, with small budgets, several a round.
 WITH_LEARNERS = (
+    "budget_spent",
     "budgets",
     "constant_features",
     "edge_of_one",
@@ -171,3 +174,49 @@ def test_rounds_and_seeds_differ(name: str) -> None:
     first, second = features(0), features(1)
     assert len(set(first)) > 5
     assert first != second
+
+
+#: They search the features of one family, or of one arm.
+ONE_FAMILY = (
+    "epsilon-greedy",
+    "exp3p",
+    "explore-then-commit",
+    "hedge",
+    "mas-1q",
+    "ucb",
+    "ucbv",
+    "uniform-1q",
+)
+STOP_EARLY = ("filterboost", "mabsplit", "quickboost", "sparrow", "weight-trimming")
+
+
+def test_strategies_that_leave_budget_give_the_reason() -> None:
+    assert {name for name in STRATEGIES if strategy_class(name).leaves_budget} == {*STOP_EARLY}
+
+
+@pytest.mark.skipif(not COMPILED, reason="many runs; compiled code runs them")
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=5"])
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in STOP_EARLY])
+def test_budgets_are_spent(name: str, learner: str) -> None:
+    """A search spends nine tenths of the budget, or of all features on all examples of its node."""
+    make = functools.partial(make_strategy, name)
+    for n, n_features in (
+        *itertools.product((5, 12, 29, 100), (1, 7, 16, 100)),
+        (12, 1000),
+        (1000, 10),
+    ):
+        n_families = min(n_features, 1 if name in ONE_FAMILY else 3)
+        sizes = (n_features - n_families + 1, *[1] * (n_families - 1))
+        require_budget_spent(make, n, sizes, learner)
+        if learner == "stump" and name != "full":
+            require_budget_spent(make, n, sizes, learner, 3 * n)
+
+
+@pytest.mark.parametrize(
+    ("n_examples", "n_features", "budget"), [(29, 7, 290), (29, 1000, 290), (100, 1000, 1000)]
+)
+def test_a_fruitless_pass_of_sparrow_spends_the_budget(
+    n_examples: int, n_features: int, budget: int
+) -> None:
+    make = functools.partial(Sparrow, delta=1e-300)
+    require_budget_spent(make, n_examples, (n_features,), budget=budget)

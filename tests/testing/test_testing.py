@@ -26,6 +26,8 @@ slow_without_jit = pytest.mark.skipif(not COMPILED, reason="many runs; compiled 
 class Good(Strategy):
     """Three features on as many examples as the budget pays; below, one way each to be wrong."""
 
+    leaves_budget = "it searches n_features"
+
     def __init__(self, n_features: int = 3) -> None:
         self.n_features = n_features
 
@@ -165,6 +167,10 @@ class Overspends(Good):
         return step.search(np.arange(step.n_features), step.draw(step.n_examples)).best()
 
 
+class LeavesBudget(Good):
+    leaves_budget = ""
+
+
 class LateRefusal(Good):
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         pass
@@ -287,6 +293,7 @@ BROKEN: list[tuple[type[Strategy], str, str]] = [
     (KeepsStep, "keeps_nothing", "keeps a Step"),
     (KeepsSample, "keeps_nothing", "keeps a Sample"),
     (Overspends, "spending", "looks"),
+    (LeavesBudget, "budget_spent", "round 1, search 0: spent 15 of a budget of 50"),
     (LateRefusal, "budgets", "instead of in start"),
     (SilentRefusal, "budgets", "does not name it"),
     (RefusesAll, "budgets", "all looks"),
