@@ -108,7 +108,7 @@ def _as_array(y: Any) -> NDArray[Any]:
     elif isinstance(y, np.ma.MaskedArray) and y.mask.any():
         return np.array(y.tolist(), object)
     elif str(getattr(y, "dtype", "")).endswith("Int128"):  # polars; NumPy has no such type
-        y = y.to_list()
+        y = list(y)
     if isinstance(y, Sequence) and not isinstance(y, str | bytes):
         return np.array(y, object)
     array = np.asarray(y)
