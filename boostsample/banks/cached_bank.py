@@ -1,9 +1,9 @@
 """Cached feature banks on disk: finds a bank by a hash of its content, or builds it.
 
 The hash covers everything that the bits of a bank depend on: values, dtype and shape of X; the
-reference rows; class, settings and source code of each family; the binning code; the versions of
-NumPy and of the file format. The source code of a family is the module of its class and those of
-the base classes; for the families of this package it is all of their modules and the kernels. Other
+reference rows; class, settings and source code of each family; the binning code and the kernels;
+the versions of NumPy and of the file format. The source code of a family is the module of its class
+and those of the base classes; for the families of this package it is all of their modules. Other
 modules that a family of yours calls are not covered: clear the cache after changing them.
 """
 
@@ -33,6 +33,7 @@ from boostsample.banks.tiles import check_tile_bytes
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays, sha256_of_bytes, sha256_of_json
+from boostsample.jit.compile_kernels import kernel_files
 
 __all__ = ["cached_bank_facts", "cached_bank"]
 
@@ -43,9 +44,8 @@ _ENGINE = (
     "family/family.py",
     "family/image_family.py",
     "banks/binning.py",
-    "kernels/cuts.py",
 )
-"""Files of this package that every bank depends on, besides those of its families."""
+"""Files that every bank depends on, besides the kernels and the files of its families."""
 
 
 def cached_bank(
@@ -158,7 +158,8 @@ def cached_bank_facts(
     families: Sequence[Family], X: Any, rows: NDArray[np.int64]
 ) -> dict[str, Any]:
     """Everything that the bits of a bank depend on, as a JSON value."""
-    engine = [(_PACKAGE / name).read_bytes() for name in _ENGINE]
+    paths = [*(_PACKAGE / name for name in _ENGINE), *kernel_files(_PACKAGE)]
+    engine = [path.read_bytes() for path in paths]
     return {
         "version": FORMAT,
         "data": {"shape": list(X.shape), "sha256": digest_of_examples(X, "a cached bank")},
@@ -185,10 +186,9 @@ def _code(kind: type) -> list[bytes]:
         if base in (object, ABC):
             continue
         try:
-            path = Path(inspect.getsourcefile(base) or "")
-            paths = [path]
+            paths = [Path(inspect.getsourcefile(base) or "")]
             if base.__module__.startswith("boostsample.families."):
-                paths = [*path.parent.glob("*.py"), *(_PACKAGE / "kernels").glob("*.py")]
+                paths = list((_PACKAGE / "families").rglob("*.py"))
             sources.update({f"{file.parent.name}/{file.name}": file.read_bytes() for file in paths})
         except (OSError, TypeError):
             try:

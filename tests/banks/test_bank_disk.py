@@ -147,8 +147,33 @@ def test_the_code_of_a_family_is_a_part_of_the_key(tmp_path: Path) -> None:
     code = cached_bank_module._code(Identity)
     assert b"_rectangles.py" in b" ".join(code[::2])  # what the families of a package share
     assert code == cached_bank_module._code(Haar)
+    columns = cached_bank_module._code(Columns)[::2]
+    assert set(code[::2]) - set(columns) == {b"family/image_family.py"}
     mine = cached_bank_module._code(Powers)
     assert [name.decode() for name in mine[::2]] == ["family/family.py", "tests/problems.py"]
+
+
+def test_each_folder_of_code_is_a_part_of_the_key(
+    X: NDArray[np.float32], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Families, binning and kernels, with what kernels are compiled from."""
+    package = Path(cached_bank_module.__file__).parents[1]
+    folders = ("families", "family", "jit", "kernels", "threads")
+    for name in folders:
+        shutil.copytree(package / name, tmp_path / name)
+    for name in ("checks.py", "banks/binning.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(package / name, tmp_path / name)
+    monkeypatch.setattr(cached_bank_module, "_PACKAGE", tmp_path)
+    edited = {path.parent: path for name in folders for path in (tmp_path / name).rglob("*.py")}
+    edited[tmp_path / "family"] = tmp_path / "family/family.py"
+    edited |= {tmp_path: tmp_path / "checks.py", tmp_path / "banks": tmp_path / "banks/binning.py"}
+    assert {tmp_path / "kernels/searches", tmp_path / "families/images"} < set(edited)
+    digests = set()
+    for path in (tmp_path / "checks.py", *edited.values()):
+        digests.add(json.dumps(cached_bank_facts([Columns([0, 1])], X, np.arange(N))))
+        path.write_text(f"{path.read_text('utf-8')}#", "utf-8")
+    assert len(digests) == 1 + len(edited)
 
 
 def test_a_family_without_code_is_refused(X: NDArray[np.float32]) -> None:

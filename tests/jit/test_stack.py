@@ -108,7 +108,7 @@ def test_a_kernel_that_allocates_has_to_say_so() -> None:
         silent(3)
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.stem)
 def test_plain_kernels_neither_call_those_that_allocate_nor_return_arrays(path: Path) -> None:
     """numba refuses only some of that, and nobody would know when such an array can go."""
     kinds: dict[str, str] = {}
