@@ -45,7 +45,7 @@ class Step:
     """One weak-learner search, as a strategy sees it."""
 
     __slots__ = ("__families", "__ledger", "__notes", "__open", "__place", "__plans", "__records",
-                 "__rng", "__samples", "__searcher")  # fmt: skip
+                 "__rng", "__samples", "__searcher", "__whole")  # fmt: skip
 
     def __init__(
         self,
@@ -54,17 +54,18 @@ class Step:
         rng: np.random.Generator,
         families: Sequence[FamilyInfo],
         place: tuple[int, int],
+        whole: bool = True,
     ) -> None:
         self.__searcher = searcher
         self.__ledger = ledger
         self.__rng = rng
         self.__families = families
         self.__place = place
+        self.__whole = whole
         self.__samples: dict[int, _Held] = {}
         self.__records: list[_Searched] = []
         self.__notes: dict[str, Any] = {}
-        self.__open = True
-        self.__plans = False
+        self.__open, self.__plans = True, False
 
     @property
     def rng(self) -> np.random.Generator:
@@ -86,6 +87,11 @@ class Step:
     def n_examples(self) -> int:
         """Examples of this search: those with weight, N, or those of a node of a tree."""
         return self.__searcher.n_examples
+
+    @property
+    def whole(self) -> bool:
+        """Whether this search is of all N examples; nodes must not change what these teach."""
+        return self.__whole
 
     @property
     def n_features(self) -> int:
@@ -362,19 +368,14 @@ class Step:
                 f"in step.edges, thresholds must be bin indices between 1 and {N_BINS - 1}, one "
                 "for each feature; pass stumps as search returned them"
             )
-        return Stumps(
-            feature, threshold.astype(np.int64), votes.astype(np.int8), np.zeros(feature.size)
-        )
+        edges = np.zeros(feature.size)
+        return Stumps(feature, threshold.astype(np.int64), votes.astype(np.int8), edges)
 
-    def _end(self) -> tuple[list[_Searched], dict[str, Any]]:
-        """Close the step; return its searches and notes. For the loop."""
+    def _end(self) -> tuple[list[_Searched], dict[str, Any], bool]:
+        """Close the step; its searches, its notes, and whether it read `n_rounds`. For the loop."""
         self.__open = False
         self.__samples.clear()
-        return self.__records, self.__notes
-
-    def _plans_rounds(self) -> bool:
-        """Whether the strategy has read `n_rounds`. For the loop."""
-        return self.__plans
+        return self.__records, self.__notes, self.__plans
 
     def _found(self, feature: int, threshold: int) -> tuple[float, int, bool]:
         """Edge H and examples T of the latest search that holds this stump, and whether it divides.

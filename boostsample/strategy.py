@@ -83,7 +83,12 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
         """Return one of the stumps searched in this step; spend at most `step.budget` looks."""
 
     def learn(self, outcome: Outcome) -> None:  # an optional hook, see above
-        """Learn from the finished stump; called after each search."""
+        """Learn from the finished stump; called after each search.
+
+        Edges of nodes of trees are of other examples and often near 1. What is learned from
+        searches of all examples must not depend on nodes: learn nothing from these, or in a state
+        apart (`outcome.whole`, `step.whole`).
+        """
 
     def state(self) -> dict[str, Any]:
         """A copy of the learned state: attributes whose names end, and do not begin, with `_`."""

@@ -11,7 +11,8 @@ S_max is the largest whose first stage has at least 10 examples.
 
 Memory: the features of the first stage are new, or up to half of them were chosen before: as many
 of the t searches so far as the stage has features are drawn, search s with the probability
-(2 s - 1) / t^2, and what they have chosen competes again.
+(2 s - 1) / t^2, and what they have chosen competes again. Nodes of trees remember the features that
+nodes have chosen, and use the best S and memory of whole searches.
 
 Reward: the round of edge G reduces the log of the loss by r_t = -log(1 - G^2) / 2. Relative to a
 running mean, x_t = r_t / m_t with m_{t+1} = m_t + (r_t - m_t) / sqrt(t).
@@ -78,22 +79,22 @@ class AdaptiveHalving(Strategy):
         self.brackets_ = np.zeros((2, most_stages(*size, self.eta, _LEAST_EXAMPLES)))
         self.memory_ = np.zeros((2, 2))
         self.variance_, self.running_mean_, self.n_rewards_ = _FIRST_VARIANCE, 0.0, 0
-        self.n_examples_ = pool.n_examples
-        self.chosen_, self.runners_up_ = np.empty(0, np.int64), np.empty(0, np.int64)
+        self.chosen_, self.node_chosen_, self.runners_up_ = np.empty((3, 0), np.int64)
 
     def choose(self, step: Step) -> Stump:
         """Choose a bracket and whether to remember, and run the stages."""
         size = step.budget, step.n_examples, step.n_features, self.eta
-        if step.n_examples < self.n_examples_:  # a node of a tree: what rounds have shown is used
+        if not step.whole:
             n_stages = min(self._n_stages(), most_stages(*size, _LEAST_EXAMPLES))
             stages = halving_stages(n_stages, *size)
-            first = self._remembered(_best(self.memory_), stages[0][0], step.rng)
+            remember, n = _best(self.memory_), stages[0][0]
+            first = self._remembered(remember, n, step.rng, self.node_chosen_)
             return halve(step, stages, self.scheme, first)[0].best()
         n_stages = self._n_stages(step.rng)
         self.bracket_ = n_stages - 1
         self.remember_ = _draw(self.memory_, self.variance_, step.rng) if self.n_rewards_ else 0
         stages = halving_stages(n_stages, *size)
-        first = self._remembered(self.remember_, stages[0][0], step.rng)
+        first = self._remembered(self.remember_, stages[0][0], step.rng, self.chosen_)
         step.note(n_stages=n_stages, n_remembered=first.size)
         stumps, runners_up = halve(step, stages, self.scheme, first, self.runners_up_)
         best = stumps.best()
@@ -102,6 +103,9 @@ class AdaptiveHalving(Strategy):
 
     def learn(self, outcome: Outcome) -> None:
         """Remember the feature, and reward both choices by what the round's first search gained."""
+        if not outcome.whole:
+            self.node_chosen_ = np.append(self.node_chosen_, outcome.feature)
+            return
         self.chosen_ = np.append(self.chosen_, outcome.feature)
         if outcome.search or not 0.0 < outcome.edge < 1.0:
             return
@@ -126,12 +130,14 @@ class AdaptiveHalving(Strategy):
         arms = self.brackets_
         return 1 + (_best(arms) if rng is None else _draw(arms, self.variance_, rng))
 
-    def _remembered(self, remember: int, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _remembered(
+        self, remember: int, n: int, rng: np.random.Generator, chosen: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
         """Features that were chosen before, for up to half of n places."""
-        t = self.chosen_.size
+        t = chosen.size
         if not remember or not t:
             return np.empty(0, np.int64)
-        again = self.chosen_[(t * np.sqrt(rng.random(n))).astype(np.int64)]
+        again = chosen[(t * np.sqrt(rng.random(n))).astype(np.int64)]
         _, at = np.unique(again, return_index=True)
         return again[np.sort(at)][: n // 2]
 

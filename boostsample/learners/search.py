@@ -111,12 +111,14 @@ class Search:
         computed = bank.values_computed
         budget = self._budget_of(weights.n_examples)
         ledger = Ledger(type(strategy).__name__, budget)
-        step = Step(searcher, ledger, self._rng, self._families, (self.round, self._n_rounds))
+        whole = weights.n_examples == self._searcher.n_examples
+        place = self.round, self._n_rounds
+        step = Step(searcher, ledger, self._rng, self._families, place, whole)
         try:
             stump = strategy.choose(step)
         finally:
-            records, notes = step._end()
-            self.plans_rounds |= step._plans_rounds()
+            records, notes, plans = step._end()
+            self.plans_rounds |= plans
             weights.release()
         if not isinstance(stump, Stump):
             raise StrategyError(
@@ -163,12 +165,11 @@ class Search:
             stopped="",
         )
         self.rows.append(row)
-        strategy.learn(
-            Outcome(self.round, number, member, family, estimated, edge, alpha, ledger.spent)
-        )
+        share = weights.mass / self._searcher.weights.mass
+        search = self.round, number, member, family, estimated, edge, alpha, ledger.spent
+        strategy.learn(Outcome(*search, weights.n_examples, share, whole))
         self._count(feature)
         base = weights.sums[: weights.n_labels] / weights.mass  # rounded as `sums`
-        share = weights.mass / self._searcher.weights.mass
         if share != 1.0:
             sums, base = sums * share, base * share
         sums_of = number, feature, threshold, value, votes, edge, sums, base

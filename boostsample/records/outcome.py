@@ -32,6 +32,12 @@ class Outcome:
         Coefficient that a stump of this edge has.
     cost : int
         Looks spent in the search, modelling included.
+    n_examples : int
+        Examples of the search: N, or those of a node of a tree.
+    weight_share : float
+        Their share of the weight of all N examples.
+    whole : bool
+        Whether the search was of all N examples, see `Step.whole`.
     """
 
     round: int
@@ -42,6 +48,9 @@ class Outcome:
     edge: float
     alpha: float
     cost: int
+    n_examples: int
+    weight_share: float
+    whole: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,13 @@ import numpy as np
 
 from boostsample.step import Step
 
-__all__ = ["RandomSources", "watch_random_sources"]
+__all__ = ["RandomSources", "global_state", "watch_random_sources"]
+
+
+def global_state() -> tuple[Any, ...]:
+    """The global random states of `random` and numpy, to compare."""
+    state = np.random.get_state(legacy=False)  # noqa: NPY002 - the state under test
+    return random.getstate(), state["state"]["key"].tobytes(), state["state"]["pos"]
 
 
 @dataclass

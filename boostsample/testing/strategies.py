@@ -19,8 +19,8 @@ from boostsample.learner import Learner
 from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED
 from boostsample.step import Step
 from boostsample.strategy import Sample, Strategy
-from boostsample.testing.random_sources import watch_random_sources
-from boostsample.testing.strategy_rows import check_strategy_budget_spent
+from boostsample.testing.random_sources import global_state, watch_random_sources
+from boostsample.testing.strategy_rows import check_strategy_beliefs, check_strategy_budget_spent
 from boostsample.testing.strategy_runs import (
     STRATEGY_ROUNDS,
     Make,
@@ -37,6 +37,7 @@ __all__ = [
     "STRATEGY_CHECKS",
     "Make",
     "check_strategy",
+    "check_strategy_beliefs",
     "check_strategy_beyond_the_plan",
     "check_strategy_budget_spent",
     "check_strategy_budgets",
@@ -141,9 +142,9 @@ def check_strategy_global_random_state(make: Make, learner: str | Learner | None
         for seed in (1, 2):
             random.seed(seed)
             np.random.seed(seed)  # noqa: NPY002  # the state under test
-            before = _global_state()
+            before = global_state()
             found.append(run_strategy(make, noisy_strategy_problem(learner=learner)).stumps())
-            require_of_strategy(_global_state() == before, make, "drew from a global random state")
+            require_of_strategy(global_state() == before, make, "drew from a global random state")
         require_of_strategy(found[0] == found[1], make, "depends on a global random state")
     finally:
         random.setstate(old[0])
@@ -392,11 +393,6 @@ STRATEGY_CHECKS: tuple[Callable[..., None], ...] = tuple(
 def _with_scheme(make: Make, scheme: str) -> Strategy:
     strategy: Strategy = make().set_params(scheme=scheme)
     return strategy
-
-
-def _global_state() -> tuple[Any, ...]:
-    state = np.random.get_state(legacy=False)  # noqa: NPY002 - the state under test
-    return random.getstate(), state["state"]["key"].tobytes(), state["state"]["pos"]
 
 
 def _live_objects(*kinds: type) -> list[Any]:

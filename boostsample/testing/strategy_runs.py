@@ -8,7 +8,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -112,7 +112,11 @@ def _bank_of(problem: _Problem) -> FeatureBank:
 
 
 def _booster_of(
-    make: Make, problem: _Problem, bank: FeatureBank, budget: int | None, seed: int
+    make: Make,
+    problem: _Problem,
+    bank: FeatureBank,
+    budget: int | None,
+    seed: int | np.random.Generator,
 ) -> Booster:
     """A booster of STRATEGY_ROUNDS rounds."""
     n_shards = _n_shards.get()
@@ -210,6 +214,19 @@ def refused_at_the_start(make: Make, problem: _Problem, budget: int | None, what
     except SettingError:
         return
     require_of_strategy(False, make, f"refuses {what} in choose() instead of in start()")
+
+
+def rows_of_roots(
+    make: Make, problem: _Problem, learner: Learner, n_rounds: int
+) -> list[dict[str, Any]]:
+    """Rows of the first searches of rounds; the random stream of each depends on its number."""
+    rng = np.random.default_rng(0)
+    problem = replace(problem, learner=learner)
+    booster, rows = _booster_of(make, problem, _bank_of(problem), None, rng), []
+    while len(rows) < n_rounds and not (rows and rows[-1]["stopped"]):
+        rng.bit_generator.state = np.random.default_rng(len(rows)).bit_generator.state
+        rows.append(booster.next_round().rows[0])
+    return rows
 
 
 def resumed_run(make: Make, problem: _Problem, at: int, pickled: bool) -> list[tuple[Any, ...]]:

@@ -4,6 +4,7 @@ A round pulls k arms, families or single features, searches Q of their features 
 examples, and rewards each pulled arm for its best edge: the edge on all examples for the arm of the
 chosen stump, the edge on the sample for the others (equal if T >= N). If the pulled arms have fewer
 than Q features, all of these are searched on up to N examples, and the rest of the budget is left.
+Nodes of trees, whose edges are of other examples, have a policy apart.
 """
 
 from __future__ import annotations
@@ -84,13 +85,14 @@ class BanditStrategy(Strategy):
         self.n_pulls_ = min(self._wanted_pulls(q), q, n_arms)
         self.n_arms_ = n_arms
         self.policy_ = self.make_policy(n_arms).state()
+        self.node_policy_ = self.make_policy(n_arms).state()
 
     def choose(self, step: Step) -> Stump:
         """Pull arms, search their features."""
-        policy = self._resumed()
+        policy = self._resumed(step)
         q = uniform_naive_features(self.n_features, step)
         arms = policy.select(step.rng, min(self.n_pulls_, q))
-        self.policy_.update(policy.learned())
+        self._state_of(step).update(policy.learned())
         features, owner = self._features(step, arms, q)
         sample = step.draw(step.remaining // features.size)
         stumps = step.search(features, sample)
@@ -104,20 +106,25 @@ class BanditStrategy(Strategy):
     def learn(self, outcome: Outcome) -> None:
         """Reward the pulled arms."""
         self.edges_[self.winner_] = outcome.edge
-        policy = self._resumed()
+        policy = self._resumed(outcome)
         policy.update(self.arms_, reward(self.edges_, self.reward, self.reward_scale))
-        self.policy_.update(policy.learned())
+        self._state_of(outcome).update(policy.learned())
 
     def policy(self) -> Policy:
-        """The policy in its present state, for instance to read its indices or probabilities."""
+        """The policy of whole searches in its present state, to read indices or probabilities."""
         policy = self.make_policy(self.n_arms_)
         policy.restore(self.policy_)
         return policy
 
-    def _resumed(self) -> Policy:
+    def _state_of(self, search: Step | Outcome) -> dict[str, Any]:
+        """The state of the policy of whole searches, or of nodes."""
+        return self.policy_ if search.whole else self.node_policy_
+
+    def _resumed(self, search: Step | Outcome) -> Policy:
         """The policy in its present state, which it shares: `policy` copies and checks it."""
         policy = self.make_policy(self.n_arms_)
-        policy.resume({name: v for name, v in self.policy_.items() if name.endswith("_")})
+        state = self._state_of(search)
+        policy.resume({name: v for name, v in state.items() if name.endswith("_")})
         return policy
 
     def _wanted_pulls(self, q: int) -> int:

@@ -80,8 +80,8 @@ class MASFamilyStrategy(MASStrategy):
         known variance of their noise. `averaged`: the families take turns over about r / 40 rounds,
         r being the round; each round models fewer features on r / 40 times the examples, and the
         last edges of each family are its model, at least 16 of this and earlier rounds, those of
-        the searches included. Up to round 40 that is `paper`, to the bit, if the budget pays for
-        16 features of each family.
+        the searches included; nodes of trees are modelled as with `paper`. Up to round 40 that is
+        `paper`, to the bit, if the budget pays for 16 features of each family.
     """
 
     noises: ClassVar[tuple[str, ...]] = ("paper", "deconvolved", "averaged")
@@ -103,7 +103,7 @@ class MASFamilyStrategy(MASStrategy):
         counts, size = _modelled(step.families, step.budget, step.n_examples)
         if step.round == 1 or size == 0:
             return None
-        averaged = self.noise == "averaged"
+        averaged = self.noise == "averaged" and step.whole
         if averaged and all(edges.size for edges in self.edges_):
             looks = int(_MODELLING_SHARE * step.budget)
             times = max(1.0, step.round / _ROUNDS_PER_ROUND)
@@ -113,19 +113,19 @@ class MASFamilyStrategy(MASStrategy):
         sample = step.draw(size)
         edges = step.search(features, sample, purpose="modelling").edge
         if averaged:
-            self.keep_edges(edges, counts)
+            self.keep_edges(step, edges, counts)
             edges, counts = np.concatenate(self.edges_), [kept.size for kept in self.edges_]
             edges.setflags(write=False)  # as those of a search, see `first_models`
         return _fit_families(
             edges, counts, self.n_components, self.noise, sample.size, sample.exact
         )
 
-    def keep_edges(self, edges: NDArray[np.float64], counts: Sequence[int]) -> None:
+    def keep_edges(self, step: Step, edges: NDArray[np.float64], counts: Sequence[int]) -> None:
         """Keep edges, counts[k] of family k, family after family, if they are to be averaged.
 
         Older edges of a family stay as long as it has fewer than 16, or than its members.
         """
-        if self.noise != "averaged":
+        if self.noise != "averaged" or not step.whole:
             return
         end = 0
         for k, count in enumerate(counts):
@@ -234,7 +234,10 @@ def _fit_families(
 def note_beliefs(
     step: Step, q: int, t: int, expected: float | None, mixtures: Sequence[Mixture], **more: Any
 ) -> None:
-    """Note Q, T, the expected edge, and the mixture, or the mean and deviation of each family."""
+    """Note Q, T, the expected edge, and the mixture, or the mean and deviation of each family.
+
+    Normal distributions of edges near 1 expect more than 1, which is noted as 1.
+    """
     models: dict[str, Any] = {}
     if len(mixtures) == 1:
         (mixture,) = mixtures
@@ -246,4 +249,5 @@ def note_beliefs(
     elif isinstance(mixtures, Mixtures):
         means, variances = mixtures.moments()
         models = {"family_mean": means, "family_deviation": [v**0.5 for v in variances]}
-    step.note(planned_features=q, planned_examples=t, expected_edge=expected, **models, **more)
+    bound = None if expected is None else min(expected, 1.0)
+    step.note(planned_features=q, planned_examples=t, expected_edge=bound, **models, **more)

@@ -66,10 +66,10 @@ class MAS1Q(MASFamilyStrategy):
                 q, t = plan
                 n_examples = t if t < step.n_examples else math.inf
                 edge = expected_edge(models[family], q, n_examples)
-            note_beliefs(step, q, t, edge, models, family_expected_edge=edges)
+            note_beliefs(step, q, t, edge, models, family_expected_edge=np.minimum(edges, 1.0))
         features = step.families[family].sample(q, step.rng)
         stumps = step.search(features, step.draw(t, self.scheme))
         if models is not None:
             counts = [features.size if k == family else 0 for k in range(len(step.families))]
-            self.keep_edges(stumps.edge, counts)
+            self.keep_edges(step, stumps.edge, counts)
         return stumps.best()

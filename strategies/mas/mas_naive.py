@@ -5,7 +5,8 @@ choosing cost no looks and about 0.1 ms. Source: [DF11] section 4.1, e(Q,T) of e
 The paper leaves open: the number of components (3), candidates and quadrature (see
 `boostsample.planning.expected_edge`), and the first rounds. Rounds 1 and 2 are probes with T = 4 Q:
 under uniform initial weights the first edges are all (K-2)/K and show no spread. At least
-the last 32 edges are kept, because a round may search few features.
+the last 32 edges are kept, because a round may search few features. Nodes of trees, whose edges are
+of other examples, are probes too, and their edges are not kept.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class MASNaive(MASStrategy):
 
     def choose(self, step: Step) -> Stump:
         """Choose Q and T from the last edges, search, keep the new edges."""
-        if self.edges_.size == 0:
+        if self.edges_.size == 0 or not step.whole:
             stumps, size, exact = mas_probing_search(step)
         else:
             noises = self.noises_ if self.noise == "deconvolved" else 0.0
@@ -64,7 +65,7 @@ class MASNaive(MASStrategy):
             features = step.rng.choice(step.n_features, size=q, replace=False, shuffle=False)
             stumps = step.search(features, sample)
             size, exact = sample.size, sample.exact
-        if step.round > 1:
+        if step.round > 1 and step.whole:
             self._keep(stumps.edge, mas_noise(stumps.edge, size, exact))
         return stumps.best()
 

@@ -68,7 +68,7 @@ class MASQ1(MASFamilyStrategy):
         note_beliefs(step, q, t, edge, models, family_features=allocated)
         features = sample_members(step.families, counts, step.rng)
         stumps = step.search(features, step.draw(t, self.scheme))
-        self.keep_edges(stumps.edge, counts)
+        self.keep_edges(step, stumps.edge, counts)
         return stumps.best()
 
 

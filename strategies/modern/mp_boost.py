@@ -9,7 +9,8 @@ The paper is about two classes, and trees on the patch without weights. Here an 
 its weight, the sum over its labels of the exponential losses, and the stump has a vote for each
 label; examples that are heavier than N / T of the mean keep their weight (the scheme `distinct`).
 Probabilities stay above 1e-9 / F, so that any patch can be drawn. The paper has no alpha, and stops
-by the error of examples out of the patch; the loop has its own alpha and does not stop.
+by the error of examples out of the patch; the loop has its own alpha and does not stop. Nodes of
+trees have probabilities apart.
 """
 
 from __future__ import annotations
@@ -58,18 +59,21 @@ class MPBoost(Strategy):
         check_number("momentum", self.momentum, 0.0, 1.0)
         check_n_features(self.n_features, pool.n_features, budget)
         self.probabilities_ = np.full(pool.n_features, 1.0 / pool.n_features)
+        self.node_probabilities_ = self.probabilities_.copy()
         self.patch_ = np.empty(0, np.int64)
 
     def choose(self, step: Step) -> Stump:
         """Draw a patch, search it."""
         q = self._n_features(step.n_features, step.n_examples, step.budget)
-        p = self.probabilities_ / self.probabilities_.sum()
+        p = self.probabilities_ if step.whole else self.node_probabilities_
+        p = p / p.sum()
         self.patch_ = step.rng.choice(p.size, size=q, replace=False, p=p, shuffle=False)
         return step.search(self.patch_, step.draw(step.budget // q, self.scheme)).best()
 
     def learn(self, outcome: Outcome) -> None:
         """Move the patch's probability to the chosen feature."""
-        p, mu = self.probabilities_, self.momentum
+        p = self.probabilities_ if outcome.whole else self.node_probabilities_
+        mu = self.momentum
         mass = p[self.patch_].sum()
         p[self.patch_] *= 1.0 - mu
         p[outcome.feature] += mu * mass

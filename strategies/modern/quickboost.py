@@ -10,7 +10,7 @@ pendigits and letter). The paper adds examples to a feature's sums; a search her
 again, so that pruning must drop a share of the features above m / N to pay. If it did not pay, it
 is not tried in the next searches, in about twice as many as the last time; that number is halved
 whenever it pays. A try needs more than F N looks: the default budget is 2 F N, and with F N, which
-is needed, nothing is tried.
+is needed, nothing is tried. Nodes of trees change neither that number nor G.
 """
 
 from __future__ import annotations
@@ -54,18 +54,21 @@ class QuickBoost(Strategy):
         mass = 1.0 - _LEFT_OUT * self.edge_
         size = step.n_heaviest(mass)
         cost = features.size * size + n
-        if self.wait_:
-            self.wait_ -= 1
-        elif size < n and cost + features.size * n <= step.budget:
+        waits = self.wait_ > 0
+        if step.whole:
+            self.wait_ = max(self.wait_ - 1, 0)
+        if not waits and size < n and cost + features.size * n <= step.budget:
             stumps = step.search(features, step.draw(size, "heaviest"))
             best = step.search([stumps.best().feature], step.draw(n)).best().edge
             features = features[1.0 - mass * (1.0 - stumps.edge) >= best - _ROUNDING]
             paid = cost + features.size * n < step.n_features * n
-            self.pause_ = self.pause_ // 2 if paid else 2 * self.pause_ + 1
-            self.wait_ = 0 if paid else self.pause_
+            if step.whole:
+                self.pause_ = self.pause_ // 2 if paid else 2 * self.pause_ + 1
+                self.wait_ = 0 if paid else self.pause_
         step.note(unpruned=features.size)
         return step.search(features, step.draw(n)).best()
 
     def learn(self, outcome: Outcome) -> None:
-        """Keep the edge."""
-        self.edge_ = outcome.edge
+        """Keep the edge, unless it is of a node."""
+        if outcome.whole:
+            self.edge_ = outcome.edge

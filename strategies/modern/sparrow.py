@@ -9,7 +9,7 @@ when (sum w)^2 / sum w^2 is low: here each round draws); K labels, whose agreeme
 [-1, 1]; all features (Q of them, drawn anew in each round) and batches that double, because a
 search reads all examples of a sample again. Their code asks for V >= 173 log(4 / delta) besides,
 more than small budgets pay for, and never raises the target; halving it is one of several versions.
-The authors call the policy for the target "not robust".
+The authors call the policy for the target "not robust". Nodes of trees do not change the target.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ class Sparrow(Strategy):
                 return best
             if sample.exact:
                 break
-        self.target_ *= 0.5
+        if step.whole:
+            self.target_ *= 0.5
         return best
 
     def _n_features(self, n_features: int, n_examples: int, budget: int) -> int:

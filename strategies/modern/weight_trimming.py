@@ -5,9 +5,9 @@ examples pay for more features, Q = budget / m. Source: Friedman, Hastie and Tib
 section 9, who search all features on the examples that have 0.9 to 0.99 of the weight, with their
 own weights; OpenCV's default is 0.95. The edge on all examples differs from the one on these, times
 their mass, by no more than the mass left out: once edges are below that, it says nothing. So by
-default a tenth of the last edge is left out, and nothing in the first round. If the budget pays for
-less than 10 features, fewer examples are searched, the heaviest ones; if it pays for all features
-on more examples, the rest is left.
+default a tenth of the last edge on all examples is left out, and nothing in the first round. If the
+budget pays for less than 10 features, fewer examples are searched, the heaviest ones; if it pays
+for all features on more examples, the rest is left.
 """
 
 from __future__ import annotations
@@ -57,5 +57,6 @@ class WeightTrimming(Strategy):
         return step.search(features, sample).best()
 
     def learn(self, outcome: Outcome) -> None:
-        """Keep the edge."""
-        self.edge_ = outcome.edge
+        """Keep the edge, unless it is of a node."""
+        if outcome.whole:
+            self.edge_ = outcome.edge

@@ -219,26 +219,28 @@ def test_memory_draws_searches_by_their_number() -> None:
     strategy.start(Pool([], 16_000, 60_000), 600_000, 10, np.random.default_rng(0))
     strategy.chosen_ = np.array([7, 5, 3, 1])
     rng = np.random.default_rng(1)
-    drawn = [strategy._remembered(1, 2, rng) for _ in range(20_000)]
+    drawn = [strategy._remembered(1, 2, rng, strategy.chosen_) for _ in range(20_000)]
     assert all(features.size == 1 for features in drawn)
     # the first of two draws
     shares = np.bincount([features[0] for features in drawn], minlength=8)[[7, 5, 3, 1]] / 20_000
     assert shares == pytest.approx([1 / 16, 3 / 16, 5 / 16, 7 / 16], abs=0.015)
-    assert strategy._remembered(0, 2, rng).size == 0
-    assert sorted(strategy._remembered(1, 1000, rng)) == [1, 3, 5, 7]
+    assert strategy._remembered(0, 2, rng, strategy.chosen_).size == 0
+    assert sorted(strategy._remembered(1, 1000, rng, strategy.chosen_)) == [1, 3, 5, 7]
 
 
-def test_features_of_all_searches_are_remembered() -> None:
-    """Those of nodes and terms too; but only a round's first search is a reward."""
+def test_features_of_nodes_are_remembered_apart() -> None:
+    """Those of terms are not; but only a round's first search is a reward."""
     strategy = AdaptiveHalving()
     strategy.start(Pool([], 100, 1000), 10_000, 10, np.random.default_rng(0))
     strategy.bracket_ = strategy.remember_ = 0
     for search, edge in ((1, 0.5), (0, 0.0), (0, 1.0)):
-        strategy.learn(Outcome(1, search, 9, 0, edge, edge, 0.1, 10))
+        strategy.learn(Outcome(1, search, 9, 0, edge, edge, 0.1, 10, 1000, 1.0, True))
+    strategy.learn(Outcome(1, 2, 7, 0, 0.9, 0.9, 0.1, 10, 30, 0.1, False))
     assert strategy.n_rewards_ == 0
-    strategy.learn(Outcome(1, 0, 8, 0, 0.5, 0.5, 0.1, 10))
+    strategy.learn(Outcome(1, 0, 8, 0, 0.5, 0.5, 0.1, 10, 1000, 1.0, True))
     assert strategy.n_rewards_ == 1
     assert strategy.chosen_.tolist() == [9, 9, 9, 8]
+    assert strategy.node_chosen_.tolist() == [7]
 
 
 def test_runners_up_compete_again(searches: Searches) -> None:

@@ -69,6 +69,7 @@ def test_registered_strategy(name: str, check: Any) -> None:
 
 #: Checks that a learner can break: searches on few examples, with small budgets, several a round.
 WITH_LEARNERS = (
+    "beliefs",
     "budget_spent",
     "budgets",
     "constant_features",
