@@ -49,6 +49,8 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
 
     #: Why a search may leave a tenth of what it could spend, for strategies that stop early.
     leaves_budget: ClassVar[str] = ""
+    #: Why nodes of trees change what whole searches have taught, for strategies that mix the two.
+    learns_from_nodes: ClassVar[str] = ""
 
     def default_budget(self, pool: Pool) -> int:
         """Looks for each search if the user sets no budget: 10 N ([DF11] section 5.3)."""
@@ -87,7 +89,7 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
 
         Edges of nodes of trees are of other examples and often near 1. What is learned from
         searches of all examples must not depend on nodes: learn nothing from these, or in a state
-        apart (`outcome.whole`, `step.whole`).
+        apart (`outcome.whole`, `step.whole`), or give the reason in `learns_from_nodes`.
         """
 
     def state(self) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class Hedge(BanditStrategy):
 
     def choose(self, step: Step) -> Stump:
         """Estimate the edges of all families, search one drawn before that."""
-        policy = self._resumed(step)
+        policy = self._resumed()
         self.edges_ = self._edges_of_all(step)
         q = min(uniform_naive_features(self.n_features, step), step.remaining)
         if self.n_features is None:
@@ -80,10 +80,10 @@ class Hedge(BanditStrategy):
     def learn(self, outcome: Outcome) -> None:
         """Reward all families."""
         if self.edges_.size:
-            policy = self._resumed(outcome)
+            policy = self._resumed()
             arms = np.arange(self.edges_.size)
             policy.update(arms, reward(self.edges_, self.reward, self.reward_scale))
-            self._state_of(outcome).update(policy.learned())
+            self.policy_.update(policy.learned())
 
     def _edges_of_all(self, step: Step) -> NDArray[np.float64]:
         """The best edge of some features of each family; empty if that is too expensive."""

@@ -47,7 +47,8 @@ def check_strategy_beliefs(make: Make, learner: str | Learner | None = None) -> 
     """Beliefs about edges and probabilities are in [0, 1], and those of roots are not of nodes.
 
     Beliefs are the notes that are named so: "edge", "mean", "probability", "proportion", "target".
-    In a tree, the searches of nodes do not change what a strategy notes and searches at the roots.
+    In a tree, the searches of nodes do not change what a strategy notes and searches at the roots,
+    unless it gives the reason in `Strategy.learns_from_nodes`.
     """
     for n in (12, 40, 200):
         problem = noisy_strategy_problem(n, learner=learner or "tree:n_leaves=6")
@@ -61,7 +62,7 @@ def check_strategy_beliefs(make: Make, learner: str | Learner | None = None) -> 
                     f"round {row['round']}, search {row['search']}: noted {name} = {value}, which "
                     "must be in [0, 1]",
                 )
-    if learner is not None:  # what follows has a learner of its own
+    if learner is not None or make().learns_from_nodes:  # what follows has another learner
         return
     problem = noisy_strategy_problem(3000, n_labels=1)
     total = problem.X.sum(axis=1)  # all features help: root edges stay large

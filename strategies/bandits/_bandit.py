@@ -4,7 +4,8 @@ A round pulls k arms, families or single features, searches Q of their features 
 examples, and rewards each pulled arm for its best edge: the edge on all examples for the arm of the
 chosen stump, the edge on the sample for the others (equal if T >= N). If the pulled arms have fewer
 than Q features, all of these are searched on up to N examples, and the rest of the budget is left.
-Nodes of trees, whose edges are of other examples, have a policy apart.
+A tree is a sequence of decisions over the arms of stumps ([BK10] section 3.3): nodes pull, and
+reward, the same arms as roots.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class BanditStrategy(Strategy):
         The factor kappa in min(1, kappa * reward), above 0.
     """
 
+    learns_from_nodes = "a tree is a sequence of decisions over the same arms, [BK10] section 3.3"
+
     arms: str = "family"
     pulls: str | int = "1.Q"
     n_features: int | None = None
@@ -85,14 +88,13 @@ class BanditStrategy(Strategy):
         self.n_pulls_ = min(self._wanted_pulls(q), q, n_arms)
         self.n_arms_ = n_arms
         self.policy_ = self.make_policy(n_arms).state()
-        self.node_policy_ = self.make_policy(n_arms).state()
 
     def choose(self, step: Step) -> Stump:
         """Pull arms, search their features."""
-        policy = self._resumed(step)
+        policy = self._resumed()
         q = uniform_naive_features(self.n_features, step)
         arms = policy.select(step.rng, min(self.n_pulls_, q))
-        self._state_of(step).update(policy.learned())
+        self.policy_.update(policy.learned())
         features, owner = self._features(step, arms, q)
         sample = step.draw(step.remaining // features.size)
         stumps = step.search(features, sample)
@@ -106,25 +108,20 @@ class BanditStrategy(Strategy):
     def learn(self, outcome: Outcome) -> None:
         """Reward the pulled arms."""
         self.edges_[self.winner_] = outcome.edge
-        policy = self._resumed(outcome)
+        policy = self._resumed()
         policy.update(self.arms_, reward(self.edges_, self.reward, self.reward_scale))
-        self._state_of(outcome).update(policy.learned())
+        self.policy_.update(policy.learned())
 
     def policy(self) -> Policy:
-        """The policy of whole searches in its present state, to read indices or probabilities."""
+        """The policy in its present state, for instance to read its indices or probabilities."""
         policy = self.make_policy(self.n_arms_)
         policy.restore(self.policy_)
         return policy
 
-    def _state_of(self, search: Step | Outcome) -> dict[str, Any]:
-        """The state of the policy of whole searches, or of nodes."""
-        return self.policy_ if search.whole else self.node_policy_
-
-    def _resumed(self, search: Step | Outcome) -> Policy:
+    def _resumed(self) -> Policy:
         """The policy in its present state, which it shares: `policy` copies and checks it."""
         policy = self.make_policy(self.n_arms_)
-        state = self._state_of(search)
-        policy.resume({name: v for name, v in state.items() if name.endswith("_")})
+        policy.resume({name: v for name, v in self.policy_.items() if name.endswith("_")})
         return policy
 
     def _wanted_pulls(self, q: int) -> int:
