@@ -96,7 +96,7 @@ def scores(values: Values, metric: str, unit: str = "stumps") -> Iterator[str]:
 
 
 def mean_ranks(metric: str) -> Iterator[str]:
-    """Mean ranks over the data sets, for the strategies that are in all, and what is significant."""
+    """Mean ranks over the data sets of the strategies that are in all, and what is significant."""
     by_mark: list[dict[str, float]] = []
     p_values: list[float] = []
     data = all_rows()
@@ -119,7 +119,7 @@ def mean_ranks(metric: str) -> Iterator[str]:
 
 
 def lead() -> Iterator[str]:
-    """The lead of adaptive-halving over laminating, and the share that distinct draws have of it."""
+    """The lead of adaptive-halving over laminating, and the share that distinct draws bring."""
     values = values_of(read_results(FOLDER / "contest-variants").rows, "loss")
     ours, distinct, laminating = (
         {mark: statistics.fmean(losses) for mark, losses in values[label].items()}
@@ -145,6 +145,31 @@ def _losses(folder: str) -> Iterator[str]:
     return scores(values_of(read_results(FOLDER / folder).rows, "loss"), "loss")
 
 
+def other_splits(metric: str) -> Iterator[str]:
+    """Mean and standard error over five splits at the last mark: a column for each data set."""
+    by_data: dict[str, Rows] = {}
+    for row in read_results(FOLDER / "contest-splits").rows:
+        by_data.setdefault(str(row["data"]).split(":")[0].split("(")[0], []).append(row)
+    digits = 3 if metric == "loss" else 2
+    columns: list[dict[str, str]] = []
+    for rows in by_data.values():
+        values = values_of(rows, metric)
+        last = max(mark for by_mark in values.values() for mark in by_mark)
+        means = {label: statistics.fmean(by_mark[last]) for label, by_mark in values.items()}
+        least = min(round(mean, digits) for mean in means.values())
+        texts = {}
+        for label, mean in means.items():
+            splits = values[label][last]
+            error = statistics.stdev(splits) / math.sqrt(len(splits))
+            text = f"{mean:.{digits}f} ± {error:.{digits}f}"
+            texts[label] = f"**{text}**" if round(mean, digits) == least else text
+        columns.append(texts)
+    yield "| strategy | " + " | ".join(by_data) + " |"
+    yield "| --- |" + " ---: |" * len(by_data)
+    for label in columns[0]:
+        yield f"| `{label}` | " + " | ".join(texts[label] for texts in columns) + " |"
+
+
 def blocks() -> dict[str, str]:
     """All tables by their names on the page."""
     made: dict[str, list[str]] = {}
@@ -154,7 +179,8 @@ def blocks() -> dict[str, str]:
             made[f"{name} {metric}"] = list(scores(values_of(rows, metric), metric))
         for name, values in seconds(metric):
             made[f"{name} seconds {metric}"] = list(scores(values, metric, "s"))
-        made |= {f"ranks {metric}": list(mean_ranks(metric))}
+        made[f"ranks {metric}"] = list(mean_ranks(metric))
+        made[f"splits {metric}"] = list(other_splits(metric))
     shares = regret.tables(FOLDER / "contest-regret.csv")
     made |= {f"regret {name}": lines for name, lines in shares.items()}
     made |= dict(ablations())
