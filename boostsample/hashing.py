@@ -1,14 +1,22 @@
-"""SHA-256 checksums of bytes, JSON values and arrays, as hexadecimal text, and seeds from them."""
+"""Checksums of bytes, JSON values and arrays, and seeds from them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-__all__ = ["hashed_seed", "sha256_of_bytes", "sha256_of_arrays", "sha256_of_json"]
+__all__ = [
+    "crc32_of_arrays",
+    "hashed_seed",
+    "sha256_of_bytes",
+    "sha256_of_arrays",
+    "sha256_of_json",
+]
 
 _BLOCK_BYTES = 2**24
 
@@ -42,16 +50,29 @@ def sha256_of_arrays(*arrays: Any) -> str:
     array of objects holds anything but text.
     """
     digest = hashlib.sha256()
+    for content in _contents(arrays):
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def crc32_of_arrays(*arrays: Any) -> int:
+    """CRC-32 of what `sha256_of_arrays` reads: several times faster, against accidents only."""
+    crc = 0
+    for content in _contents(arrays):
+        crc = zlib.crc32(content, crc)
+    return crc
+
+
+def _contents(arrays: tuple[Any, ...]) -> Iterator[Any]:
     for given in arrays:
         array = np.asarray(given)
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        yield f"{array.dtype.str}{array.shape}".encode()
         if array.dtype.kind == "O":
             for text in array.ravel().tolist():
                 if not isinstance(text, str):
                     raise TypeError(f"expected text, got {type(text).__name__}")
-                digest.update(sha256_of_bytes(text.encode("utf-8", "surrogatepass")).encode())
+                yield sha256_of_bytes(text.encode("utf-8", "surrogatepass")).encode()
             continue
         step = max(_BLOCK_BYTES // max(array[:1].nbytes, 1), 1)
         for start in range(0, len(array), step):
-            digest.update(np.ascontiguousarray(array[start : start + step]).data.cast("B"))
-    return digest.hexdigest()
+            yield np.ascontiguousarray(array[start : start + step]).data.cast("B")

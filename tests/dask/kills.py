@@ -85,11 +85,10 @@ class Fits:
         for number in range(6):
             _rows(n, self._rng).to_parquet(self._folder / f"{number}.parquet")
         cluster.complete()
-        self.fit(as_frame=False)  # compiles
+        self.usual = self.fit(as_frame=False)  # compiles
         began = time.monotonic()
-        self.usual = self.fit(as_frame=False)
-        self.seconds = time.monotonic() - began
         assert self.fit(as_frame=True) == self.usual
+        self.seconds = time.monotonic() - began
         self.endings: Counter[str] = Counter()
 
     def fit(self, as_frame: bool) -> list[str]:
@@ -126,24 +125,28 @@ class Fits:
             timers.append(threading.Timer(moments[1], self._change, [path, kind]))
         for timer in timers:
             timer.start()
-        found, error = [], None
+        found: list[str] = []
+        error: Exception | None = None
         try:
             found = self.fit(as_frame)
         except Exception as reason:
             error = reason
         for timer in timers:
             timer.join()
-        if found == self.usual:
-            ending = "the same model"
-        elif kind and isinstance(error, DataError | ShardError) and "\n" not in str(error):
-            ending = "one line of error"
-        elif kind and not error and found == self._refitted(as_frame):
-            ending = "the model of the changed files"
-        else:
-            ending = f"wrong: {error or 'another model'!r}"
+        ending = self.ending(kind, as_frame, found, error)
         path.write_bytes(content)
         self.endings[f"{kind or 'no file changed'}: {ending}"] += 1
         return ending if ending.startswith("wrong") else ""
+
+    def ending(self, kind: str, as_frame: bool, found: list[str], error: Exception | None) -> str:
+        """How a fit has ended; begins with "wrong" if it did not end well."""
+        if not error and found == self.usual:
+            return "the same model"
+        if kind and isinstance(error, DataError | ShardError) and "\n" not in str(error):
+            return "one line of error"
+        if kind and not error and found == self._refitted(as_frame):
+            return "the model of the changed files"
+        return f"wrong: {error or 'another model'!r}"
 
     def _change(self, path: Path, kind: str) -> None:
         """Rewrite a file in its place or at once."""

@@ -98,7 +98,7 @@ def as_frames_of_csv(made: Made, client: Any, folder: Path) -> Given:
 
 def as_repartitioned(made: Made, client: Any, folder: Path) -> Given:
     X, y, weight = as_frames_of_files(made, client, folder)
-    return tuple(one.repartition(npartitions=4) for one in (X, y.to_frame(), weight))  # type: ignore[return-value]  # three
+    return tuple(one.repartition(npartitions=4) for one in (X, y.to_frame(), weight))
 
 
 def as_frame_and_arrays(made: Made, client: Any, folder: Path) -> Given:

@@ -21,7 +21,9 @@ __all__ = ["PATIENCE", "Cluster"]
 _WORKERS = """
 import asyncio, os, signal, sys
 import distributed
+import boostsample.dask.inputs.table
 import boostsample.experiments.run.dask_backend
+import boostsample.shards.server
 
 async def work(address):
     async with distributed.Worker(address, nthreads=1, host="127.0.0.1", dashboard=False) as worker:

@@ -20,6 +20,7 @@ from boostsample.dask import (
 from boostsample.dask.inputs.table import _check_here
 from boostsample.dask.versions import versions_here
 from boostsample.errors import DataError, SettingError, ShardError
+from tests.dask.kills import Fits
 from tests.experiments.cluster import Cluster
 from tests.shards.cluster_runs import file_sources
 from tests.shards.shard_runs import bits, shard_booster, small_sources
@@ -195,6 +196,19 @@ def test_a_worker_that_joins_while_rows_are_read_checks_itself(client: Any) -> N
     client.submit(_check_here, versions_here()).result()
     with pytest.raises(ShardError, match=r"the worker tcp.* has .* client has boostsample 0\.3;"):
         client.submit(_check_here, expected).result()
+
+
+def test_fits_with_kills_end_well_and_others_are_found(cluster: Cluster, tmp_path: Path) -> None:
+    """The shortest version of kills.py."""
+    pytest.importorskip("pandas", reason="the extra 'report' is not installed")
+    cluster.complete()
+    fits = Fits(tmp_path, cluster, n=100, n_rounds=20)
+    assert [fits.run(), fits.run("a value")] == ["", ""]
+    other = ["another model"]
+    assert fits.ending("", False, other, None) == "wrong: 'another model'"
+    assert fits.ending("a value", False, other, None) == "wrong: 'another model'"
+    assert "ZeroDivisionError" in fits.ending("a value", False, [], ZeroDivisionError("fault"))
+    assert "no file" in fits.ending("", False, [], DataError("no file changed"))
 
 
 def test_settings(client: Any) -> None:

@@ -14,7 +14,7 @@ from boostsample.checks import check_example_weight
 from boostsample.classifier.inputs.column_names import check_container
 from boostsample.classifier.inputs.frames import frame_of, is_frame, is_number
 from boostsample.errors import DataError, ShardError, one_line
-from boostsample.hashing import sha256_of_arrays, sha256_of_bytes
+from boostsample.hashing import crc32_of_arrays
 from boostsample.labels import class_values
 
 __all__ = ["PartRows", "checked_rows", "checksum", "naming_part"]
@@ -55,18 +55,13 @@ def naming_part(number: int, place: str) -> Iterator[None]:
         raise DataError(f"{name}: {kind}{one_line(error)}") from error
 
 
-def checksum(rows: PartRows | None) -> str:
-    """SHA-256 of examples, labels, weights and names of columns; empty without rows."""
-    if rows is None:
-        return ""
-    is_text = rows.y.dtype.kind in "OT"
-    y = repr(rows.y.tolist()).encode("utf-8", "surrogatepass") if is_text else b""
-    arrays = [
-        rows.X,
-        *([] if is_text else [rows.y]),
-        *([] if rows.weight is None else [rows.weight]),
-    ]
-    return sha256_of_bytes(repr(rows.names).encode(), y, sha256_of_arrays(*arrays).encode())
+def checksum(rows: PartRows) -> int:
+    """CRC-32 of examples, labels, weights and names of columns."""
+    y = rows.y
+    if y.dtype.kind in "OT":
+        y = np.frombuffer(repr(y.tolist()).encode("utf-8", "surrogatepass"), np.uint8)
+    arrays = [rows.X, y] if rows.weight is None else [rows.X, y, rows.weight]
+    return crc32_of_arrays(*arrays, np.frombuffer(repr(rows.names).encode(), np.uint8))
 
 
 def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:

@@ -43,7 +43,7 @@ class ShardSource:
         In the order of the table.
     n_rows : tuple of int
         Rows of weight above 0 of each part.
-    checksums : tuple of str
+    checksums : tuple of int
         Of these rows, as they were first read.
     first : int
         Number of the first part, for messages.
@@ -62,7 +62,7 @@ class ShardSource:
 
     parts: tuple[Part, ...]
     n_rows: tuple[int, ...]
-    checksums: tuple[str, ...]
+    checksums: tuple[int, ...]
     first: int
     families: tuple[Family, ...]
     cuts: Cuts

@@ -62,7 +62,7 @@ class PartSummary(NamedTuple):
     sides : ndarray of float64, shape (K, 4), or None
         For several labels: total weight and weighted sum of the balanced initial weights of the
         positive, and of the negative rows.
-    checksum : str
+    checksum : int
         See `boostsample.dask.inputs.part_rows.checksum`.
     """
 
@@ -74,7 +74,7 @@ class PartSummary(NamedTuple):
     multi_label: bool
     weights: NDArray[np.float64]
     sides: NDArray[np.float64] | None
-    checksum: str
+    checksum: int
 
 
 def sample_size(n_parts: int, reference: int) -> int:
@@ -94,7 +94,7 @@ def summarise(
     if rows is None:
         nothing = np.empty(0)
         empty = np.empty((0, 4))
-        return PartSummary(0, nothing, [], None, nothing, False, empty, None, "")
+        return PartSummary(0, nothing, [], None, nothing, False, empty, None, 0)
     sample = rows.X[_drawn(rows.X.shape[0], number, n_sample)]
     distinct = []
     if rows.X.ndim == 2:
@@ -158,7 +158,7 @@ class TableFacts(NamedTuple):
     ----------
     n_rows : list of int
         Rows of weight above 0 of each part.
-    checksums : list of str
+    checksums : list of int
         Of each part.
     families : list of Family
     cuts : tuple
@@ -179,7 +179,7 @@ class TableFacts(NamedTuple):
     """
 
     n_rows: list[int]
-    checksums: list[str]
+    checksums: list[int]
     families: list[Family]
     cuts: Cuts
     n_reference: int

@@ -160,15 +160,16 @@ def _read(
     except Exception:
         check_workers(client)  # one with other versions may have joined
         for number, summary in enumerate(summaries):
-            error = summary.exception() if summary.status == "error" else None
+            if summary.status != "error":
+                continue
+            error: Any = summary.exception()
             if isinstance(error, _distributed.KilledWorker):
                 raise ShardError(
                     f"part {number} of the table ended its workers: {one_line(error)}; they may "
                     "lack memory: use smaller parts"
                 ) from error
-            if error is not None:
-                with naming_part(number, parts[number].place):
-                    raise error  # noqa: B904 - the cause is that of the part
+            with naming_part(number, parts[number].place):
+                raise error  # noqa: B904 - the cause is that of the part
         raise
     return parts, facts
 

@@ -232,11 +232,14 @@ def test_an_interrupt_frees_the_workers(cluster: Cluster) -> None:
     assert timeless(found) == rows_of_threads(short)
 
 
+_IN = "boostsample.loop.numerics", "boostsample.experiments.cells.training"
+
+
 @pytest.mark.parametrize(
     ("code", "versions"),
     [
         ("import boostsample; boostsample.__version__ = '0.0.9'", "boostsample 0.0.9"),
-        ("from boostsample.loop import numerics; numerics.NUMERICS = 1", "NUMERICS 1"),
+        (f"import {_IN[0]} as a, {_IN[1]} as b; a.NUMERICS = b.NUMERICS = 1", "NUMERICS 1"),
     ],
 )
 def test_a_worker_of_other_versions_ends_the_run(
