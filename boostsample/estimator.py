@@ -85,7 +85,8 @@ class BoostSampleClassifier(
         The weak learner of each round; a registered name or an instance. "auto" is "tree" with a
         leaf for each 50 training examples, 4 to 16.
     n_rounds : int, default 200
-        Boosting rounds; fewer if an edge reaches 1.
+        Boosting rounds; fewer if an edge reaches 1, or if no stump of any feature has an edge,
+        which is a ConvergenceWarning.
     budget : int, str or None, default None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
         without N must be at least N. None is 100 N with the strategy "auto", and F / 30 N for F

@@ -234,9 +234,8 @@ class Step:
     def sample_members(self, counts: Sequence[int]) -> NDArray[np.int64]:
         """Draw counts[k] different members of family k, for every k; costs no looks.
 
-        The members of a family are equally likely. From 4,033 features on, bins lie together where
-        that is possible, see `sample_features`: then members are not independent, and their
-        chances differ by up to 5 %.
+        The members of a family are equally likely. Where bins lie together, see `sample_features`,
+        their chances differ by up to 5 %, and they are not independent.
 
         Parameters
         ----------
@@ -290,8 +289,8 @@ class Step:
         self.__ledger.charge(wanted.size * held.size, purpose)
         stumps = self.__searcher.search(wanted, held.rows, held.exact)
         self.__records.append(_Searched(stumps, held.size, purpose))
-        fields: list[Any] = [stumps.feature, stumps.threshold, stumps.votes, stumps.edge]
-        return Stumps(*map(_frozen_copy, [*fields, stumps.divides]))
+        fields: list[Any] = [getattr(stumps, name) for name in stumps.__slots__]
+        return Stumps(*map(_frozen_copy, fields))
 
     def edges(self, stumps: Stumps, sample: Sample, purpose: str = "search") -> NDArray[np.float64]:
         """Signed edges of given stumps on another sample: unbiased estimates for their votes.
@@ -378,10 +377,7 @@ class Step:
         return self.__records, self.__notes, self.__plans
 
     def _found(self, feature: int, threshold: int) -> tuple[float, int, bool]:
-        """Edge H and examples T of the latest search that holds this stump, and whether it divides.
-
-        For the loop.
-        """
+        """H and T of the latest search that holds this stump; whether it divides. For the loop."""
         for record in reversed(self.__records):
             stumps = record.stumps
             row = int(stumps.edge.argmax())  # strategies mostly choose the best
@@ -390,8 +386,8 @@ class Step:
                 row = int(same.argmax())
                 if not same[row]:
                     continue
-            divides: Any = stumps.divides
-            return float(stumps.edge[row]), record.n_examples, bool(divides[row])
+            divides = stumps.divides is not None and bool(stumps.divides[row])
+            return float(stumps.edge[row]), record.n_examples, divides
         raise StrategyError(
             f"choose() returned feature {feature} with threshold {threshold}, which was not "
             "searched in this step; return a row of what step.search returned"

@@ -70,10 +70,7 @@ def initial_weights(Y: NDArray[Any], init: str, s: Sequence[float] | None = None
 
 
 def first_of_tie(X: NDArray[Any], tied: Sequence[int], candidates: Sequence[Any]) -> Any:
-    """The first of tied candidates (feature, threshold) with rows on both sides, or else the first.
-
-    `tied` are positions in `candidates`.
-    """
+    """The first tied candidate (feature, threshold) with rows on both sides, or else the first."""
     return min(
         (candidates[at] for at in tied),
         key=lambda one: len({phi(x, one[1]) for x in X[:, one[0]].tolist()}) < 2,
@@ -399,20 +396,3 @@ def pivotal(
             left[fighter], left[i] = a + b - 1, 1.0
     chosen = [i for i in range(len(weight)) if left[i] > 0.5]
     return chosen, [pi[i] for i in chosen]
-
-
-def acceptance(
-    scores: Sequence[Sequence[float]], Y: NDArray[Any], u: NDArray[Any]
-) -> tuple[list[float], list[list[float]]]:
-    """FilterBoost's q_i, and the shares of the labels in them, from scores f.
-
-    q_i is the mean of 1 / (1 + exp(y_il f_l)) by the weights u_il, times the sum of these.
-    """
-    accepted, shares = [], []
-    for i in range(Y.shape[0]):
-        parts = []
-        for label in range(Y.shape[1]):
-            parts.append(u[i, label] / (1.0 + math.exp(Y[i, label] * scores[i][label])))
-        accepted.append(sum(parts))
-        shares.append([part / accepted[-1] for part in parts])
-    return accepted, shares

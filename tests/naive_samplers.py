@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tests import naive
 
@@ -71,3 +74,20 @@ def median_elimination(n: int, budget: int, delta: float) -> list[tuple[int, flo
         n, epsilon, delta = math.ceil(n / 2), 0.75 * epsilon, delta / 2
     unit = budget / sum(q * t for q, t in stages)
     return [(q, unit * t) for q, t in stages]
+
+
+def acceptance(
+    scores: Sequence[Sequence[float]], Y: NDArray[Any], u: NDArray[Any]
+) -> tuple[list[float], list[list[float]]]:
+    """FilterBoost's q_i, and the shares of the labels in them, from scores f.
+
+    q_i is the mean of 1 / (1 + exp(y_il f_l)) by the weights u_il, times the sum of these.
+    """
+    accepted, shares = [], []
+    for i in range(Y.shape[0]):
+        parts = []
+        for label in range(Y.shape[1]):
+            parts.append(u[i, label] / (1.0 + math.exp(Y[i, label] * scores[i][label])))
+        accepted.append(sum(parts))
+        shares.append([part / accepted[-1] for part in parts])
+    return accepted, shares

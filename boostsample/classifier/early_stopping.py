@@ -72,7 +72,7 @@ class EarlyStopping:
     def n_rounds(self, stopped: bool) -> int:
         """The best number of rounds T, once training has ended.
 
-        `stopped`: whether the edge reached 1. Further rounds would not change the model, so its
+        `stopped`: whether training ended early. Further rounds would not change the model, so its
         last error then counts for them. Of one round there is nothing to choose: all are kept.
         """
         done = len(self._sums) - 1

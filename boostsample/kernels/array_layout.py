@@ -68,7 +68,8 @@ def found_room(n_features: int, n_labels: int) -> Found:
 
 def part_of(found: Found, part: slice) -> Found:
     """The stumps of some of the features."""
-    return Found(*(array[part] for array in found))
+    votes = found.votes[part]
+    return Found(found.thresholds[part], votes, found.edges[part], found.divides[part])
 
 
 def row_layout(n_labels: int) -> tuple[int, int]:

@@ -44,7 +44,7 @@ def boost(
     Yields
     ------
     Round
-        `n_rounds` of them, or fewer if the edge reaches 1; those of the checkpoint first.
+        `n_rounds` of them, or fewer if training ends early; those of the checkpoint first.
     """
     booster = Booster(bank, rows, Y, strategy, **settings)
     if checkpoint is None:

@@ -66,5 +66,5 @@ class Round:
 
     @property
     def last(self) -> bool:
-        """Whether training ends here because the edge reached 1."""
+        """Whether training ends here: the edge reached 1, or no search can find one above 0."""
         return bool(self.rows[-1]["stopped"])

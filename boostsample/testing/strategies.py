@@ -320,12 +320,9 @@ def check_strategy_constant_features(make: Make, learner: str | Learner | None =
     problem = noisy_strategy_problem(learner=learner, n=60, n_labels=1)
     Y = np.where(np.arange(60) % 2, 1, -1).astype(np.int8)[:, None]
     run = verify_run(make, replace(problem, X=np.ones_like(problem.X), Y=Y, weights="uniform"))
-    reason = run.rounds[-1].rows[-1]["stopped"]
-    require_of_strategy(
-        len(run.rounds) == STRATEGY_ROUNDS or "edge 0" in reason,
-        make,
-        f"ended after {len(run.rounds)} rounds, and gave the reason {reason!r}",
-    )
+    n, reason = len(run.rounds), run.rounds[-1].rows[-1]["stopped"]
+    good = n == STRATEGY_ROUNDS or "edge 0" in reason
+    require_of_strategy(good, make, f"ended after {n} rounds, for the reason {reason!r}")
     mixed = problem.X.copy()
     mixed[:, ::2] = 7
     verify_run(make, replace(problem, X=mixed))

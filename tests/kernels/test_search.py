@@ -259,9 +259,8 @@ def test_of_equal_edges_a_cut_that_divides_wins(n_labels: int, rough: bool) -> N
     for trial in range(150 if COMPILED else 5):
         n, least, most = int(rng.integers(1, 70)), int(rng.integers(0, 3)), rng.integers(3, 9)
         bins = rng.integers(least, most, (3, n)).astype(np.uint8) * rng.choice([1, 30])
-        weights = rng.choice([-1, 1], (n, 1 if trial % 2 else n_labels)).repeat(
-            n_labels if trial % 2 else 1, axis=1
-        )  # whole numbers: no sum rounds
+        weights = rng.choice([-1, 1], (n, n_labels))  # whole numbers: no sum rounds
+        weights[:] = weights[:, : (n_labels, 1)[trial % 2]]
         thresholds, votes, _ = run_search(bins, np.arange(3), weights.astype(np.float32), **how)
         for q in range(3):
             want = naive.search(bins[q].tolist(), weights, N_BINS)

@@ -246,20 +246,24 @@ def search_kernel(blocks: int, tail: int) -> Any:
         sweep_last(histogram, blocks, base, last_at, work, ahead, soon)
         before = LANES * (blocks.size - 1)
         n_thresholds = before + min(LANES, highest - blocks[blocks.size - 1])
-        first = 1 if holds_row(histogram, highest) else n_thresholds + 1
-        while first <= n_thresholds:  # to the first threshold above a row
-            j = (first - 1) // LANES
-            if holds_row(histogram, blocks[j] + first - 1 - LANES * j):
-                break
-            first += 1
+        first = _ZERO + 1
         best = first_near(work.edges, first, n_thresholds, limits.tie)
+        divides = best > 1
+        if not divides and holds_row(histogram, highest):
+            while first <= n_thresholds:  # to the first threshold above a row
+                j = (first - 1) // LANES
+                if holds_row(histogram, blocks[j] + first - 1 - LANES * j):
+                    break
+                first += 1
+            best = first_near(work.edges, first, n_thresholds, limits.tie)
+            divides = best >= first
         for at in range(0, last_at, 2 * LANES):
             add_below(histogram, blocks, best, at, work)
         add_last_below(histogram, blocks, best, last_at, work)
         j = (best - 1) // LANES
         found.thresholds[q] = blocks[j] + best - LANES * j
         found.edges[q] = min(work.edges[best] * limits.scale, 1.0)
-        found.divides[q] = best >= first
+        found.divides[q] = divides
         for label in range(found.votes.shape[1]):
             side = base[label] - 2.0 * work.below[label]
             found.votes[q, label] = 1 if side >= 0.0 else -1
