@@ -23,7 +23,7 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
-from boostsample.strategies.successive_halving import Stage, stages_that_spend
+from boostsample.strategies.successive_halving import stages_that_spend
 from boostsample.strategy import Pool, Strategy, Stump
 
 __all__ = ["Laminating", "laminating_stages"]
@@ -89,45 +89,36 @@ def laminating_stages(
     >>> laminating_stages(None, 29, 7, 290)
     [[7, 29]]
     """
+    most = 1 << (n_features.bit_length() - 1)
     if wanted is None:
-        size = n_examples, n_features, budget
-        stages = _halving(_default(*size), n_examples, budget)
-        return [list(stage) for stage in stages_that_spend(stages, *size)]
-    q = check_integer("n_features", wanted, 2, hint="None chooses a power of two")
-    if q & (q - 1):
-        raise SettingError(
-            f"n_features must be a power of two, got {q}; laminating chooses one if it is None"
-        )
-    if q > n_features:
-        raise SettingError(
-            f"n_features must be at most the {n_features} features there are, got {q}; "
-            "laminating chooses one if it is None"
-        )
-    if _first(q, budget) < 1:
+        q = min(_PREFERRED, most)
+        while q > 2 and _first(q, budget) < _LEAST_EXAMPLES:
+            q //= 2
+        while 2 * q <= most and _first(2 * q, budget) >= _LEAST_EXAMPLES:
+            if _last(q, budget) <= n_examples:
+                break
+            q *= 2
+    else:
+        q = check_integer("n_features", wanted, 2, hint="None chooses a power of two")
+        if q & (q - 1):
+            raise SettingError(
+                f"n_features must be a power of two, got {q}; laminating chooses one if it is None"
+            )
+        if q > n_features:
+            raise SettingError(
+                f"n_features must be at most the {n_features} features there are, got {q}; "
+                "laminating chooses one if it is None"
+            )
+    first = _first(q, budget)
+    if first < 1:
         raise SettingError(
             f"laminating from {q} features costs at least {q * _halvings(q)} looks, but the budget "
             f"is {budget}; raise the budget or start from fewer features"
         )
-    return [list(stage) for stage in _halving(q, n_examples, budget)]
-
-
-def _default(n_examples: int, n_features: int, budget: int) -> int:
-    """Q0 with at least 50 examples in the first stage, if the budget pays for them."""
-    most = 1 << (n_features.bit_length() - 1)
-    q = min(_PREFERRED, most)
-    while q > 2 and _first(q, budget) < _LEAST_EXAMPLES:
-        q //= 2
-    while 2 * q <= most and _first(2 * q, budget) >= _LEAST_EXAMPLES:
-        if _last(q, budget) <= n_examples:
-            break
-        q *= 2
-    return q
-
-
-def _halving(q: int, n_examples: int, budget: int) -> list[Stage]:
-    """The stages from Q0 features; none if the budget does not pay for them."""
-    first = _first(q, budget)
-    return [(q >> s, min(first << s, n_examples)) for s in range(_halvings(q)) if first]
+    stages = [(q >> s, min(first << s, n_examples)) for s in range(_halvings(q))]
+    if wanted is None:
+        stages = stages_that_spend(stages, n_examples, n_features, budget)
+    return [list(stage) for stage in stages]
 
 
 def _halvings(q: int) -> int:

@@ -179,8 +179,8 @@ def most_stages(budget: int, n_examples: int, n_features: int, eta: int, least: 
 
 
 def stages_that_spend(
-    stages: Sequence[Stage], n_examples: int, n_features: int, budget: int
-) -> Sequence[Stage]:
+    stages: list[Stage], n_examples: int, n_features: int, budget: int
+) -> list[Stage]:
     """The stages, or others if they leave a tenth of the budget or cost more than a whole search.
 
     The others are those of the largest bracket of eta = 2 whose first stage has 50 examples, or one

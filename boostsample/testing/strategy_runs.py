@@ -222,7 +222,8 @@ def rows_of_roots(
     """Rows of the first searches of rounds; the random stream of each depends on its number."""
     rng = np.random.default_rng(0)
     problem = replace(problem, learner=learner)
-    booster, rows = _booster_of(make, problem, _bank_of(problem), None, rng), []
+    booster = _booster_of(make, problem, _bank_of(problem), None, rng)
+    rows: list[dict[str, Any]] = []
     while len(rows) < n_rounds and not (rows and rows[-1]["stopped"]):
         rng.bit_generator.state = np.random.default_rng(len(rows)).bit_generator.state
         rows.append(booster.next_round().rows[0])

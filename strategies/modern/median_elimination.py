@@ -14,7 +14,6 @@ below 50. Stages that leave a tenth of the budget are replaced as those of `lami
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -82,7 +81,7 @@ class MedianElimination(Strategy):
             features = stumps.feature[np.argsort(-stumps.edge, kind="stable")]
         return stumps.best()
 
-    def _stages(self, n_features: int, n_examples: int, budget: int) -> Sequence[Stage]:
+    def _stages(self, n_features: int, n_examples: int, budget: int) -> list[Stage]:
         """The stages; from fewer features in nodes of trees whose budget does not pay for them."""
         if self.n_features is not None:
             return self._from(min(self.n_features, n_features), n_examples, budget, 1)
@@ -90,7 +89,7 @@ class MedianElimination(Strategy):
         most = min(_PREFERRED, n_features)
         return stages_that_spend(self._from(most, n_examples, budget, _LEAST_EXAMPLES), *size)
 
-    def _from(self, q: int, n_examples: int, budget: int, least: int) -> list[tuple[int, int]]:
+    def _from(self, q: int, n_examples: int, budget: int, least: int) -> list[Stage]:
         """The stages from at most q features, with at least `least` examples in the first."""
         while q > 1:
             stages = median_elimination_stages(q, n_examples, budget, self.delta)

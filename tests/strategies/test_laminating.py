@@ -26,7 +26,7 @@ def test_default_stages(n_examples: int) -> None:
     """
     for n_features in (1, 2, 3, 7, 16, 31, 32, 100, 1000, 16_000, 10**6):
         for factor in (0.1, 1, 3, 10, 30, 100, 1000):
-            budget = max(1, int(factor * n_examples))
+            budget = max(2, int(factor * n_examples))
             plan = laminating_stages(None, n_examples, n_features, budget)
             looks, most = sum(q * t for q, t in plan), min(budget, n_features * n_examples)
             where = n_features, budget, plan
