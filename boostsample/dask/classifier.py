@@ -143,11 +143,11 @@ class DaskBoostSampleClassifier(
 
         Parameters
         ----------
-        X : Dask array (n, ...), Dask data frame (n, d), list of delayed parts, or path
+        X : Dask array (n, ...), data frame (n, d) or bag of rows, list of delayed parts, or path
             Numbers and truth values; NaN means missing. A path is that of a folder of `.npy` or
             Parquet files, or of one file, which all workers can read under this name.
-        y : Dask array or series (n,) or (n, K), list of delayed parts, column, or path
-            With the chunks of X; or the name of a column, of a data frame or of Parquet files; or,
+        y : Dask array, series or bag (n,) or (n, K), list of delayed parts, column, or path
+            With the parts of X; or the name of a column, of a data frame or of Parquet files; or,
             for `.npy` files, the number of a column or the path of a folder of files. Class labels,
             or 0 and 1 of several labels.
         sample_weight : like y, optional
@@ -160,9 +160,11 @@ class DaskBoostSampleClassifier(
         Raises
         ------
         DataError
-            If the table cannot be learned from.
+            If the table cannot be learned from, a part cannot be read, or has other rows when it is
+            read again.
         ShardError
-            If the cluster is lost, or a shard again and again; a checkpoint continues the fit.
+            If the cluster is lost, or a shard again and again, or a worker has other versions than
+            this process; a checkpoint continues the fit.
         SettingError
             If a setting is out of range or unknown.
 

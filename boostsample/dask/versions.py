@@ -62,7 +62,7 @@ def check_versions(address: str, worker: Mapping[str, Any], client: Mapping[str,
 
 
 def check_workers(client: Any) -> None:
-    """ShardError if a worker has other versions; those that do not answer get no work either."""
+    """ShardError if a worker has other versions; one that is silent is checked before it works."""
     client.sync(_check_workers, client)
 
 

@@ -22,6 +22,7 @@ from tests.paths import ROOT
 
 dask: Any = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da: Any = pytest.importorskip("dask.array")
+pytest.importorskip("dask.bag")
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +161,8 @@ def test_delayed_parts_have_delayed_answers(fitted: DaskBoostSampleClassifier, d
     answers = dask.compute(*fitted.predict(parts))
     np.testing.assert_array_equal(answers[0], fitted.predict(digits[0][:10]))
     assert answers[1].shape == (0,)
+    bag = dask.bag.from_sequence(digits[0][:10].tolist(), npartitions=2)
+    np.testing.assert_array_equal(np.concatenate(dask.compute(*fitted.predict(bag))), answers[0])
 
 
 def test_results_depend_on_shards_and_not_on_workers_or_storage(

@@ -101,7 +101,7 @@ class GraphParts(NamedTuple):
 
 
 def is_collection(X: Any) -> bool:
-    """Whether X is a Dask array or data frame, or a list of delayed parts."""
+    """Whether X is a Dask array, data frame or bag, or a list of delayed parts."""
     if isinstance(X, list | tuple):
         return len(X) > 0 and all(_dask.is_dask_collection(one) for one in X)
     return _dask.is_dask_collection(X) and hasattr(X, "to_delayed")
@@ -129,14 +129,14 @@ def graph_parts(X: Any, y: Any, weight: Any) -> GraphParts:
 
     Parameters
     ----------
-    X : Dask array (n, ...), Dask data frame (n, d), or list of delayed parts
-    y : Dask array or series (n,) or (n, K), list of delayed parts, or name of a column of X
-    weight : Dask array or series (n,), list, name, or None
+    X : Dask array (n, ...), data frame (n, d) or bag of rows, or list of delayed parts
+    y : Dask array, series or bag (n,) or (n, K), list of delayed parts, or name of a column of X
+    weight : Dask array, series or bag (n,), list, name, or None
 
     Raises
     ------
     DataError
-        If X, y and weight have different chunks.
+        If X, y and weight have different parts, or a part needs others, as after a shuffle.
     SettingError
         If one of them is something else.
     """
@@ -195,7 +195,7 @@ def _delayed(given: Any, name: str, X: Any) -> list[Any]:
         return list(given)
     if not is_collection(given):
         raise SettingError(
-            f"{name} must be a Dask array, a Dask data frame, a list of delayed parts or a folder, "
+            f"{name} must be a Dask array, data frame or bag, a list of delayed parts or a folder, "
             f"got {type(given).__name__}; on one machine, use BoostSampleClassifier"
         )
     # Without Dask's optimization, which merges partitions by the columns in use: X and y have the
