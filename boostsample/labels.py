@@ -35,11 +35,13 @@ _LABEL_SETS = (
 _KINDS = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "numbers"}
 """Kinds of labels by the kind of their dtype; all others are text."""
 _TYPES = (
+    (np.timedelta64, ""),
     (str, "text"),
     (bool | np.bool_, "truth values"),
     (int | np.integer | float | np.floating, "numbers"),
 )
-"""Kinds of labels by the type of an object; bool comes before int, which it is derived from."""
+"""Kinds of labels by the type of an object; timedelta64 and bool come before what they are derived
+from, whole numbers."""
 _MISSING = ("NaN", "None", "<NA>", "NaT")
 _Place = Callable[[int], str]
 
@@ -198,7 +200,7 @@ def _refuse(value: Any, name: str, where: str) -> NoReturn:
     is_float = isinstance(value, float | np.floating)
     if is_float and np.isfinite(value) and value != np.floor(value):
         why, way = "Unknown label type: continuous", "cut a measured quantity into classes first"
-    elif is_float or isinstance(value, int | np.integer):
+    elif _kind_of(type(value)) == "numbers":
         is_infinite = abs(value) == np.inf
         why = "contains infinity" if is_infinite else "float numbers of this size merge"
         way = "give whole numbers as integers or as text"

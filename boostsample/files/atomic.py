@@ -117,8 +117,9 @@ def check_writable_file(
     probe = temporary_file(target)
     try:
         try:
+            room = shutil.disk_usage(target.parent).free
             probe.write_bytes(bytes(min(size, _MOST_PROBED)))
-            if size > shutil.disk_usage(target.parent).free:
+            if size > room:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         finally:
             probe.unlink(missing_ok=True)

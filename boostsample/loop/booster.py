@@ -231,13 +231,16 @@ class Booster:
         self._search.begin(self._round + 1)
         self._rows.begin()
         self._weights.log_loss = self._log_loss
+        before = None if self._learner.one_search else self._rng.bit_generator.state
         leaves = self._learned()
         edge = min(math.fsum(leaf.edge for leaf in leaves), 1.0)
         terms = terms_of(leaves, alpha_of(edge))
         self._round += 1  # a round that fails does not count
         self._update_weights(terms, [_leaf(one) for one in leaves], edge)
         rows = self._search.rows
-        self._finish(rows, terms, edge)
+        # Other random numbers may break ties otherwise, and lead to other searches.
+        same = before is None or repr(before) == repr(self._rng.bit_generator.state)
+        self._finish(rows, terms, edge, same)
         seconds = time.perf_counter() - started
         for row in rows:
             row["seconds"] = seconds / len(rows)
@@ -284,15 +287,17 @@ class Booster:
         found: list[Targets] = leaves
         return found
 
-    def _finish(self, rows: list[dict[str, Any]], terms: list[Term], edge: float) -> None:
+    def _finish(
+        self, rows: list[dict[str, Any]], terms: list[Term], edge: float, same: bool
+    ) -> None:
         """Set the loss, and the columns that belong to the round.
 
-        Training ends at an edge of 1, and at one of 0 that no other choice can raise.
+        Training ends at an edge of 1, and at one of 0 if the next round will be the `same`.
         """
         if edge > 1.0 - EDGE_GAP:
             what = "one stump" if self._learner.one_search else "one base classifier"
             self._stopped = f"edge {edge:.15g}: every weight agrees with {what}"
-        if edge <= NO_EDGE and self._search.hopeless:
+        if edge <= NO_EDGE and self._search.hopeless and same:
             self._stopped = "edge 0: all features were searched on all examples, none has an edge"
         self._log_loss += log_loss_change(edge)
         for row in rows:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
-from boostsample.errors import SettingError
+from boostsample.errors import SettingError, printable
 from boostsample.models.importances import model_importances
 from boostsample.models.model import Model
 
@@ -105,7 +105,7 @@ class Explanation:
             lines += [f"           {self._cut(cut)}" for cut in one.cuts[:3]]
             if len(one.cuts) > 3:
                 lines.append(f"           and {len(one.cuts) - 3:,} other thresholds")
-        return "\n".join(lines)
+        return "\n".join(map(printable, lines))
 
     def _cut(self, cut: Cut) -> str:
         at = f"at least {cut.threshold:.6g}" if cut.threshold > -math.inf else "not missing"

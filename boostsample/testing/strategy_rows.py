@@ -22,7 +22,7 @@ __all__ = ["check_strategy_beliefs", "check_strategy_budget_spent", "require_bud
 #: Parts of the names of notes that are beliefs about edges or probabilities.
 _BELIEFS = "edge", "mean", "probabilit", "proportion", "target"
 #: Columns that searches of nodes may change.
-_ELSEWHERE = "seconds", "values_computed", "term"
+_ELSEWHERE = "seconds", "values_computed", "term", "bytes", "messages"
 
 
 class _Halves(Learner):

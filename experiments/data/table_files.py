@@ -163,19 +163,22 @@ def _as_float32(exact: NDArray[np.float64], where: str) -> NDArray[np.float32]:
     return values
 
 
-def numbers_rows(name: str, values: NDArray[np.float64]) -> bool:
-    """Whether a column has no name and different whole numbers, as the index of a data frame."""
-    if values.size < 2 or not _UNNAMED.fullmatch(name):
+def numbers_rows(name: str, values: NDArray[np.float64] | None) -> bool:
+    """Whether a column has no name and whole numbers, as the index of a data frame.
+
+    `values` is None for text, dates and other values, which may be an index, too.
+    """
+    if not _UNNAMED.fullmatch(name):
         return False
-    return bool((values % 1 == 0).all()) and np.unique(values).size == values.size
+    return values is None or bool((values % 1 == 0).all())
 
 
 def _check_named(path: Path, at: int, names: list[str] | None, values: NDArray[np.float64]) -> None:
     if names is not None and numbers_rows(names[at], values):
         raise DataError(
             f"{path}: features must not number the rows, but {_column_name(at, names)}, which has "
-            "no name, holds another whole number in each row, as the index that to_csv of pandas "
-            f"writes; leave it out by drop={at}, or give it a name"
+            "no name, holds whole numbers, as the index that to_csv of pandas writes; leave it out "
+            f"by drop={at}, or give it a name"
         )
 
 

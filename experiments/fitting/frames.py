@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -23,11 +24,12 @@ _READERS = {
     ".tsv": "\t",
     ".parquet": "",
 }
+_PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 _MISSING = ("?",)
 """Texts of missing values, beside those that pandas knows: empty, NA, N/A, NaN, null, None."""
 
 
-def read_frame(path: str | Path, *, texts: Collection[str] = ()) -> Any:
+def read_frame(path: str | Path, *, texts: Collection[str] = (), target: str = "") -> Any:
     """The table of a file as a pandas data frame.
 
     Parameters
@@ -37,6 +39,9 @@ def read_frame(path: str | Path, *, texts: Collection[str] = ()) -> Any:
     texts : collection of str
         Columns whose values are text, such as the codes 01 and 1; names that the table lacks are
         passed over.
+    target : str
+        Column of a text file that is read as numbers or truth values only if it writes them
+        plainly: 01 and 02 are text.
 
     Raises
     ------
@@ -44,7 +49,7 @@ def read_frame(path: str | Path, *, texts: Collection[str] = ()) -> Any:
         If the ending is another, or pandas is not installed.
     DataError
         If the file cannot be read, is empty, names a column twice, or has lines of different
-        numbers of fields.
+        numbers of fields; if two values of the target are one number.
     """
     file = Path(path)
     suffixes = [one.lower() for one in file.suffixes]
@@ -70,7 +75,7 @@ def read_frame(path: str | Path, *, texts: Collection[str] = ()) -> Any:
             frame = pandas.read_csv(
                 file,
                 sep=_READERS[kind],
-                dtype={name: str for name in names if name.strip() in texts},
+                dtype={name: str for name in names if name.strip() in (*texts, target)},
                 na_values=list(_MISSING),
                 index_col=False,
                 skipinitialspace=True,
@@ -80,6 +85,8 @@ def read_frame(path: str | Path, *, texts: Collection[str] = ()) -> Any:
     _check_names(file, list(frame.columns))
     for name in frame.columns.intersection(list(texts)):
         frame[name] = _as_text(frame[name])
+    if kind != ".parquet" and target in frame.columns and target not in texts:
+        frame[target] = _as_written(frame[target], f"{file}: the target {target!r}")
     if not len(frame):
         raise DataError(f"{file} must have at least one row of data, got none")
     return frame
@@ -146,6 +153,33 @@ def _as_text(column: Any) -> Any:
     if len(known) and (known % 1 == 0).all() and (known.abs() < 2**53).all():
         column = column.astype("Int64")  # whole numbers some of which are missing are read as float
     return column.astype("string")
+
+
+def _as_written(column: Any, where: str) -> Any:
+    """Text as numbers or truth values if all of it is plainly one of them, or as it is."""
+    values = sorted(column.dropna().unique())
+    if set(values) in ({"True", "False"}, {"TRUE", "FALSE"}, {"true", "false"}):
+        return column.map({value: value.lower() == "true" for value in values})
+    if not all(_PLAIN_NUMBER.fullmatch(value) for value in values):
+        return column
+    number_of = {value: _number(value) for value in values}
+    least, most = min(number_of.values(), default=0), max(number_of.values(), default=0)
+    if least < -(2**63) or most >= 2**64 or (least < 0 and most >= 2**63):
+        return column  # no whole numbers of 64 bits
+    text_of: dict[Any, str] = {}
+    for value, number in number_of.items():
+        is_whole = float(number).is_integer() and abs(number) < 2**53
+        if text_of.setdefault(number, value) != value and is_whole:
+            raise DataError(
+                f"{where} must write each class in one way, got {text_of[number]!r} and {value!r}, "
+                "which are one number; write one of them as the other, or keep them apart with "
+                "--category"
+            )
+    return column.map(number_of).astype(object)
+
+
+def _number(text: str) -> int | float:
+    return int(text) if text.removeprefix("-").isdecimal() else float(text)
 
 
 def _check_names(file: Path, names: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from boostsample.checks import budget_looks, check_integer
-from boostsample.errors import DataError
+from boostsample.errors import DataError, printable
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.data.table_files import numbers_rows
 from boostsample.experiments.fitting.frames import (
@@ -58,11 +58,12 @@ class TrainingTable:
         counts = zip(*np.unique(self.y, return_counts=True), strict=True)
         classes = [f"{name} {count:,}" for name, count in counts]
         shown = ", ".join(classes[:_SHOWN]) + (", ..." if len(classes) > _SHOWN else "")
-        return [
+        lines = [
             f"{self.path.name}: {len(self.X):,} rows; columns: {', '.join(parts)}"
             + (f"; missing values: {missing:,}" if missing else ""),
             f"target {self.target}: {len(classes):,} classes: {shown}",
         ]
+        return [printable(line) for line in lines]
 
 
 def read_training_table(
@@ -73,15 +74,16 @@ def read_training_table(
     The columns `category` are categories, whatever they hold; SettingError if one is unknown.
     DataError if a column without a name numbers the rows.
     """
-    frame = read_frame(path, texts=category)
+    frame = read_frame(path, texts=category, target=target)
     check_columns(category, frame, path)
     X, y = split_target(frame, target, drop, path)
-    for name in X.columns[[_is_number(column) for _, column in X.items()]]:
-        if numbers_rows(name, X[name].to_numpy(dtype=float, na_value=np.nan)):
+    for name, column in X.items():
+        numbers = column.to_numpy(float, na_value=np.nan) if _is_number(column) else None
+        if numbers_rows(name, numbers):
             raise DataError(
-                f"{path}: features must not number the rows, but the column {name!r}, which had no "
-                "name, holds another whole number in each row, as the index that to_csv of pandas "
-                f"writes; leave it out with --drop {name!r}, or give it a name"
+                f"{path}: features must not number the rows, but the column {name!r} had no name, "
+                "as the index that to_csv of pandas writes; leave it out with --drop "
+                f"{name!r}, or give it a name"
             )
     return TrainingTable(Path(path), target, X, y)
 

@@ -203,12 +203,14 @@ def _csv_number(value: float) -> str:
 def guarded_text(text: str) -> str:
     """A text for a cell of a spreadsheet, with ' before what it would take for a formula.
 
-    Numbers and single characters are none.
+    Numbers and single characters are none. A text that begins so already gets another ', so that
+    different texts stay different.
 
-    >>> [guarded_text(text) for text in ("=1+1", "-0.5", "-", "@a", "ucb")]
-    ["'=1+1", '-0.5', '-', "'@a", 'ucb']
+    >>> [guarded_text(text) for text in ("=1+1", "'=1+1", "-0.5", "-", "@a", "ucb")]
+    ["'=1+1", "''=1+1", '-0.5', '-', "'@a", 'ucb']
     """
-    if len(text) < 2 or text[0] not in _FORMULA:
+    formula = text.lstrip("'")
+    if len(text) < 2 or not formula or formula[0] not in _FORMULA:
         return text
     try:
         float(text)

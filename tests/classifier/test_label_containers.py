@@ -149,6 +149,8 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     (datetime.datetime(2026, 1, 2), "make them text"),
     (np.datetime64("2026-01-02"), "make them text"),
+    (np.timedelta64(1, "s"), "make them text"),
+    (datetime.timedelta(1), "make them text"),
     (pandas.Timestamp("2026-01-02"), "make them text"),
     (pandas.Timedelta("1h"), "make them text"),
     (pandas.Period("2026"), "make them text"),

@@ -106,6 +106,7 @@ def test_kernel_files_import_no_other_files() -> None:
     assert outside == {  # names that no compiled function uses
         ("jit/compile_kernels.py", "boostsample.errors", "os_fault"),
         ("jit/compile_kernels.py", "boostsample.files.atomic", "atomic_file"),
+        ("jit/__init__.py", "boostsample.errors", "SettingError"),
         ("threads/threads.py", "boostsample.errors", "SettingError"),
     }
 

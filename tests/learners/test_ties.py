@@ -118,6 +118,16 @@ def test_random_searches_of_edge_zero_go_on_and_warn_at_the_end() -> None:
         model.fit(X, y)
 
 
+@pytest.mark.parametrize("learner", ["product", "tree:n_leaves=3"])
+def test_random_ties_that_may_lead_elsewhere_do_not_end_the_training(learner: str) -> None:
+    """An XOR of the last two of three columns; `mp-boost` searches them in random order."""
+    X = np.repeat(np.array([*itertools.product((0.0, 1.0), repeat=3)], np.float32), 10, axis=0)
+    y = (X[:, 1] != X[:, 2]).astype(int)
+    for seed in range(3):
+        model = BoostSampleClassifier("mp-boost", learner, n_rounds=40, random_state=seed)
+        assert model.set_params(budget="100N").fit(X, y).score(X, y) == 1.0
+
+
 def test_training_ends_when_the_last_edge_is_gone() -> None:
     """One feature that says as much as it can, and no other: the second round finds nothing."""
     X = np.array([0, 0, 0, 1, 1, 1], np.float32)[:, None]

@@ -279,6 +279,7 @@ def test_names_are_no_formulas_in_tables_for_spreadsheets(
         assert {row["data"][:3] for row in rows} == {"'=t"}
         assert any(row["mean"].startswith("-0.") for row in rows)
     assert guarded_text(name) == f"'{name}"
+    assert guarded_text(f"'{name}") == f"''{name}", "different names stay different"
 
 
 @given(st.floats() | st.integers())

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from boostsample import BoostSampleClassifier, Step
+from boostsample import BoostSampleClassifier, DataError, Step
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import FolderStore
 from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.commands.cli import main
+from boostsample.files.atomic import check_writable_file
 from boostsample.strategies import UniformNaive
 from tests.experiments.commands.test_cli_endings import QUICK, errors
 
@@ -182,6 +183,13 @@ def test_a_disk_that_is_full_in_the_end_loses_no_model(
     assert len(BoostSampleClassifier.load(kept).model_) == 6
     kept.unlink()
     assert [path.name for path in small_disk.iterdir()] == ["fill"]
+
+
+def test_a_model_needs_its_room_once(small_disk: Path) -> None:
+    room = shutil.disk_usage(small_disk).free
+    check_writable_file(small_disk / "m.bsm", ".bsm", "the model", size=room // 4 * 3)
+    with pytest.raises(DataError, match="No space left on device"):
+        check_writable_file(small_disk / "m.bsm", ".bsm", "the model", size=room + 1)
 
 
 def test_a_disk_that_is_full_is_found_before_any_work(

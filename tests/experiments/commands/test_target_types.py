@@ -154,3 +154,33 @@ def test_numbers_that_are_too_large_for_floats(capsys: pytest.CaptureFixture[str
     assert fitted("t.csv").classes_.size == 3
     codes, names = parse_labels([*values, values[0]], "here")
     assert (codes.tolist(), names) == ([0, 1, 0], (str(values[0]), str(values[1])))
+
+
+@pytest.mark.parametrize(
+    ("texts", "classes"),
+    [
+        (["01", "1", "2"], ["01", "1", "2"]),
+        (["01", "02"], ["01", "02"]),
+        (["+1", "-1"], ["+1", "-1"]),
+        (["True", "False", "true"], ["False", "True", "true"]),
+        (["TRUE", "FALSE"], [False, True]),
+        (["1", "2", "10"], [1, 2, 10]),
+        (["1", "1.0", "2"], "write each class in one way, got '1' and '1.0', which are one number"),
+        (["1e3", "1000"], "got '1000' and '1e3'"),
+        (["0.5", "0.50", "1"], "continuous"),
+    ],
+)
+def test_classes_of_text_files_are_those_written(texts: list[str], classes: Any) -> None:
+    Path("t.csv").write_text("x,y\n" + "".join(f"{k},{y}\n" for k, y in enumerate(texts)) * 6)
+    if isinstance(classes, str):
+        with pytest.raises(DataError, match=classes):
+            read_training_table("t.csv", "y")
+        classes = sorted(texts)
+        table = read_training_table("t.csv", "y", category=["y"])
+    else:
+        table = read_training_table("t.csv", "y")
+    model = MODEL.fit(table.X, table.y)
+    assert model.classes_.tolist() == classes
+    model.save("m.bsm", overwrite=True)
+    _, error = predictions(BoostSampleClassifier.load("m.bsm"), "t.csv", "y", chances=False)
+    assert error == 0.0

@@ -22,6 +22,7 @@ INDICES = {
     "from 7": np.arange(7, 7 + N),
     "backwards": np.arange(N)[::-1],
     "of a sample": np.random.default_rng(0).choice(1000, N, replace=False),
+    "of two tables": np.arange(N) % (N // 2),
 }
 
 
@@ -66,6 +67,18 @@ def test_an_index_among_the_columns_is_refused(
         load_dataset(path)
 
 
+@pytest.mark.parametrize(
+    "index", [[f"row {k}" for k in range(N)], pandas.date_range("2020", periods=N)]
+)
+def test_an_index_of_text_or_dates_is_refused(
+    index: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, "csv", frame_of(index))
+    fit = ["fit", path, "--target", "kind", "--quiet", "--rounds", "1", "-o", f"{tmp_path}/m.bsm"]
+    assert main(fit) == 1
+    assert "the column 'Unnamed: 0' had no name" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_without_the_index_all_commands_go_on(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -78,9 +91,7 @@ def test_without_the_index_all_commands_go_on(
     assert load_dataset(f"{path}:drop=0").columns == ("width",)
 
 
-@pytest.mark.parametrize(
-    "values", [np.arange(N) // 2, np.arange(N) + 0.5, np.where(np.arange(N) == 3, np.nan, 1)]
-)
+@pytest.mark.parametrize("values", [np.arange(N) + 0.5, np.where(np.arange(N) == 3, np.nan, 1)])
 def test_other_columns_without_a_name_are_features(
     values: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
