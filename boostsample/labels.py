@@ -201,7 +201,7 @@ def _refuse(value: Any, name: str, where: str) -> NoReturn:
     if is_float and np.isfinite(value) and value != np.floor(value):
         why, way = "Unknown label type: continuous", "cut a measured quantity into classes first"
     elif _kind_of(type(value)) == "numbers":
-        is_infinite = abs(value) == np.inf
+        is_infinite = value in (np.inf, -np.inf)
         why = "contains infinity" if is_infinite else "float numbers of this size merge"
         way = "give whole numbers as integers or as text"
     else:

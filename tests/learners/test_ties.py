@@ -76,6 +76,7 @@ def test_over_shards(strategy: str) -> None:
     for learner, reason in ("tree", "edge 1"), ("stump", "edge 0"):
         shards = LocalShards(array_sources(bank_of(X), y[:, None], 3))
         booster = shard_booster(strategy, learner, shards, n_rounds=20)
+        last = ""
         while not booster.finished:
             last = booster.next_round().rows[-1]["stopped"]
         assert reason in last or (strategy, learner, last) == (RANDOM, "stump", "")
