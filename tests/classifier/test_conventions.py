@@ -59,6 +59,11 @@ def expected_failures(estimator: BoostSampleClassifier) -> dict[str, str]:
             "a leaf that holds examples of one class alone votes for it, whatever its weight: see "
             "test_trees_of_adaboost_vote_for_light_classes"
         )
+    if estimator.learner == "product":
+        failures["check_class_weight_classifiers"] = (
+            "weights 10^7 apart: edges of a cut that divides and of the constant stump are equal in "
+            "float32, and the cut goes first"
+        )
     return failures
 
 

@@ -250,7 +250,7 @@ TEXT = np.array([["1.5", "2"], ["3", "4"]])
             np.eye(2),
             [0, 1j],
             None,
-            "y must hold class labels, got complex numbers: Complex data not",
+            "Complex data not supported",
         ),
         (TEXT, [0, 1], None, r"X must hold numbers, got '1.5' at \(0, 0\); convert text .*astype"),
         (TEXT.astype("S"), [0, 1], None, r"X must hold numbers, got b'1.5' at \(0, 0\); convert"),

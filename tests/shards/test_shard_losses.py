@@ -49,11 +49,11 @@ def test_lost_shards_change_no_bit(strategy: str, learner: str, late: bool) -> N
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_every_exchange_can_be_the_one(learner: str) -> None:
     """Loading, too: each shard is lost at each exchange of a short run."""
-    straight = bits(trained(shard_booster(learner=learner, n_rounds=2)))
+    straight = bits(trained(shard_booster(learner=learner, n_rounds=3)))
     n = 0
     while True:
         shards = LosingShards(small_sources(), {n: [n % 3], n + 1: [n % 3]}, late=False)
-        assert bits(trained(shard_booster(learner=learner, shards=shards, n_rounds=2))) == straight
+        assert bits(trained(shard_booster(learner=learner, shards=shards, n_rounds=3))) == straight
         if not shards.lost:
             break
         n += 1
