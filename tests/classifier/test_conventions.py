@@ -61,7 +61,7 @@ def expected_failures(estimator: BoostSampleClassifier) -> dict[str, str]:
         )
     if estimator.learner == "product":
         failures["check_class_weight_classifiers"] = (
-            "weights 10^7 apart: edges of a cut that divides and of the constant stump are equal in "
+            "weights 10^7 apart: a cut that divides and the constant stump have equal edges in "
             "float32, and the cut goes first"
         )
     return failures

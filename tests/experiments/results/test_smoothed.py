@@ -136,5 +136,5 @@ def test_more_points_are_scored_on_request() -> None:
     assert Plan(marks=(1,), score_every=1).extra_points == {1}
     assert Plan().extra_points == set()
     for wrong in (0, -1, 101, math.nan):
-        with pytest.raises(SettingError, match="score_every must be a percentage from 0.01 to 100"):
+        with pytest.raises(SettingError, match="score_every must be a percentage from"):
             Plan(score_every=wrong)
