@@ -11,6 +11,7 @@ import pandas
 import pytest
 
 from boostsample.dask import DaskBoostSampleClassifier
+from boostsample.dask.inputs.part_rows import naming_part
 from boostsample.dask.inputs.summary import merged, summarise
 from boostsample.dask.inputs.table import TableSettings, read_table
 from boostsample.errors import DataError, SettingError
@@ -36,9 +37,10 @@ def table_of(n_classes: int) -> Any:
 
 def classes_of(*parts: Any) -> list[Any]:
     """The classes of a table with these parts, without a cluster."""
-    found = [
-        summarise(np.eye(len(y)), y, None, number, 9, "balanced") for number, y in enumerate(parts)
-    ]
+    found = []
+    for number, y in enumerate(parts):
+        with naming_part(number, ""):
+            found.append(summarise(np.eye(len(y)), y, None, number, 9, "balanced"))
     classes: list[Any] = merged(found, None, 9).classes.tolist()
     return classes
 

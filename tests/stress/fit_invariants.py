@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from sklearn.exceptions import DataConversionWarning
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 from boostsample import BoostSampleClassifier
 from boostsample.errors import BoostSampleError
@@ -46,6 +46,9 @@ def check_fit(settings: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> s
         # scikit-learn's own, for y in a column and for as many classes as examples
         warnings.simplefilter("ignore", DataConversionWarning)
         warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
+        # columns that float32 merges, and labels that no stump helps to predict
+        warnings.filterwarnings("ignore", "columns must keep their different values")
+        warnings.simplefilter("ignore", ConvergenceWarning)
         made = _Recorded()
         classifier = BoostSampleClassifier(**settings)
         with mock.patch.object(Booster, "__init__", made.init):

@@ -127,7 +127,7 @@ def test_a_comparison_without_memory_ends_with_one_line(tmp_path: Path) -> None:
 def test_a_model_without_memory_ends_with_one_line(tmp_path: Path) -> None:
     for name, rows, columns in (("small", 20, 3), ("large", 10_000, 500)):
         head = ",".join([*(f"x{at}" for at in range(columns)), "y"])
-        lines = (f"{'0,' * (columns - 1)}{row % 5},{row % 2}\n" for row in range(rows))
+        lines = (f"{'0,' * (columns - 1)}{row % 5 + row % 2},{row % 2}\n" for row in range(rows))
         (tmp_path / f"{name}.csv").write_text(head + "\n" + "".join(lines))
     command = ["fit", "--target", "y", "--rounds", "2", "--quiet", "-o"]
     small, large = ([*command, f"{name}.bsm", f"{name}.csv"] for name in ("small", "large"))

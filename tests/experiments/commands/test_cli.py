@@ -315,7 +315,7 @@ BAD_DATA = {
     "no rows": (np.empty((0, 3)), [], "X must have rows"),
     "constant": (np.ones((40, 3)), [0, 1] * 20, "some feature must differ between the training"),
     "missing": (np.full((40, 3), np.nan), [0, 1] * 20, "some feature must differ"),
-    "NaN labels": (X, [0, 1, np.nan, 1] * 10, "must have a label in every row, got 'nan' in data"),
+    "NaN labels": (X, [0, 1, np.nan, 1] * 10, "must have a label in every row, but contains NaN"),
     "one class": (X, [1] * 40, "at least two different classes, got '1'"),
     "infinite": (INFINITE, [0, 1] * 20, "got inf in row 3, column 1; replace"),
     "lengths": (X, [0, 1], "y must"),

@@ -90,7 +90,7 @@ def test_the_command_refuses_before_anything_is_made(
     monkeypatch.chdir(tmp_path)
     for args, message in (
         (["--backend", "mpi"], "backend must be one of"),
-        (["--shard", "0/3"], "shard must be I/N with 1 <= I <= N as in 2/8, got '0/3'"),
+        (["--shard", "0/3"], "shard must be I/N with 1 <= I <= N < 1,000,000 as in 2/8, got '0/3'"),
         (["--shard", "4/3"], "got '4/3'"),
         (["--shard", "1/3"], "--shard needs the folder that all shares fill; add --results DIR"),
     ):
