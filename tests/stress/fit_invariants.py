@@ -108,7 +108,9 @@ def _check_history(classifier: Any, made: _Recorded) -> None:
         if stumps:
             edge = min(row["edge"], 1.0 - EDGE_GAP)
             assert math.isclose(row["alpha"], alpha_of(edge), rel_tol=1e-9)
-            product += 0.5 * (math.log1p(edge) + math.log1p(-edge)) / math.log(10)
+            right, wrong = 0.5 + 0.5 * row["edge"], 0.5 - 0.5 * row["edge"]
+            alpha = row["alpha"]
+            product += math.log10(right * math.exp(-alpha) + max(wrong, 0.0) * math.exp(alpha))
             assert math.isclose(row["log10_loss"], product, rel_tol=1e-9, abs_tol=1e-12)
 
 
