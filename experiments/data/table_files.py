@@ -20,7 +20,7 @@ from boostsample.experiments.data.class_labels import parse_labels, parse_number
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.files.atomic import readable_file
 
-__all__ = ["numbers_rows", "open_text", "read_csv", "read_parquet"]
+__all__ = ["may_be_index", "open_text", "read_csv", "read_parquet"]
 
 _UNNAMED = re.compile(r"\s*|Unnamed: [0-9].*|__index_level_[0-9]+__")
 """Names of columns without one, in files and as pandas and pyarrow write them."""
@@ -163,8 +163,8 @@ def _as_float32(exact: NDArray[np.float64], where: str) -> NDArray[np.float32]:
     return values
 
 
-def numbers_rows(name: str, values: NDArray[np.float64] | None) -> bool:
-    """Whether a column has no name and whole numbers, as the index of a data frame.
+def may_be_index(name: str, values: NDArray[np.float64] | None) -> bool:
+    """Whether a column has no name and whole numbers, as the index of a data frame has.
 
     `values` is None for text, dates and other values, which may be an index, too.
     """
@@ -174,7 +174,7 @@ def numbers_rows(name: str, values: NDArray[np.float64] | None) -> bool:
 
 
 def _check_named(path: Path, at: int, names: list[str] | None, values: NDArray[np.float64]) -> None:
-    if names is not None and numbers_rows(names[at], values):
+    if names is not None and may_be_index(names[at], values):
         raise DataError(
             f"{path}: features must not number the rows, but {_column_name(at, names)}, which has "
             "no name, holds whole numbers, as the index that to_csv of pandas writes; leave it out "

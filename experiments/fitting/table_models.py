@@ -14,7 +14,7 @@ from sklearn.base import clone
 from boostsample.checks import budget_looks, check_integer
 from boostsample.errors import DataError, printable
 from boostsample.estimator import BoostSampleClassifier
-from boostsample.experiments.data.table_files import numbers_rows
+from boostsample.experiments.data.table_files import may_be_index
 from boostsample.experiments.fitting.frames import (
     check_columns,
     read_frame,
@@ -79,7 +79,7 @@ def read_training_table(
     X, y = split_target(frame, target, drop, path)
     for name, column in X.items():
         numbers = column.to_numpy(float, na_value=np.nan) if _is_number(column) else None
-        if numbers_rows(name, numbers):
+        if may_be_index(name, numbers):
             raise DataError(
                 f"{path}: features must not number the rows, but the column {name!r} had no name, "
                 "as the index that to_csv of pandas writes; leave it out with --drop "

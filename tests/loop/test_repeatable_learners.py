@@ -182,8 +182,8 @@ def test_weights_at_the_floor_stay_there(learner: str) -> None:
     Y = np.where(X[:, :1] > 4, 1, -1).astype(np.int8)
     X[:4], Y[:4] = 5, [[1], [-1], [1], [-1]]
     weight = np.where(np.arange(60) < 4, 1e22, 1.0)
-    one = "uniform-naive:n_features=1"  # which goes on at an edge of 0
-    run = Booster(bank_of(X), None, Y, one, learner, example_weight=weight, n_rounds=400)
+    strategy = "uniform-naive:n_features=1"  # which goes on at an edge of 0
+    run = Booster(bank_of(X), None, Y, strategy, learner, example_weight=weight, n_rounds=400)
     rows_of(run, 400)
     sizes = np.abs(run.state()["weights"]["values"].astype(np.float64))
     assert sizes.min() >= 1e-30 * 0.999
