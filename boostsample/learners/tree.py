@@ -41,12 +41,12 @@ class Tree(Learner):
 
     def learn(self, targets: Targets) -> list[Targets]:
         """Split the leaf of the largest gain until the tree is complete."""
-        leaves = list(targets.split(targets.search()))
+        leaves = list(targets.split(targets.search(two_sided=True)))
         fresh, found, gains = list(leaves), dict[Targets, Found](), dict[Targets, float]()
         while len(leaves) < self.n_leaves:
             for leaf in fresh:
                 if leaf.n_examples > 1 and leaf.edge < (1.0 - _PURE) * leaf.mass:
-                    stump = leaf.search()
+                    stump = leaf.search(two_sided=True)
                     if stump.gain > _LEAST_GAIN or _may_gain_below(leaf, stump):
                         found[leaf], gains[leaf] = stump, stump.gain
             best = max(gains, key=gains.__getitem__, default=None)
