@@ -71,7 +71,8 @@ def found_room(n_features: int, n_labels: int, two_sided: bool = False) -> Found
 
 def part_of(found: Found, part: slice) -> Found:
     """The stumps of some of the features."""
-    return Found(*(array[part] for array in found))
+    arrays: list[Any] = [array[part] for array in found]
+    return Found(*arrays)
 
 
 def row_layout(n_labels: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import SettingError
 
-__all__ = ["Stump", "Stumps", "Term"]
+__all__ = ["Stump", "Stumps", "Term", "with_each_array"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,8 +29,8 @@ class Stump:
     edge : float
         Edge estimated on the sample (H of [DF11]).
     below : ndarray of int8, shape (K,), or None
-        Of a two-sided search, votes for phi = -1 alone, `votes` being for phi = +1; None: the
-        opposite ones.
+        Votes for phi = -1 in the search of a node of a tree, where `votes` are for phi = +1; None:
+        the opposite ones.
     """
 
     feature: int
@@ -73,12 +73,7 @@ class Stumps:
     def __getitem__(self, rows: ArrayLike | slice) -> Stumps:
         """The given rows: indices, a mask or a slice."""
         at = rows if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
-        return self.each(lambda array: array[at])
-
-    def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Stumps:
-        """The stumps with each array changed."""
-        arrays = [getattr(self, name) for name in self.__slots__]
-        return Stumps(*(array if array is None else change(array) for array in arrays))
+        return with_each_array(self, lambda array: array[at])
 
     def best(self) -> Stump:
         """The stump with the largest edge; of a tie the first that divides, or else the first."""
@@ -90,6 +85,13 @@ class Stumps:
         feature, threshold = int(self.feature[row]), int(self.threshold[row])
         below = None if self.below is None else self.below[row]
         return Stump(feature, threshold, self.votes[row], float(self.edge[row]), below)
+
+
+def with_each_array(stumps: Stumps, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Stumps:
+    """The stumps with each of their arrays changed."""
+    arrays = (getattr(stumps, name) for name in stumps.__slots__)
+    changed: list[Any] = [None if array is None else change(array) for array in arrays]
+    return Stumps(*changed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

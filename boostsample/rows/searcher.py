@@ -279,8 +279,8 @@ class Searcher:
 
 def stumps_of(features: NDArray[np.int64], found: Found) -> Stumps:
     """The stumps that the search kernel has found."""
-    *others, below = found
-    return Stumps(features, *others, below if below.size else None)
+    below = found.below if found.below.size else None
+    return Stumps(features, *found[:4], below)
 
 
 def _reading(scheme: str) -> dict[str, bool]:

@@ -316,5 +316,6 @@ class ShardSearcher:
 
 def _joined(parts: Sequence[Stumps]) -> Stumps:
     """The stumps of several searches of one kind."""
-    columns = [[getattr(part, name) for part in parts] for name in Stumps.__slots__]
-    return Stumps(*(None if column[0] is None else np.concatenate(column) for column in columns))
+    columns = ([getattr(part, name) for part in parts] for name in Stumps.__slots__)
+    joined: list[Any] = [None if one[0] is None else np.concatenate(one) for one in columns]
+    return Stumps(*joined)

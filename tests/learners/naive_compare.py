@@ -81,13 +81,13 @@ class Comparison:
         self.counts = {"searches": 0, "followed": 0, "lead below 1e-6": 0}
         self.errors: list[tuple[int, int]] = []
         self._seen: Seen = []
-        self.engine._targets = self._watched  # type: ignore[method-assign]  # to see each search
+        self.engine._targets = self._watched  # to see each search
 
     def _watched(self) -> Targets:
         """The targets of all examples; searches are kept with their targets."""
 
         def search(targets: Targets, two_sided: bool) -> Found:
-            found = self.engine._search(targets, two_sided)
+            found: Found = self.engine._search(targets, two_sided)
             self._seen.append((found, targets))
             return found
 

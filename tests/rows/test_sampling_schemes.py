@@ -99,7 +99,8 @@ class TwoSided(Case):
         """G of the stumps."""
         stumps = self.stumps()
         above, below = self.sides(stumps)
-        return np.asarray((above * stumps.votes + below * stumps.below).sum(axis=1))
+        votes = np.hstack([stumps.votes, np.asarray(stumps.below)])
+        return np.asarray((np.hstack([above, below]) * votes).sum(axis=1))
 
 
 def cases() -> dict[str, Case]:
