@@ -13,6 +13,7 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.history import HISTORY_NAMES
 from boostsample.loop.booster import Booster
+from boostsample.rows.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
 from tests import naive
@@ -93,6 +94,30 @@ def test_search_on_a_sample_reports_the_edge_on_that_sample(two_sided: bool, T: 
         assert (stumps.below is not None) == (stumps.best().below is not None) == two_sided
         np.testing.assert_allclose(step.edges(stumps, sample), stumps.edge, atol=1e-6)
         assert stumps.best().edge == stumps.edge.max()
+
+
+def test_near_edges_are_compared_with_the_votes_of_the_second_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A first search that rounds: its edges are near, its votes below others."""
+    run, X, calls = Searcher._run, table(), list[int]()
+    X[:, 1] = X[:, 0] + (np.arange(N) == 0)
+
+    def rounding(searcher: Any, features: Any, *how: Any) -> Any:
+        stumps = run(searcher, features, *how)
+        calls.append(len(features))
+        if len(calls) == 1:
+            stumps.below[:] *= -1
+            stumps.edge[:] = 0.5 + 1e-7 * np.arange(len(features))
+        return stumps
+
+    step = step_of(bank_of(X), noisy_labels(), two_sided=True)
+    want = step.search([0, 1], step.draw(N))
+    monkeypatch.setattr(Searcher, "_run", rounding)
+    found = step.search([0, 1], step.draw(N))
+    assert calls == [2, 2]
+    np.testing.assert_array_equal(found.below, want.below)
+    np.testing.assert_allclose(found.edge, want.edge, atol=1e-6)
 
 
 def test_repeats_are_searched_and_paid_again() -> None:
