@@ -104,7 +104,7 @@ def test_near_edges_are_compared_with_the_votes_of_the_second_search(
     X[:, 1] = X[:, 0] + (np.arange(N) == 0)
 
     def rounding(searcher: Any, features: Any, *how: Any) -> Any:
-        stumps = run(searcher, features, *how)
+        stumps: Any = run(searcher, features, *how)
         calls.append(len(features))
         if len(calls) == 1:
             stumps.below[:] *= -1
