@@ -77,9 +77,10 @@ class Found:
     value : float
         Raw threshold.
     votes : ndarray of int8, shape (K,)
-        The best votes on the targets.
+        The best votes on the targets, if the opposite ones are those below the threshold.
     edge : float
-        Edge G on the targets, in units of their own weight: between 0 and 1.
+        Edge G on the targets, in units of their own weight: between 0 and 1. Of a two-sided search,
+        that of the two halves as leaves.
     sums, whole : ndarray of float64, shape (K,)
         Sums over i of w_il y_il phi(x_i) and of w_il y_il, in units of the weight of all examples.
     row : dict
@@ -123,7 +124,7 @@ class Targets:
     def __init__(
         self,
         rows: TargetRows,
-        searching: Callable[[Targets], Found],
+        searching: Callable[[Targets, bool], Found],
         stretch: Stretch,
         stumps: Sequence[Any] = (),
         path: Sequence[tuple[Any, int]] = (),
@@ -164,17 +165,26 @@ class Targets:
         """Weight of the examples; all examples together have weight 1."""
         return self.read().mass / self._rows.whole_mass if self.n_examples else 0.0
 
-    def search(self) -> Found:
+    def search(self, two_sided: bool = False) -> Found:
         """Let the strategy choose a stump for these targets: one search with its own budget.
 
         The budget is that of the round times the share of the examples, at least 10 looks. Each
         search is a history row, used or not.
 
-        Raises StrategyError if there is no example, or if the strategy breaks a rule.
+        Parameters
+        ----------
+        two_sided : bool
+            Whether the edge of a stump is that of its two halves as leaves, with votes of their
+            own: for `split`. If not, the votes of the halves are opposite: for `times`.
+
+        Raises
+        ------
+        StrategyError
+            If there is no example, or if the strategy breaks a rule.
         """
         if self.n_examples == 0:
             raise StrategyError("targets must hold an example to be searched, got none")
-        self._found = self._searching(self)
+        self._found = self._searching(self, two_sided)
         return self._found
 
     def split(self, stump: Found) -> tuple[Targets, Targets]:

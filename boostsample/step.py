@@ -19,6 +19,7 @@ from boostsample.kernels.array_layout import N_BINS, Rows
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Sample, Stumps, sample_members
 from boostsample.records.feature_tiles import sample_tile_members, sample_tiles
+from boostsample.records.stumps import with_each_array
 from boostsample.rows.searcher import Searcher
 
 __all__ = ["Step"]
@@ -289,8 +290,7 @@ class Step:
         self.__ledger.charge(wanted.size * held.size, purpose)
         stumps = self.__searcher.search(wanted, held.rows, held.exact)
         self.__records.append(_Searched(stumps, held.size, purpose))
-        fields: list[Any] = [getattr(stumps, name) for name in stumps.__slots__]
-        return Stumps(*map(_frozen_copy, fields))
+        return with_each_array(stumps, _frozen_copy)
 
     def edges(self, stumps: Stumps, sample: Sample, purpose: str = "search") -> NDArray[np.float64]:
         """Signed edges of given stumps on another sample: unbiased estimates for their votes.
@@ -350,13 +350,8 @@ class Step:
     def __check_stumps(self, stumps: Stumps) -> Stumps:
         """A checked copy of the stumps."""
         feature = check_features(stumps.feature, self.n_features)
-        threshold, votes = np.array(stumps.threshold), np.array(stumps.votes)
-        shape = (feature.size, self.__searcher.n_labels)
-        if votes.shape != shape or votes.dtype.kind != "i" or not np.all(np.abs(votes) == 1):
-            raise SettingError(
-                f"in step.edges, votes must be +1 or -1 of shape {shape}, got {votes.dtype} of "
-                f"shape {votes.shape}; pass stumps as search returned them"
-            )
+        threshold, votes = np.array(stumps.threshold), self.__check_votes("votes", stumps)
+        below = None if stumps.below is None else self.__check_votes("below", stumps)
         if (
             threshold.shape != feature.shape
             or threshold.dtype.kind not in "iu"
@@ -368,7 +363,16 @@ class Step:
                 "for each feature; pass stumps as search returned them"
             )
         edges = np.zeros(feature.size)
-        return Stumps(feature, threshold.astype(np.int64), votes.astype(np.int8), edges)
+        return Stumps(feature, threshold.astype(np.int64), votes, edges, below=below)
+
+    def __check_votes(self, name: str, stumps: Stumps) -> NDArray[np.int8]:
+        votes, shape = np.array(getattr(stumps, name)), (len(stumps), self.__searcher.n_labels)
+        if votes.shape != shape or votes.dtype.kind != "i" or not np.all(np.abs(votes) == 1):
+            raise SettingError(
+                f"in step.edges, {name} must be +1 or -1 of shape {shape}, got {votes.dtype} of "
+                f"shape {votes.shape}; pass stumps as search returned them"
+            )
+        return votes.astype(np.int8)
 
     def _end(self) -> tuple[list[_Searched], dict[str, Any], bool]:
         """Close the step; its searches, its notes, and whether it read `n_rounds`. For the loop."""

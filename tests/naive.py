@@ -296,21 +296,32 @@ class ExactNaive:
 
 
 def search(
-    column: Sequence[int], rows: NDArray[Any], n_bins: int
+    column: Sequence[int], rows: NDArray[Any], n_bins: int, two_sided: bool = False
 ) -> tuple[int, list[int], float, list[float]]:
     """Best threshold, its votes and edge, and the edge of every threshold 1, 2, ...
 
     Bins above the last one in use are no candidates, but 1 always is. Of equal edges the lowest
-    threshold with rows on both sides is the best, or else the lowest.
+    threshold with rows on both sides is the best, or else the lowest. Votes are those of +1; those
+    of -1 are the opposite ones, or follow if `two_sided`.
     """
     used = max([b for b in column if b > 0], default=1)
-    edges = []
+    edges, votes = [], []
     for b in range(1, min(used, n_bins - 1) + 1):
-        edges.append(edge_of(bin_sums(column, b, rows)))
+        sums = bin_sums(column, b, rows)
+        if two_sided:
+            sums = side_sums(column, b, rows, True) + side_sums(column, b, rows, False)
+        edges.append(edge_of(sums))
+        votes.append([1 if s >= 0 else -1 for s in sums])
     equal = [b for b, edge in enumerate(edges, 1) if edge == max(edges)]
     best = min(equal, key=lambda b: (not divides(column, b), b))
-    votes = [1 if s >= 0 else -1 for s in bin_sums(column, best, rows)]
-    return best, votes, edges[best - 1], edges
+    return best, votes[best - 1], edges[best - 1], edges
+
+
+def side_sums(column: Sequence[int], b: int, rows: NDArray[Any], above: bool) -> list[float]:
+    """Sum over the rows whose bin is at least b, or below it, of the signed weights."""
+    mine = [(bin_ >= b) == above for bin_ in column]
+    sums: list[float] = rows[np.array(mine, bool)].sum(axis=0, dtype=np.float64).tolist()
+    return sums
 
 
 def divides(column: Sequence[int], b: int) -> bool:

@@ -90,12 +90,13 @@ def step_of(
     label_weights: NDArray[np.float64] | None = None,
     budget: int = 10**12,
     seed: int = 0,
+    two_sided: bool = False,
 ) -> Step:
     """A step of the first round, outside of any booster."""
     u = np.ones(Y.shape) if label_weights is None else label_weights
     weights = SignedWeights(Y, u, np.arange(len(Y)))
     return Step(
-        Searcher(bank, weights),
+        Searcher(bank, weights).over(weights, two_sided),
         Ledger("a strategy", budget),
         np.random.default_rng(seed),
         bank.family_infos(),

@@ -13,6 +13,7 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.history import HISTORY_NAMES
 from boostsample.loop.booster import Booster
+from boostsample.rows.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
 from tests import naive
@@ -22,8 +23,9 @@ COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 N, F, K = 80, 8, 3
 
 
-def step_with(budget: int = 10**9, seed: int = 0) -> Step:
-    return step_of(bank_of(table(), groups=2), noisy_labels(), budget=budget, seed=seed)
+def step_with(budget: int = 10**9, seed: int = 0, two_sided: bool = False) -> Step:
+    how: dict[str, Any] = {"budget": budget, "seed": seed, "two_sided": two_sided}
+    return step_of(bank_of(table(), groups=2), noisy_labels(), **how)
 
 
 def one_round(what: Callable[[Step], Stump], **settings: Any) -> dict[str, Any]:
@@ -82,13 +84,40 @@ def test_search_finds_the_best_stump_of_each_feature() -> None:
         assert stumps.votes[q].tolist() == [1 if s >= 0 else -1 for s in sums[best]]
 
 
-def test_search_on_a_sample_reports_the_edge_on_that_sample() -> None:
-    step = step_with()
+@pytest.mark.parametrize("two_sided", [False, True])
+@pytest.mark.parametrize("T", [25, N])
+def test_search_on_a_sample_reports_the_edge_on_that_sample(two_sided: bool, T: int) -> None:
+    step = step_with(two_sided=two_sided)
     for scheme in ("iid", "stratified", "distinct"):
-        sample = step.draw(25, scheme)
+        sample = step.draw(T, scheme)
         stumps = step.search(np.arange(F), sample)
+        assert (stumps.below is not None) == (stumps.best().below is not None) == two_sided
         np.testing.assert_allclose(step.edges(stumps, sample), stumps.edge, atol=1e-6)
         assert stumps.best().edge == stumps.edge.max()
+
+
+def test_near_edges_are_compared_with_the_votes_of_the_second_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A first search that rounds: its edges are near, its votes below others."""
+    run, X, calls = Searcher._run, table(), list[int]()
+    X[:, 1] = X[:, 0] + (np.arange(N) == 0)
+
+    def rounding(searcher: Any, features: Any, *how: Any) -> Any:
+        stumps: Any = run(searcher, features, *how)
+        calls.append(len(features))
+        if len(calls) == 1:
+            stumps.below[:] *= -1
+            stumps.edge[:] = 0.5 + 1e-7 * np.arange(len(features))
+        return stumps
+
+    step = step_of(bank_of(X), noisy_labels(), two_sided=True)
+    want = step.search([0, 1], step.draw(N))
+    monkeypatch.setattr(Searcher, "_run", rounding)
+    found = step.search([0, 1], step.draw(N))
+    assert calls == [2, 2]
+    np.testing.assert_array_equal(found.below, want.below)
+    np.testing.assert_allclose(found.edge, want.edge, atol=1e-6)
 
 
 def test_repeats_are_searched_and_paid_again() -> None:
@@ -217,6 +246,8 @@ def test_bad_stumps_are_refused_and_cost_nothing() -> None:
         {"votes": good.votes[:, :2]},
         {"votes": good.votes * 2},
         {"votes": good.votes[:1]},
+        {"below": good.votes[:, :2]},
+        {"below": good.votes * 0},
         {"threshold": np.array([0, 1])},
         {"threshold": np.array([-1, 1])},
         {"threshold": np.array([1])},

@@ -39,14 +39,15 @@ def paired_twin(a: Any, b: Any, size: int) -> Any:
 
 
 def eight_edges_twin(
-    hist: Any, sums: Any, fresh: bool, at: int, stride: int, whole: Any, below: Any
+    hist: Any, sums: Any, fresh: bool, at: int, stride: int, whole: Any, below: Any, two_sided: bool
 ) -> Any:
     """Edges at the next eight thresholds, and the sum below the last of them."""
     edges = []
     for start in range(at, at + LANES * stride, stride):
         below = below + hist[start : start + below.size].astype(below.dtype)
         below = below if fresh else below + sums[start : start + below.size]
-        edges.append(total_twin(np.abs(whole - below.dtype.type(2.0) * below)))
+        sizes = np.abs(whole - below.dtype.type(2.0) * below)
+        edges.append(total_twin(np.maximum(sizes, np.abs(whole)) if two_sided else sizes))
     return np.array(edges), below
 
 

@@ -239,9 +239,34 @@ def _paired(typing: Any, a: Any, b: Any, size: Any) -> Any:
     return result(a, b, size), codegen
 
 
+def _either(
+    builder: Any, condition: Any, one: Callable[[], list[Any]], other: Callable[[], list[Any]]
+) -> list[Any]:
+    """The LLVM values of `one` if the condition holds, else those of `other`."""
+    with builder.if_else(condition) as (then, otherwise):
+        with then:
+            ones, ends = one(), builder.basic_block
+        with otherwise:
+            others, other_ends = other(), builder.basic_block
+    both = []
+    for values in zip(ones, others, strict=True):
+        both.append(builder.phi(values[0].type))
+        both[-1].add_incoming(values[0], ends)
+        both[-1].add_incoming(values[1], other_ends)
+    return both
+
+
 @intrinsic(prefer_literal=True)
 def _eight_edges(
-    typing: Any, hist: Any, sums: Any, fresh: Any, at: Any, stride: Any, whole: Any, below: Any
+    typing: Any,
+    hist: Any,
+    sums: Any,
+    fresh: Any,
+    at: Any,
+    stride: Any,
+    whole: Any,
+    below: Any,
+    two_sided: Any,
 ) -> Any:
     kind, narrow = _llvm(below), _llvm(Vector(below.lanes, 32))
     widens = below.bits > 32
@@ -254,8 +279,9 @@ def _eight_edges(
             address = builder.bitcast(builder.gep(data, [place]), vector.as_pointer())
             return builder.load(address, align=sig.args[array].dtype.bitwidth // 8)
 
-        def edges(with_sums: bool) -> tuple[Any, Any]:
+        def edges(with_sums: bool, with_floor: bool) -> list[Any]:
             value, sizes, size = args[6], [], below.lanes
+            floor = _called(builder, "fabs", below, args[5])
             for b in range(LANES):
                 weights = bin_of(0, b, narrow)
                 value = builder.fadd(value, builder.fpext(weights, kind) if widens else weights)
@@ -263,7 +289,10 @@ def _eight_edges(
                     value = builder.fadd(value, bin_of(1, b, kind))
                 # Rounded once, as is the sum: the product is exact.
                 above = _called(builder, "fma", below, _constant(below, -2.0), value, args[5])
-                sizes.append(_called(builder, "fabs", below, above))
+                edge = _called(builder, "fabs", below, above)
+                if with_floor:
+                    edge = builder.select(builder.fcmp_ordered(">", edge, floor), edge, floor)
+                sizes.append(edge)
             while len(sizes) > 1:
                 folds = sizes[0].type.count == LANES
                 sizes = [
@@ -271,24 +300,19 @@ def _eight_edges(
                     for two in zip(sizes[::2], sizes[1::2], strict=True)
                 ]
                 size = size // 2 if folds else size
-            return sizes[0], value
+            return [sizes[0], value]
 
-        if not widens:  # there are no sums
-            return context.make_tuple(builder, sig.return_type, edges(False))
-        with builder.if_else(args[2]) as (then, otherwise):
-            with then:
-                plain, ends = edges(False), builder.basic_block
-            with otherwise:
-                summed, other_ends = edges(True), builder.basic_block
-        both = []
-        for one, other in zip(plain, summed, strict=True):
-            both.append(builder.phi(one.type))
-            both[-1].add_incoming(one, ends)
-            both[-1].add_incoming(other, other_ends)
+        def of_sides(with_floor: bool) -> list[Any]:
+            if not widens:  # there are no sums
+                return edges(False, with_floor)
+            fresh = lambda: edges(False, with_floor), lambda: edges(True, with_floor)
+            return _either(builder, args[2], *fresh)
+
+        both = _either(builder, args[7], lambda: of_sides(True), lambda: of_sides(False))
         return context.make_tuple(builder, sig.return_type, both)
 
     pair = types.Tuple((Vector(LANES, below.bits), below))
-    return pair(hist, sums, fresh, at, stride, whole, below), codegen
+    return pair(hist, sums, fresh, at, stride, whole, below, two_sided), codegen
 
 
 def _counting(comparison: str) -> Any:
@@ -341,10 +365,11 @@ vec_total: Any = _total if COMPILED else twins.total_twin
 vec_paired: Any = _paired if COMPILED else twins.paired_twin
 #: vec_running(a): each lane plus all before it, in the order of doubling distances.
 vec_running: Any = _running if COMPILED else twins.running_twin
-#: vec_eight_edges(hist, sums, fresh, at, stride, whole, below): adds eight bins of `hist`, `stride`
-#: apart from number `at`, and of `sums` unless `fresh`, to `below` one after another. Returns the
-#: totals of |whole - 2 below| after each of them, and `below` after the last. `whole` and `below`
-#: are float64, or float32 without `sums`.
+#: vec_eight_edges(hist, sums, fresh, at, stride, whole, below, two_sided): adds eight bins of
+#: `hist`, `stride` apart from number `at`, and of `sums` unless `fresh`, to `below` one after
+#: another. Returns the totals of |whole - 2 below| after each of them, or of |whole| where that is
+#: larger if `two_sided`; and `below` after the last. `whole` and `below` are float64, or float32
+#: without `sums`.
 vec_eight_edges: Any = _eight_edges if COMPILED else twins.eight_edges_twin
 #: vec_count_up_to(a, limit), vec_count_below(a, limit): number of lanes at most, or below, `limit`.
 vec_count_up_to: Any = (

@@ -50,26 +50,29 @@ class Rows(NamedTuple):
 class Found(NamedTuple):
     """Best stump of each feature: thresholds int64 (Q,), votes int8 (Q, K), edges float64 (Q,).
 
-    divides bool (Q,): whether rows lie on both sides of the threshold.
+    divides bool (Q,): whether rows lie on both sides of the threshold. below int8 (Q, K): the votes
+    below the threshold; of no rows if they are the opposite ones.
     """
 
     thresholds: NDArray[np.int64]
     votes: NDArray[np.int8]
     edges: Doubles
     divides: NDArray[np.bool_]
+    below: NDArray[np.int8]
 
 
-def found_room(n_features: int, n_labels: int) -> Found:
-    """Room for the best stumps of Q features."""
+def found_room(n_features: int, n_labels: int, two_sided: bool = False) -> Found:
+    """Room for the best stumps of Q features, with opposite votes or `two_sided` ones."""
     votes = np.empty((n_features, n_labels), np.int8)
+    below = np.empty((n_features * two_sided, n_labels), np.int8)
     of_one = np.empty(n_features, np.int64), votes, np.empty(n_features)
-    return Found(*of_one, np.empty(n_features, np.bool_))
+    return Found(*of_one, np.empty(n_features, np.bool_), below)
 
 
 def part_of(found: Found, part: slice) -> Found:
     """The stumps of some of the features."""
-    votes = found.votes[part]
-    return Found(found.thresholds[part], votes, found.edges[part], found.divides[part])
+    arrays: list[Any] = [array[part] for array in found]
+    return Found(*arrays)
 
 
 def row_layout(n_labels: int) -> tuple[int, int]:

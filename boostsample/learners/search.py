@@ -103,11 +103,11 @@ class Search:
         """Begin a round."""
         self.round, self.rows, self.hopeless = number, [], True
 
-    def __call__(self, targets: Targets) -> Found:
+    def __call__(self, targets: Targets, two_sided: bool = False) -> Found:
         """Let the strategy choose a stump and finish it on all examples of the targets."""
         strategy, bank, number = self._strategy, self._searcher.bank, len(self.rows)
         weights = targets.read()
-        searcher = self._searcher.over(weights)
+        searcher = self._searcher.over(weights, two_sided)
         computed = bank.values_computed
         budget = self._budget_of(weights.n_examples)
         ledger = Ledger(type(strategy).__name__, budget)
@@ -130,8 +130,11 @@ class Search:
         feature = member if self._members is None else int(self._members[member])
         column = self._searcher.column(feature)
         sums = weights.label_sums(column, threshold)
-        votes = best_votes(sums)
-        edge = min(float(np.add.reduce(np.abs(sums))), 1.0)
+        base = weights.sums[: weights.n_labels] / weights.mass  # rounded as `sums`
+        votes, worth = best_votes(sums), np.abs(sums)
+        if two_sided:
+            worth = np.maximum(worth, np.abs(base))
+        edge = min(float(np.add.reduce(worth)), 1.0)
         if n_examples == weights.n_examples:
             estimated = edge  # exact sample: H = G; the search only rounds differently
         alpha = alpha_of(edge)
@@ -169,7 +172,6 @@ class Search:
         search = self.round, number, member, family, estimated, edge, alpha, ledger.spent
         strategy.learn(Outcome(*search, weights.n_examples, share, whole))
         self._count(feature)
-        base = weights.sums[: weights.n_labels] / weights.mass  # rounded as `sums`
         if share != 1.0:
             sums, base = sums * share, base * share
         sums_of = number, feature, threshold, value, votes, edge, sums, base

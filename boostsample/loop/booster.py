@@ -249,8 +249,8 @@ class Booster:
     def _targets(self) -> Targets:
         """The targets of all examples."""
 
-        def search(targets: Targets) -> Found:
-            return self._search(targets)
+        def search(targets: Targets, two_sided: bool) -> Found:
+            return self._search(targets, two_sided)
 
         return Targets(self._rows, search, self._rows.whole)
 

@@ -9,4 +9,4 @@ from __future__ import annotations
 
 __all__ = ["NUMERICS"]
 
-NUMERICS = 3
+NUMERICS = 4

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import SettingError
 
-__all__ = ["Stump", "Stumps", "Term"]
+__all__ = ["Stump", "Stumps", "Term", "with_each_array"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,12 +28,16 @@ class Stump:
         Vote vector estimated on the sample: +1 or -1 for each label.
     edge : float
         Edge estimated on the sample (H of [DF11]).
+    below : ndarray of int8, shape (K,), or None
+        Votes for phi = -1 in the search of a node of a tree, where `votes` are for phi = +1; None:
+        the opposite ones.
     """
 
     feature: int
     threshold: int
     votes: NDArray[np.int8]
     edge: float
+    below: NDArray[np.int8] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +56,8 @@ class Stumps:
         Estimated edges H, between 0 and 1.
     divides : ndarray of bool, shape (Q,), or None
         Whether examples of the sample lie on both sides of the threshold.
+    below : ndarray of int8, shape (Q, K), or None
+        As of `Stump`.
     """
 
     feature: NDArray[np.int64]
@@ -57,6 +65,7 @@ class Stumps:
     votes: NDArray[np.int8]
     edge: NDArray[np.float64]
     divides: NDArray[np.bool_] | None = None
+    below: NDArray[np.int8] | None = None
 
     def __len__(self) -> int:
         return int(self.feature.size)
@@ -64,8 +73,7 @@ class Stumps:
     def __getitem__(self, rows: ArrayLike | slice) -> Stumps:
         """The given rows: indices, a mask or a slice."""
         at = rows if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
-        divides = None if self.divides is None else self.divides[at]
-        return Stumps(self.feature[at], self.threshold[at], self.votes[at], self.edge[at], divides)
+        return with_each_array(self, lambda array: array[at])
 
     def best(self) -> Stump:
         """The stump with the largest edge; of a tie the first that divides, or else the first."""
@@ -75,7 +83,15 @@ class Stumps:
         if self.divides is not None and not self.divides[row]:  # others of its tie come later
             row = max(row, int((self.divides & (self.edge == self.edge[row])).argmax()))
         feature, threshold = int(self.feature[row]), int(self.threshold[row])
-        return Stump(feature, threshold, self.votes[row], float(self.edge[row]))
+        below = None if self.below is None else self.below[row]
+        return Stump(feature, threshold, self.votes[row], float(self.edge[row]), below)
+
+
+def with_each_array(stumps: Stumps, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Stumps:
+    """The stumps with each of their arrays changed."""
+    arrays = (getattr(stumps, name) for name in stumps.__slots__)
+    changed: list[Any] = [None if array is None else change(array) for array in arrays]
+    return Stumps(*changed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,7 @@ from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.rows.weights import SignedWeights
 from boostsample.threads.threads import CompilingThreads
 
-__all__ = ["Searcher"]
+__all__ = ["Searcher", "stumps_of"]
 
 #: Edges of an exact search are this close to the true ones; nearer ones are compared again.
 _CLOSE = 5e-6
@@ -75,6 +75,7 @@ class Searcher:
         sizes = row_layout(weights.n_labels)
         self._search = search_kernel(*sizes)
         self._signed_edges = edge_kernels(*sizes).signed_edges
+        self.two_sided = False
         self._rooms = [search_room(self.n_labels) for _ in range(weights.threads.n)]
 
     def compile(self, one_search: bool = True) -> None:
@@ -88,12 +89,13 @@ class Searcher:
             _compile(self.n_labels, several_threads, tuple(SCHEMES), one_search)
             self.bank.compile()
 
-    def over(self, rows: WeightedRows) -> Searcher:
-        """The same searches on other rows of the run, as they are now."""
-        if rows is self.weights:
+    def over(self, rows: WeightedRows, two_sided: bool = False) -> Searcher:
+        """The same searches on other rows of the run, as they are now, with one or two sides."""
+        if rows is self.weights and two_sided == self.two_sided:
             return self
         other = object.__new__(Searcher)
-        other.__dict__ = {**self.__dict__, "weights": rows, "n_examples": rows.n_examples}
+        changes = {"weights": rows, "n_examples": rows.n_examples, "two_sided": two_sided}
+        other.__dict__ = {**self.__dict__, **changes}
         return other
 
     def among(self, members: NDArray[np.int64]) -> Searcher:
@@ -141,14 +143,14 @@ class Searcher:
 
     def _run(self, features: NDArray[np.int64], rows: Rows, how: _Precision) -> Stumps:
         q = features.size
-        found = found_room(q, self.n_labels)
+        found = found_room(q, self.n_labels, self.two_sided)
         most = self._most(rows)
         if q <= most:  # nearly always: slices of all would cost as much as a small kernel
             self._run_part(features, rows, how, found)
         else:
             for part in _parts(q, most):
                 self._run_part(features[part], rows, how, part_of(found, part))
-        return Stumps(features, *found)
+        return stumps_of(features, found)
 
     def _run_part(
         self, features: NDArray[np.int64], rows: Rows, how: _Precision, found: Found
@@ -191,8 +193,9 @@ class Searcher:
             return
         values, first = values[-_MOST_COMPARED:], near[first[-_MOST_COMPARED:]]
         again = self._run(stumps.feature[first], rows, _Precision(1, False))
-        for name in ("threshold", "votes", "divides"):
-            getattr(stumps, name)[first] = getattr(again, name)
+        for name in ("threshold", "votes", "divides", "below"):
+            if getattr(again, name) is not None:
+                getattr(stumps, name)[first] = getattr(again, name)
         edges = np.minimum(np.abs(self.signed_edges(again, rows)), 1.0)
         for value, edge in zip(values, edges, strict=True):
             stumps.edge[near[rough == value]] = edge
@@ -204,14 +207,21 @@ class Searcher:
         return self.bank.column(feature)
 
     def signed_edges(self, stumps: Stumps, rows: Rows) -> NDArray[np.float64]:
-        """Sum w_il v_l phi(x_i) y_il of each stump on the given rows, normalised."""
+        """Sum w_il o_l(x_i) y_il of each stump on the given rows, normalised.
+
+        o is v phi, or for votes a above and b below the threshold (a - b) / 2 phi + (a + b) / 2.
+        """
         edges, sums = np.empty(len(stumps)), np.empty(self.weights.width)
         thresholds = stumps.threshold.astype(np.int16)
         votes = np.ascontiguousarray(stumps.votes, dtype=np.int8)
+        constant: Any = 0.0
+        if stumps.below is not None:
+            constant = (votes + stumps.below) // 2 @ rows.base[: self.n_labels]
+            votes = (votes - stumps.below) // 2
         for part in _parts(edges.size, self._most(rows)):
             bins, at, read = self._read(self._of_bank(stumps.feature[part]), rows)
             self._signed_edges(bins, at, thresholds[part], votes[part], read, sums, edges[part])
-        return edges * rows.scale
+        return np.asarray((edges + constant) * rows.scale)
 
     def histograms(
         self, features: NDArray[np.int64], rows: Rows
@@ -265,6 +275,12 @@ class Searcher:
         if compact:
             rows = rows._replace(start=0, examples=rows.examples[:0])
         return bins, at, rows
+
+
+def stumps_of(features: NDArray[np.int64], found: Found) -> Stumps:
+    """The stumps that the search kernel has found."""
+    below = found.below if found.below.size else None
+    return Stumps(features, *found[:4], below)
 
 
 def _reading(scheme: str) -> dict[str, bool]:

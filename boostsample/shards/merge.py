@@ -25,7 +25,7 @@ from boostsample.kernels.array_layout import (
 from boostsample.kernels.searches.search import search_kernel
 from boostsample.kernels.searches.search_room import is_empty, search_room
 from boostsample.records import Stumps
-from boostsample.rows.searcher import Searcher
+from boostsample.rows.searcher import Searcher, stumps_of
 
 __all__ = ["MergedSearch"]
 
@@ -67,6 +67,7 @@ class MergedSearch:
         bins: NDArray[np.uint8],
         weights: NDArray[np.float32],
         scale: float,
+        two_sided: bool,
     ) -> Stumps:
         """Best stumps on sampled rows: bins uint8 (Q, T), signed weights float32 (T, K)."""
         base = np.zeros(self._width)
@@ -76,7 +77,8 @@ class MergedSearch:
         at = np.arange(features.size)
         self._bank.view = lambda features, rows: View(bins, at[features], True)
         self._bank.n_bins = self._n_bins[features].astype(np.int16)
-        found = self._searcher.search(at, rows, False)
+        searcher = self._searcher.over(self._searcher.weights, two_sided)
+        found = searcher.search(at, rows, False)
         return replace(found, feature=features)
 
     def on_histograms(
@@ -86,13 +88,15 @@ class MergedSearch:
         last: NDArray[np.uint8],
         scale: float,
         n_rows: int,
+        two_sided: bool,
     ) -> Stumps:
         """Best stumps on histograms of n_rows rows.
 
         Reads sums float64 (bins of all features, K), one feature after another, and last uint8
         (Q,), their last bins that hold a row.
         """
-        tie, found = self.tie(n_rows) / scale, found_room(features.size, self._n_labels)
+        tie = self.tie(n_rows) / scale
+        found = found_room(features.size, self._n_labels, two_sided)
         at, nothing = np.zeros(1, np.int64), np.empty(0, np.int32)
         ends = np.cumsum(self._n_bins[features]).tolist()
         for k, (end, size, highest) in enumerate(
@@ -109,7 +113,7 @@ class MergedSearch:
             n_bins = np.array([highest + 1], np.int16)
             rows, one = Rows(0, nothing, values, base, scale), part_of(found, slice(k, k + 1))
             self._kernel(column, at, n_bins, rows, tie, 1, False, self._room, one)
-        return Stumps(features, *found)
+        return stumps_of(features, found)
 
     def tie(self, n_rows: int) -> float:
         """Edges this close are equal, as in `boostsample.rows.searcher`."""

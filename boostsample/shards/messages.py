@@ -290,6 +290,7 @@ class Edges(NamedTuple):
     features: NDArray[np.int64]
     thresholds: NDArray[np.int64]
     votes: NDArray[np.int8]
+    below: NDArray[np.int8] | None
 
 
 class Totals(NamedTuple):

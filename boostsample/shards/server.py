@@ -315,8 +315,8 @@ class ShardServer:
         rows = self._part(request.part)[request.part.sample]
         totals = np.zeros(request.features.size)
         if rows.values.size:
-            nothing = np.zeros(request.features.size)
-            stumps = Stumps(request.features, request.thresholds, request.votes, nothing)
+            _, features, thresholds, votes, below = request
+            stumps = Stumps(features, thresholds, votes, np.zeros(features.size), below=below)
             totals = self._searcher.signed_edges(stumps, rows._replace(scale=1.0))
         return m.Totals(self._weights.mass, totals)
 

@@ -114,15 +114,16 @@ class ShardSearcher:
         self.n_features = int(self._n_bins.size)
         self._members: NDArray[np.int64] | None = None
         self._merged = MergedSearch(weights, threads, self._n_bins)
+        self.two_sided = False
         self._draws = [0]  # number of draws so far, shared by the searchers of a run
 
     def compile(self) -> None:
         """Compile all kernels of searches on the driver."""
         self._merged.compile()
 
-    def over(self, rows: ShardView) -> ShardSearcher:
-        """The same searches on other rows of the run."""
-        return self._but(weights=rows, n_examples=rows.n_examples)
+    def over(self, rows: ShardView, two_sided: bool = False) -> ShardSearcher:
+        """The same searches on other rows of the run, with one or two sides."""
+        return self._but(weights=rows, n_examples=rows.n_examples, two_sided=two_sided)
 
     def among(self, members: NDArray[np.int64]) -> ShardSearcher:
         """The same searches of some features, which are then 0, 1, ..., for all."""
@@ -206,7 +207,7 @@ class ShardSearcher:
         for part in parts:
             answers = self._ask_histograms(part, rows)
             found.append(self._on_histograms(part, answers, rows))
-        all_found = Stumps(*map(np.concatenate, zip(*map(_fields, found), strict=True)))
+        all_found = _joined(found)
         edges = all_found.edge
         best = edges.max()
         edges[edges >= best - self._merged.tie(self.n_examples)] = best
@@ -222,7 +223,8 @@ class ShardSearcher:
         """Best stumps on the histograms of the shards, added in their order."""
         sums = reduce(np.add, [one.sums.astype(np.float64) for one in answers])  # keeps -0.0
         last = np.maximum.reduce([one.last for one in answers])
-        return self._merged.on_histograms(features, sums, last, rows.scale(), rows.size)
+        how = rows.scale(), rows.size, self.two_sided
+        return self._merged.on_histograms(features, sums, last, *how)
 
     def _search_sample(
         self, features: NDArray[np.int64], rows: ShardSample, drawn: _Drawn
@@ -248,8 +250,7 @@ class ShardSearcher:
         if len(found) == 1:
             return found[0]
         order = np.argsort(np.argsort(~compact, kind="stable"))
-        both = Stumps(*map(np.concatenate, zip(*map(_fields, found), strict=True)))
-        return both[order]
+        return _joined(found)[order]
 
     def _known(
         self, features: NDArray[np.int64], rows: ShardSample, drawn: _Drawn
@@ -303,15 +304,18 @@ class ShardSearcher:
             drawn.weights_of, drawn.weights = max(rows.number, drawn.weights_of), weights
         of_sample = [own[: mine.shape[1]] for own, mine in zip(weights, bins, strict=True)]
         given = np.concatenate(bins, axis=1), np.concatenate(of_sample)
-        return self._merged.on_rows(features, *given, rows.scale())
+        return self._merged.on_rows(features, *given, rows.scale(), self.two_sided)
 
     def signed_edges(self, stumps: Stumps, rows: ShardSample) -> NDArray[np.float64]:
         """Signed edges of stumps on a sample: float64 (Q,). One exchange."""
         features = stumps.feature if self._members is None else self._members[stumps.feature]
-        given = features, stumps.threshold, stumps.votes
+        given = features, stumps.threshold, stumps.votes, stumps.below
         answers: list[m.Totals] = self._exchange.ask(lambda k: m.Edges(rows.part(k), *given))
         return np.asarray(np.add.reduce([one.totals for one in answers]) * rows.scale())
 
 
-def _fields(stumps: Stumps) -> tuple[Any, ...]:
-    return stumps.feature, stumps.threshold, stumps.votes, stumps.edge, stumps.divides
+def _joined(parts: Sequence[Stumps]) -> Stumps:
+    """The stumps of several searches of one kind."""
+    columns = ([getattr(part, name) for part in parts] for name in Stumps.__slots__)
+    joined: list[Any] = [None if one[0] is None else np.concatenate(one) for one in columns]
+    return Stumps(*joined)

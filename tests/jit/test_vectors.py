@@ -141,13 +141,14 @@ def test_eight_vectors_become_their_totals(lanes: int) -> None:
 
 
 @pytest.mark.parametrize("lanes", LANES)
-def test_edges_at_eight_thresholds(lanes: int) -> None:
+@pytest.mark.parametrize("two_sided", [False, True])
+def test_edges_at_eight_thresholds(lanes: int, two_sided: bool) -> None:
     stride, at = 16, 5
 
-    @kernel_for(lanes)
+    @kernel_for(lanes, two_sided)
     def run(hist: Any, sums: Any, fresh: bool, ends: Any, edges: Any) -> None:
         whole, below = vec_load(ends, 0, lanes), vec_load(ends, lanes, lanes)
-        edge, last = vec_eight_edges(hist, sums, fresh, at, stride, whole, below)
+        edge, last = vec_eight_edges(hist, sums, fresh, at, stride, whole, below, two_sided)
         vec_store(edges, 0, edge)
         vec_store(ends, lanes, last)
 
@@ -162,7 +163,9 @@ def test_edges_at_eight_thresholds(lanes: int) -> None:
             below = below + hist[mine].astype(np.float64)
             if not fresh:
                 below = below + sums[mine]
-            want.append(naive_total(np.abs(start[:lanes] - 2.0 * below)))
+            sizes = np.abs(start[:lanes] - 2.0 * below)
+            least = np.abs(start[:lanes]) if two_sided else 0.0
+            want.append(naive_total(np.maximum(sizes, least)))
         run(hist, np.empty(0) if fresh else sums, fresh, ends, edges)
         assert edges.tolist() == want
         np.testing.assert_array_equal(ends, [*start[:lanes], *below])

@@ -47,13 +47,15 @@ def run_search(
     tie: float = 0.0,
     rows_a_bin: int = ROWS_A_BIN,
     rough: bool = False,
+    two_sided: bool = False,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Thresholds, votes and edges; `two_sided` votes are those above, then those below."""
     n_labels = weights.shape[1]
     blocks, tail = row_layout(n_labels)
     rows, q, width = padded(weights), features.size, LANES * blocks + tail
     room = search_room(n_labels)
     room.sums[:], room.work[:], room.rough[:] = 9.0, np.nan, np.nan  # stale on purpose
-    found = found_room(q, n_labels)
+    found = found_room(q, n_labels, two_sided)
     base = np.pad(weights.astype(np.float64).sum(axis=0), (0, width - n_labels))
     named = np.empty(0, np.int32) if examples is None else examples
     search_kernel(blocks, tail)(
@@ -72,24 +74,37 @@ def run_search(
     of_rows = bins[:, examples] if examples is not None else bins[:, start : start + len(weights)]
     for feature, b, divides in zip(features, found.thresholds, found.divides, strict=True):
         assert divides == naive.divides(of_rows[feature].tolist(), b)
-    return found.thresholds, found.votes, found.edges / SCALE
+    votes = np.hstack([found.votes, found.below]) if two_sided else found.votes
+    return found.thresholds, votes, found.edges / SCALE
 
 
 def check_search(bins: NDArray[np.uint8], weights: NDArray[np.float32], **how: Any) -> None:
     """Every feature against the plain loops; near ties may go either way, by rounding only."""
+    for two_sided in (False, True):
+        check_sides(bins, weights, two_sided, **how)
+
+
+def check_sides(
+    bins: NDArray[np.uint8], weights: NDArray[np.float32], two_sided: bool, **how: Any
+) -> None:
     features = np.arange(len(bins))
-    thresholds, votes, edges = run_search(bins, features, weights, **how)
+    thresholds, votes, edges = run_search(bins, features, weights, two_sided=two_sided, **how)
     columns = np.arange(len(weights)) + how.get("start", 0)
     columns = how.get("examples", columns)
     close = 1e-6 * float(np.abs(weights.astype(np.float64)).sum()) + 1e-37
     for q in features:
         column = bins[q, columns].tolist()
-        best, _, edge, all_edges = naive.search(column, weights, how.get("n_bins", N_BINS))
+        n_bins = how.get("n_bins", N_BINS)
+        best, _, edge, all_edges = naive.search(column, weights, n_bins, two_sided)
         assert edges[q] == pytest.approx(edge, abs=close)
         assert all_edges[thresholds[q] - 1] == pytest.approx(edge, abs=close)
         if sorted(all_edges)[-1] - sorted([*all_edges, -9])[-2] > 4 * close:
             assert thresholds[q] == best
-        sums = np.array(naive.bin_sums(column, int(thresholds[q]), weights))
+        b = int(thresholds[q])
+        sums = np.array(naive.bin_sums(column, b, weights))
+        if two_sided:
+            sides = [naive.side_sums(column, b, weights, above) for above in (True, False)]
+            sums = np.concatenate(sides)
         clear = np.abs(sums) > close
         np.testing.assert_array_equal(votes[q][clear], np.where(sums >= 0, 1, -1)[clear])
         assert set(votes[q].tolist()) <= {-1, 1}
@@ -133,14 +148,15 @@ def test_search_reads_the_examples_that_are_named(n_labels: int) -> None:
 
 @pytest.mark.parametrize("n_labels", [1, 3, 10, 17])
 @pytest.mark.parametrize("rough", [False, True])
-def test_skipping_empty_bins_changes_no_bit(n_labels: int, rough: bool) -> None:
+@pytest.mark.parametrize("two_sided", [False, True])
+def test_skipping_empty_bins_changes_no_bit(n_labels: int, rough: bool, two_sided: bool) -> None:
     rng = np.random.default_rng(n_labels)
     n = _SPARSE if COMPILED else 10
     for least in (0, 1, 200):  # with missing values, without, and far from the first bin
         bins = rng.integers(least, N_BINS, (13, n)).astype(np.uint8)
         bins[::3] = least + bins[::3] % 20
         weights = rng.normal(size=(n, n_labels)).astype(np.float32)
-        how: dict[str, Any] = {"rows_a_bin": _SPARSE + 1, "rough": rough}
+        how: dict[str, Any] = {"rows_a_bin": _SPARSE + 1, "rough": rough, "two_sided": two_sided}
         few = run_search(bins, np.arange(13), weights, **how)
         again = np.concatenate([bins, bins[:, :1].repeat(_SPARSE, axis=1)], axis=1)
         nothing = np.zeros((_SPARSE, n_labels), np.float32)
@@ -253,9 +269,12 @@ def test_ties_go_to_the_lowest_threshold(n_labels: int) -> None:
 
 @pytest.mark.parametrize("n_labels", [1, 2, 17])
 @pytest.mark.parametrize("rough", [False, True])
-def test_of_equal_edges_a_cut_that_divides_wins(n_labels: int, rough: bool) -> None:
+@pytest.mark.parametrize("two_sided", [False, True])
+def test_of_equal_edges_a_cut_that_divides_wins(
+    n_labels: int, rough: bool, two_sided: bool
+) -> None:
     rng = np.random.default_rng(n_labels)
-    how: dict[str, Any] = {"rough": rough, "rows_a_bin": 64}
+    how: dict[str, Any] = {"rough": rough, "rows_a_bin": 64, "two_sided": two_sided}
     for trial in range(150 if COMPILED else 5):
         n, least, most = int(rng.integers(1, 70)), int(rng.integers(0, 3)), rng.integers(3, 9)
         bins = rng.integers(least, most, (3, n)).astype(np.uint8) * rng.choice([1, 30])
@@ -263,7 +282,7 @@ def test_of_equal_edges_a_cut_that_divides_wins(n_labels: int, rough: bool) -> N
         weights[:] = weights[:, : (n_labels, 1)[trial % 2]]
         thresholds, votes, _ = run_search(bins, np.arange(3), weights.astype(np.float32), **how)
         for q in range(3):
-            want = naive.search(bins[q].tolist(), weights, N_BINS)
+            want = naive.search(bins[q].tolist(), weights, N_BINS, two_sided)
             assert (thresholds[q], votes[q].tolist()) == want[:2], bins[q]
 
 

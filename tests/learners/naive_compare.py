@@ -36,6 +36,19 @@ Seen = list[tuple[Found, Targets]]
 class Comparison:
     """An engine and a twin on the same examples.
 
+    Parameters
+    ----------
+    engine : Booster or ShardBooster
+    learner : str
+        Of the twin, such as `tree:9`.
+    bank : FeatureBank
+    train, test : ndarray of int
+        Rows of the bank.
+    Y : ndarray of int8, shape (n, K)
+        Labels of all rows of the bank.
+    weights : ndarray of float64
+        Initial label weights of the training rows.
+
     Attributes
     ----------
     differences : list of str
@@ -47,31 +60,34 @@ class Comparison:
         Errors on the test rows after each round: of the engine, and of the twin.
     """
 
-    def __init__(self, data: Dataset, learner: str) -> None:
-        train, self._test = split_of(data)
-        self._y = data.y[self._test]
-        bank = bank_for(data, train)
-        Y = encode(data.y[train], data.n_classes)
+    def __init__(
+        self,
+        engine: Any,
+        learner: str,
+        bank: Any,
+        train: Any,
+        test: Any,
+        Y: NDArray[np.int8],
+        weights: NDArray[np.float64],
+    ) -> None:
         name, _, size = learner.partition(":")
-        settings = {"product": ":n_terms=", "tree": ":n_leaves="}
-        named = name + settings[name] + size if size else name
-        self.engine = Booster(bank, train, Y, "full", named, n_rounds=10**6)
-        self._bins, self._test_bins = bank.bins[:, train], bank.bins[:, self._test]
-        weights = initial_weights(Y, "balanced")
-        self.twin = NaiveBooster(self._bins, bank.n_bins, Y, name, int(size or 1), weights)
-        self._scores = np.zeros((2, len(self._test), Y.shape[1]))
+        self.engine = engine
+        self._bins, self._test_bins = bank.bins[:, train], bank.bins[:, test]
+        self.twin = NaiveBooster(self._bins, bank.n_bins, Y[train], name, int(size or 1), weights)
+        self._y = Y[test].argmax(axis=1)
+        self._scores = np.zeros((2, len(test), Y.shape[1]))
         self.differences: list[str] = []
         self.apart = {"edge": 0.0, "gamma": 0.0, "alpha": 0.0, "log10 loss": 0.0}
         self.counts = {"searches": 0, "followed": 0, "lead below 1e-6": 0}
         self.errors: list[tuple[int, int]] = []
         self._seen: Seen = []
-        self.engine._targets = self._watched  # type: ignore[method-assign]  # to see each search
+        self.engine._targets = self._watched  # to see each search
 
     def _watched(self) -> Targets:
         """The targets of all examples; searches are kept with their targets."""
 
-        def search(targets: Targets) -> Found:
-            found = self.engine._search(targets)
+        def search(targets: Targets, two_sided: bool) -> Found:
+            found: Found = self.engine._search(targets, two_sided)
             self._seen.append((found, targets))
             return found
 
@@ -84,7 +100,8 @@ class Comparison:
         done = self.engine.next_round()
         stumps = [(found.feature, found.threshold) for found, _ in self._seen]
         nodes = [self._node(targets) for _, targets in self._seen]
-        twin = self.twin.next_round(stumps, [parent for parent, _ in nodes])
+        in_model = [found.search for found, _ in self._seen if found.row.get("term", 0) >= 0]
+        twin = self.twin.next_round(stumps, [parent for parent, _ in nodes], in_model)
         self._compare_searches(twin)
         self._compare_rounds(done, twin)
 
@@ -148,10 +165,25 @@ class Comparison:
             self._same(f"{where} {name}", one, f"{other}, apart by {apart:.2g}")
 
 
+def named(learner: str) -> str:
+    """The engine's name of a learner such as `tree:9`."""
+    name, _, size = learner.partition(":")
+    return f"{name}:{'n_terms' if name == 'product' else 'n_leaves'}={size}" if size else name
+
+
+def comparison_on(data: Dataset, learner: str) -> Comparison:
+    """A comparison on a data set."""
+    train, test = split_of(data)
+    bank, Y = bank_for(data, train), encode(data.y, data.n_classes)
+    engine = Booster(bank, train, Y[train], "full", named(learner), n_rounds=10**6)
+    weights = initial_weights(Y[train], "balanced")
+    return Comparison(engine, learner, bank, train, test, Y, weights)
+
+
 def main() -> None:
     """Run the command."""
     data, given = arguments(__doc__)
-    compared = Comparison(data, given.learner)
+    compared = comparison_on(data, given.learner)
     told = 0
     while compared.engine.round < given.rounds and not compared.engine.stopped:
         compared.next_round()

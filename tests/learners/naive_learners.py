@@ -51,13 +51,17 @@ class NaiveSearch:
         Smallest of abs(sum_i target_il phi(i)) / sum_i abs(target_il) over the labels: below the
         rounding of an implementation, a vote may differ.
     edge : float
-        sum_l abs(sum_i target_il phi(i)) / total weight of the examples of the search.
+        sum_l abs(sum_i target_il phi(i)) / total weight of the examples of the search. In a tree,
+        sum_l (abs(L_l) + abs(R_l)) / that, where L and R are the sums of the targets with phi = -1
+        and with phi = +1.
     n_examples : int
     parent, side : int
         Of a leaf of a tree, the search that split its parent, and the side of it, -1 or +1.
         Otherwise -1 and 0.
     gain : float
         Increase of the edge of the base classifier, if this stump were added.
+    divides : bool
+        Whether the search has examples on both sides.
     in_model : bool
         Whether the base classifier of the round holds this stump.
     ties : dict
@@ -78,6 +82,7 @@ class NaiveSearch:
     parent: int = -1
     side: int = 0
     gain: float = 0.0
+    divides: bool = False
     in_model: bool = False
     ties: dict[str, int] = field(default_factory=dict)
     lead: float = math.inf
@@ -181,20 +186,25 @@ class NaiveBooster:
         self.ended = False
         self._follow: Sequence[tuple[int, int]] = ()
         self._parents: Sequence[int] = ()
+        self._in_model: Sequence[int] = ()
 
     def next_round(
-        self, follow: Sequence[tuple[int, int]] = (), parents: Sequence[int] = ()
+        self,
+        follow: Sequence[tuple[int, int]] = (),
+        parents: Sequence[int] = (),
+        in_model: Sequence[int] = (),
     ) -> NaiveRound:
         """Learn a base classifier, add it to the scores, update the weights.
 
         `follow` holds (feature, threshold) for search 0, 1, ...: what another implementation found.
         It is taken if its edge is within `NEAR` of the largest one, and changes nothing otherwise.
-        `parents` are the `parent` of its searches: of leaves whose gains are that near, the one is
-        split whose children it searched next.
+        `parents` are the `parent` of its searches, `in_model` the searches in its base classifier:
+        of leaves whose gains are that near, the one is split whose children it searched next, or
+        one that it split.
         """
         if self.ended:
             raise ValueError("training must not go on after an edge of 1")
-        self._follow, self._parents = follow, parents
+        self._follow, self._parents, self._in_model = follow, parents, in_model
         s = self.w * self.Y
         done = self._tree(s) if self.learner == "tree" else self._product(s)
         self.scores += done.alpha * done.o
@@ -245,12 +255,15 @@ class NaiveBooster:
                 if is_worth_a_search(s[leaf.rows]):
                     self._search_leaf(leaf, s, searches, split.search, side)
             searched = sorted((x for x in leaves if x.search >= 0), key=lambda leaf: leaf.search)
+            searched = [leaf for leaf in searched if may_split(s[leaf.rows], searches[leaf.search])]
             gains = [searches[leaf.search].gain for leaf in searched]
-            if max(gains, default=0.0) <= LEAST_GAIN:
+            if not gains:
                 break
-            near = [leaf for i, leaf in enumerate(searched) if gains[i] >= max(gains) * (1 - NEAR)]
-            tied = (i for i, gain in enumerate(gains) if gain >= max(gains) * (1 - TIE))
+            least = max(gains) * (1 - NEAR) - LEAST_GAIN
+            near = [leaf for i, leaf in enumerate(searched) if gains[i] >= least]
+            tied = (i for i, gain in enumerate(gains) if gain >= max(gains) * (1 - TIE) - ZERO)
             wanted = [leaf for leaf in near if leaf.search in self._parents[len(searches) :][:1]]
+            wanted += [leaf for leaf in near if leaf.search in self._in_model]
             split = wanted[0] if wanted else searched[next(tied)]
             new = self._split(split, searches, s)
             leaves.remove(split)
@@ -290,25 +303,34 @@ class NaiveBooster:
         """Search some examples, targets (n, K), and add the result to `searches`."""
         bins = self.bins[:, rows]
         chosen = self._follow[len(searches)] if len(searches) < len(self._follow) else None
-        found = best_stump(bins, self.n_bins, targets, chosen)
+        two_sided = self.learner == "tree"
+        found = best_stump(bins, self.n_bins, targets, two_sided, chosen)
         searches.append(found)
         return found
 
 
 def best_stump(
-    bins: Bins, n_bins: NDArray[Any], targets: Floats, chosen: tuple[int, int] | None = None
+    bins: Bins,
+    n_bins: NDArray[Any],
+    targets: Floats,
+    two_sided: bool = False,
+    chosen: tuple[int, int] | None = None,
 ) -> NaiveSearch:
-    """The stump of the largest sum_l abs(sum_i target_il phi(i)); targets (n, K).
+    """The stump of the largest sum_l abs(R_l - L_l), or abs(R_l) + abs(L_l); targets (n, K).
 
-    Ties go to the first feature, then to the lowest threshold; to `chosen` if that is near.
+    Ties go to a cut with examples on both sides, then to the first feature, then to the lowest
+    threshold; to `chosen` if that is near.
     """
-    total = targets.sum(axis=0)
     by_bin = histograms(bins, int(n_bins.max()), targets)  # (F, bins, K)
-    edges = np.abs(total - 2 * np.cumsum(by_bin, axis=1)[:, :-1]).sum(axis=2)  # of b = 1, 2, ...
+    low = np.cumsum(by_bin, axis=1)[:, :-1]  # below b = 1, 2, ...
+    high = targets.sum(axis=0) - low
+    edges = (np.abs(high) + np.abs(low) if two_sided else np.abs(high - low)).sum(axis=2)
     edges[np.arange(1, edges.shape[1] + 1) >= n_bins[:, None]] = -1.0
     weight = float(np.abs(targets).sum())
     tied = edges >= edges.max() * (1 - TIE) - ZERO * weight  # edges of 0 are tied
     candidates = [(int(j), int(b) + 1) for j, b in np.argwhere(tied)]
+    divides = {(j, b): bins[j].min() < b <= bins[j].max() for j, b in candidates}
+    candidates.sort(key=lambda cut: not divides[cut])
     feature, threshold = candidates[0]
     if chosen is not None and edges[chosen[0], chosen[1] - 1] >= edges.max() * (1 - NEAR):
         feature, threshold = chosen
@@ -317,8 +339,9 @@ def best_stump(
     votes, least = signs(sums, targets), least_sum(sums, targets)
     found = NaiveSearch(feature, threshold, votes, least, 0.0, len(targets))
     found.followed = (feature, threshold) != candidates[0]
+    found.divides = len(set(phi.tolist())) == 2
     if weight > 0:
-        found.edge = float(np.abs(sums).sum()) / weight
+        found.edge = float(edges[feature, threshold - 1]) / weight
         found.lead = float(edges.max() - edges[~tied].max(initial=-math.inf)) / weight
     for j, b in candidates:
         if (j, b) != (feature, threshold):
@@ -384,6 +407,12 @@ def constant_edge(s: Floats) -> float:
 def is_worth_a_search(s: Floats) -> bool:
     """Whether a leaf has two examples or more and is not pure; s (n, K)."""
     return len(s) >= 2 and constant_edge(s) < PURE * float(np.abs(s).sum())
+
+
+def may_split(s: Floats, found: NaiveSearch) -> bool:
+    """Whether a leaf may be split by the stump: it gains, or divides a leaf that is not pure."""
+    left = float(np.abs(s).sum()) - constant_edge(s)
+    return found.gain > LEAST_GAIN or (found.divides and left > LEAST_GAIN)
 
 
 def edge_and_alpha(s: Floats, o: Signs) -> tuple[float, float]:

@@ -101,8 +101,8 @@ def test_a_pure_leaf_is_not_searched() -> None:
     bins = np.array([[1, 1, 2, 2, 2], [1, 2, 1, 2, 2]], np.uint8)
     Y = np.array([[1], [1], [-1], [1], [1]])
     weights = np.array([0.3, 0.3, 0.2, 0.1, 0.1])[:, None]
-    # Feature 0 and the constant have edge .6 - (-.2 + .2) and .6: the lowest threshold wins.
-    assert best_stump(bins, np.array([3, 3]), weights * Y).threshold == 1
+    # Feature 0 and the constant have edge .6 - (-.2 + .2) and .6: the cut that divides wins.
+    assert best_stump(bins, np.array([3, 3]), weights * Y).threshold == 2
     weights = np.array([0.25, 0.25, 0.3, 0.1, 0.1])[:, None]
     done = NaiveBooster(bins, np.array([3, 3]), Y, "tree", 4, weights).next_round()
     # Feature 0 has edge .6. Its low leaf, .25 and .25, is pure; the high one is split by feature 1.
@@ -113,15 +113,36 @@ def test_a_pure_leaf_is_not_searched() -> None:
     assert done.gamma == pytest.approx(1.0)
 
 
-def test_balanced_xor_has_no_edge() -> None:
-    """All candidates have edge 0: the first feature's constant, and no gain afterwards."""
-    for learner, n_searches in (("product", 2), ("tree", 2)):
+def test_balanced_xor_begins_with_an_edge_of_0() -> None:
+    """All candidates have edge 0: the first that divides goes first."""
+    for learner in ("product", "tree"):
         booster = NaiveBooster(XOR, np.array([3, 3]), XOR_Y, learner, 4, np.ones((4, 1)))
         done = booster.next_round()
-        assert stumps(done)[0] == (0, 1, 1, 0.0)
-        assert len(done.searches) == n_searches
-        assert done.gamma == done.alpha == 0.0
-        assert done.o[:, 0].tolist() == [1, 1, 1, 1]
+        assert stumps(done)[0] == (0, 2, 1, 0.0)
+        assert len(done.searches) == 3
+        assert done.gamma == pytest.approx(1.0)
+        assert done.o[:, 0].tolist() == [1, -1, -1, 1]
+
+
+def test_two_sides_have_votes_of_their_own() -> None:
+    bins = np.array([[1, 2, 3]], np.uint8)
+    targets = np.array([[0.3, 0.1], [0.1, -0.1], [0.0, -0.4]])
+    # Of b = 1, 2, 3. Opposite votes: .4 + .4, (.3 - .1) + (.1 + .5), (.4 - 0) + (0 + .4).
+    one = best_stump(bins, np.array([4]), targets)
+    assert one.threshold == 2
+    assert one.edge == pytest.approx(0.8)
+    # Votes of their own: .4 + .4, (.3 + .1) + (.1 + .5), (.4 + 0) + (0 + .4).
+    two = best_stump(bins, np.array([4]), targets, two_sided=True)
+    assert two.threshold == 2
+    assert two.edge == pytest.approx(1.0)
+    targets = np.array([[0.5, 0.1], [0.2, -0.3], [0.3, 0.3]])
+    # Opposite votes: 1 + .1, 0 + .1, (.7 - .3) + (.2 + .3); their own: 1 + .1, 1 + .1, 1 + .5.
+    one = best_stump(bins, np.array([4]), targets)
+    assert (one.threshold, one.divides) == (1, False)
+    assert one.edge == pytest.approx(1.1 / 1.7)
+    two = best_stump(bins, np.array([4]), targets, two_sided=True)
+    assert (two.threshold, two.divides) == (3, True)
+    assert two.edge == pytest.approx(1.5 / 1.7)
 
 
 def test_a_constant_column_is_the_constant_stump() -> None:
@@ -154,11 +175,11 @@ def test_ties_go_to_the_first_feature_and_are_counted() -> None:
     assert (found.feature, found.threshold) == (0, 2)
     assert found.ties == {"threshold": 1, "alike": 1}
     assert found.lead == pytest.approx((1.2 - 0.8) / 1.6)
-    chosen = best_stump(bins, np.array([4, 3, 2]), targets, (1, 2))
+    chosen = best_stump(bins, np.array([4, 3, 2]), targets, chosen=(1, 2))
     assert (chosen.feature, chosen.threshold) == (1, 2)
     assert chosen.votes.tolist() == [1, 1]
     assert found.votes.tolist() == [-1, -1]
-    refused = best_stump(bins, np.array([4, 3, 2]), targets, (2, 1))
+    refused = best_stump(bins, np.array([4, 3, 2]), targets, chosen=(2, 1))
     assert (refused.feature, refused.threshold) == (0, 2)
 
 

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from boostsample.experiments.data.datasets import load_dataset
-from tests.learners.naive_compare import Comparison
+from boostsample.loop.booster import Booster
+from boostsample.loop.shard_booster import ShardBooster
+from boostsample.rows.weights import initial_weights
+from boostsample.shards.shard_source import array_sources
+from boostsample.shards.transport import LocalShards
+from tests.learners.naive_compare import Comparison, comparison_on, named
+from tests.problems import bank_of, noisy_labels, table
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 pytestmark = pytest.mark.skipif(not COMPILED, reason="compiled code compares whole data sets")
 
 
 def compare(name: str, learner: str, n_rounds: int, data_dir: Path | None = None) -> Comparison:
-    compared = Comparison(load_dataset(name, data_dir=data_dir, download=False), learner)
+    compared = comparison_on(load_dataset(name, data_dir=data_dir, download=False), learner)
     for _ in range(n_rounds):
         compared.next_round()
     assert compared.differences == []
@@ -42,8 +50,33 @@ def test_sets_from_files(name: str, learner: str, data_dir: Path) -> None:
     compare(name, learner, 2, data_dir)
 
 
+@pytest.mark.parametrize("n_shards", [0, 3])
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 5, 8, 10, 17, 20])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_trees_on_random_rows(n_labels: int, weighted: bool, n_shards: int) -> None:
+    """Whole numbers, of which a fifth are missing: there are ties, and weights of 0."""
+    n, rng = 70, np.random.default_rng(n_labels)
+    X, Y = table(n, 5, 4, n_labels), noisy_labels(n, n_labels)
+    X[:, :2] += 3 * Y[:, :1] * (rng.random((n, 2)) < 0.3)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    weight = rng.integers(0, 4, n).astype(np.float64) if weighted else np.ones(n)
+    bank, rows = bank_of(X), np.flatnonzero(weight)
+    label_weights = initial_weights(Y[rows], "balanced") * weight[rows, None]
+    for learner in ("tree:2", "tree:7"):
+        how: Any = {"n_rounds": 99, "rng": 0}
+        if n_shards:
+            shards = LocalShards(array_sources(bank, Y, n_shards, weight))
+            engine: Any = ShardBooster(shards, "full", named(learner), **how)
+        else:
+            engine = Booster(bank, None, Y, "full", named(learner), example_weight=weight, **how)
+        compared = Comparison(engine, learner, bank, rows, rows, Y, label_weights)
+        for _ in range(4):
+            compared.next_round()
+        assert compared.differences == []
+
+
 def test_a_difference_is_found() -> None:
-    compared = Comparison(load_dataset("digits"), "tree:4")
+    compared = comparison_on(load_dataset("digits"), "tree:4")
     compared.twin.w[0] *= 1.1
     compared.next_round()
     assert any("edge" in line for line in compared.differences)

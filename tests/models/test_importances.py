@@ -63,8 +63,8 @@ def test_shares_are_those_of_the_formula(learner: str, weight_init: str) -> None
 def test_a_constant_stump_reads_no_column() -> None:
     """With uniform weights the first stump votes -1 for all classes, with any feature."""
     X, y = load_digits(return_X_y=True)
-    model = BoostSampleClassifier("full", n_rounds=3, weight_init="uniform", random_state=0)
-    model.fit(X[:200], y[:200])
+    how: Any = {"n_rounds": 3, "weight_init": "uniform", "random_state": 0}
+    model = BoostSampleClassifier("full", "stump", **how).fit(X[:200], y[:200])
     assert model.model_.threshold[0] == -np.inf
     assert model.term_importances_[0] == 0.0
     assert np.all(model.term_importances_[1:] > 0.0)

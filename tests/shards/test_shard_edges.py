@@ -24,7 +24,7 @@ from boostsample.shards.transport import LocalShards
 from boostsample.step import Step
 from boostsample.threads.threads import Threads
 from tests.problems import bank_of
-from tests.rows.test_sampling_schemes import Case, excess, is_unbiased
+from tests.rows.test_sampling_schemes import Case, TwoSided, excess, is_unbiased
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 slow_without_jit = pytest.mark.skipif(not COMPILED, reason="thousands of draws")
@@ -98,6 +98,16 @@ def test_edges_are_unbiased_and_their_variance_is_bounded(name: str, scheme: str
 
 
 @slow_without_jit
+@pytest.mark.parametrize("name", cases())
+def test_edges_of_two_sides_are_unbiased_and_their_variance_is_bounded(name: str) -> None:
+    case = TwoSided(**vars(cases()[name]))
+    G, stumps = case.edges(), case.stumps()
+    for T, found in zip(SIZES, estimates(case, "distinct", stumps), strict=True):
+        assert is_unbiased(found, G).all(), (T, found.mean(axis=0), G)
+        assert (excess(found, G, T) <= Z).all(), (T, found.var(axis=0), (1 - G**2) / T)
+
+
+@slow_without_jit
 def test_filter_estimates_the_edges_of_logistic_weights() -> None:
     """After an update, so that they are not the weights: q_il = u_il / (1 + exp(y_il f_l))."""
     case = cases()["random"]
@@ -125,15 +135,18 @@ def test_filter_estimates_the_edges_of_logistic_weights() -> None:
     assert np.abs(found.mean(axis=0) - case.edges()).max() > 0.01, "not those of the weights"
 
 
-def test_a_search_finds_the_edges_that_step_edges_estimates() -> None:
+@pytest.mark.parametrize("two_sided", [False, True])
+def test_a_search_finds_the_edges_that_step_edges_estimates(two_sided: bool) -> None:
     """Rows and histograms of one sample have the same best stumps: on small and large samples."""
     case = cases()["random"]
     bank, weights, searcher = searcher_of(case)
+    searcher = searcher.over(weights, two_sided)
     for T in (5, 40, 239):
         for scheme in ("iid", "stratified", "distinct"):
             rng = np.random.default_rng(T)
             step = Step(searcher, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
             sample = step.draw(T, scheme)
             found = step.search(np.arange(3), sample)
+            assert (found.below is not None) == two_sided
             np.testing.assert_allclose(step.edges(found, sample), found.edge, atol=2e-6)
             weights.release()

@@ -6,6 +6,9 @@ histogram has a plane for each plane of a row, with 8, 16 or the tail's few numb
 none of its vectors crosses a cache line. Its numbers begin as -0.0, which only a bin without rows
 keeps: -0.0 + x is x, and x - x is 0.0.
 
+Edges. Let a label have the sum L below a threshold and R from it on. With opposite votes on the two
+sides it adds |R - L| to the edge, with votes of their own |L| + |R| = max(|R - L|, |L + R|).
+
 A sweep takes eight bins, a block, at a time. With few rows most blocks hold none and are skipped:
 thresholds above an empty bin only repeat the one below it.
 
@@ -69,15 +72,11 @@ _SPARSE = 64
 
 
 @functools.cache
-def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
-    """Kernels of one or two vectors of a row: fill_in, flush, holds_row, sweep, add_below, clear.
-
-    They work on labels at, ..., at + lanes - 1 of rows of `width`, and on the next `more` or 0.
-    """
+def _sweep(lanes: int, more: int, two_sided: bool) -> Any:
+    """The sweep of labels at, ..., at + lanes - 1 of rows, and of the next `more` or 0."""
     second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
-    inner = inner_kernel_for(lanes, more, width)
 
-    @inner
+    @inner_kernel_for(lanes, more, two_sided)
     def sweep(
         histogram: SearchHistogram,
         blocks: Ints,
@@ -105,16 +104,30 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
             b, first = LANES * j, blocks[j]
             h, mark = at * N_BINS + first * stride, at * SEARCH_MARKS + j * stride
             vec_store(marks, mark, below)
-            edge, below = vec_eight_edges(hist, sums, fresh, h, stride, whole, below)
+            edge, below = vec_eight_edges(hist, sums, fresh, h, stride, whole, below, two_sided)
             if second:
                 vec_store(marks, mark + lanes, below2)
                 h += lanes
-                edge2, below2 = vec_eight_edges(hist, sums, fresh, h, stride, whole2, below2)
+                edge2, below2 = vec_eight_edges(
+                    hist, sums, fresh, h, stride, whole2, below2, two_sided
+                )
                 edge = vec_add(edge, edge2)
             vec_store(edges, b + 1, vec_add(edge, vec_load(edges, b + 1, LANES)) if at else edge)
             for t in range(soon, min(soon + share, examples.size)):
                 prefetch(ahead, examples[t])
             soon += share
+
+    return sweep
+
+
+@functools.cache
+def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
+    """Kernels of one or two vectors of a row: fill_in, flush, holds_row, add_below, clear.
+
+    They work on labels at, ..., at + lanes - 1 of rows of `width`, and on the next `more` or 0.
+    """
+    stride = lanes + (lanes if more else 0)
+    inner = inner_kernel_for(lanes, more, width)
 
     @inner
     def add_below(
@@ -171,7 +184,7 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
         else:
             fill_all(bins, features, rows, stretch, hist)
 
-    return fill_in, flush, holds_row, sweep, add_below, clear
+    return fill_in, flush, holds_row, add_below, clear
 
 
 @functools.cache
@@ -182,9 +195,10 @@ def search_kernel(blocks: int, tail: int) -> Any:
     size, n_marks, edges_at = sizes.hist // SEARCH_GROUP, sizes.marks, sizes.marks + sizes.below
     base_at = sizes.work
     last_at, plane, last = plane_layout(blocks, tail)
-    fill_in, flush, holds_row, sweep, add_below, clear = _pair(*plane, width, size)
-    of_last = _pair(*last, width, size)
-    fill_last, flush_last, _, sweep_last, add_last_below, clear_last = of_last
+    fill_in, flush, holds_row, add_below, clear = _pair(*plane, width, size)
+    fill_last, flush_last, _, add_last_below, clear_last = _pair(*last, width, size)
+    sweep, sweep_last = _sweep(*plane, False), _sweep(*last, False)
+    sweep_sides, sweep_last_sides = _sweep(*plane, True), _sweep(*last, True)
     inner = inner_kernel_for(blocks, tail)
 
     @inner
@@ -241,9 +255,15 @@ def search_kernel(blocks: int, tail: int) -> Any:
         found: Found,
     ) -> None:
         """Write the best stump of feature number q, from its histogram; `highest` is its last."""
-        for at in range(0, last_at, 2 * LANES):
-            sweep(histogram, blocks, base, at, work, ahead, soon)
-        sweep_last(histogram, blocks, base, last_at, work, ahead, soon)
+        two_sided = bool(found.below.shape[0] > 0)
+        if two_sided:
+            for at in range(0, last_at, 2 * LANES):
+                sweep_sides(histogram, blocks, base, at, work, ahead, soon)
+            sweep_last_sides(histogram, blocks, base, last_at, work, ahead, soon)
+        else:
+            for at in range(0, last_at, 2 * LANES):
+                sweep(histogram, blocks, base, at, work, ahead, soon)
+            sweep_last(histogram, blocks, base, last_at, work, ahead, soon)
         before = LANES * (blocks.size - 1)
         n_thresholds = before + min(LANES, highest - blocks[blocks.size - 1])
         first = _ZERO + 1
@@ -264,9 +284,12 @@ def search_kernel(blocks: int, tail: int) -> Any:
         found.thresholds[q] = blocks[j] + best - LANES * j
         found.edges[q] = min(work.edges[best] * limits.scale, 1.0)
         found.divides[q] = divides
+        twice = 1.0 if two_sided else 2.0
         for label in range(found.votes.shape[1]):
-            side = base[label] - 2.0 * work.below[label]
-            found.votes[q, label] = 1 if side >= 0.0 else -1
+            above = base[label] - twice * work.below[label]
+            found.votes[q, label] = 1 if above >= 0.0 else -1
+        for label in range(found.votes.shape[1] if two_sided else 0):
+            found.below[q, label] = 1 if work.below[label] >= 0.0 else -1
 
     @kernel_for(blocks, tail)
     def search(
@@ -288,7 +311,8 @@ def search_kernel(blocks: int, tail: int) -> Any:
         repeat the constant stump. room.hist, empty before and after, takes `rows_a_bin` rows a bin,
         which then move to room.sums; the rest of the room is overwritten. If `rough`, which needs
         no more than `rows_a_bin` rows, sweeps are in float32. Writes `found`; edges are multiplied
-        by rows.scale and at most 1. O(Q T P / 8).
+        by rows.scale and at most 1. They are those of opposite votes, or of votes of both sides if
+        `found` has room for these. O(Q T P / 8).
         """
         work = SweepWork(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
         rough_work = SweepWork(
