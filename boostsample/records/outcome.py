@@ -29,7 +29,8 @@ class Outcome:
     edge : float
         Edge on all examples of the search, G.
     alpha : float
-        Coefficient that a stump of this edge has.
+        Coefficient of a stump of this edge by a full step, 1/2 log((1 + G) / (1 - G)), whatever
+        learning rate and smoothing of the run.
     cost : int
         Looks spent in the search, modelling included.
     n_examples : int

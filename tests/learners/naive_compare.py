@@ -47,7 +47,9 @@ class Comparison:
         Errors on the test rows after each round: of the engine, and of the twin.
     """
 
-    def __init__(self, data: Dataset, learner: str) -> None:
+    def __init__(
+        self, data: Dataset, learner: str, nu: float = 1.0, smoothing: float = 0.0
+    ) -> None:
         train, self._test = split_of(data)
         self._y = data.y[self._test]
         bank = bank_for(data, train)
@@ -55,10 +57,13 @@ class Comparison:
         name, _, size = learner.partition(":")
         settings = {"product": ":n_terms=", "tree": ":n_leaves="}
         named = name + settings[name] + size if size else name
-        self.engine = Booster(bank, train, Y, "full", named, n_rounds=10**6)
+        self.engine = Booster(
+            bank, train, Y, "full", named, n_rounds=10**6, learning_rate=nu, smoothing=smoothing
+        )
         self._bins, self._test_bins = bank.bins[:, train], bank.bins[:, self._test]
         weights = initial_weights(Y, "balanced")
-        self.twin = NaiveBooster(self._bins, bank.n_bins, Y, name, int(size or 1), weights)
+        given = name, int(size or 1), weights, nu, smoothing
+        self.twin = NaiveBooster(self._bins, bank.n_bins, Y, *given)
         self._scores = np.zeros((2, len(self._test), Y.shape[1]))
         self.differences: list[str] = []
         self.apart = {"edge": 0.0, "gamma": 0.0, "alpha": 0.0, "log10 loss": 0.0}

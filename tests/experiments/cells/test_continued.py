@@ -164,7 +164,7 @@ def test_cells_that_cannot_be_continued_are_trained_anew_only_for_more_rounds(
 def test_a_run_that_ended_early_needs_no_more_rounds(
     tmp_path: Path, rounds: Counter[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("boostsample.loop.booster.EDGE_GAP", 0.9)
+    monkeypatch.setattr("boostsample.rows.weights.EDGE_GAP", 0.9)
     filled(prepared_for(FEW, "full"), FolderStore(tmp_path))
     rounds.clear()
     grown = filled(prepared_for(MANY, "full"), FolderStore(tmp_path))
