@@ -29,8 +29,7 @@ class Outcome:
     edge : float
         Edge on all examples of the search, G.
     alpha : float
-        Coefficient of a stump of this edge by a full step, 1/2 log((1 + G) / (1 - G)), whatever
-        learning rate and smoothing of the run.
+        Coefficient of a stump of this edge by a full step, whatever the step size of the run.
     cost : int
         Looks spent in the search, modelling included.
     n_examples : int
