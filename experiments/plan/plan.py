@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -133,7 +134,7 @@ class Plan:
         return tuple(variant.tuned() for variant in wanted) if self.tune else wanted
 
     @property
-    def step_settings(self) -> dict[str, float]:
+    def step_settings(self) -> dict[str, Any]:
         """Those of `learning_rate` and `smoothing` that are not of full steps."""
         given = StepSize(self.learning_rate, self.smoothing)
         names = "learning_rate", "smoothing"

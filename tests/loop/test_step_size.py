@@ -211,7 +211,7 @@ def test_draws_by_logistic_weights_know_the_loss() -> None:
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_checkpoint_continues_to_the_same_bits(learner: str, tmp_path: Path) -> None:
-    steps = {"learning_rate": 0.3, "smoothing": 0.01}
+    steps: Any = {"learning_rate": 0.3, "smoothing": 0.01}
     want = straight(new_booster("ucb", learner, **steps))
     until(tmp_path / "run", new_booster("ucb", learner, **steps), 4)
     assert finished(tmp_path / "run", new_booster("ucb", learner, **steps)) == want
