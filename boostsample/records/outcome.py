@@ -66,5 +66,5 @@ class Round:
 
     @property
     def last(self) -> bool:
-        """Whether training ends here: the edge reached 1, or no search can find one above 0."""
+        """Whether training ends: an edge of 1 by a full step, or no search can find one above 0."""
         return bool(self.rows[-1]["stopped"])
