@@ -56,7 +56,7 @@ class StepSize:
         s, at least 0. MultiBoost has 0.01: its delta is 0.01 / N. [SS99] 4.2 has 1 / K: it adds
         1 / (N K) to either side.
     n_examples : int
-        N.
+        N, examples with weight: twice the weight is not a second example here.
 
     Raises
     ------
