@@ -83,10 +83,10 @@ class BoostSampleClassifier(
         alone has the independent draws of [DF11].
     learner : str or Learner, default "auto"
         The weak learner of each round; a registered name or an instance. "auto" is "tree" with a
-        leaf for each 50 training examples, 4 to 16.
+        leaf for each 50 training examples, 4 to 16; "auto:n_leaves=8" sets settings of this tree.
     n_rounds : int, default 200
-        Boosting rounds; fewer if an edge reaches 1, or if no stump of any feature has an edge,
-        which is a ConvergenceWarning.
+        Boosting rounds; fewer if an edge reaches 1 and steps are full, or if no stump of any
+        feature has an edge, which is a ConvergenceWarning.
     budget : int, str or None, default None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
         without N must be at least N. None is 100 N with the strategy "auto", and F / 30 N for F
@@ -145,6 +145,14 @@ class BoostSampleClassifier(
         Most different features that the model may use; None is no limit. As soon as searches have
         chosen so many, later ones choose among these. A column of categories has a feature for each
         of its indicators.
+    learning_rate : float, default 1.0
+        Step size nu, above 0 and at most 1: alpha is nu times 1/2 log((1 + G) / (1 - G)) for the
+        edge G of a round. Smaller steps need more rounds, and are better on noisy labels and many
+        columns. Below 1, training goes on after an edge of 1.
+    smoothing : float, default 0.0
+        At least 0: so many examples of mean weight count as right, and so many as wrong, in alpha
+        beside those that are; this bounds alpha. 0.01 in MultiBoost, 1 / K in [SS99] 4.2; see
+        `boostsample.rows.weights.StepSize`. Above 0, training goes on after an edge of 1.
 
     Attributes
     ----------
@@ -163,7 +171,7 @@ class BoostSampleClassifier(
         With early stopping: percentage of the weight of the held-out rows that is wrong (of several
         labels: of rows and labels) after each round trained.
     term_importances_ : ndarray of float64, shape (M,)
-        Fall of the log loss, -log sqrt(1 - G^2) of a round, shared by its terms; see
+        Fall of the log loss in a round, shared by its terms; see
         `boostsample.models.importances`.
     feature_importances_ : ndarray of float64, shape (n_features_in_,)
         Shares of the columns of X in the sum of `term_importances_`; absent if the features of a
@@ -211,6 +219,8 @@ class BoostSampleClassifier(
         calibration: str | None = None,
         warm_start: bool = False,
         max_model_features: int | None = None,
+        learning_rate: float = 1.0,
+        smoothing: float = 0.0,
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -230,6 +240,8 @@ class BoostSampleClassifier(
         self.calibration = calibration
         self.warm_start = warm_start
         self.max_model_features = max_model_features
+        self.learning_rate = learning_rate
+        self.smoothing = smoothing
 
     @all_or_nothing
     @with_callbacks
@@ -334,6 +346,8 @@ class BoostSampleClassifier(
             example_weight=of_train[1],
             scores=None if rows.scores is None else rows.scores[rows.train],
             max_model_features=self.max_model_features,
+            learning_rate=self.learning_rate,
+            smoothing=self.smoothing,
         )
         facts = run_facts(booster, bank, self)
         rounds = resume(booster, run, facts)
@@ -374,7 +388,8 @@ class BoostSampleClassifier(
             self.validation_error_ = stopping.errors
             rounds = rounds[: stopping.n_rounds(bool(booster.stopped))]
         self.__dict__.update(fitted())
-        of_rounds = term_importances([one.terms for one in rounds], bank, rows.train)
+        terms = [one.terms for one in rounds]
+        of_rounds = term_importances(terms, bank, rows.train, booster.step_size)
         before = np.empty(0) if start is None else start.term_importances()
         self.term_importances_ = np.concatenate([before, of_rounds])
         if self.calibration is not None:

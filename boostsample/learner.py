@@ -9,7 +9,6 @@ computes the best votes on all of its examples.
 from __future__ import annotations
 
 import abc
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from boostsample.errors import StrategyError
 from boostsample.rows.target_rows import Stretch, TargetRows
 from boostsample.rows.weighted_rows import WeightedRows
+from boostsample.rows.weights import EDGE_GAP, FULL_STEP
 
 __all__ = [
     "EDGE_GAP",
@@ -29,11 +29,8 @@ __all__ = [
     "Targets",
     "alpha_of",
     "best_votes",
-    "log_loss_change",
 ]
 
-#: Edges above 1 - EDGE_GAP are treated as 1: alpha is capped there and training ends.
-EDGE_GAP = 1e-12
 #: Edges up to this are 0 but for rounding: float32 weights round by 6e-8.
 NO_EDGE = 1e-7
 #: Label sums of halves that are smaller than this part of the whole are summed again.
@@ -42,20 +39,11 @@ _SIGNS = np.array([-1, 1], np.int8)
 
 
 def alpha_of(edge: float) -> float:
-    """1/2 log((1 + edge) / (1 - edge)), capped at edge = 1 - 1e-12 ([BK10] section 2.1)."""
-    capped = min(edge, 1.0 - EDGE_GAP)
-    return 0.5 * (math.log1p(capped) - math.log1p(-capped))
+    """1/2 log((1 + edge) / (1 - edge)), capped at edge = 1 - 1e-12 ([BK10] section 2.1).
 
-
-def log_loss_change(edge: float) -> float:
-    """Log of the factor of the loss by a classifier of this edge: 1/2 log(1 - edge^2).
-
-    With a capped alpha, that of (1 + edge) / 2 exp(-alpha) + (1 - edge) / 2 exp(alpha).
+    The coefficient of a full step; `Booster` has others with `learning_rate` and `smoothing`.
     """
-    if edge <= 1.0 - EDGE_GAP:
-        return 0.5 * (math.log1p(edge) + math.log1p(-edge))
-    alpha = alpha_of(edge)
-    return math.log1p(0.5 * (1.0 - edge) * math.expm1(2.0 * alpha)) - alpha
+    return FULL_STEP.alpha(edge)
 
 
 def best_votes(sums: NDArray[np.float64]) -> NDArray[np.int8]:

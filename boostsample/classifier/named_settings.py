@@ -1,7 +1,9 @@
 """Settings of strategies and learners that are given by name, as parameters of the classifier.
 
 With the strategy "ucb:exploration=0.1", scikit-learn's ``set_params(strategy__exploration=0.5)``
-makes it "ucb:exploration=0.5", so that searches reach these settings as those of an instance.
+makes it "ucb:exploration=0.5", so that searches reach these settings as those of an instance. The
+learner "auto" has the settings of the tree that it stands for: ``set_params(learner__n_leaves=8)``
+makes it "auto:n_leaves=8".
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from boostsample.classifier.defaults import AUTO
+from boostsample.classifier.defaults import AUTO, AUTO_LEARNER
 from boostsample.errors import SettingError, unknown
 from boostsample.names import parse_name, write_name
 from boostsample.registry import registered_class
@@ -68,9 +70,10 @@ def _with_settings(kind: str, text: Any, settings: Mapping[str, Any]) -> str:
             "or another instance"
         )
     name, given = parse_name(text)
-    if name == AUTO:
+    if (kind, name) == ("strategy", AUTO):
         raise SettingError(
-            f"settings of a {kind} can be set if it has a name, but it is {AUTO!r}; set {kind}, too"
+            f"settings of a {kind} can be set if it has a name, but it is {AUTO!r}; set {kind}, "
+            f"too, as in {kind}='laminating'"
         )
     known = _defaults(kind, name)
     for setting in settings:
@@ -81,6 +84,8 @@ def _with_settings(kind: str, text: Any, settings: Mapping[str, Any]) -> str:
 
 def _defaults(kind: str, name: str) -> dict[str, Any]:
     """Settings of a registered strategy or learner with their defaults."""
+    if (kind, name) == ("learner", AUTO):
+        return {**_defaults(kind, AUTO_LEARNER), "n_leaves": None}
     parameters = inspect.signature(registered_class(kind, name)).parameters.values()
     wrong = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     return {

@@ -214,6 +214,8 @@ def run_facts(booster: Booster, bank: Bank, estimator: Any) -> dict[str, Any]:
         "learner": f"{type(booster.learner).__name__} {vars(booster.learner)}",
         "budget": booster.budget,
         "max_model_features": booster.max_model_features,
+        "learning_rate": booster.step_size.learning_rate,
+        "smoothing": booster.step_size.smoothing,
         "weight_init": estimator.weight_init,
         "families": ", ".join(family.name for family in bank.families),
         "number of features": bank.n_features,

@@ -77,7 +77,7 @@ class DaskBoostSampleClassifier(
         The checkpoint is a file of the process of `fit`.
     class_weight : "balanced", mapping of class to weight, or None
         Weights above 0; None for several labels.
-    max_model_features : int or None
+    max_model_features, learning_rate, smoothing : object
     client : distributed.Client or None, default None
         None is the client that was made last in this process. It is not pickled.
     n_shards : int or None, default None
@@ -119,6 +119,8 @@ class DaskBoostSampleClassifier(
         client: Any = None,
         n_shards: int | None = None,
         patience: float = 15.0,
+        learning_rate: float = 1.0,
+        smoothing: float = 0.0,
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -137,6 +139,8 @@ class DaskBoostSampleClassifier(
         self.client = client
         self.n_shards = n_shards
         self.patience = patience
+        self.learning_rate = learning_rate
+        self.smoothing = smoothing
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DaskBoostSampleClassifier:
         """Boost on the rows of a table that workers read.
@@ -195,6 +199,8 @@ class DaskBoostSampleClassifier(
                 rng=np.random.default_rng(seed),
                 n_jobs=self.n_jobs,
                 max_model_features=self.max_model_features,
+                learning_rate=self.learning_rate,
+                smoothing=self.smoothing,
             )
             rounds = train(
                 booster,
@@ -206,7 +212,7 @@ class DaskBoostSampleClassifier(
         terms = (term for one in rounds for term in one.terms)
         self.model_ = Model(facts.families, terms, facts.n_labels)
         self.history_ = [row for one in rounds for row in one.rows]
-        self.term_importances_ = model_importances(self.model_)
+        self.term_importances_ = model_importances(self.model_, step_size=booster.step_size)
         self.classes_, self._multi_label = facts.classes, facts.multi_label
         self.offset_, self.temperature_, self.columns_ = facts.offset, 1.0, None
         self.n_features_in_ = facts.shape[0]

@@ -30,13 +30,10 @@ from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.hashing import sha256_of_arrays
 from boostsample.labels import check_labels
 from boostsample.learner import (
-    EDGE_GAP,
     NO_EDGE,
     Found,
     Learner,
     Targets,
-    alpha_of,
-    log_loss_change,
 )
 from boostsample.learners.search import Search
 from boostsample.learners.terms import leaf_votes, leaves_of, terms_of
@@ -45,7 +42,12 @@ from boostsample.records import Pool, Round, Term
 from boostsample.registry import make_learner, make_strategy
 from boostsample.rows.searcher import Searcher
 from boostsample.rows.target_rows import Leaf, TargetRows
-from boostsample.rows.weights import SignedWeights, continued_weights, initial_weights
+from boostsample.rows.weights import (
+    SignedWeights,
+    StepSize,
+    continued_weights,
+    initial_weights,
+)
 from boostsample.strategy import Strategy
 from boostsample.threads.threads import Threads, n_threads
 
@@ -89,6 +91,13 @@ class Booster:
     max_model_features : int or None
         Most different features of a model: as soon as searches have chosen so many, whether a tree
         has kept them or not, the strategy starts anew on these alone.
+    learning_rate : float
+        Step size nu, above 0 and at most 1: alpha is nu times 1/2 log((1 + G) / (1 - G)). Below 1,
+        training goes on after an edge of 1.
+    smoothing : float
+        At least 0: weight, in mean examples, that alpha takes a base classifier to get right, and
+        wrong, beside what it does; above 0, training goes on after an edge of 1. 0.01 in
+        MultiBoost, 1 / K in [SS99] 4.2; see `boostsample.rows.weights.StepSize`.
     weights : {"balanced", "uniform"} or None
         Former name of `weight_init`.
 
@@ -122,6 +131,8 @@ class Booster:
         example_weight: ArrayLike | None = None,
         scores: ArrayLike | None = None,
         max_model_features: int | None = None,
+        learning_rate: float = 1.0,
+        smoothing: float = 0.0,
         weights: str | None = None,
     ) -> None:
         columns = check_example_rows(rows, bank.n_examples)
@@ -152,7 +163,7 @@ class Booster:
         self._searcher.compile(self._learner.one_search)
         self._rows = TargetRows(self._weights, self._searcher.column)
         pool = Pool(bank.family_infos(), bank.n_features, self._weights.n_examples)
-        self._begin(pool, strategy, budget, rng, max_model_features)
+        self._begin(pool, strategy, budget, rng, max_model_features, learning_rate, smoothing)
 
     def _begin(
         self,
@@ -161,8 +172,12 @@ class Booster:
         budget: int | str | None,
         rng: Any,
         max_model_features: int | None,
+        learning_rate: float,
+        smoothing: float,
     ) -> None:
         """Start the strategy; what it searches is ready."""
+        self.step_size = StepSize(learning_rate, smoothing, pool.n_examples)
+        self._weights.step_size = self.step_size
         self._rng = np.random.default_rng(rng)
         self._stream = copy.deepcopy(self._rng.bit_generator.state)
         self.strategy = _unlearned(strategy)
@@ -208,12 +223,10 @@ class Booster:
         Reads labels and bank once, computes no feature. SettingError if a setting of strategy or
         learner cannot be identified.
         """
-        weight_init, example_weight = self._given
-        settings = {"budget": self.budget, "weight_init": weight_init}
+        example_weight = self._given[1]
+        settings = self._settings()
         if self._continued:
             settings["scores of the model to continue"] = self._continued
-        if self.max_model_features is not None:
-            settings["max_model_features"] = self.max_model_features
         return run_facts(
             self.strategy,
             self._learner,
@@ -222,6 +235,18 @@ class Booster:
             self._stream,
             settings,
         )
+
+    def _settings(self) -> dict[str, Any]:
+        """Settings that bits depend on, as JSON values."""
+        settings = {
+            "budget": self.budget,
+            "weight_init": self._given[0],
+            "learning_rate": self.step_size.learning_rate,
+            "smoothing": self.step_size.smoothing,
+        }
+        if self.max_model_features is not None:
+            settings["max_model_features"] = self.max_model_features
+        return settings
 
     def next_round(self) -> Round:
         """Train one more round, also beyond `n_rounds`; StrategyError if training has ended."""
@@ -234,7 +259,7 @@ class Booster:
         before = None if self._learner.one_search else self._rng.bit_generator.state
         leaves = self._learned()
         edge = min(math.fsum(leaf.edge for leaf in leaves), 1.0)
-        terms = terms_of(leaves, alpha_of(edge))
+        terms = terms_of(leaves, self.step_size.alpha(edge))
         self._round += 1  # a round that fails does not count
         self._update_weights(terms, [_leaf(one) for one in leaves], edge)
         rows = self._search.rows
@@ -292,14 +317,15 @@ class Booster:
     ) -> None:
         """Set the loss, and the columns that belong to the round.
 
-        Training ends at an edge of 1, and at one of 0 if the next round will be the `same`.
+        Training ends at an edge of 1 by a full step, and at one of 0 if the next round will be the
+        `same`.
         """
-        if edge > 1.0 - EDGE_GAP:
+        if self.step_size.ends(edge):
             what = "one stump" if self._learner.one_search else "one base classifier"
             self._stopped = f"edge {edge:.15g}: every weight agrees with {what}"
         if edge <= NO_EDGE and self._search.hopeless and same:
             self._stopped = "edge 0: all features were searched on all examples, none has an edge"
-        self._log_loss += log_loss_change(edge)
+        self._log_loss += self.step_size.log_loss_change(edge)
         for row in rows:
             row["alpha"] = terms[0].alpha
             row["log10_loss"] = self._log_loss / math.log(10.0)
@@ -310,8 +336,8 @@ class Booster:
                 row["term"] = number.get(row["search"], -1)
 
     def _update_weights(self, terms: Sequence[Term], leaves: Sequence[Leaf], edge: float) -> None:
-        """Update the weights by a base classifier, unless its edge is 0 or 1."""
-        if not 0.0 < edge <= 1.0 - EDGE_GAP:
+        """Update the weights by a base classifier, unless its edge is 0 or ends the training."""
+        if edge <= 0.0 or self.step_size.ends(edge):
             return
         if len(terms) == 1 and terms[0].below is None:
             (term,) = terms

@@ -30,9 +30,9 @@ from boostsample.files.archive import (
 )
 from boostsample.files.atomic import readable_file
 from boostsample.files.booster_state import pack_state, unpack_state
-from boostsample.learner import alpha_of
 from boostsample.records import Round
 from boostsample.records.term_arrays import Cuts, term_arrays, terms_each, terms_of_arrays
+from boostsample.rows.weights import StepSize
 
 __all__ = ["FORMAT", "Saved", "read_checkpoint"]
 
@@ -114,6 +114,8 @@ _META = {
     "n_labels": int,
     "notes": dict,
 }
+_ADDED = {"learning_rate": 1.0, "smoothing": 0.0}
+"""Facts that later versions added, at the value of earlier ones."""
 
 
 def read_checkpoint(path: Path) -> Saved | None:
@@ -152,21 +154,23 @@ def read_checkpoint(path: Path) -> Saved | None:
         for name, kind in _META.items():
             if type(meta[name]) is not kind:
                 raise ValueError(f"its {name} must be of type {kind.__name__}")
-        rounds = _rounds(entries, meta["n_labels"])
+        facts = meta["facts"] = {**_ADDED, **meta["facts"]}
+        step_size = StepSize(*(facts[name] for name in (*_ADDED, "training examples")))
+        rounds = _rounds(entries, meta["n_labels"], step_size)
         state = unpack_state(entries["state"].tobytes().decode("ascii"))
         if int(state["round"]) != len(rounds) or type(state["strategy"]) is not dict:
             raise DataError(f"the checkpoint '{path}' is damaged: its rounds are not all there")
         return Saved(rounds=rounds, state=state, **{name: meta[name] for name in _META})
 
 
-def _rounds(entries: dict[str, NDArray[Any]], n_labels: int) -> list[Round]:
+def _rounds(entries: dict[str, NDArray[Any]], n_labels: int, step_size: StepSize) -> list[Round]:
     """The rounds of a checkpoint; exceptions of many types if the entries do not fit."""
     for name, dtype in _DTYPES.items():
         if entries[name].dtype != dtype or entries[name].ndim != 1:
             raise ValueError(f"its {name} must be {dtype} (n,), got {entries[name].dtype}")
     alphas = entries["alpha"]
     _check_terms(entries, alphas.size)
-    if not np.allclose(alphas, [alpha_of(edge) for edge in entries["edge"].tolist()], rtol=1e-9):
+    if not np.allclose(alphas, [*map(step_size.alpha, entries["edge"].tolist())], rtol=1e-9):
         raise ValueError("the alphas are not those of the edges")
     cuts = Cuts(*(entries[name] for name in Cuts._fields))
     if np.abs(cuts.value[np.isfinite(cuts.value)]).max(initial=0.0) > np.finfo(np.float32).max:

@@ -41,7 +41,8 @@ class ShardBooster(Booster):
     ----------
     shards : Transport
         `boostsample.dask.DaskShards`, or `LocalShards` for shards in this process. Loads the rows.
-    strategy, learner, n_rounds, budget, weight_init, rng, max_model_features
+    strategy, learner, n_rounds, budget, weight_init, rng : object
+    max_model_features, learning_rate, smoothing : object
         As of `Booster`. User weights belong to the sources.
     n_jobs : int
         Threads of this process that share a search on sampled rows; those of the shards are a
@@ -85,6 +86,8 @@ class ShardBooster(Booster):
         *,
         n_jobs: int = 1,
         max_model_features: int | None = None,
+        learning_rate: float = 1.0,
+        smoothing: float = 0.0,
     ) -> None:
         if weight_init not in WEIGHT_INITS:
             raise unknown("weight_init", weight_init, WEIGHT_INITS)
@@ -101,14 +104,11 @@ class ShardBooster(Booster):
         self._weights, self._searcher, self._rows = weights, searcher, rows
         self.n_examples, self.n_labels = int(weights.n_examples), int(weights.n_labels)
         pool = Pool(family_infos(self.families), searcher.n_features, self.n_examples)
-        self._begin(pool, strategy, budget, rng, max_model_features)
+        self._begin(pool, strategy, budget, rng, max_model_features, learning_rate, smoothing)
 
     def facts(self) -> dict[str, Any]:
         """As of `Booster.facts`; the examples are those of each shard. One exchange."""
         digests = self.exchange.ask(messages.Digest())
-        settings: dict[str, Any] = {"budget": self.budget, "weight_init": self._given[0]}
-        if self.max_model_features is not None:
-            settings["max_model_features"] = self.max_model_features
         loaded = self.exchange.loaded
         examples = shard_facts(self.n_labels, [one.n_examples for one in loaded], digests)
         bank: Any = SimpleNamespace(
@@ -116,7 +116,7 @@ class ShardBooster(Booster):
             n_examples=sum(one.n_rows for one in loaded),
             digest=lambda: _joined(digests),
         )
-        of_run = self.strategy, self._learner, bank, examples, self._stream, settings
+        of_run = self.strategy, self._learner, bank, examples, self._stream, self._settings()
         return run_facts(*of_run)
 
     def next_round(self) -> Round:

@@ -1,9 +1,10 @@
 """Importances: how much of the fall of the log loss each term, column and family has brought.
 
-A round multiplies the exponential loss by sqrt(1 - G^2), G the edge of its base classifier. Its
-importance is the fall of the log loss, -log sqrt(1 - G^2) = log cosh(alpha), shared equally by its
-terms. A term without a threshold (-inf) votes the same for all values and so reads nothing, unless
-values are missing: otherwise it has no importance, and the other terms of its round share it.
+A round multiplies the exponential loss by (1 + G) / 2 exp(-alpha) + (1 - G) / 2 exp(alpha), G the
+edge of its base classifier. Its importance is the fall of the log loss, -log sqrt(1 - G^2) =
+log cosh(alpha) by a full step, shared equally by its terms. A term without a threshold (-inf) votes
+the same for all values and so reads nothing, unless values are missing: otherwise it has no
+importance, and the other terms of its round share it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from boostsample.banks.bank import Bank
 from boostsample.family import Family
 from boostsample.models.model import Model
 from boostsample.records import Term
+from boostsample.rows.weights import FULL_STEP, StepSize
 
 __all__ = [
     "column_importances",
@@ -30,17 +32,26 @@ __all__ = [
 _LOG_2 = float(np.log(2.0))
 
 
-def log_loss_falls(alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-    """-log sqrt(1 - G^2) of rounds with coefficients alpha = 1/2 log((1 + G) / (1 - G)).
+def log_loss_falls(
+    alpha: NDArray[np.float64], step_size: StepSize = FULL_STEP
+) -> NDArray[np.float64]:
+    """Falls of the log loss by rounds with these coefficients: -log sqrt(1 - G^2) by full steps.
 
     >>> bool(np.isclose(log_loss_falls(np.arctanh([0.6]))[0], -np.log(0.8)))
     True
     """
-    return np.asarray(np.logaddexp(alpha, -alpha) - _LOG_2)
+    if step_size.is_full:
+        return np.asarray(np.logaddexp(alpha, -alpha) - _LOG_2)
+    edges = map(step_size.edge, alpha.tolist())
+    changes = np.array([step_size.log_loss_change(edge) for edge in edges], np.float64)
+    return np.maximum(-changes, 0.0)  # an edge near 0 may round to less
 
 
 def term_importances(
-    rounds: Sequence[Sequence[Term]], bank: Bank, rows: NDArray[np.int64]
+    rounds: Sequence[Sequence[Term]],
+    bank: Bank,
+    rows: NDArray[np.int64],
+    step_size: StepSize = FULL_STEP,
 ) -> NDArray[np.float64]:
     """Importances of the terms of all rounds: float64 (M,), at least 0.
 
@@ -57,7 +68,7 @@ def term_importances(
             missing[term.feature] = bool(np.any(taken == 0))
         return missing[term.feature]
 
-    falls = log_loss_falls(np.array([terms[0].alpha for terms in rounds]))
+    falls = log_loss_falls(np.array([terms[0].alpha for terms in rounds]), step_size)
     found: list[float] = []
     for fall, terms in zip(falls.tolist(), rounds, strict=True):
         readers = [reads(term) for term in terms]
@@ -65,17 +76,19 @@ def term_importances(
     return np.array(found, np.float64)
 
 
-def model_importances(model: Model, reads: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+def model_importances(
+    model: Model, reads: NDArray[np.bool_] | None = None, step_size: StepSize = FULL_STEP
+) -> NDArray[np.float64]:
     """Importances of the terms of a model without its training rows: float64 (M,).
 
     `reads` (M,) says which terms read their feature. If it is not known, they are those with a
-    threshold, as if no value were missing.
+    threshold, as if no value were missing. The model must come from steps of this size.
     """
     if reads is None:
         reads = model.threshold > -np.inf
     number = np.cumsum(model.parent < 0) - 1  # round of each term
     readers = np.bincount(number[reads], minlength=len(model))[number]
-    falls = log_loss_falls(model.alpha)
+    falls = log_loss_falls(model.alpha, step_size)
     return np.asarray(np.where(reads, falls / np.maximum(readers, 1), 0.0))
 
 

@@ -29,7 +29,7 @@ class Outcome:
     edge : float
         Edge on all examples of the search, G.
     alpha : float
-        Coefficient that a stump of this edge has.
+        Coefficient of a stump of this edge by a full step, whatever the step size of the run.
     cost : int
         Looks spent in the search, modelling included.
     n_examples : int
@@ -66,5 +66,5 @@ class Round:
 
     @property
     def last(self) -> bool:
-        """Whether training ends here: the edge reached 1, or no search can find one above 0."""
+        """Whether training ends: an edge of 1 by a full step, or no search can find one above 0."""
         return bool(self.rows[-1]["stopped"])

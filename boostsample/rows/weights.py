@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_number
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.kernels.array_layout import (
     Floats,
@@ -21,11 +23,106 @@ from boostsample.kernels.weight_update import WeightFactors, weight_kernels
 from boostsample.rows.weighted_rows import PART, WeightedRows
 from boostsample.threads.threads import Threads
 
-__all__ = ["SignedWeights", "WEIGHT_INITS", "continued_weights", "initial_weights"]
+__all__ = [
+    "EDGE_GAP",
+    "FULL_STEP",
+    "SignedWeights",
+    "StepSize",
+    "WEIGHT_INITS",
+    "continued_weights",
+    "initial_weights",
+]
 
+#: Edges above 1 - EDGE_GAP are treated as 1: alpha is capped there, and full steps end.
+EDGE_GAP = 1e-12
 #: Least size of a normalised label weight: far from denormal numbers, too small to matter.
 WEIGHT_FLOOR = 1e-30
 WEIGHT_INITS = ("uniform", "balanced")
+
+
+@dataclass(frozen=True, slots=True)
+class StepSize:
+    """The coefficient alpha of a base classifier of edge G, and what it does to the weights.
+
+    alpha = nu / 2 log((1 + G + d) / (1 - G + d)) with d = 2 s / N, and G at most 1 - EDGE_GAP. The
+    classifier gets the weight (1 + G) / 2 right and (1 - G) / 2 wrong; smoothing adds s / N to
+    both, the weight of s mean examples.
+
+    Parameters
+    ----------
+    learning_rate : float
+        nu, above 0 and at most 1.
+    smoothing : float
+        s, at least 0. MultiBoost has 0.01: its delta is 0.01 / N. [SS99] 4.2 has 1 / K: it adds
+        1 / (N K) to either side.
+    n_examples : int
+        N, examples with weight: twice the weight is not a second example here.
+
+    Raises
+    ------
+    SettingError
+        If a setting is out of range.
+    """
+
+    learning_rate: float = 1.0
+    smoothing: float = 0.0
+    n_examples: int = 1
+
+    def __post_init__(self) -> None:
+        rate = check_number("learning_rate", self.learning_rate, 0.0, 1.0, above=True)
+        smoothing = check_number("smoothing", self.smoothing, 0.0)
+        object.__setattr__(self, "learning_rate", rate)
+        object.__setattr__(self, "smoothing", smoothing)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether alpha minimises the loss."""
+        return self.learning_rate == 1.0 and self.smoothing == 0.0
+
+    def ends(self, edge: float) -> bool:
+        """Whether training ends after this edge: 1, by a full step."""
+        return self.is_full and edge > 1.0 - EDGE_GAP
+
+    @property
+    def _shrinkage(self) -> float:
+        """1 + d: alpha is nu times that of a full step for the edge G / (1 + d)."""
+        return 1.0 + 2.0 * self.smoothing / self.n_examples
+
+    def alpha(self, edge: float) -> float:
+        """The coefficient for an edge."""
+        shrunk = min(edge, 1.0 - EDGE_GAP) / self._shrinkage
+        return self.learning_rate * 0.5 * (math.log1p(shrunk) - math.log1p(-shrunk))
+
+    def edge(self, alpha: float) -> float:
+        """The edge for a coefficient, at most 1."""
+        return min(self._shrinkage * math.tanh(alpha / self.learning_rate), 1.0)
+
+    def log_loss_change(self, edge: float) -> float:
+        """Log of the factor of the loss, (1 + G) / 2 exp(-alpha) + (1 - G) / 2 exp(alpha).
+
+        A full step makes it 1/2 log(1 - G^2).
+        """
+        if self.is_full and edge <= 1.0 - EDGE_GAP:
+            return 0.5 * (math.log1p(edge) + math.log1p(-edge))
+        alpha = self.alpha(edge)
+        return math.log1p(0.5 * (1.0 - edge) * math.expm1(2.0 * alpha)) - alpha
+
+    def factors(self, edge: float, mass: float) -> tuple[float, float]:
+        """Factors of the weights that the classifier gets right, and of the others.
+
+        exp(-alpha) and exp(alpha), divided by the factor of the loss and by the sum of the weights
+        before. A full step makes them 1 / (1 + G) and 1 / (1 - G), since exp(2 alpha) =
+        (1 + G) / (1 - G).
+        """
+        if self.is_full:
+            return 1.0 / (mass * (1.0 + edge)), 1.0 / (mass * (1.0 - edge))
+        more = math.expm1(2.0 * self.alpha(edge))
+        total = mass * (1.0 + 0.5 * (1.0 - edge) * more)
+        return 1.0 / total, (1.0 + more) / total
+
+
+#: The step of [SS99] and [BK10]: nu = 1, s = 0.
+FULL_STEP = StepSize()
 
 
 def initial_weights(Y: NDArray[np.int8], kind: str) -> NDArray[np.float64]:
@@ -89,6 +186,8 @@ class SignedWeights(WeightedRows):
     ----------
     log_loss : float
         Log of the loss, the mean of exp(-y_il f_l) by `label_weights`: the loop sets it.
+    step_size : StepSize
+        Of the updates; the loop sets it.
     """
 
     def __init__(
@@ -116,6 +215,7 @@ class SignedWeights(WeightedRows):
         self._update(np.zeros(1, np.uint8), 0, every, 1.0, 1.0)
         self.floor[: self.n_labels] = WEIGHT_FLOOR
         self.log_loss = 0.0
+        self.step_size = FULL_STEP
         self._initial = initial
         self._inverse: Floats | None = None
 
@@ -132,17 +232,13 @@ class SignedWeights(WeightedRows):
         self.set_sums(self.part_sums, self.part_masses)
 
     def factors(self, edge: float) -> tuple[float, float]:
-        """Factors of the weights that a classifier of this edge gets right, and of the others.
-
-        exp(-alpha) / sqrt(1 - edge^2) = 1 / (1 + edge), since exp(2 alpha) = (1 + edge) / (1 -
-        edge); 1 / (1 - edge) for the others; both divided by the sum of the weights.
-        """
-        return 1.0 / (self.mass * (1.0 + edge)), 1.0 / (self.mass * (1.0 - edge))
+        """As of `StepSize.factors`: updated weights sum to 1."""
+        return self.step_size.factors(edge, self.mass)
 
     def update(
         self, column: NDArray[np.uint8], threshold: int, votes: NDArray[np.int8], edge: float
     ) -> None:
-        """Multiply w_il by exp(-alpha v_l phi y_il) / sqrt(1 - edge^2) and normalise; O(N)."""
+        """Multiply w_il by exp(-alpha v_l phi y_il) and normalise; O(N)."""
         self._sides[: self.n_labels] = -votes
         self._sides[self.width : self.width + self.n_labels] = votes
         self._update(column, threshold, self.exact(), *self.factors(edge))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.rows.target_rows import Leaf, Stretch
+from boostsample.rows.weights import FULL_STEP
 from boostsample.shards import messages as m
 from boostsample.shards.exchange import Exchange
 
@@ -92,8 +93,8 @@ class ShardWeights(ShardView):
 
     Attributes
     ----------
-    log_loss : float
-        Log of the loss; the loop sets it.
+    log_loss, step_size : float, StepSize
+        As of `SignedWeights`; the loop sets them.
     predicted : ndarray of float64, shape (M,), or None
         Masses of the shards after the last update by a stump, up to rounding: known from the sums
         of its finish, so that the next draw needs no message.
@@ -106,7 +107,7 @@ class ShardWeights(ShardView):
         super().__init__(exchange, m.Target(), counts, None)
         exchange.masses = np.array([one.mass for one in exchange.first])
         self.predicted: NDArray[np.float64] | None = exchange.masses.copy()
-        self.log_loss = 0.0
+        self.log_loss, self.step_size = 0.0, FULL_STEP
         first = [(*one.targets[0][:2], *one.targets[0][2].tolist()) for one in exchange.first]
         self.digest = self._first = hashlib.sha256(repr(first).encode()).hexdigest()
 
@@ -132,8 +133,7 @@ class ShardWeights(ShardView):
 
     def factors(self, edge: float) -> tuple[float, float]:
         """As of `SignedWeights.factors`, with the weight of all shards."""
-        mass = self.mass
-        return 1.0 / (mass * (1.0 + edge)), 1.0 / (mass * (1.0 - edge))
+        return self.step_size.factors(edge, self.mass)
 
     def update(self, column: int, threshold: int, votes: NDArray[np.int8], edge: float) -> None:
         """As of `SignedWeights.update`; sent with the next request."""

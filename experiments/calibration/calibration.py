@@ -227,6 +227,7 @@ class _Run:
                 budget=prepared.budget(self.variant, 0),
                 weight_init=plan.weights,
                 rng=np.random.default_rng(self.seeds),
+                **plan.step_settings,
             )
             for _ in range(2)
         )

@@ -13,7 +13,7 @@ searches of each round, 1 for stumps. Arrays with one element per search:
   and, if the strategy predicts it, ``expected_edge``;
 
 ``alpha`` and ``log10_loss`` (float64) have one element per round; they are stored only if they do
-not follow from the edges.
+not follow from the edges by full steps.
 
 Arrays with one element per scored number of stumps, listed in ``points``: ``loss`` (log10),
 ``error`` (percent of the test examples) and those of
@@ -57,10 +57,10 @@ from boostsample.files.archive import (
     text_entry,
 )
 from boostsample.files.booster_state import pack_state, unpack_state
-from boostsample.learner import alpha_of, log_loss_change
 from boostsample.loop.numerics import NUMERICS
 from boostsample.records import Round, Term
 from boostsample.records.term_arrays import TERM_INTEGERS, term_arrays
+from boostsample.rows.weights import FULL_STEP
 
 __all__ = [
     "FORMAT",
@@ -124,15 +124,15 @@ def cell_arrays(rounds: Sequence[Round], families: Sequence[str]) -> dict[str, N
 
 
 def alphas_of_edges(edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The coefficients of base classifiers with these edges."""
-    return np.array([alpha_of(edge) for edge in edges.tolist()])
+    """The coefficients of base classifiers with these edges, of full steps."""
+    return np.array([*map(FULL_STEP.alpha, edges.tolist())])
 
 
 def losses_of_edges(edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log10 of the loss after each round, summed in the order of the loop."""
+    """log10 of the loss after each round of full steps, summed in the order of the loop."""
     total, losses = 0.0, []
     for edge in edges.tolist():
-        total += log_loss_change(edge)
+        total += FULL_STEP.log_loss_change(edge)
         losses.append(total / math.log(10.0))
     return np.array(losses)
 

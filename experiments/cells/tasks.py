@@ -1,10 +1,10 @@
 """Tasks: the cells that a plan needs, each identified by a key.
 
 A cell's key is a hash of everything that determines its bits: data, split, families, reference rows
-of the bin edges, strategy with its settings and stream, learner, budget, initial weights, rounds.
-It does not depend on other cells, threads, backends or the form of the bank, nor on the numerics
-(`boostsample.loop.numerics`), so that a cell of other numerics is found under the same name, moved
-aside and computed again.
+of the bin edges, strategy with its settings and stream, learner, step size, budget, initial
+weights, rounds. It does not depend on other cells, threads, backends or the form of the bank, nor
+on the numerics (`boostsample.loop.numerics`), so that a cell of other numerics is found under the
+same name, moved aside and computed again.
 """
 
 from __future__ import annotations
@@ -121,6 +121,7 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[TaskGro
         "learner": plan.learner,
         **({"learner_class": learner} if learner else {}),
         "weights": plan.weights,
+        **plan.step_settings,  # keys of full steps are as before
         "seed": plan.seed,
         "n_rounds": plan.n_rounds if n_rounds is None else n_rounds,
     }

@@ -128,6 +128,7 @@ class TrainingSplit:
             budget=task.budget,
             weight_init=plan.weights,
             rng=np.random.default_rng(rng),
+            **plan.step_settings,
         )
 
     def scores(

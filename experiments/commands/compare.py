@@ -85,6 +85,8 @@ __all__ = ["compare"]
 @click.option("--repeats", default=3, metavar="N", help="Repetitions.")
 @options.budget_option
 @options.weights_option
+@options.learning_rate_option
+@options.smoothing_option
 @options.seed_option
 @click.option(
     "--results",
@@ -214,6 +216,8 @@ def _grid(context: click.Context, jobs: int | None) -> Grid:
         "learner",
         "budget",
         "weights",
+        "learning_rate",
+        "smoothing",
         "seed",
         "history",
         "tune",
@@ -267,7 +271,7 @@ def _write(
 
 
 def _print_comparison(comparison: Comparison) -> None:
-    from boostsample.experiments.results.labels import STUMP
+    from boostsample.experiments.results.labels import STUMP, learner_label
     from boostsample.experiments.tables.score_tables import score_table
     from boostsample.experiments.tables.tables import (
         looks_table,
@@ -278,7 +282,8 @@ def _print_comparison(comparison: Comparison) -> None:
     prepared, rows = comparison.prepared, comparison.rows
     sizes = sorted({(len(train), len(test)) for train, test in prepared.splits})
     families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
-    learner = prepared.plan.learner
+    plan = prepared.plan
+    learner = learner_label({"learner": plan.learner, **plan.step_settings})
     print_line(
         f"{prepared.data.name}: {sizes[0][0]:,} training and {sizes[0][1]:,} test examples, "
         f"{prepared.data.n_classes} {'labels' if prepared.data.is_multilabel else 'classes'}, "

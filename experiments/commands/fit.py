@@ -47,6 +47,18 @@ _FEWEST_BYTES, _BYTES_OF_ROUND = 2048, 16
 )
 @click.option("--rounds", type=int, metavar="N", help="Boosting rounds.  [default: 200]")
 @click.option(
+    "--learning-rate",
+    type=float,
+    metavar="NU",
+    help="Step size, above 0 and at most 1; smaller ones need more rounds.  [default: 1]",
+)
+@click.option(
+    "--smoothing",
+    type=float,
+    metavar="S",
+    help="Smooth alpha by S mean examples, at least 0: 0.01 in MultiBoost.  [default: 0]",
+)
+@click.option(
     "--budget",
     metavar="LOOKS|10N",
     help="Looks per search, at least N, the number of training examples.  [default: 100N, up to "

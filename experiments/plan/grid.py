@@ -313,6 +313,7 @@ _VALUES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("title", "bank"), ((str,), "text in quotes")),
     **dict.fromkeys(("tune", "history"), ((bool,), "true or false")),
     **dict.fromkeys(_NUMBERS, ((int, str), "a number or text")),
+    **dict.fromkeys(("learning_rate", "smoothing"), ((int, float), "a number as in 0.1")),
     "score_every": ((int, float), "a percentage as in 1"),
     "rounds": ((list, str), "an array of whole numbers as in [10, 100]"),
 }

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from boostsample.errors import SettingError, unknown
 from boostsample.experiments.plan.random_search import drawn_variant
 from boostsample.experiments.plan.variants import Variant, check_variants
 from boostsample.learners import make_learner
-from boostsample.rows.weights import WEIGHT_INITS
+from boostsample.rows.weights import FULL_STEP, WEIGHT_INITS, StepSize
 from boostsample.threads.threads import n_threads
 
 __all__ = ["DEFAULT_STRATEGIES", "Plan", "parse_marks"]
@@ -54,6 +55,8 @@ class Plan:
         Initial label weights, `weight_init` elsewhere.
     learner : str
         Name of a weak learner, with settings if need be, see `boostsample.learners`.
+    learning_rate, smoothing : float
+        As of `Booster`.
     seed : int
         Seed of splits, drawn families and all random streams.
     n_jobs : int or None
@@ -85,6 +88,8 @@ class Plan:
     budget: str | int | None = None
     weights: str = "balanced"
     learner: str = "stump"
+    learning_rate: float = 1.0
+    smoothing: float = 0.0
     seed: int = 0
     n_jobs: int | None = None
     history: bool = False
@@ -109,6 +114,7 @@ class Plan:
         if self.weights not in WEIGHT_INITS:
             raise unknown("initial weights", self.weights, WEIGHT_INITS)
         make_learner(self.learner)
+        StepSize(self.learning_rate, self.smoothing)
         if self.budget is not None:
             parse_budget(self.budget)
         bank_settings(self.bank.name, self.bank.settings)
@@ -126,6 +132,14 @@ class Plan:
         """The strategies to compare, with their whole tuning grids if `tune` is set."""
         wanted = self.strategies or tuple(Variant(name) for name in DEFAULT_STRATEGIES)
         return tuple(variant.tuned() for variant in wanted) if self.tune else wanted
+
+    @property
+    def step_settings(self) -> dict[str, Any]:
+        """Those of `learning_rate` and `smoothing` that are not of full steps."""
+        given = StepSize(self.learning_rate, self.smoothing)
+        names = "learning_rate", "smoothing"
+        pairs = {name: (getattr(given, name), getattr(FULL_STEP, name)) for name in names}
+        return {name: value for name, (value, full) in pairs.items() if value != full}
 
     @property
     def n_rounds(self) -> int:

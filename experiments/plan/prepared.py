@@ -68,11 +68,11 @@ class Prepared:
 
     @property
     def learner_in_use(self) -> str:
-        """The learner with the values of all its settings, given or by default."""
+        """The learner with all its settings, given or by default, and steps that are not full."""
         name, given = parse_name(self.plan.learner)
         parameters = inspect.signature(registered_class("learner", name)).parameters.values()
         usual = {one.name: one.default for one in parameters if one.default is not one.empty}
-        return Variant(name, {**usual, **given}).label
+        return Variant(name, {**usual, **given, **self.plan.step_settings}).label
 
     def settings_in_use(self, variant: Variant) -> dict[str, Any]:
         """Return the settings of a strategy in repetition 0, see `settings_in_use`."""

@@ -160,6 +160,7 @@ def strategy_race_method(variant: Variant, plan: Plan) -> RaceMethod:
             weight_init=plan.weights,
             rng=np.random.default_rng(variant.stream(job.name, seed, 0)),
             n_jobs=job.n_jobs,
+            **plan.step_settings,
         )
         rounds: list[Any] = []
 

@@ -29,7 +29,12 @@ from boostsample.experiments.results.folder.read_folder import (
     read_results,
     read_runs,
 )
-from boostsample.experiments.results.labels import counted, label_of, learners_of
+from boostsample.experiments.results.labels import (
+    counted,
+    label_of,
+    learner_label,
+    learners_of,
+)
 from boostsample.experiments.results.runs import LOOKS, Run, runs_by_strategy
 from boostsample.experiments.tables.number_formats import mean_std
 from boostsample.experiments.tables.tables import searches_and_terms
@@ -247,7 +252,7 @@ def _description(name: str) -> str:
 def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
     budget = settings["budget"]
     return (
-        str(settings["learner"]),
+        learner_label(settings),
         f"{settings['rounds'][-1]:,}",
         f"{settings['repeats']:,}",
         "10 N looks (full: all it needs)"

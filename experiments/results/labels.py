@@ -16,6 +16,7 @@ __all__ = [
     "counted",
     "is_charged",
     "label_of",
+    "learner_label",
     "learners_of",
     "repetitions",
     "with_learner",
@@ -55,13 +56,30 @@ def learners_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(row.get("learner", STUMP)) for row in rows))
 
 
+def learner_label(settings: Mapping[str, Any]) -> str:
+    """The learner of a plan or a run, with its step size unless steps are full.
+
+    >>> learner_label({"learner": "tree:n_leaves=8", "learning_rate": 0.1})
+    'tree:n_leaves=8:learning_rate=0.1'
+    """
+    steps = [
+        f"{one}={settings[one]:g}" for one in ("learning_rate", "smoothing") if one in settings
+    ]
+    return ":".join([str(settings["learner"]), *steps])
+
+
+def _all_stumps(learners: Iterable[str]) -> bool:
+    """Whether learners add one stump in each round, with steps of any size."""
+    return all(learner.partition(":")[0] == STUMP for learner in learners)
+
+
 def counted(learners: Iterable[str]) -> str:
     """What marks and the column `stumps` count: a round of another learner has several terms.
 
     >>> counted(["stump"]), counted(["stump", "tree:n_leaves=8"])
     ('stumps', 'rounds')
     """
-    return "stumps" if set(learners) <= {STUMP} else "rounds"
+    return "stumps" if _all_stumps(learners) else "rounds"
 
 
 def chosen_by_searches(learners: Iterable[str]) -> str:
@@ -70,7 +88,7 @@ def chosen_by_searches(learners: Iterable[str]) -> str:
     >>> chosen_by_searches(["product:n_terms=3"])
     'stumps of all searches'
     """
-    return "stumps" if set(learners) <= {STUMP} else "stumps of all searches"
+    return "stumps" if _all_stumps(learners) else "stumps of all searches"
 
 
 def with_learner(name: str, learners: Iterable[str]) -> str:

@@ -27,7 +27,7 @@ from boostsample.errors import DataError
 from boostsample.experiments.cells.cell_file import LOOKS, Cell
 from boostsample.experiments.cells.tasks import task_points
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
-from boostsample.experiments.results.labels import label_of
+from boostsample.experiments.results.labels import label_of, learner_label
 
 __all__ = [
     "LOOKS",
@@ -73,8 +73,8 @@ class Run:
 
     @property
     def learner(self) -> str:
-        """Name of the learner, with its settings as they were given."""
-        return str(self.cell.facts["learner"])
+        """Name of the learner, with its settings as they were given, and its step size."""
+        return learner_label(self.cell.facts)
 
     @property
     def n_rounds(self) -> int:

@@ -88,12 +88,12 @@ def settings_in_use_text(comparison: Comparison) -> str:
         replace(variant, settings=prepared.settings_in_use(variant)).label
         for variant in prepared.variants
     ]
-    learner = prepared.plan.learner
+    learner = prepared.learner_in_use
     return "\n".join(
         [
             "settings in use",
             *labels,
-            *([] if learner == STUMP else [f"learner {prepared.learner_in_use}"]),
+            *([] if learner == STUMP else [f"learner {learner}"]),
         ]
     )
 

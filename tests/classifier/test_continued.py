@@ -46,13 +46,20 @@ def exponential_loss(model: BoostSampleClassifier, digits: Digits) -> float:
 
 
 @pytest.mark.parametrize("learner", ["stump", "product", "tree:n_leaves=4"])
-@pytest.mark.parametrize("how", ["file", "classifier", "model"])
+@pytest.mark.parametrize(
+    ("how", "learning_rate"), [("file", 1.0), ("classifier", 0.1), ("model", 1.0)]
+)
 def test_a_model_grows(
-    first: BoostSampleClassifier, digits: Digits, learner: str, how: str, tmp_path: Path
+    first: BoostSampleClassifier,
+    digits: Digits,
+    learner: str,
+    how: str,
+    learning_rate: float,
+    tmp_path: Path,
 ) -> None:
     first.save(tmp_path / "a.bsm")
     given = {"file": tmp_path / "a.bsm", "classifier": first, "model": first.model_}[how]
-    more = fitted(digits, given, learner=learner)
+    more = fitted(digits, given, learner=learner, learning_rate=learning_rate)
     assert len(more.model_) == 24
     assert more.model_.families == first.model_.families
     np.testing.assert_array_equal(more.model_.alpha[:12], first.model_.alpha)
@@ -61,7 +68,7 @@ def test_a_model_grows(
     assert exponential_loss(first, digits) == pytest.approx(first.history_[-1]["log10_loss"])
     assert exponential_loss(more, digits) == pytest.approx(more.history_[-1]["log10_loss"])
     assert more.history_[0]["log10_loss"] < first.history_[-1]["log10_loss"]
-    assert more.score(*digits) > first.score(*digits)
+    assert more.score(*digits) > first.score(*digits) or learning_rate < 1.0
 
 
 def test_full_search_continues_as_if_it_had_not_stopped() -> None:

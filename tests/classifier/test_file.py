@@ -49,6 +49,10 @@ EXAMPLES: dict[str, Callable[[], Example]] = {
     "stumps": lambda: (fitted(missing(), codes()), missing()),
     "products": lambda: (fitted(missing(), codes(), learner="product"), missing()),
     "trees": lambda: (fitted(missing(), codes(), learner="tree:n_leaves=4"), missing()),
+    "small steps": lambda: (
+        fitted(missing(), codes(), learning_rate=0.1, smoothing=0.5),
+        missing(),
+    ),
     "two classes": lambda: (fitted(missing(), codes() == 1), missing()),
     "labels": lambda: (fitted(table(60), np.eye(3, dtype=int)[codes()]), table(60)),
     "images": lambda: (

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import uniform
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -29,6 +30,10 @@ def nested(model: BoostSampleClassifier) -> dict[str, Any]:
     return {name: value for name, value in model.get_params().items() if "__" in name}
 
 
+def edges(model: BoostSampleClassifier) -> list[float]:
+    return [row["edge"] for row in model.history_]
+
+
 def test_they_are_listed_as_those_of_instances() -> None:
     by_name = BoostSampleClassifier("ucb:exploration=0.5", "tree:n_leaves=3")
     by_instance = BoostSampleClassifier(UCB(exploration=0.5), "stump")
@@ -39,7 +44,7 @@ def test_they_are_listed_as_those_of_instances() -> None:
         nested(BoostSampleClassifier("laminating:scheme=distinct"))["strategy__scheme"]
         == "distinct"
     )
-    assert nested(BoostSampleClassifier()) == {}
+    assert nested(BoostSampleClassifier()) == {"learner__n_leaves": None}
 
 
 def test_setting_one_writes_it_into_the_name() -> None:
@@ -72,6 +77,35 @@ def test_a_grid_search_reaches_them(iris: tuple[NDArray[Any], NDArray[Any]]) -> 
     assert piped[-1].strategy == "ucb:exploration=2"
 
 
+def test_the_default_learner_takes_the_settings_of_its_tree(
+    iris: tuple[NDArray[Any], NDArray[Any]],
+) -> None:
+    model = BoostSampleClassifier(n_rounds=1, random_state=0)
+    model.set_params(learner__n_leaves=5)
+    assert (model.learner, nested(model)) == ("auto:n_leaves=5", {"learner__n_leaves": 5})
+    five = BoostSampleClassifier(learner="tree:n_leaves=5", n_rounds=1, random_state=0)
+    assert edges(model.fit(*iris)) == edges(five.fit(*iris))
+    model.set_params(**model.get_params())
+    assert model.learner == "auto:n_leaves=5"
+    model.set_params(learner__n_leaves=None)
+    default = BoostSampleClassifier(n_rounds=1, random_state=0)
+    assert edges(model.fit(*iris)) == edges(default.fit(*iris)) != edges(five)
+    with pytest.raises(SettingError, match="n_leaves must be an integer at least 2, got 1"):
+        model.set_params(learner__n_leaves=1).fit(*iris)
+
+
+def test_a_random_search_over_the_default_object(iris: tuple[NDArray[Any], NDArray[Any]]) -> None:
+    space = {"learner__n_leaves": [2, 3, 4], "learning_rate": uniform(0.05, 0.9), "n_rounds": [3]}
+    found = RandomizedSearchCV(
+        BoostSampleClassifier(random_state=0), space, n_iter=4, cv=2, random_state=0
+    )
+    found.fit(*iris)
+    best, chosen = found.best_estimator_, found.best_params_
+    assert best.learner == f"auto:n_leaves={chosen['learner__n_leaves']}"
+    assert best.learning_rate == chosen["learning_rate"]
+    assert len({repr(one) for one in found.cv_results_["params"]}) == 4
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -80,6 +114,11 @@ def test_a_grid_search_reaches_them(iris: tuple[NDArray[Any], NDArray[Any]]) -> 
             "unknown setting of the strategy 'ucb' 'explore' .did you mean 'exploration'.*known: ",
         ),
         ({"learner__n_leaves": 1}, "unknown setting of the learner 'stump' 'n_leaves'; known: $"),
+        (
+            {"strategy": "auto", "strategy__scheme": "iid"},
+            "has a name, but it is 'auto'; set strat",
+        ),
+        ({"learner": "auto", "learner__leaves": 3}, "setting of the learner 'auto' 'leaves' .did"),
         ({"strategy": "lam", "strategy__scheme": "x"}, "unknown strategy 'lam'.*known: full"),
         ({"learner": Tree(3), "learner__n_leaves": 4}, "can be set if it is a name, got <.*Tree"),
         ({"strategy__exploration": [1]}, r"settings .'exploration': \[1\]. of ucb cannot be writ"),
@@ -99,7 +138,7 @@ def test_unknown_parameters_are_those_of_scikit_learn() -> None:
 
 @pytest.mark.parametrize("strategy", ["lam", "ucb:exploration", "ucb:exploration=", "", 3, None])
 def test_wrong_names_have_no_settings_but_can_be_shown(strategy: Any) -> None:
-    model = BoostSampleClassifier(strategy, n_rounds=1)
+    model = BoostSampleClassifier(strategy, "stump", n_rounds=1)
     assert nested(model) == {}
     assert clone(model).get_params()["strategy"] == strategy
     assert "BoostSampleClassifier" in repr(model)

@@ -48,6 +48,11 @@ def test_each_stage_is_the_model_of_its_rounds(
     assert scores[-1].shape == whole.shape
     predicted = list(model.staged_predict(given))
     np.testing.assert_array_equal(predicted[-1], model.predict(given))
+    weight = np.arange(50.0)
+    truth = targets(kind, y)[:50]
+    assert list(model.staged_score(given, truth, weight))[-1] == model.score(given, truth, weight)
+    shares = [np.mean((one == truth).reshape(50, -1).all(axis=1)) for one in predicted]
+    np.testing.assert_allclose(list(model.staged_score(given, truth)), shares)
     chances = list(model.staged_predict_proba(given))
     np.testing.assert_allclose(chances[-1], model.predict_proba(given), atol=1e-12)
     for labels, one in zip(predicted, chances, strict=True):

@@ -48,13 +48,18 @@ def fitted(client: Any, arrays: tuple[Any, Any]) -> DaskBoostSampleClassifier:
     return DaskBoostSampleClassifier("laminating", client=client, **settings).fit(*arrays)
 
 
-def test_full_makes_the_choices_of_one_machine(client: Any, digits: Any, arrays: Any) -> None:
-    settings: dict[str, Any] = {"learner": "stump", "n_rounds": 12, "random_state": 0}
+@pytest.mark.parametrize("steps", [{}, {"learning_rate": 0.2, "smoothing": 0.01}])
+def test_full_makes_the_choices_of_one_machine(
+    client: Any, digits: Any, arrays: Any, steps: dict[str, float]
+) -> None:
+    settings: dict[str, Any] = {"learner": "stump", "n_rounds": 12, "random_state": 0, **steps}
     here = BoostSampleClassifier("full", **settings).fit(*digits)
     there = DaskBoostSampleClassifier("full", client=client, **settings).fit(*arrays)
     np.testing.assert_array_equal(here.model_.feature, there.model_.feature)
     np.testing.assert_array_equal(here.model_.threshold, there.model_.threshold)
     np.testing.assert_allclose(here.model_.alpha, there.model_.alpha, rtol=1e-6)
+    np.testing.assert_allclose(here.term_importances_, there.term_importances_, rtol=1e-5)
+    assert there.to_local().get_params()["learning_rate"] == here.learning_rate
     assert there.classes_.tolist() == list("abcdefghij")
     assert there.n_features_in_ == 64
     assert there.n_rounds_ == 12

@@ -73,7 +73,9 @@ class Comparison:
         name, _, size = learner.partition(":")
         self.engine = engine
         self._bins, self._test_bins = bank.bins[:, train], bank.bins[:, test]
-        self.twin = NaiveBooster(self._bins, bank.n_bins, Y[train], name, int(size or 1), weights)
+        step = engine.step_size
+        settings = name, int(size or 1), weights, step.learning_rate, step.smoothing
+        self.twin = NaiveBooster(self._bins, bank.n_bins, Y[train], *settings)
         self._y = Y[test].argmax(axis=1)
         self._scores = np.zeros((2, len(test), Y.shape[1]))
         self.differences: list[str] = []
@@ -171,11 +173,11 @@ def named(learner: str) -> str:
     return f"{name}:{'n_terms' if name == 'product' else 'n_leaves'}={size}" if size else name
 
 
-def comparison_on(data: Dataset, learner: str) -> Comparison:
-    """A comparison on a data set."""
+def comparison_on(data: Dataset, learner: str, **step_size: float) -> Comparison:
+    """A comparison on a data set, for a learning rate and a smoothing."""
     train, test = split_of(data)
     bank, Y = bank_for(data, train), encode(data.y, data.n_classes)
-    engine = Booster(bank, train, Y[train], "full", named(learner), n_rounds=10**6)
+    engine = Booster(bank, train, Y[train], "full", named(learner), 10**6, **step_size)
     weights = initial_weights(Y[train], "balanced")
     return Comparison(engine, learner, bank, train, test, Y, weights)
 

@@ -1,6 +1,6 @@
 """Products and trees of AdaBoost.MH written from their definitions, to compare learners with.
 
-Nothing here uses the engine but `alpha_of`. Sums are in float64; every search adds up its examples
+Nothing here uses the engine. Sums are in float64; every search adds up its examples
 anew. Bins are those of a feature bank: phi_{j,b}(i) = +1 if bins[j, i] >= b else -1, where
 thresholds are b = 1 .. n_bins[j] - 1, and bin 0 is missing.
 """
@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.learner import EDGE_GAP, alpha_of
+from boostsample.learner import EDGE_GAP
 
 #: Edges of a search this close, relative to the largest one, are one edge.
 TIE = 1e-9
@@ -127,10 +127,10 @@ class NaiveRound:
 
     searches: list[NaiveSearch]
     gamma: float
-    alpha: float
     o: Signs
     least_sum: float
     tree: Node | None = None
+    alpha: float = 0.0
 
     def outputs(self, bins: Bins) -> Signs:
         """o(x) in {-1, +1}^K for rows of bins (F, M): int8 (M, K)."""
@@ -154,15 +154,18 @@ class NaiveBooster:
         `n_terms` of a product, `n_leaves` of a tree; 1 for a stump.
     weights : ndarray of float, shape (N, K)
         w_il >= 0; normalised here.
+    nu, smoothing : float
+        alpha = nu / 2 log((a + s / N) / (b + s / N)), with a = (1 + gamma) / 2 and b = (1 - gamma)
+        / 2 of gamma, which is at most 1 - EDGE_GAP there.
 
     Attributes
     ----------
     scores : ndarray of float64, shape (N, K)
         sum of alpha * o over the rounds so far.
     log10_loss : float
-        Sum over the rounds of log10 sqrt(1 - gamma^2).
+        Sum over the rounds of log10(a exp(-alpha) + b exp(alpha)).
     ended : bool
-        Whether an edge above 1 - EDGE_GAP has ended the training.
+        Whether an edge above 1 - EDGE_GAP has ended the training, by full steps.
     """
 
     def __init__(
@@ -173,6 +176,8 @@ class NaiveBooster:
         learner: str,
         size: int,
         weights: NDArray[Any],
+        nu: float = 1.0,
+        smoothing: float = 0.0,
     ) -> None:
         if learner not in LEARNERS:
             raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, got {learner!r}")
@@ -181,6 +186,7 @@ class NaiveBooster:
         self.Y = np.asarray(Y, np.float64)
         self.w = np.asarray(weights, np.float64) / np.sum(weights)
         self.learner, self.size = learner, size
+        self.nu, self.smoothing = nu, smoothing
         self.scores = np.zeros(self.Y.shape)
         self.log10_loss = 0.0
         self.ended = False
@@ -207,12 +213,17 @@ class NaiveBooster:
         self._follow, self._parents, self._in_model = follow, parents, in_model
         s = self.w * self.Y
         done = self._tree(s) if self.learner == "tree" else self._product(s)
+        capped = min(done.gamma, 1 - EDGE_GAP)
+        more = self.smoothing / len(s)
+        right, wrong = (1 + capped) / 2 + more, (1 - capped) / 2 + more
+        done.alpha = self.nu * 0.5 * math.log(right / wrong)
         self.scores += done.alpha * done.o
         self.w = self.w * np.exp(-done.alpha * self.Y * done.o)
         self.w /= self.w.sum()
-        capped = min(done.gamma, 1 - EDGE_GAP)
-        self.log10_loss += 0.5 * math.log10((1 + capped) * (1 - capped))
-        self.ended = done.gamma > 1 - EDGE_GAP
+        gamma, up = min(done.gamma, 1.0), math.exp(done.alpha)
+        self.log10_loss += math.log10((1 + gamma) / 2 / up + (1 - gamma) / 2 * up)
+        full = (self.nu, self.smoothing) == (1.0, 0.0)
+        self.ended = full and done.gamma > 1 - EDGE_GAP
         return done
 
     # ------------------------------------------------------------------------------- products
@@ -239,7 +250,7 @@ class NaiveBooster:
         for term in terms:
             term.in_model = True
         o = product_of(terms, self.bins)
-        return NaiveRound(searches, *edge_and_alpha(s, o), o, min(f.least_sum for f in searches))
+        return NaiveRound(searches, float((s * o).sum()), o, min(f.least_sum for f in searches))
 
     # ---------------------------------------------------------------------------------- trees
 
@@ -270,7 +281,7 @@ class NaiveBooster:
             leaves.extend(new)
         o = root.outputs(self.bins)
         least = min(leaf.least_sum for leaf in leaves)
-        return NaiveRound(searches, *edge_and_alpha(s, o), o, least, root)
+        return NaiveRound(searches, float((s * o).sum()), o, least, root)
 
     def _search_leaf(
         self,
@@ -413,9 +424,3 @@ def may_split(s: Floats, found: NaiveSearch) -> bool:
     """Whether a leaf may be split by the stump: it gains, or divides a leaf that is not pure."""
     left = float(np.abs(s).sum()) - constant_edge(s)
     return found.gain > LEAST_GAIN or (found.divides and left > LEAST_GAIN)
-
-
-def edge_and_alpha(s: Floats, o: Signs) -> tuple[float, float]:
-    """gamma = sum_il s_il o_il of a base classifier, and its alpha."""
-    gamma = float((s * o).sum())
-    return gamma, alpha_of(gamma)

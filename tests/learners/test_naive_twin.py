@@ -22,8 +22,11 @@ COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 pytestmark = pytest.mark.skipif(not COMPILED, reason="compiled code compares whole data sets")
 
 
-def compare(name: str, learner: str, n_rounds: int, data_dir: Path | None = None) -> Comparison:
-    compared = comparison_on(load_dataset(name, data_dir=data_dir, download=False), learner)
+def compare(
+    name: str, learner: str, n_rounds: int, data_dir: Path | None = None, **step_size: float
+) -> Comparison:
+    data = load_dataset(name, data_dir=data_dir, download=False)
+    compared = comparison_on(data, learner, **step_size)
     for _ in range(n_rounds):
         compared.next_round()
     assert compared.differences == []
@@ -35,6 +38,13 @@ def compare(name: str, learner: str, n_rounds: int, data_dir: Path | None = None
 def test_digits(learner: str) -> None:
     compared = compare("digits", learner, 15)
     assert compared.counts["searches"] >= 15
+
+
+@pytest.mark.parametrize("learner", ["stump", "tree:9", "product:3"])
+@pytest.mark.parametrize("step_size", [(0.1, 0.0), (1.0, 5.0), (0.5, 0.01)])
+def test_digits_by_smaller_steps(learner: str, step_size: tuple[float, float]) -> None:
+    learning_rate, smoothing = step_size
+    compare("digits", learner, 6, learning_rate=learning_rate, smoothing=smoothing)
 
 
 @pytest.mark.parametrize(

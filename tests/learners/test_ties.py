@@ -155,10 +155,10 @@ def test_a_bad_choice_among_all_features_does_not_end_the_training() -> None:
 
 @pytest.mark.parametrize("gap", [0.0, 1e-16, 1e-13, 5e-13, 1e-12, 1e-11, 1e-9, 1e-3, 0.5, 1.0])
 def test_the_loss_of_any_edge_is_that_of_the_scores(gap: float) -> None:
-    from boostsample.learner import alpha_of, log_loss_change
+    from boostsample.rows.weights import FULL_STEP
 
     edge = 1.0 - gap
-    alpha = alpha_of(edge)
+    alpha = FULL_STEP.alpha(edge)
     wrong = 0.5 * (1.0 - edge)
     loss = (1.0 - wrong) * math.exp(-alpha) + wrong * math.exp(alpha)
-    assert log_loss_change(edge) == pytest.approx(math.log(loss), rel=1e-4, abs=1e-15)
+    assert FULL_STEP.log_loss_change(edge) == pytest.approx(math.log(loss), rel=1e-4, abs=1e-15)

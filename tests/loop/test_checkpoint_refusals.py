@@ -71,6 +71,8 @@ OTHER: dict[str, dict[str, Any]] = {
         "learner": "stump"
     },
     "weight_init balanced, now uniform": {"weight_init": "uniform"},
+    "learning_rate 1.0, now 0.5": {"learning_rate": 0.5},
+    "smoothing 0.0, now 0.01": {"smoothing": 0.01},
     "other random stream (seed)": {"rng": 1},
     "4 rounds are done, now n_rounds is 3": {"n_rounds": 3},
     "other weights of the training examples": {"example_weight": np.arange(1.0, 81.0)},

@@ -18,7 +18,7 @@ from boostsample.models.importances import model_importances
 
 
 def naive_shares(model: Any, X: NDArray[Any], kind: str) -> dict[Any, float]:
-    """Shares from the history rows: the loss of each round falls by the factor sqrt(1 - G^2)."""
+    """Shares from the history rows: the loss of each round falls by the factor of its loss."""
     rounds: dict[int, list[dict[str, Any]]] = {}
     for row in model.history_:
         if row.get("term", 0) >= 0:
@@ -41,13 +41,22 @@ def naive_shares(model: Any, X: NDArray[Any], kind: str) -> dict[Any, float]:
 
 @pytest.mark.parametrize("weight_init", ["balanced", "uniform"])
 @pytest.mark.parametrize("learner", ["stump", "product:n_terms=3", "tree:n_leaves=4"])
-def test_shares_are_those_of_the_formula(learner: str, weight_init: str) -> None:
+@pytest.mark.parametrize("step_size", [(1.0, 0.0), (0.1, 0.0), (0.5, 2.0)])
+def test_shares_are_those_of_the_formula(
+    learner: str, weight_init: str, step_size: tuple[float, float]
+) -> None:
     X, y = load_digits(return_X_y=True)
     X = X[:300].copy()
     X[::7, 20:24] = np.nan
     families = {"top": "0-31", "bottom": "32-63"}
     model = BoostSampleClassifier(
-        learner=learner, n_rounds=15, weight_init=weight_init, families=families, random_state=1
+        learner=learner,
+        n_rounds=15,
+        weight_init=weight_init,
+        families=families,
+        random_state=1,
+        learning_rate=step_size[0],
+        smoothing=step_size[1],
     ).fit(X, y[:300])
     expected = naive_shares(model, X, "feature")
     found = model.feature_importances_

@@ -18,7 +18,6 @@ from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 from boostsample import BoostSampleClassifier
 from boostsample.errors import BoostSampleError
-from boostsample.learner import EDGE_GAP, alpha_of
 from boostsample.loop.booster import Booster
 from boostsample.rows.weights import initial_weights
 
@@ -100,16 +99,15 @@ def _check_history(classifier: Any, made: _Recorded) -> None:
     for row in rows:
         assert 0.0 <= row["edge"] <= 1.0 + 1e-12
         assert row["edge_estimated"] <= 1.0 + 1e-5
-        assert 0.0 <= row["alpha"] <= alpha_of(1.0)
+        assert 0.0 <= row["alpha"] <= made.booster.step_size.alpha(1.0)
         assert row["looks_search"] + row["looks_modelling"] <= made.booster.budget
         assert row["n_examples"] <= made.booster._weights.n_examples
         assert not math.isnan(row["threshold"])
         assert row["stopped"] == "" or row["round"] == numbers[-1]
         if stumps:
-            edge = min(row["edge"], 1.0 - EDGE_GAP)
-            assert math.isclose(row["alpha"], alpha_of(edge), rel_tol=1e-9)
+            alpha = made.booster.step_size.alpha(row["edge"])
+            assert math.isclose(row["alpha"], alpha, rel_tol=1e-9)
             right, wrong = 0.5 + 0.5 * row["edge"], 0.5 - 0.5 * row["edge"]
-            alpha = row["alpha"]
             product += math.log10(right * math.exp(-alpha) + max(wrong, 0.0) * math.exp(alpha))
             assert math.isclose(row["log10_loss"], product, rel_tol=1e-9, abs_tol=1e-12)
 

@@ -72,6 +72,8 @@ _WRONG: tuple[tuple[str, Any], ...] = (
     ("early_stopping", "yes"),
     ("validation_fraction", 1.5),
     ("max_model_features", 0),
+    ("learning_rate", 0.0),
+    ("smoothing", -1.0),
 )
 
 
@@ -125,6 +127,8 @@ def _settings(rng: np.random.Generator, n: int) -> dict[str, Any]:
         "early_stopping": (False, False, False, few is False),
         "max_model_features": (None, None, 1, 3),
         "calibration": (None, None, None if few else "temperature"),
+        "learning_rate": (None, None, 0.1, 0.5),
+        "smoothing": (None, None, None, 0.01, 1.0),
     }
     for key, values in more.items():
         value = values[rng.integers(len(values))]

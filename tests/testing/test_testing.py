@@ -364,7 +364,7 @@ def test_a_good_strategy_passes_everything() -> None:
 
 @slow_without_jit
 def test_a_wrong_alpha_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("boostsample.loop.booster.alpha_of", lambda edge: 0.5 * edge)
+    monkeypatch.setattr("boostsample.rows.weights.StepSize.alpha", lambda self, edge: 0.5 * edge)
     with pytest.raises(AssertionError, match="alpha is"):
         testing.check_strategy_spending(Good)
 

@@ -89,6 +89,13 @@ class PredictionMixin:
         """Share of rows with the right label, or with all labels right; y as for `fit`."""
         return accuracy(self.classes_, self._multi_label, self.predict(X), y, sample_weight)
 
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """`score` after round 1, 2, ..., `n_rounds_`."""
+        return (
+            accuracy(self.classes_, self._multi_label, predicted, y, sample_weight)
+            for predicted in self.staged_predict(X)
+        )
+
     @property
     def n_rounds_(self) -> int:
         """Rounds in the model."""

@@ -12,10 +12,12 @@ __all__ = [
     "families_option",
     "given_options",
     "learner_option",
+    "learning_rate_option",
     "overwrite_option",
     "plot_option",
     "quiet_option",
     "seed_option",
+    "smoothing_option",
     "weights_option",
 ]
 
@@ -54,6 +56,22 @@ weights_option = click.option(
     default="balanced",
     metavar="balanced|uniform",
     help="Initial label weights; uniform are those of [DF11].",
+)
+learning_rate_option = click.option(
+    "--learning-rate",
+    type=float,
+    default=1.0,
+    metavar="NU",
+    help="Step size: what alpha is multiplied by, above 0 and at most 1. Below 1, training goes on "
+    "after an edge of 1.",
+)
+smoothing_option = click.option(
+    "--smoothing",
+    type=float,
+    default=0.0,
+    metavar="S",
+    help="Smooth alpha by S mean examples, at least 0: 0.01 in MultiBoost. Above 0, training goes "
+    "on after an edge of 1.",
 )
 seed_option = click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
 plot_option = click.option(

@@ -46,6 +46,7 @@ def grid_toml(grid: Grid, prepared: Sequence[Prepared]) -> str:
         "budget": plan.budget,
         "weight_init": plan.weights,
         "learner": plan.learner,
+        **plan.step_settings,
         "seed": plan.seed,
         "draws": plan.draws,
         "score_every": plan.score_every,

@@ -66,6 +66,8 @@ _SHARED = {
     "repeats": _Count(1),
     "budget": (str, type(None)),
     "weights": str,
+    "learning_rate": _Optional(_NUMBER),
+    "smoothing": _Optional(_NUMBER),
     "seed": int,
     "bank": _Optional({"form": str}),
     "history": _Optional(bool),

@@ -249,6 +249,7 @@ def _plan_record(plan: Plan) -> dict[str, Any]:
         "repeats": plan.repeats,
         "budget": None if plan.budget is None else str(plan.budget),
         "weights": plan.weights,
+        **plan.step_settings,
         "seed": plan.seed,
         "bank": bank_record(plan.bank.name, plan.bank.settings),
         "history": plan.history,

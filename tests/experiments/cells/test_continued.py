@@ -71,13 +71,19 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
     return trained
 
 
-def test_continued_runs_have_the_bits_of_whole_runs(tmp_path: Path, rounds: Counter[int]) -> None:
-    filled(prepared_for(FEW), FolderStore(tmp_path / "grown"))
+@pytest.mark.parametrize(
+    ("strategies", "steps"),
+    [(STRATEGIES, {}), ("ucb,full", {"learning_rate": 0.3, "smoothing": 0.01})],
+)
+def test_continued_runs_have_the_bits_of_whole_runs(
+    tmp_path: Path, rounds: Counter[int], strategies: str, steps: dict[str, float]
+) -> None:
+    filled(prepared_for(FEW, strategies, **steps), FolderStore(tmp_path / "grown"))
     rounds.clear()
-    grown = filled(prepared_for(MANY), FolderStore(tmp_path / "grown"))
-    n_runs = len(STRATEGIES.split(","))
+    grown = filled(prepared_for(MANY, strategies, **steps), FolderStore(tmp_path / "grown"))
+    n_runs = len(strategies.split(","))
     assert [rounds[at] for at in range(3, 9)] == [0, 0, 0, n_runs, n_runs, n_runs]
-    whole = filled(prepared_for(MANY), FolderStore(tmp_path / "whole"))
+    whole = filled(prepared_for(MANY, strategies, **steps), FolderStore(tmp_path / "whole"))
     assert timeless(grown) == timeless(whole)
     mine, others = cells_of(tmp_path / "grown"), cells_of(tmp_path / "whole")
     assert mine.keys() == others.keys()  # the shorter cells are gone
@@ -164,7 +170,7 @@ def test_cells_that_cannot_be_continued_are_trained_anew_only_for_more_rounds(
 def test_a_run_that_ended_early_needs_no_more_rounds(
     tmp_path: Path, rounds: Counter[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("boostsample.loop.booster.EDGE_GAP", 0.9)
+    monkeypatch.setattr("boostsample.rows.weights.EDGE_GAP", 0.9)
     filled(prepared_for(FEW, "full"), FolderStore(tmp_path))
     rounds.clear()
     grown = filled(prepared_for(MANY, "full"), FolderStore(tmp_path))

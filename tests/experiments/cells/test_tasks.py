@@ -100,6 +100,7 @@ def test_a_key_does_not_depend_on_the_other_cells(data: Dataset) -> None:
         {"budget": "10N"},
         {"budget": 600},
         {"tune": True},
+        {"learning_rate": 1, "smoothing": 0},
     ],
 )
 def test_what_changes_no_bit_changes_no_key(data: Dataset, settings: dict[str, Any]) -> None:
@@ -113,6 +114,8 @@ def test_what_changes_no_bit_changes_no_key(data: Dataset, settings: dict[str, A
         {"budget": "9N"},
         {"weights": "uniform", "strategies": "laminating"},
         {"seed": 1},
+        {"learning_rate": 0.5},
+        {"smoothing": 0.01},
         {"bank": Variant("memory", {"reference": 20})},
         {"strategies": "laminating:scheme=iid"},
         {"families": parse_names("columns")},

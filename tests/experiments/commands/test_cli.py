@@ -131,6 +131,28 @@ def test_results_say_what_was_printed(capsys: pytest.CaptureFixture[str]) -> Non
     assert Path("curves.svg").stat().st_size > 1000
 
 
+def test_a_step_size_is_part_of_the_results(capsys: pytest.CaptureFixture[str]) -> None:
+    given = [*QUICK, "--strategies", "full", "--results"]
+    assert main([*given, "small", "--learning-rate", "0.25", "--smoothing", "0.5"]) == 0
+    label = "stump:learning_rate=0.25:smoothing=0.5"
+    out = capsys.readouterr().out
+    assert f"balanced initial weights, learner {label}\n" in out
+    assert f"settings in use\nfull\nlearner {label}\n" in out
+    assert main([*given, "full"]) == 0
+    assert "learning_rate" not in capsys.readouterr().out
+    small, full = read_results("small"), read_results("full")
+    assert {row["learner"] for row in small.rows} == {label}
+    assert {row["learner"] for row in full.rows} == {"stump"}
+    assert (small.settings["learning_rate"], small.settings["smoothing"]) == (0.25, 0.5)
+    assert small.rows[1]["log10_loss"] > full.rows[1]["log10_loss"]
+    assert main(["table", "small", "full"]) == 0
+    assert f"full ({label})" in capsys.readouterr().out
+    assert main([*given, "small", "--learning-rate", "0.5"]) == 2
+    assert "small" in error_of(capsys)
+    assert main(["compare", "--learning-rate", "2"]) == 2
+    assert "learning_rate must be above 0 and at most 1, got 2" in error_of(capsys)
+
+
 def test_the_same_command_gives_the_same_rows(capsys: pytest.CaptureFixture[str]) -> None:
     rows = []
     for n_jobs in ("1", "3"):

@@ -157,11 +157,16 @@ def test_lines_of_other_lengths_are_refused(
 def test_a_dry_run_writes_nothing(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, *FIT, "-o", "m.bsm", "--dry-run", "--learner", "tree:n_leaves=3")
     assert "settings: BoostSampleClassifier(learner='tree:n_leaves=3', n_rounds=5" in out
+    steps = ("--learning-rate", "0.1", "--smoothing", "0.01")
+    out = run(capsys, *FIT, "--dry-run", *steps)[0]
+    assert "settings: BoostSampleClassifier(learning_rate=0.1, n_rounds=5, " in out
+    assert "smoothing=0.01" in out
     assert out.endswith("dry run: one round on 150 rows; nothing is written\n")
     assert not (files / "m.bsm").exists()
     for given, code, message in [
         (("--learner", "bush"), 2, "unknown learner 'bush'"),
         (("--rounds", "-5"), 2, "n_rounds must be an integer at least 1, got -5"),
+        (("--learning-rate", "0"), 2, "learning_rate must be above 0 and at most 1, got 0"),
         (("--calibration", "platt"), 2, "unknown calibration 'platt'"),
         (("--init-model", "nowhere.bsm"), 1, "'nowhere.bsm' cannot be read"),
         (("--init-model", "flowers.csv"), 1, "'flowers.csv' is not a model file"),
@@ -301,5 +306,8 @@ def test_the_help_names_the_defaults_of_the_classifier(capsys: pytest.CaptureFix
     text = " ".join(run(capsys, "fit", "--help")[0].split())
     least = choose_settings("auto", "auto", None, 1000, 20).budget
     most = choose_settings("auto", "auto", None, 1000, 10**9).budget
-    assert f"[default: {BoostSampleClassifier().n_rounds}]" in text
+    default = BoostSampleClassifier()
+    assert f"[default: {default.n_rounds}]" in text
+    assert f"need more rounds. [default: {default.learning_rate:g}]" in text
+    assert f"0.01 in MultiBoost. [default: {default.smoothing:g}]" in text
     assert f"[default: {least}, up to {most} for wide tables;" in text

@@ -35,6 +35,8 @@ repeats = 2
 budget = "9N"
 weight_init = "uniform"
 learner = "stump"
+learning_rate = 0.5
+smoothing = 1
 seed = 5
 bank = "memory:reference=30"
 history = true
@@ -66,6 +68,8 @@ def test_every_entry_is_read() -> None:
         repeats=2,
         budget="9N",
         weights="uniform",
+        learning_rate=0.5,
+        smoothing=1,
         seed=5,
         bank=Variant("memory", {"reference": 30}),
         history=True,

@@ -43,6 +43,8 @@ GRIDS = {
         repeats = 2
         budget = "7.5N"
         weight_init = "uniform"
+        learning_rate = 0.25
+        smoothing = 1
         seed = 3
         bank = "lazy:reference=64"
         history = true
@@ -68,6 +70,8 @@ def test_the_file_asks_for_the_same_cells(name: str, tmp_path: Path) -> None:
     found = tomllib.loads(text)
     assert found.keys() >= {"data", "strategies", "rounds", "repeats", "learner", "seed"}
     assert found["weight_init"] == grid.plan.weights
+    given = {key: found[key] for key in ("learning_rate", "smoothing") if key in found}
+    assert given == ({"learning_rate": 0.25, "smoothing": 1.0} if name == "everything" else {})
     assert all(len(line) <= 100 for line in text.splitlines() if "families" not in line)
 
 

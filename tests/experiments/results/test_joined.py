@@ -9,7 +9,7 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.joined import joined_results
-from boostsample.experiments.results.labels import label_of
+from boostsample.experiments.results.labels import label_of, learner_label
 from boostsample.experiments.tables.choices import chosen_strategies
 from boostsample.experiments.tables.score_tables import result_table, score_table
 from tests.experiments.fake_results import curve, results
@@ -59,6 +59,16 @@ def test_a_folder_of_stumps_counts_stumps() -> None:
     assert table.header[0] == "stumps"
     assert table.transposed().header[1] == "10 stumps"
     assert score_table(one.rows).header[0] == "stumps"
+
+
+def test_step_sizes_make_other_learners() -> None:
+    small = learner_label({"learner": "stump", "learning_rate": 0.1, "smoothing": 0.01})
+    assert small == "stump:learning_rate=0.1:smoothing=0.01"
+    (table,) = result_table(joined_results([folder("stump"), folder(small)]), "loss")
+    assert table.header[:2] == ("stumps", "full (stump)")
+    assert table.header[-1] == f"laminating ({small})"
+    (table,) = result_table([folder(small)], "loss")
+    assert table.title.startswith(f"made, learner {small}: log10 loss")
 
 
 def test_the_same_learner_twice_is_refused() -> None:
