@@ -199,10 +199,9 @@ def _feature(
         if alone[mine].all():
             score = model.alpha[terms[mine]] @ model.votes[terms[mine]]
         cuts.append(Cut(threshold, int(mine.sum()), float(shares[terms[mine]].sum()), score))
-    name = family.feature_name(feature - int(ends[owner]) + family.n_features)
     ordered = tuple(sorted(cuts, key=lambda one: -one.share))
     share = float(shares[terms].sum())
-    return FeatureUse(feature, name, family.name, share, terms.size, ordered)
+    return FeatureUse(feature, model.feature_name(feature), family.name, share, terms.size, ordered)
 
 
 def _class_names(n_labels: int, classes: Sequence[Any] | None) -> tuple[str, ...]:

@@ -100,6 +100,12 @@ class Model(TermArrays):
         """The first terms as notebooks show them."""
         return model_html(self)
 
+    def feature_name(self, feature: int) -> str:
+        """Name of a global feature in its family."""
+        ends = np.cumsum([family.n_features for family in self.families])
+        family = self.families[np.searchsorted(ends, feature, side="right")]
+        return family.feature_name(feature - int(ends[ends <= feature].max(initial=0)))
+
     def features(self, X: NDArray[np.generic], features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Columns of the given global features for the rows of X: float32 (n, q)."""
         ends = np.cumsum([family.n_features for family in self.families])
