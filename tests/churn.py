@@ -20,7 +20,7 @@ def churn_table(n_rows: int, seed: int = 0) -> Any:
     days = rng.integers(0, 1461, n_rows)
     signed_up = np.datetime64("2020-01-01") + days
     weekend = (days + 2) % 7 >= 5  # 2020-01-01 was a Wednesday
-    logit = 1.2 * (plan == "monthly") - 0.04 * months + 0.6 * calls + 1.2 * weekend - 1.2
+    logit = 1.2 * (plan == "monthly") - 0.04 * months + 0.6 * calls + 2.0 * weekend - 1.4
     left = rng.random(n_rows) < 1 / (1 + np.exp(-logit))
     calls[rng.random(n_rows) < 0.05] = np.nan
     columns: dict[str, Any] = {

@@ -40,7 +40,9 @@ def explain_figure(explanation: Explanation) -> Figure:
         axes.set_yticks(at, [printable(name) for name in names])
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
-        axes.set(title=title, xlabel="percent of the fall of the log loss", xlim=(0, None))
+        axes.set(
+            title=title, xlabel="percent of the fall of the log loss in training", xlim=(0, None)
+        )
     title = f"What a model of {explanation.n_rounds:,} rounds reads"
     figure.suptitle(title)
     most = "; ".join(f"{one.name} {100 * one.share:.1f} percent" for one in families[:5])
