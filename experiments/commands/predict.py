@@ -43,6 +43,8 @@ def predict(
 
     Columns are found by name; those that the model does not know are passed over.
     """
+    from pandas.api.types import infer_dtype
+
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import predictions
     from boostsample.experiments.tables.formats import guarded_text
@@ -53,7 +55,7 @@ def predict(
         place = check_writable_file(output, ".csv", "the predictions", overwrite=overwrite)
     loaded = BoostSampleClassifier.load(model)
     found, error = predictions(loaded, table, target, chances=proba, keep=keep)
-    texts = [name for name in found.columns if isinstance(found[name].dropna().get(0), str)]
+    texts = [name for name in found.columns if infer_dtype(found[name]) == "string"]
     guarded = found.assign(**{name: found[name].map(guarded_text, "ignore") for name in texts})
     guarded.columns = [guarded_text(name) for name in found.columns]
     if not guarded.equals(found):

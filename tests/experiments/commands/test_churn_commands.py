@@ -126,7 +126,7 @@ def test_no_row_is_predicted_by_a_fit_that_has_seen_it(
     seen: list[tuple[list[int], list[int]]] = []
 
     class Spy(BoostSampleClassifier):
-        def fit(self, X: Any, y: Any, **given: Any) -> Any:  # type: ignore[override]
+        def fit(self, X: Any, y: Any, **given: Any) -> Any:  # type: ignore[override]  # fewer parameters
             self.rows = X["row"].tolist()
             return super().fit(X, y, **given)
 
@@ -167,7 +167,7 @@ def test_columns_are_kept_as_they_are(run: Any, files: Path) -> None:
     """Also columns that the model reads, and texts with zeros in front."""
     table = pandas.read_csv(files / "test.csv", dtype=str, keep_default_na=False)
     table["customer_id"] = [f"00{at}" for at in range(len(table))]
-    table["=note"] = "=1+1"
+    table["=note"] = ["", *["=1+1"] * (len(table) - 1)]
     table.to_csv("keep.csv", index=False)
     out = run("predict", "m.bsm", "keep.csv", "--keep", "customer_id", "--keep", "calls")
     found = pandas.read_csv(io.StringIO(out), dtype=str, keep_default_na=False)
@@ -177,7 +177,7 @@ def test_columns_are_kept_as_they_are(run: Any, files: Path) -> None:
     plain = run("predict", "m.bsm", "test.csv").split()[1:]
     assert found["prediction"].tolist() == plain
     guarded = run("predict", "m.bsm", "keep.csv", "--keep", "=note").splitlines()
-    assert guarded[:2] == ["'=note,prediction", f"'=1+1,{plain[0]}"]
+    assert guarded[:3] == ["'=note,prediction", f",{plain[0]}", f"'=1+1,{plain[1]}"]
     for names, message in (
         (["colour"], "has no column 'colour'"),
         (["plan", "plan"], "--keep must name each column once, and none of the predictions"),
