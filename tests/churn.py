@@ -26,7 +26,7 @@ def churn_table(n_rows: int, seed: int = 0) -> Any:
     columns: dict[str, Any] = {
         "customer_id": [f"C{at:05}" for at in rng.permutation(n_rows)],
         "signed_up": signed_up.astype(str),
-        "plan": np.where(rng.random(n_rows) < 0.03, None, plan),
+        "plan": pandas.Series(plan).mask(rng.random(n_rows) < 0.03),
         "months": months,
         "calls": calls,
         "country": "NL",

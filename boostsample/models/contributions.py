@@ -165,22 +165,23 @@ def _blocks(n_rows: int, n_conditions: int) -> Iterator[slice]:
 
 def _factors(model: Model, start: int, end: int) -> _Factors:
     """The products of rounds start, ..., end - 1."""
-    term, side, starts, feature, game, first, votes = [], [], [], [], [], [], []
-    for number in range(start, end):
-        for conditions, of_product in _products(model, number):
-            of_feature: dict[int, list[tuple[int, int]]] = {}
-            for condition in conditions:
-                of_feature.setdefault(int(model.feature[condition[0]]), []).append(condition)
-            first.append(len(feature))
-            for one, several in of_feature.items():
-                starts.append(len(term))
-                term += [at for at, _ in several]
-                side += [sign for _, sign in several]
-                feature.append(one)
-                game.append(len(votes))
-            votes.append(of_product * model.coefficient[conditions[0][0]])
-    indices = (np.array(one, np.int64) for one in (term, side, starts, feature, game, first))
-    return _Factors(*indices, np.array(votes, np.float64).reshape(-1, model.n_labels))
+    products = [one for number in range(start, end) for one in _products(model, number)]
+    listed: list[tuple[int, int]] = []
+    factors: list[tuple[int, int, int]] = []
+    first: list[int] = []
+    for game, (conditions, _) in enumerate(products):
+        of_feature: dict[int, list[tuple[int, int]]] = {}
+        for condition in conditions:
+            of_feature.setdefault(int(model.feature[condition[0]]), []).append(condition)
+        first.append(len(factors))
+        for feature, several in of_feature.items():
+            factors.append((len(listed), feature, game))
+            listed += several
+    term, side = np.array(listed, np.int64).T
+    begin, of_factor, game_of = np.array(factors, np.int64).T
+    votes = np.stack([one for _, one in products]).astype(np.float64)
+    votes *= model.coefficient[term[begin[first]], None]
+    return _Factors(term, side, begin, of_factor, game_of, np.array(first, np.int64), votes)
 
 
 def _products(model: Model, number: int) -> list[_Product]:

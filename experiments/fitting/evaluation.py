@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -162,7 +163,7 @@ class Evaluation:
         return stream.getvalue()
 
 
-def _table(title: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> ScoreTable:
+def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> ScoreTable:
     return ScoreTable(title, header, tuple(rows), tuple(("",) * len(header) for _ in rows))
 
 

@@ -50,7 +50,7 @@ class NaiveRound:
         return total
 
     def value(self, x: NDArray[np.float32], S: Collection[int]) -> NDArray[np.float64]:
-        return self.output(self.part.start, x, S) * self.model.alpha[self.part.start]
+        return np.asarray(self.model.alpha[self.part.start] * self.output(self.part.start, x, S))
 
 
 def naive_contributions(
@@ -60,7 +60,7 @@ def naive_contributions(
     rounds = [NaiveRound(model, number, shares) for number in range(len(model))]
 
     def value(S: Collection[int]) -> NDArray[np.float64]:
-        return np.sum([one.value(x, S) for one in rounds], axis=0)
+        return np.asarray(np.sum([one.value(x, S) for one in rounds], axis=0))
 
     values = np.zeros((F, model.n_labels))
     for feature in range(F):
@@ -82,12 +82,13 @@ def test_they_are_shapley_values(seed: int, with_background: bool) -> None:
     X, background = rng.choice(np.array(VALUES, np.float32), (2, 7, F))
     shares = side_shares(model, background if with_background else None)
     base, values = model_contributions(model, X, np.arange(F), F, shares)
-    tolerance = {"rtol": 1e-12, "atol": 1e-14 * float(np.abs(model.alpha).sum())}
-    np.testing.assert_allclose(base + values.sum(axis=1), model.decision_function(X), **tolerance)
+    least = 1e-14 * float(np.abs(model.alpha).sum())
+    scores = model.decision_function(X)
+    np.testing.assert_allclose(base + values.sum(axis=1), scores, rtol=1e-12, atol=least)
     for row in (0, 1):
         naive = naive_contributions(model, X[row], shares)
-        np.testing.assert_allclose(base, naive[0], **tolerance)
-        np.testing.assert_allclose(values[row], naive[1], **tolerance)
+        np.testing.assert_allclose(base, naive[0], rtol=1e-12, atol=least)
+        np.testing.assert_allclose(values[row], naive[1], rtol=1e-12, atol=least)
 
 
 def test_a_stump_contributes_alpha_v_phi() -> None:

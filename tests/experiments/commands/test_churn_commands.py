@@ -113,7 +113,8 @@ def test_the_score_of_fit_is_of_rows_that_the_fits_have_not_seen(
     (error,) = re.findall(r"error (\S+) % \(std", line)
     assert float(error) > 25  # random labels of about 0.27 in the Bayes error
     assert fitted.score(X, y) > 0.9
-    found = Evaluation("", ("no", "yes"), *[np.array([0, 1, 1, 0])] * 2, np.full((4, 2), 0.5))
+    truth = np.array([0, 1, 1, 0])
+    found = Evaluation("", ("no", "yes"), truth, truth, np.full((4, 2), 0.5))
     assert found.summary().startswith("error 0.00 % (std. error 0.00), balanced error 0.00 %, log")
 
 
