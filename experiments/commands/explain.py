@@ -37,16 +37,23 @@ def explain(
     about 0. The indicators of a column of categories and the parts of a date count as one column.
     """
     from boostsample.checks import check_integer
+    from boostsample.classifier.prediction.held_importances import held_importances
+    from boostsample.errors import SettingError
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.importance_table import importance_table
+    from boostsample.experiments.fitting.table_models import read_known_rows
     from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
     from boostsample.experiments.plots.explained import explain_figure
     from boostsample.models.explain import explain as explained
 
     check_integer("-n", n_features, 1)
+    if (data is None) != (target is None):
+        raise SettingError("--data TABLE and --target COLUMN must be given together")
     place = None if output is None else check_picture(output, overwrite=overwrite)
     loaded = BoostSampleClassifier.load(model)
-    table = importance_table(loaded, data, target, n_features)
+    held = None
+    if data is not None and target is not None:
+        held = held_importances(loaded, *read_known_rows(loaded, data, target))
     found = explained(
         loaded.model_,
         loaded.classes_.tolist(),
@@ -54,7 +61,7 @@ def explain(
         importances=getattr(loaded, "term_importances_", None),
     )
     print_line(f"{found}\n")
-    print_table(table)
+    print_table(importance_table(loaded, held, n_features))
     if place is not None:
-        save_picture(explain_figure(found), place)
+        save_picture(explain_figure(found, held), place)
         print_line(f"picture: {place}")

@@ -151,7 +151,7 @@ def read_rows(
             "the model was fitted without names of columns, so that a table cannot be matched; "
             f"{_IN_PYTHON}"
         )
-    if model.model_.n_labels > 1 and model._multi_label:
+    if model._multi_label:
         raise DataError(f"the model predicts several labels of each row; {_IN_PYTHON}")
     if target is not None and isinstance(model.classes_[0], str):
         texts.append(target)

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import log_loss
 
-from boostsample.classifier.prediction.probabilities import probabilities
+from boostsample.classifier.prediction.probabilities import log_probabilities
 from boostsample.models.model import Model
 
 __all__ = ["HeldImportances", "held_importances"]
@@ -30,12 +29,19 @@ class HeldImportances(NamedTuple):
     rises : ndarray of float64, shape (m, n_repeats)
         Rise of the log loss in each shuffle; 0 for columns that the model does not use.
     log_loss : float
-        Without any shuffle.
+        Without any shuffle, from `predict_log_proba`.
+    n_rows : int
     """
 
     names: tuple[str, ...]
     rises: NDArray[np.float64]
     log_loss: float
+    n_rows: int
+
+    def first(self, n_columns: int) -> list[int]:
+        """Positions of the columns with the largest mean rises."""
+        order = np.argsort(-self.rises.mean(axis=1), kind="stable")
+        return [int(at) for at in order[:n_columns]]
 
 
 def held_importances(
@@ -51,11 +57,11 @@ def held_importances(
     model: Model = classifier.model_
     group, names = classifier._groups("column")
     origin = np.arange(len(names)) if classifier.columns_ is None else classifier.columns_.origin
-    classes = range(len(classifier.classes_))
+    rows = np.arange(codes.size)
 
     def loss(scores: NDArray[np.float64]) -> float:
-        chances = probabilities(scores, *classifier._odds())
-        return float(log_loss(codes, chances, labels=classes))
+        # The log_loss of scikit-learn checks its input for longer than the model predicts.
+        return -float(log_probabilities(scores, *classifier._odds())[rows, codes].mean())
 
     scores = model.decision_function(examples)
     least = loss(scores)
@@ -69,4 +75,4 @@ def held_importances(
             examples[:, origin == column] = rng.permutation(values)
             rises[column, repeat] = loss(others + part.decision_function(examples)) - least
         examples[:, origin == column] = values
-    return HeldImportances(names, rises, least)
+    return HeldImportances(names, rises, least, codes.size)

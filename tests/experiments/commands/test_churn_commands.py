@@ -277,11 +277,14 @@ def test_the_evaluation_in_words_and_as_a_picture(run: Any, files: Path) -> None
     assert "2 of 400 rows have others, the first is data row 5; leave these rows out" in message
 
 
-def test_noise_is_worth_nothing_on_held_out_rows(run: Any) -> None:
+def test_noise_is_worth_nothing_on_held_out_rows(run: Any, files: Path) -> None:
     """In training it is worth more than some of the useful columns."""
-    out = run("explain", "m.bsm", "--data", "test.csv", "--target", "left")
+    out = run("explain", "m.bsm", "--data", "test.csv", "--target", "left", "-o", "h.svg")
+    assert out.endswith("picture: h.svg\n")
+    assert "On held-out rows: " in (files / "h.svg").read_text()
+    out = out.removesuffix("picture: h.svg\n")
     title, _, _, *rows = out[out.index("importance of columns") :].strip().splitlines()
-    assert "for the 400 rows of test.csv, if the column is shuffled; mean (std) of 5" in title
+    assert title.startswith("importance of columns on 400 held-out rows: rise of their log loss, ")
     cells = [re.fullmatch(r"(\S+) +(\S+) \((\S+)\) +(\S+)", row) for row in rows]
     held = {one[1]: float(one[2]) for one in cells if one}
     trained = {one[1]: float(one[4]) for one in cells if one}
