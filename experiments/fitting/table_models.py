@@ -84,7 +84,10 @@ class TrainingTable:
         ]
         X = self.X
         for names, what in (
-            ([name for name in X.columns if X[name].nunique() < 2], "the same value in all rows"),
+            (
+                [name for name in X.columns if X[name].nunique(dropna=False) < 2],
+                "the same value in all rows",
+            ),
             (
                 [name for name in X.columns if _looks_like_id(name, X[name])],
                 "another value in each row, as ids have",
@@ -250,6 +253,10 @@ def held_out_score(model: BoostSampleClassifier, table: TrainingTable) -> str:
     order = np.random.default_rng(0).permutation(codes.size)
     order = order[np.argsort(codes[order], kind="stable")]
     order = order[np.bincount(codes)[codes[order]] > 1]
+    if order.size < _FOLDS:
+        raise DataError(
+            f"at least {_FOLDS} rows of classes with more rows are needed, got {order.size}"
+        )
     parts = []
     for fold in range(n_fits):
         held = order[fold::_FOLDS]

@@ -150,17 +150,20 @@ def test_no_row_is_predicted_by_a_fit_that_has_seen_it(
     assert n == (99 if n_fits == 5 else len(seen[0][1]))
 
 
-def test_no_held_out_score_is_said_and_why(run: Any, files: Path, capsys: Any) -> None:
+def test_no_held_out_score_is_said_and_why(run: Any, capsys: Any) -> None:
     drop = [part for name in DROPPED for part in ("--drop", name)]
     args = ["fit", "train.csv", "--target", "left", *drop, "--rounds", "2", "--quiet"]
     assert "held out" not in run(*args, "--no-check", "-o", "short.bsm")
-    for more, reason in (
-        (("--init-model", "short.bsm"), "the model of --init-model may have learned from all"),
-        (("--budget", "450"), "budget"),
-    ):
-        assert main([*args, "-o", "other.bsm", "--overwrite", *more]) == (more[0] == "--budget") * 2
-        err = capsys.readouterr().err
-        assert reason in err
+    assert main([*args, "-o", "other.bsm", "--init-model", "short.bsm"]) == 0
+    says = "no held-out score: the model of --init-model may have learned from all rows"
+    assert says in capsys.readouterr().err
+    Path("few.csv").write_text("x,gap,y\n1,,a\n2,1,b\n3,1,c\n4,1,c\n5,1,c\n6,1,c\n")
+    args = ["fit", "few.csv", "--target", "y", "--quiet", "-o", "few.bsm", "--rounds", "2"]
+    assert main(args) == 0
+    captured = capsys.readouterr()
+    assert "same value" not in captured.out
+    assert captured.out.splitlines()[-1].startswith("model: few.bsm, ")
+    assert "no held-out score: at least 5 rows of classes with more rows" in captured.err
 
 
 def test_columns_are_kept_as_they_are(run: Any, files: Path) -> None:
