@@ -43,7 +43,7 @@ __all__ = [
 _TRIED_ROWS = 200
 """Rows of each class that a dry run trains on."""
 _FOLDS = 5
-_CROSS_CHECKED = 2000
+_CROSS_CHECKED = 1000
 """Most rows of a table whose held-out score takes five fits."""
 _FEWEST_IDS = 20
 """Fewer rows than these may well have different values."""

@@ -117,7 +117,7 @@ def test_the_score_of_fit_is_of_rows_that_the_fits_have_not_seen(
     assert found.summary().startswith("error 0.00 % (std. error 0.00), balanced error 0.00 %, log")
 
 
-@pytest.mark.parametrize(("most", "n_fits"), [(2000, 5), (99, 1)])
+@pytest.mark.parametrize(("most", "n_fits"), [(1000, 5), (99, 1)])
 def test_no_row_is_predicted_by_a_fit_that_has_seen_it(
     monkeypatch: pytest.MonkeyPatch, most: int, n_fits: int
 ) -> None:
