@@ -111,9 +111,9 @@ def model_contributions(
         for rows in _blocks(X.shape[0], factors.term.size):
             known = factors.products(sides[factors.term - terms.start, rows])
             weights = _shapley(known, unknown[:, None], factors.first)
-            for one in np.unique(owner):
-                at = np.flatnonzero(owner == one)
-                values[rows, one] += weights[at].T @ votes[factors.game[at]]
+            for number in np.unique(owner):
+                at = np.flatnonzero(owner == number)
+                values[rows, number] += weights[at].T @ votes[factors.game[at]]
     return base, values
 
 
@@ -165,7 +165,7 @@ def _blocks(n_rows: int, n_conditions: int) -> Iterator[slice]:
 
 def _factors(model: Model, start: int, end: int) -> _Factors:
     """The products of rounds start, ..., end - 1."""
-    products = [one for number in range(start, end) for one in _products(model, number)]
+    products = [part for number in range(start, end) for part in _products(model, number)]
     listed: list[tuple[int, int]] = []
     factors: list[tuple[int, int, int]] = []
     first: list[int] = []
@@ -179,7 +179,7 @@ def _factors(model: Model, start: int, end: int) -> _Factors:
             listed += several
     term, side = np.array(listed, np.int64).T
     begin, of_factor, game_of = np.array(factors, np.int64).T
-    votes = np.stack([one for _, one in products]).astype(np.float64)
+    votes = np.stack([of_product for _, of_product in products]).astype(np.float64)
     votes *= model.coefficient[term[begin[first]], None]
     return _Factors(term, side, begin, of_factor, game_of, np.array(first, np.int64), votes)
 
@@ -200,11 +200,16 @@ def _products(model: Model, number: int) -> list[_Product]:
             made.append((((term, 0),), above))
         else:
             for side, votes in ((1, above), (-1, below)):
-                inner = [one for child in children.get((term, side), ()) for one in expanded(child)]
-                made += [(((term, side), *one), of_leaf) for one, of_leaf in inner or [((), votes)]]
+                inner = [
+                    leaf for child in children.get((term, side), ()) for leaf in expanded(child)
+                ]
+                made += [
+                    (((term, side), *conditions), of_leaf)
+                    for conditions, of_leaf in inner or [((), votes)]
+                ]
         for factor in children.get((term, 0), ()):
             more = expanded(factor)
-            made = [(one + two, u * v) for one, u in made for two, v in more]
+            made = [(left + right, u * v) for left, u in made for right, v in more]
         return made
 
     return expanded(part.start)

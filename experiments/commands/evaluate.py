@@ -62,17 +62,17 @@ def evaluate(
     if output is not None:
         place = check_writable_file(output, FORMATS[name].ending, "the tables", overwrite=overwrite)
     drawing = None if picture is None else check_picture(picture, overwrite=overwrite)
-    found = evaluation(BoostSampleClassifier.load(model), table, target)
-    text = found.csv() if name == "csv" else f"{FORMATS[name].render(found.tables())}\n"
+    judged = evaluation(BoostSampleClassifier.load(model), table, target)
+    text = judged.csv() if name == "csv" else f"{FORMATS[name].render(judged.tables())}\n"
     if place is not None:
         write_file(place, text, "the tables")
         print_line(f"tables: {place}")
     elif name == "text":
-        for one in found.tables():
-            print_table(one)
+        for part in judged.tables():
+            print_table(part)
     else:
         print_data(text)
     if drawing is not None:
-        figure = reliability_figure(found.calibration, found.rows, found.judged)
+        figure = reliability_figure(judged.calibration, judged.rows, judged.event)
         save_picture(figure, drawing)
         print_line(f"picture: {drawing}")

@@ -92,9 +92,9 @@ _FEWEST_BYTES, _BYTES_OF_ROUND = 2048, 16
 @click.option(
     "--check/--no-check",
     default=True,
-    help="Print the score of held-out rows: the fit is repeated without a fifth of the rows, in 0.8 "
-    "times its seconds, or, up to 1,000 rows, five times without a fifth each, in 4 times its "
-    "seconds. The model does not change.",
+    help="Print the score of held-out rows: the fit is repeated without a fifth of the rows, which "
+    "takes 0.8 times its seconds, or, up to 1,000 rows, five times without a fifth each, which "
+    "takes 4 times its seconds. The model does not change.",
 )
 @options.overwrite_option
 @options.quiet_option

@@ -81,8 +81,8 @@ class Evaluation:
         return np.asarray(confusion_matrix(self.truth, self.predicted, labels=labels))
 
     @property
-    def judged(self) -> str:
-        """The event whose probability is judged by the calibration."""
+    def event(self) -> str:
+        """What the calibration judges the probability of."""
         if len(self.classes) == 2:
             return f"the class {self.classes[1]}"
         return "the predicted class"
@@ -101,7 +101,7 @@ class Evaluation:
         at = np.searchsorted(np.linspace(0, 1, _BINS + 1)[1:-1], chance)
         counts = np.bincount(at, minlength=_BINS).astype(float)
         with np.errstate(invalid="ignore"):
-            means = [np.bincount(at, one, _BINS) / counts for one in (chance, event)]
+            means = [np.bincount(at, values, _BINS) / counts for values in (chance, event)]
         return np.stack([counts, *means], axis=1)
 
     def summary(self) -> str:
@@ -136,7 +136,7 @@ class Evaluation:
                 confusion,
             ),
             _table(
-                f"calibration: the probability of {self.judged}, and how often it is true",
+                f"calibration: the probability of {self.event}, and how often it is true",
                 ("probability", "rows", "mean", "true"),
                 bins,
             ),

@@ -47,7 +47,8 @@ _CROSS_CHECKED = 1000
 """Most rows of a table whose held-out score takes five fits."""
 _FEWEST_IDS = 20
 """Fewer rows than these may well have different values."""
-_ID = re.compile(r"(^|[ _.-])(id|key|index|row|no|nr|number)$|[a-z]ID$", re.IGNORECASE)
+_ID = re.compile(r"(?i:(^|[ _.-])(id|key|index|row|no|nr|number)$)|[a-z]I[dD]$")
+"""Names of columns of ids."""
 _IN_PYTHON = "predict in Python with BoostSampleClassifier.load(...).predict(X)"
 _SHOWN = 8
 """Names that a description lists before it says how many more there are."""

@@ -85,6 +85,8 @@ def test_dates_ids_and_constant_columns_are_named(run: Any) -> None:
         ("row", range(100, 130), True),
         ("account ID", np.arange(30) ** 4, True),
         ("account", np.arange(30) ** 4, False),
+        ("paid", np.arange(30) ** 4, False),
+        ("accountId", np.arange(30) ** 4, True),
         ("weight", np.linspace(0.0, 1.0, 30), False),
         ("code", [f"a{at}" for at in range(30)], True),
         ("code", [f"a{at // 2}" for at in range(30)], False),
