@@ -278,6 +278,24 @@ def test_dates_become_their_parts(kind: str) -> None:
             read.transform(pandas.DataFrame({"t": [value]}))
 
 
+def test_parts_are_those_of_pandas() -> None:
+    seconds = np.random.default_rng(0).integers(-(2**33), 2**33, 500)  # 1697 to 2242
+    moments = pandas.Series(seconds.astype("M8[s]"))
+    frame = pandas.DataFrame({"t": moments})
+    columns = TableColumns.learn(frame)
+    of_pandas = moments.dt
+    want = {
+        "days": seconds / 86400,
+        "year": of_pandas.year,
+        "month": of_pandas.month,
+        "day": of_pandas.day,
+        "weekday": of_pandas.day_of_week,
+        "hour": of_pandas.hour,
+    }
+    expected = np.stack([np.asarray(part, np.float32) for part in want.values()], axis=1)
+    np.testing.assert_array_equal(columns.transform(frame), expected)
+
+
 def test_a_column_of_no_dates_is_empty() -> None:
     frame = pandas.DataFrame({"t": pandas.to_datetime([None, None])})
     assert TableColumns.learn(frame).columns[0].kind == "empty"
