@@ -75,23 +75,6 @@ class PredictionMixin:
         """Logarithms of `predict_proba`, finite for scores of any size."""
         return log_probabilities(self._scores(X), *self._odds())
 
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """`decision_function` after round 1, 2, ..., `n_rounds_`; all together cost about two."""
-        for scores in self._staged(X):
-            yield scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """`predict` after round 1, 2, ..., `n_rounds_`."""
-        return (self._labels(scores) for scores in self._staged(X))
-
-    def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """`predict_proba` after round 1, 2, ..., `n_rounds_`; of all with the last temperature."""
-        return (probabilities(scores, *self._odds()) for scores in self._staged(X))
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of rows with the right label, or with all labels right; y as for `fit`."""
-        return accuracy(self.classes_, self._multi_label, self.predict(X), y, sample_weight)
-
     def contributions(self, X: Any, *, by: str = "column", background: Any = None) -> Contributions:
         """What each column adds to the scores of each row; base + sum = `decision_function`.
 
@@ -129,31 +112,22 @@ class PredictionMixin:
             base, values = base[0], values[:, :, 0]
         return Contributions(np.asarray(base), values, names)
 
-    def _groups(self, by: str) -> tuple[NDArray[np.intp], tuple[str, ...]]:
-        """Column, family or number among those in use of each feature, and their names."""
-        model = self.model_
-        sizes = [family.n_features for family in model.families]
-        if by == "family":
-            names = tuple(family.name for family in model.families)
-            return np.repeat(np.arange(len(sizes)), sizes), names
-        if by == "feature":
-            used, group = np.unique(model.feature), np.zeros(sum(sizes), np.intp)
-            group[used] = np.arange(used.size)
-            return group, tuple(map(model.feature_name, used.tolist()))
-        if by != "column":
-            raise unknown("way to sum contributions", by, ("column", "family", "feature"))
-        column = feature_columns(model)
-        if column is None:
-            raise SettingError(
-                "by='column' needs families of columns, but these make other features of X; give "
-                "by='family' or by='feature'"
-            )
-        if self.columns_ is not None:
-            return self.columns_.origin[column], tuple(one.name for one in self.columns_.columns)
-        named = getattr(self, "feature_names_in_", getattr(self, "_column_names", None))
-        if named is None:
-            named = [f"column {at}" for at in range(self.n_features_in_)]
-        return column, tuple(map(str, named))
+    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """`decision_function` after round 1, 2, ..., `n_rounds_`; all together cost about two."""
+        for scores in self._staged(X):
+            yield scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """`predict` after round 1, 2, ..., `n_rounds_`."""
+        return (self._labels(scores) for scores in self._staged(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """`predict_proba` after round 1, 2, ..., `n_rounds_`; of all with the last temperature."""
+        return (probabilities(scores, *self._odds()) for scores in self._staged(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows with the right label, or with all labels right; y as for `fit`."""
+        return accuracy(self.classes_, self._multi_label, self.predict(X), y, sample_weight)
 
     @property
     def n_rounds_(self) -> int:
@@ -191,6 +165,32 @@ class PredictionMixin:
         """Importances of the terms; older files of models have none."""
         known: NDArray[np.float64] | None = getattr(self, "term_importances_", None)
         return model_importances(self.model_) if known is None else known
+
+    def _groups(self, by: str) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+        """Column, family or number among those in use of each feature, and their names."""
+        model = self.model_
+        sizes = [family.n_features for family in model.families]
+        if by == "family":
+            names = tuple(family.name for family in model.families)
+            return np.repeat(np.arange(len(sizes)), sizes), names
+        if by == "feature":
+            used, group = np.unique(model.feature), np.zeros(sum(sizes), np.intp)
+            group[used] = np.arange(used.size)
+            return group, tuple(map(model.feature_name, used.tolist()))
+        if by != "column":
+            raise unknown("way to sum contributions", by, ("column", "family", "feature"))
+        column = feature_columns(model)
+        if column is None:
+            raise SettingError(
+                "by='column' needs families of columns, but these make other features of X; give "
+                "by='family' or by='feature'"
+            )
+        if self.columns_ is not None:
+            return self.columns_.origin[column], tuple(one.name for one in self.columns_.columns)
+        named = getattr(self, "feature_names_in_", getattr(self, "_column_names", None))
+        if named is None:
+            named = [f"column {at}" for at in range(self.n_features_in_)]
+        return column, tuple(map(str, named))
 
     def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Scores float64 (n, K) after each round; X is checked at once."""
