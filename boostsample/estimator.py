@@ -188,7 +188,7 @@ class BoostSampleClassifier(
     feature_names_in_ : ndarray of str
         Names of the columns, if X is a data frame and all of them are text.
     columns_ : TableColumns or None
-        How columns of categories become indicators; None if X has none.
+        How columns of categories become indicators, and dates their parts; None if X has neither.
 
     Examples
     --------
@@ -265,7 +265,8 @@ class BoostSampleClassifier(
             documents, if families read them. Numbers are compared as float32; a RuntimeWarning
             names columns that lose values. NaN is missing; infinite values are errors. A column of
             categories becomes one indicator for each, such as "colour=red": NaN if missing, 0 if
-            not in training; the 254 most frequent of more than 255, and "colour=(other)".
+            not in training; the 254 most frequent of more than 255, and "colour=(other)". A column
+            of dates becomes numbers of its parts, such as "day.weekday"; see docs/frames.md.
             Prediction needs the same columns.
         y : array, shape (n,) or (n, K)
             Class labels: text, whole numbers or truth values, in any container; predictions have

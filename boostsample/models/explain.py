@@ -1,5 +1,8 @@
 """What a model uses: shares of families and features in the fall of its loss, in words and numbers.
 
+The loss is that of the training rows, which falls by noise, too: on held-out rows see
+`boostsample.classifier.prediction.held_importances`.
+
 The importance of a term is the fall of the log loss that its round has brought, -log sqrt(1 - G^2)
 with the edge G = tanh(alpha), shared equally by the terms of the round. Shares are importances
 divided by their sum.
@@ -92,7 +95,7 @@ class Explanation:
     def __str__(self) -> str:
         kind = "stumps" if self.n_rounds == self.n_terms else f"rounds with {self.n_terms:,} terms"
         lines = [f"A model of {self.n_rounds:,} {kind} that reads {self.n_used:,} features."]
-        lines += ["", "Families, by their share in the fall of the log loss:"]
+        lines += ["", "Families, by their share in the fall of the log loss in training:"]
         lines += [
             f"  {100 * one.share:5.1f} %  {one.name}: {one.n_used:,} of {one.n_features:,} "
             f"features in {_counted(one.n_terms)}"
@@ -199,10 +202,9 @@ def _feature(
         if alone[mine].all():
             score = model.alpha[terms[mine]] @ model.votes[terms[mine]]
         cuts.append(Cut(threshold, int(mine.sum()), float(shares[terms[mine]].sum()), score))
-    name = family.feature_name(feature - int(ends[owner]) + family.n_features)
     ordered = tuple(sorted(cuts, key=lambda one: -one.share))
     share = float(shares[terms].sum())
-    return FeatureUse(feature, name, family.name, share, terms.size, ordered)
+    return FeatureUse(feature, model.feature_name(feature), family.name, share, terms.size, ordered)
 
 
 def _class_names(n_labels: int, classes: Sequence[Any] | None) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from boostsample.rows.weights import FULL_STEP, StepSize
 __all__ = [
     "column_importances",
     "family_importances",
+    "feature_columns",
     "log_loss_falls",
     "model_importances",
     "term_importances",
@@ -105,17 +106,21 @@ def column_importances(
 ) -> NDArray[np.float64] | None:
     """Share of each column of a table in the importances: float64, up to the last column in use.
 
-    None if a family is not one of columns, which have the attribute `columns`: the column of each
-    of its features.
+    None if the features of a family are not columns, see `feature_columns`.
     """
+    column = feature_columns(model)
+    return None if column is None else _shares(np.bincount(column[model.feature], importances))
+
+
+def feature_columns(model: Model) -> NDArray[np.int64] | None:
+    """The column of each feature of families that have the attribute `columns`; else None."""
     columns = [getattr(family, "columns", None) for family in model.families]
     if any(
         one is None or len(one) != family.n_features
         for one, family in zip(columns, model.families, strict=True)
     ):
         return None
-    column = np.concatenate([np.asarray(one, np.int64) for one in columns])
-    return _shares(np.bincount(column[model.feature], importances))
+    return np.concatenate([np.asarray(one, np.int64) for one in columns])
 
 
 def _ends(families: Sequence[Family]) -> NDArray[np.int64]:

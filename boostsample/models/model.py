@@ -96,9 +96,25 @@ class Model(TermArrays):
         are_stumps = self.are_stumps and more.are_stumps
         return Model.of_arrays(families, columns, threshold, are_stumps=are_stumps)
 
+    def rounds_with(self, chosen: NDArray[np.bool_]) -> Model:
+        """The model of the rounds that have at least one of the chosen terms, bool (M,)."""
+        number = np.cumsum(self.parent < 0) - 1
+        part = np.isin(number, number[chosen])
+        names = ("feature", "votes", "below", "parent", "side", "alpha")
+        columns: Any = tuple(getattr(self, name)[part] for name in names)
+        return Model.of_arrays(
+            self.families, columns, self.threshold[part], are_stumps=self.are_stumps
+        )
+
     def _repr_html_(self) -> str:
         """The first terms as notebooks show them."""
         return model_html(self)
+
+    def feature_name(self, feature: int) -> str:
+        """Name of a global feature in its family."""
+        ends = np.cumsum([family.n_features for family in self.families])
+        family = self.families[np.searchsorted(ends, feature, side="right")]
+        return family.feature_name(feature - int(ends[ends <= feature].max(initial=0)))
 
     def features(self, X: NDArray[np.generic], features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Columns of the given global features for the rows of X: float32 (n, q)."""

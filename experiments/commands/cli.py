@@ -27,6 +27,7 @@ from boostsample.experiments.commands.bench import bench
 from boostsample.experiments.commands.cache import cache
 from boostsample.experiments.commands.calibrate import calibrate
 from boostsample.experiments.commands.compare import compare
+from boostsample.experiments.commands.evaluate import evaluate
 from boostsample.experiments.commands.explain import explain
 from boostsample.experiments.commands.fit import fit
 from boostsample.experiments.commands.listing import list_names
@@ -64,6 +65,7 @@ for _command in (
     cache,
     calibrate,
     compare,
+    evaluate,
     explain,
     fit,
     list_names,

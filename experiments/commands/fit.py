@@ -14,7 +14,7 @@ import click
 
 from boostsample.errors import BoostSampleError, DataError, SettingError
 from boostsample.experiments.commands.shared import options
-from boostsample.experiments.commands.shared.printing import print_line
+from boostsample.experiments.commands.shared.printing import print_line, print_note
 
 __all__ = ["fit"]
 
@@ -101,6 +101,13 @@ _FEWEST_BYTES, _BYTES_OF_ROUND = 2048, 16
     is_flag=True,
     help="Check the table, the settings and the output, train one round on a few rows, and stop.",
 )
+@click.option(
+    "--check/--no-check",
+    default=True,
+    help="Print the score of held-out rows: the fit is repeated without a fifth of the rows, which "
+    "takes 0.8 times its seconds, or, up to 1,000 rows, five times without a fifth each, which "
+    "takes 4 times its seconds. The model does not change.",
+)
 @options.overwrite_option
 @options.quiet_option
 def fit(
@@ -114,19 +121,20 @@ def fit(
     """Train a classifier on TABLE and save it.
 
     TABLE is a .csv, .tsv (also .gz) or .parquet file with named columns. Columns of text are
-    categories; empty fields, ?, NA, N/A, NaN, None and null are missing values. Everything is
-    checked before training begins.
+    categories, or dates if all of it reads as 2024-05-31 or 2024-05-31 18:30; empty fields, ?, NA,
+    N/A, NaN, None and null are missing values. Everything is checked before training begins.
     """
     from boostsample.classifier.file import MOST_BYTES
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import (
         describe_model,
+        held_out_score,
         read_training_table,
         try_out,
     )
     from boostsample.files.atomic import check_writable_file
 
-    dry, quiet = given.pop("dry_run"), given.pop("quiet")
+    dry, quiet, check = given.pop("dry_run"), given.pop("quiet"), given.pop("check")
     overwrite, first = given.pop("overwrite"), given.pop("init_model")
     if output is None and not dry:
         raise SettingError("fit needs a file for the model; add -o model.bsm, or --dry-run")
@@ -152,9 +160,16 @@ def fit(
         model.save(output, overwrite=overwrite)
     except (BoostSampleError, MemoryError) as error:
         raise _saved_elsewhere(model, Path(output), error) from error
-    for line in describe_model(model, rows, start):
+    for line in describe_model(model, start):
         print_line(line)
     print_line(f"model: {output}, {os.stat(output).st_size:,} bytes; fit {seconds:.1f} s")
+    if check and start is not None:
+        print_note("no held-out score: the model of --init-model may have learned from all rows")
+    elif check:
+        try:
+            print_line(held_out_score(model, rows))
+        except BoostSampleError as error:
+            print_note(f"no held-out score: {error}")
 
 
 def _saved_elsewhere(model: Any, output: Path, error: BaseException) -> DataError:

@@ -22,14 +22,29 @@ __all__ = ["predict"]
     metavar="COLUMN",
     help="The column of TABLE with the true classes: print how many are wrong on standard error.",
 )
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMN",
+    help="Copy a column of TABLE, such as an id, to the output, before the prediction; may be "
+    "repeated.",
+)
 @options.overwrite_option
 def predict(
-    model: str, table: str, output: str | None, proba: bool, target: str | None, overwrite: bool
+    model: str,
+    table: str,
+    output: str | None,
+    proba: bool,
+    target: str | None,
+    keep: tuple[str, ...],
+    overwrite: bool,
 ) -> None:
     """Predict the rows of TABLE with MODEL, a file that fit has written.
 
     Columns are found by name; those that the model does not know are passed over.
     """
+    from pandas.api.types import infer_dtype
+
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import predictions
     from boostsample.experiments.tables.formats import guarded_text
@@ -38,13 +53,14 @@ def predict(
     place = None
     if output is not None:
         place = check_writable_file(output, ".csv", "the predictions", overwrite=overwrite)
-    found, error = predictions(BoostSampleClassifier.load(model), table, target, chances=proba)
-    classes = found["prediction"]
-    if isinstance(classes[0], str):
-        found["prediction"] = classes.map(guarded_text)
-        if not found["prediction"].equals(classes):
-            print_note("classes that a spreadsheet would take for formulas begin with ' now")
-    text = found.to_csv(index=False, lineterminator="\n")
+    loaded = BoostSampleClassifier.load(model)
+    found, error = predictions(loaded, table, target, chances=proba, keep=keep)
+    texts = [name for name in found.columns if infer_dtype(found[name]) == "string"]
+    guarded = found.assign(**{name: found[name].map(guarded_text, "ignore") for name in texts})
+    guarded.columns = [guarded_text(name) for name in found.columns]
+    if not guarded.equals(found):
+        print_note("texts that a spreadsheet would take for formulas begin with ' now")
+    text = guarded.to_csv(index=False, lineterminator="\n")
     if place is None:
         print_data(text)
     else:

@@ -7,6 +7,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,16 @@ _READERS = {
     ".parquet": "",
 }
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+_DATE = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?"
+"""Dates of ISO 8601, with or without a time of the day."""
 _MISSING = ("?",)
 """Texts of missing values, beside those that pandas knows: empty, NA, N/A, NaN, null, None."""
 
 
 def read_frame(path: str | Path, *, texts: Collection[str] = (), target: str = "") -> Any:
     """The table of a file as a pandas data frame.
+
+    Columns of text that hold dates as in 2024-05-31 or 2024-05-31 18:30 become dates.
 
     Parameters
     ----------
@@ -87,6 +92,8 @@ def read_frame(path: str | Path, *, texts: Collection[str] = (), target: str = "
         frame[name] = _as_text(frame[name])
     if kind != ".parquet" and target in frame.columns and target not in texts:
         frame[target] = _as_written(frame[target], f"{file}: the target {target!r}")
+    for name in frame.columns.difference([*texts, target]):
+        frame[name] = _as_dates(frame[name])
     if not len(frame):
         raise DataError(f"{file} must have at least one row of data, got none")
     return frame
@@ -153,6 +160,20 @@ def _as_text(column: Any) -> Any:
     if len(known) and (known % 1 == 0).all() and (known.abs() < 2**53).all():
         column = column.astype("Int64")  # whole numbers some of which are missing are read as float
     return column.astype("string")
+
+
+def _as_dates(column: Any) -> Any:
+    """A column of texts that are all dates as dates, any other as it is."""
+    import pandas
+
+    if pandas.api.types.infer_dtype(column) != "string":
+        return column
+    known = column.dropna()
+    if not all(known[:many].str.fullmatch(_DATE).all() for many in (1, None)):
+        return column
+    with suppress(ValueError):  # 2024-02-30
+        return pandas.to_datetime(column, format="ISO8601")
+    return column
 
 
 def _as_written(column: Any, where: str) -> Any:

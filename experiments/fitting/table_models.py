@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +14,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from boostsample.checks import budget_looks, check_integer
-from boostsample.errors import DataError, printable
+from boostsample.errors import DataError, SettingError, printable
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.data.table_files import may_be_index
+from boostsample.experiments.fitting.evaluation import Evaluation
 from boostsample.experiments.fitting.frames import (
     check_columns,
     read_frame,
@@ -25,10 +28,27 @@ from boostsample.files.atomic import check_writable_file
 from boostsample.labels import class_codes, foreign_labels
 from boostsample.loop.checkpoint import checkpoint_notes
 
-__all__ = ["TrainingTable", "describe_model", "predictions", "read_training_table", "try_out"]
+__all__ = [
+    "TrainingTable",
+    "describe_model",
+    "evaluation",
+    "held_out_score",
+    "predictions",
+    "read_known_rows",
+    "read_rows",
+    "read_training_table",
+    "try_out",
+]
 
 _TRIED_ROWS = 200
 """Rows of each class that a dry run trains on."""
+_FOLDS = 5
+_CROSS_CHECKED = 1000
+"""Most rows of a table whose held-out score takes five fits."""
+_FEWEST_IDS = 20
+"""Fewer rows than these may well have different values."""
+_ID = re.compile(r"(?i:(^|[ _.-])(id|key|index|row|no|nr|number)$)|[a-z]I[dD]$")
+"""Names of columns of ids."""
 _IN_PYTHON = "predict in Python with BoostSampleClassifier.load(...).predict(X)"
 _SHOWN = 8
 """Names that a description lists before it says how many more there are."""
@@ -45,10 +65,10 @@ class TrainingTable:
 
     def lines(self) -> list[str]:
         """What it holds, in words."""
-        kinds = {
-            "of numbers": [name for name in self.X.columns if _is_number(self.X[name])],
-            "of categories": [name for name in self.X.columns if not _is_number(self.X[name])],
-        }
+        kinds: dict[str, list[str]] = {"of numbers": [], "of dates": [], "of categories": []}
+        for name, column in self.X.items():
+            date = "of dates" if _is_date(column) else "of categories"
+            kinds["of numbers" if _is_number(column) else date].append(name)
         parts = []
         for kind, names in kinds.items():
             if names:
@@ -63,6 +83,19 @@ class TrainingTable:
             + (f"; missing values: {missing:,}" if missing else ""),
             f"target {self.target}: {len(classes):,} classes: {shown}",
         ]
+        X = self.X
+        for names, what in (
+            (
+                [name for name in X.columns if X[name].nunique(dropna=False) < 2],
+                "the same value in all rows",
+            ),
+            (
+                [name for name in X.columns if _looks_like_id(name, X[name])],
+                "another value in each row, as ids have",
+            ),
+        ):
+            if names:
+                lines.append(f"{what}: {', '.join(names)}; --drop leaves such columns out")
         return [printable(line) for line in lines]
 
 
@@ -105,17 +138,15 @@ def try_out(
     return int(some.size)
 
 
-def predictions(
-    model: BoostSampleClassifier, path: str | Path, target: str | None, *, chances: bool
-) -> tuple[Any, float | None]:
-    """A data frame of predictions for the rows of a file, and their error in percent or None.
+def read_rows(
+    model: BoostSampleClassifier, path: str | Path, target: str | None
+) -> tuple[Any, NDArray[np.int64] | None]:
+    """The columns of a file that a model reads, and the positions of the true classes or None.
 
-    The columns are ``prediction`` and, with `chances`, ``probability of C`` for each class C.
-    Columns that the model does not know are passed over. DataError if the model cannot be used on
-    tables, or if no row has a class of the model in the column `target`.
+    -1 is the position of classes that the model does not have. Columns that it does not know are
+    passed over. DataError if the model cannot be used on tables, or if no row has a class of the
+    model in the column `target`.
     """
-    import pandas
-
     names = getattr(model, "feature_names_in_", None)
     columns = [] if model.columns_ is None else model.columns_.columns
     texts = [one.name for one in columns if isinstance((*one.categories, None)[0], str)]
@@ -124,40 +155,151 @@ def predictions(
             "the model was fitted without names of columns, so that a table cannot be matched; "
             f"{_IN_PYTHON}"
         )
+    if model._multi_label:
+        raise DataError(f"the model predicts several labels of each row; {_IN_PYTHON}")
     if target is not None and isinstance(model.classes_[0], str):
         texts.append(target)
     frame = read_frame(path, texts=texts)
     X = take_columns(frame, list(names), path)
-    predicted = model.predict(X)
-    if predicted.ndim > 1:
-        raise DataError(f"the model predicts several labels of each row; {_IN_PYTHON}")
-    found = pandas.DataFrame({"prediction": predicted})
-    if chances:
-        for name, chance in zip(model.classes_, model.predict_proba(X).T, strict=True):
-            found[f"probability of {name}"] = chance
     if target is None:
-        return found, None
+        return X, None
     truth = split_target(frame, target, (), path)[1]
     codes = class_codes(truth, model.classes_, f"{path}: the target {target!r}")
     if not (codes >= 0).any():
         raise foreign_labels(truth, model.classes_, f"{path}: the target {target!r}")
+    return X, codes
+
+
+def predictions(
+    model: BoostSampleClassifier,
+    path: str | Path,
+    target: str | None,
+    *,
+    chances: bool,
+    keep: Sequence[str] = (),
+) -> tuple[Any, float | None]:
+    """A data frame of predictions for the rows of a file, and their error in percent or None.
+
+    The columns are those to `keep`, as text, ``prediction`` and, with `chances`, ``probability of
+    C`` for each class C. Errors as from `read_rows`; SettingError if a column to keep is unknown or
+    has the name of another one.
+    """
+    import pandas
+
+    X, codes = read_rows(model, path, target)
+    predicted = model.predict(X)
+    of_rows = {"prediction": predicted}
+    if chances:
+        names = (f"probability of {name}" for name in model.classes_)
+        of_rows |= dict(zip(names, model.predict_proba(X).T, strict=True))
+    taken = next((name for name in keep if name in of_rows or keep.count(name) > 1), None)
+    if taken is not None:
+        raise SettingError(
+            f"--keep must name each column once, and none of the predictions, got {taken!r}; "
+            "rename that column of the table"
+        )
+    found = pandas.DataFrame(of_rows)
+    if keep:
+        frame = read_frame(path, texts=keep)
+        check_columns(keep, frame, path)
+        found = pandas.concat([frame[list(keep)], found], axis=1)
+    if codes is None:
+        return found, None
     return found, 100 * float(np.mean(codes != class_codes(predicted, model.classes_)))
 
 
-def describe_model(
-    model: BoostSampleClassifier, table: TrainingTable, start: BoostSampleClassifier | None
-) -> list[str]:
-    """What was trained, after the rounds of `start`, in words: strategy, rounds and errors."""
+def evaluation(model: BoostSampleClassifier, path: str | Path, target: str) -> Evaluation:
+    """The predictions for the rows of a file beside their true classes.
+
+    Errors as from `read_rows`, and DataError if a row has a class that the model does not know.
+    """
+    X, codes = read_known_rows(model, path, target)
+    rows = f"{Path(path).name}: {len(codes):,} rows"
+    return _evaluation(model, rows, X, codes)
+
+
+def read_known_rows(
+    model: BoostSampleClassifier, path: str | Path, target: str
+) -> tuple[Any, NDArray[np.int64]]:
+    """As `read_rows`; DataError if a row has a class that the model does not know."""
+    X, codes = read_rows(model, path, target)
+    assert codes is not None
+    if (codes < 0).any():
+        raise DataError(
+            f"{path}: the target {target!r} must hold classes of the model only, but "
+            f"{int((codes < 0).sum()):,} of {codes.size:,} rows have others, the first is data row "
+            f"{int(np.argmax(codes < 0)) + 1}; leave these rows out"
+        )
+    return X, codes
+
+
+def _evaluation(
+    model: BoostSampleClassifier, rows: str, X: Any, codes: NDArray[np.int64]
+) -> Evaluation:
+    predicted = class_codes(model.predict(X), model.classes_)
+    classes = tuple(map(str, model.classes_.tolist()))
+    return Evaluation(rows, classes, codes, predicted, model.predict_proba(X))
+
+
+def held_out_score(model: BoostSampleClassifier, table: TrainingTable) -> str:
+    """Metrics of rows that fits with the settings of the model have not seen, in words.
+
+    A fit leaves out a fifth of the rows of each class and predicts them. Up to `_CROSS_CHECKED`
+    rows there are five such fits, and every row is predicted once, except that of a class with one
+    row, which is never left out. The model itself stays as it is. DataError or SettingError if the
+    other rows are too few for the settings.
+    """
+    codes = class_codes(table.y, model.classes_)
+    n_fits = _FOLDS if codes.size <= _CROSS_CHECKED else 1
+    order = np.random.default_rng(0).permutation(codes.size)
+    order = order[np.argsort(codes[order], kind="stable")]
+    order = order[np.bincount(codes)[codes[order]] > 1]
+    if order.size < _FOLDS:
+        raise DataError(
+            f"at least {_FOLDS} rows of classes with more rows are needed, got {order.size}"
+        )
+    parts = []
+    for fold in range(n_fits):
+        held = order[fold::_FOLDS]
+        others = np.setdiff1d(np.arange(codes.size), held)
+        fitted = clone(model).set_params(checkpoint=None, verbose=False)
+        with warnings.catch_warnings(action="ignore"):  # the fit of the model has warned
+            fitted.fit(table.X.iloc[others], table.y[others])
+        parts.append(_evaluation(fitted, "", table.X.iloc[held], codes[held]))
+    names = ("truth", "predicted", "chances")
+    joined = (np.concatenate([getattr(one, name) for one in parts]) for name in names)
+    whole = Evaluation("", parts[0].classes, *joined)
+    how = f"{n_fits} fits without them" if n_fits > 1 else "a fit without them"
+    rows = f"{whole.truth.size:,} of {codes.size:,} rows"
+    return f"held out: {rows}, predicted by {how}: {whole.summary()}"
+
+
+def describe_model(model: BoostSampleClassifier, start: BoostSampleClassifier | None) -> list[str]:
+    """What was trained, after the rounds of `start`, in words: strategy and rounds."""
     looks = sum(row["looks_search"] + row["looks_modelling"] for row in model.history_)
-    wrong = np.mean(model.predict(table.X) != table.y)
     size = f"{len(model.model_):,} rounds, {len(model.model_.feature):,} terms"
     lines = [f"{model.strategy_!r}: {size}, {looks:,} looks"]
     if hasattr(model, "validation_error_"):
         before = 0 if start is None else len(start.model_)
         held = model.validation_error_[len(model.model_) - before - 1]
-        lines.append(f"wrong on the rows held out: {held:.2f} %")
-    return [*lines, f"wrong on all rows of the table: {100 * float(wrong):.2f} %"]
+        lines.append(f"wrong on the rows that chose the number of rounds: {held:.2f} %")
+    return lines
+
+
+def _looks_like_id(name: str, column: Any) -> bool:
+    """Whether no two rows have the same value, as in a column of ids."""
+    if len(column) < _FEWEST_IDS or column.isna().any() or not column.is_unique:
+        return False
+    if not _is_number(column):
+        return not _is_date(column)
+    values = column.to_numpy(float)
+    named = _ID.search(name) is not None
+    return bool((values % 1 == 0).all()) and (named or np.ptp(values) < 10 * values.size)
 
 
 def _is_number(column: Any) -> bool:
     return getattr(column.dtype, "kind", "O") in "biuf"
+
+
+def _is_date(column: Any) -> bool:
+    return getattr(column.dtype, "kind", "O") == "M" or str(column.dtype).startswith("date")

@@ -1,4 +1,4 @@
-"""Data frames with categories as tables of numbers.
+"""Data frames with categories and dates as tables of numbers.
 
 Columns of numbers and truth values keep their values. A column of categories becomes one indicator
 column for each category, named "colour=red":
@@ -9,6 +9,10 @@ column for each category, named "colour=red":
   others, with those not there in training, share the indicator "colour=(other)". This is the rule
   of scikit-learn's ``OneHotEncoder(handle_unknown="infrequent_if_exist")``.
 - A column without any value in training is NaN for all examples.
+
+A column of dates becomes a column of numbers for each of its `DATE_PARTS`, named "day.month", and
+one of the hour if it has times of the day in training. Times with a zone are taken as the clock of
+that zone shows them; a missing date is NaN in all parts.
 
 Frames of pandas and polars are recognised by their attributes; neither is imported. Decimals and
 integers of 128 bits are numbers. Dictionaries of Arrow are categories.
@@ -21,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -31,6 +36,7 @@ from boostsample.checks import columns_merged_by_float32
 from boostsample.errors import BoostSampleError, DataError, SettingError, one_line
 
 __all__ = [
+    "DATE_PARTS",
     "MAX_INDICATORS",
     "OTHER",
     "Category",
@@ -48,6 +54,12 @@ MAX_INDICATORS = 255
 OTHER = "(other)"
 """Names the indicator of all categories that have none of their own."""
 
+DATE_PARTS = ("days", "year", "month", "day", "weekday")
+"""Parts of a date: days since 1970-01-01, with the time of the day as a fraction; year; month, 1 to
+12; day of the month, 1 to 31; day of the week, 0 for Monday to 6."""
+
+_PARTS = {"date": DATE_PARTS, "datetime": (*DATE_PARTS, "hour")}
+"""Parts of each kind of columns of dates."""
 _NUMBERS = {"b": "bool", "i": "integer", "u": "integer", "f": "float"}
 """Kinds of columns of numbers, by the kind of dtype in NumPy and pandas."""
 _CATEGORIES = ("category", "categorical", "enum", "dictionary")
@@ -62,8 +74,8 @@ class Column:
     ----------
     name : str
         Its name, or "column 3" if columns have no names.
-    kind : {"bool", "integer", "float", "category", "empty"}
-        What it holds; empty: no value at all.
+    kind : {"bool", "integer", "float", "category", "date", "datetime", "empty"}
+        What it holds; datetime: dates, some with a time of the day; empty: no value at all.
     categories : tuple of str, bool, int or float
         Those with an indicator, in the order of the indicators.
     other : bool
@@ -79,7 +91,7 @@ class Column:
     def features(self) -> list[str]:
         """Names of the columns of numbers that are made of it."""
         if self.kind != "category":
-            return [self.name]
+            return [f"{self.name}.{part}" for part in _PARTS.get(self.kind, ())] or [self.name]
         ends = [*map(str, self.categories), *([OTHER] if self.other else [])]
         return [f"{self.name}={end}" for end in ends]
 
@@ -123,8 +135,8 @@ class TableColumns:
     def learn(cls, frame: Any, rows: Any = slice(None)) -> TableColumns:
         """The columns of a frame, with the categories of the given rows.
 
-        Raises DataError if a column holds something else than numbers, text, truth values or
-        categories, or different kinds of them.
+        Raises DataError if a column holds something else than numbers, text, truth values, dates
+        or categories, or different kinds of them.
         """
         columns = []
         for at, (name, series) in enumerate(zip(frame.columns, _series(frame), strict=True)):
@@ -156,6 +168,8 @@ class TableColumns:
                     part[:] = np.nan
                 elif column.kind == "category":
                     _indicate(column, series, part)
+                elif column.kind in _PARTS:
+                    _write_parts(column, series, part)
                 else:
                     values = _numbers(column.name, series)
                     part[:, 0] = _float32(column.name, values)
@@ -265,9 +279,15 @@ def _dtype_kind(dtype: Any) -> str:
 
 def _learned(name: str, series: Any, rows: Any) -> Column:
     """A column with the categories of some rows."""
-    kind = _NUMBERS.get(_dtype_kind(series.dtype))
-    if kind is not None:
-        return Column(name, kind)
+    of_numbers = _NUMBERS.get(_dtype_kind(series.dtype))
+    if of_numbers is not None:
+        return Column(name, of_numbers)
+    dates = _dates(series)
+    if dates is not None:
+        known = dates[rows][~np.isnat(dates[rows])]
+        days = known.astype("M8[D]")
+        kind = "datetime" if (known != days).any() else "date"
+        return Column(name, kind if known.size else "empty")
     codes, values = _distinct(name, series)
     counts = np.bincount(codes[rows] + 1, minlength=len(values) + 1)[1:]
     there = [at for at in np.argsort(-counts, kind="stable") if counts[at]]
@@ -334,9 +354,9 @@ def _kind_of(value: Category) -> str:
 
 def _refused(name: str, found: str) -> DataError:
     return DataError(
-        f"column {name!r} ({found}) must hold numbers, text, truth values or categories; derive "
-        "such columns from it, for example .dt.hour of a time or .astype(str) of an interval, or "
-        "drop it"
+        f"column {name!r} ({found}) must hold numbers, text, truth values, dates or categories; "
+        "derive such columns from it, for example .dt.total_seconds() of a duration or "
+        ".astype(str) of an interval, or drop it"
     )
 
 
@@ -357,6 +377,53 @@ def _indicate(column: Column, series: Any, part: NDArray[np.float32]) -> None:
     known = np.flatnonzero(at >= 0)
     part[known, at[known]] = 1
     part[at == -2] = np.nan
+
+
+def _dates(series: Any) -> NDArray[np.datetime64] | None:
+    """A column of dates as datetime64[s] (n,), NaT if missing; None if it holds other values."""
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind == "M":
+        return np.asarray(series.to_numpy().astype("M8[s]"))
+    dtype = str(series.dtype).lower()
+    named = dtype.startswith(("date", "timestamp"))  # with a zone, or of Arrow or polars
+    if not named and dtype != "object":
+        return None
+    values = series.to_list()
+    if not named:
+        there = (one for one in values if _plain(one) is not None)
+        if not isinstance(next(there, None), date) or not all(isinstance(v, date) for v in there):
+            return None
+    clock = [
+        (one.replace(tzinfo=None) if isinstance(one, datetime) else one)
+        if isinstance(one, date) and one == one  # NaT is a date, but differs from itself
+        else None
+        for one in values
+    ]
+    return np.array(clock, "M8[s]")
+
+
+def _write_parts(column: Column, series: Any, part: NDArray[np.float32]) -> None:
+    """Write the parts of a column of dates to `part` (n, parts)."""
+    dates = _dates(series)
+    if dates is None:
+        codes, values = _distinct(column.name, series)
+        if values:
+            raise DataError(
+                f"column {column.name!r} ({series.dtype}) must hold dates as in training, got "
+                f"{values[0]!r}; convert it as before, for example by pandas.to_datetime"
+            )
+        dates = np.full(codes.size, "NaT", "M8[s]")
+    days, months, years = (dates.astype(f"M8[{unit}]") for unit in "DMY")
+    number = days.astype(np.int64)
+    numbers = {
+        "days": number + (dates - days).astype(np.int64) / 86400,
+        "year": years.astype(np.int64) + 1970,
+        "month": months.astype(np.int64) % 12 + 1,
+        "day": (days - months.astype("M8[D]")).astype(np.int64) + 1,
+        "weekday": (number + 3) % 7,  # 1970-01-01 was a Thursday
+        "hour": (dates - days).astype(np.int64) // 3600,
+    }
+    for at, name in enumerate(_PARTS[column.kind]):
+        part[:, at] = np.where(np.isnat(dates), np.nan, numbers[name])
 
 
 def _numbers(name: str, series: Any) -> NDArray[np.float64]:
@@ -391,7 +458,8 @@ def _float32(name: str, values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 def _from_parts(name: Any, kind: Any, categories: Sequence[Any] = (), other: Any = False) -> Column:
     """A column from the parts of `to_json`; ValueError if they are of wrong types."""
-    good = isinstance(name, str) and kind in {*_NUMBERS.values(), "category", "empty"}
+    kinds = {*_NUMBERS.values(), *_PARTS, "category", "empty"}
+    good = isinstance(name, str) and kind in kinds
     good = good and isinstance(other, bool) and isinstance(categories, list | tuple)
     if not good or not all(isinstance(value, str | int | float) for value in categories):
         raise ValueError(f"got the column {name!r:.40} of kind {kind!r:.40}")

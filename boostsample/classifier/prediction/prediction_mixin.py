@@ -13,10 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from boostsample.classifier.inputs.estimator_inputs import inputs_are_numbers, prediction_inputs
 from boostsample.classifier.prediction.probabilities import log_probabilities, probabilities
 from boostsample.classifier.prediction.staged import staged_scores
+from boostsample.errors import SettingError, unknown
 from boostsample.labels import class_codes, class_values, classify
+from boostsample.models.contributions import Contributions, model_contributions, side_shares
 from boostsample.models.importances import (
     column_importances,
     family_importances,
+    feature_columns,
     model_importances,
 )
 from boostsample.models.model import Model
@@ -71,6 +74,43 @@ class PredictionMixin:
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Logarithms of `predict_proba`, finite for scores of any size."""
         return log_probabilities(self._scores(X), *self._odds())
+
+    def contributions(self, X: Any, *, by: str = "column", background: Any = None) -> Contributions:
+        """What each column adds to the scores of each row; base + sum = `decision_function`.
+
+        Shapley values, see `boostsample.models.contributions` for the rule.
+
+        Parameters
+        ----------
+        X : as for `predict`
+        by : {"column", "family", "feature"}, default "column"
+            Sum the contributions of the features of each column of X, such as the indicators of a
+            column of categories; or of each family, also of images; or those of each feature in
+            use.
+        background : like X, optional
+            Rows, such as those of the training, whose shares of the sides of a threshold are
+            expected if its feature is not known; the base of stumps and trees is their mean score.
+            Default: both sides are equally likely. A stump then adds alpha v phi(x) to a base of 0;
+            the score of terms without a threshold, which read missing values only, is in the base.
+
+        Returns
+        -------
+        Contributions
+            Base (K,), values (n, columns, K) and names; without the last axis for two classes.
+
+        Raises
+        ------
+        SettingError
+            If `by` is unknown, or "column" for families that do not consist of columns.
+        """
+        examples = self._examples(X)
+        group, names = self._groups(by)
+        expected = None if background is None else self._examples(background)
+        shares = side_shares(self.model_, expected)
+        base, values = model_contributions(self.model_, examples, group, len(names), shares)
+        if values.shape[2] == 1 and not self._multi_label:
+            base, values = base[0], values[:, :, 0]
+        return Contributions(np.asarray(base), values, names)
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """`decision_function` after round 1, 2, ..., `n_rounds_`; all together cost about two."""
@@ -132,6 +172,32 @@ class PredictionMixin:
         """Importances of the terms; older files of models have none."""
         known: NDArray[np.float64] | None = getattr(self, "term_importances_", None)
         return model_importances(self.model_) if known is None else known
+
+    def _groups(self, by: str) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+        """Column, family or number among those in use of each feature, and their names."""
+        model = self.model_
+        sizes = [family.n_features for family in model.families]
+        if by == "family":
+            names = tuple(family.name for family in model.families)
+            return np.repeat(np.arange(len(sizes)), sizes), names
+        if by == "feature":
+            used, group = np.unique(model.feature), np.zeros(sum(sizes), np.intp)
+            group[used] = np.arange(used.size)
+            return group, tuple(map(model.feature_name, used.tolist()))
+        if by != "column":
+            raise unknown("way to sum contributions", by, ("column", "family", "feature"))
+        column = feature_columns(model)
+        if column is None:
+            raise SettingError(
+                "by='column' needs families of columns, but these make other features of X; give "
+                "by='family' or by='feature'"
+            )
+        if self.columns_ is not None:
+            return self.columns_.origin[column], tuple(one.name for one in self.columns_.columns)
+        named = getattr(self, "feature_names_in_", getattr(self, "_column_names", None))
+        if named is None:
+            named = [f"column {at}" for at in range(self.n_features_in_)]
+        return column, tuple(map(str, named))
 
     def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Scores float64 (n, K) after each round; X is checked at once."""

@@ -59,7 +59,8 @@ def test_a_model_from_a_file_to_predictions(
     assert out[0].endswith("1 of categories (soil); missing values: 2")
     assert out[1] == "target species: 3 classes: setosa 50, versicolor 50, virginica 50"
     assert out[2].startswith("Full(): 5 rounds, ")
-    assert out[-1].startswith("model: m.bsm, ")
+    assert out[-2].startswith("model: m.bsm, ")
+    assert out[-1].startswith("held out: 150 of 150 rows, predicted by 5 fits without them: error ")
     X = table.drop(columns=["species", "plot"])
     mine = BoostSampleClassifier(n_rounds=5, random_state=3).fit(X, table["species"])
 
@@ -239,7 +240,7 @@ def test_a_table_without_a_column_of_the_model(
 def test_early_stopping_and_calibration(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     args = ("--early-stopping", "--calibration", "temperature", "--rounds", "12")
     out = run(capsys, *FIT, *args, "-o", "m.bsm")[0]
-    (held,) = re.findall(r"wrong on the rows held out: (\S+) %", out)
+    (held,) = re.findall(r"wrong on the rows that chose the number of rounds: (\S+) %", out)
     assert 0 <= float(held) < 30
     model = BoostSampleClassifier.load("m.bsm")
     assert len(model.model_) < 12
@@ -257,7 +258,7 @@ def test_early_stopping_of_further_rounds(
     mine = BoostSampleClassifier(n_rounds=12, early_stopping=True, random_state=1)
     mine.fit(X, y, init_model="first.bsm")
     held = mine.validation_error_[mine.n_rounds_ - 20 - 1]
-    assert f"wrong on the rows held out: {held:.2f} %" in out
+    assert f"wrong on the rows that chose the number of rounds: {held:.2f} %" in out
 
 
 def test_the_model_is_saved_before_it_is_described(
