@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.metrics import log_loss
 
@@ -60,8 +62,8 @@ def naive_temperature(held: HeldScores, offsets: NDArray[Any], multi_label: bool
         total = (log_temperature - math.log(rule)) ** 2 / 2 / 0.5**2 * held.weight.mean()
         for row in range(n):
             for at, p in enumerate(np.clip(chances[row], 1e-300, 1 - 1e-16)):
-                rest = 1 / (n + 2) if multi_label else 1 / (n + 2) / (positive.shape[1] - 1)
-                target = (n + 1) / (n + 2) if positive[row, at] else rest
+                rest = 0.3 / (n + 1.3) / (1 if multi_label else positive.shape[1] - 1)
+                target = (n + 1) / (n + 1.3) if positive[row, at] else rest
                 part = target * math.log(p)
                 if multi_label:
                     part += (1 - target) * math.log1p(-p)
@@ -69,7 +71,7 @@ def naive_temperature(held: HeldScores, offsets: NDArray[Any], multi_label: bool
         return float(total)
 
     best = minimize_scalar(loss, bounds=(-7, 7), method="bounded", options={"xatol": 1e-5})
-    return max(math.exp(best.x), (2 * held.largest + max(abs(offsets))) / 20)
+    return float(max(math.exp(best.x), (2 * held.largest + max(abs(offsets))) / 20))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
@@ -134,6 +136,41 @@ def test_a_fit_is_calibrated_on_held_out_rows() -> None:
     assert losses[0] < losses[1]
     own = BoostSampleClassifier(calibration="temperature", **settings).fit(X[:800], y[:800])
     assert own.temperature_ not in (1.0, model.temperature_, rule.temperature_)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_models_keep_their_temperature(n_classes: int, tmp_path: Path) -> None:
+    """In a file, by early stopping, and a new one where a model is continued."""
+    X, y = load_digits(return_X_y=True)
+    settings: dict[str, Any] = {"learner": "tree:n_leaves=3", "n_rounds": 24, "random_state": 0}
+    X, y = X[:300], y[:300] % n_classes
+    model = BoostSampleClassifier(**settings).fit(X, y)
+    model.save(tmp_path / "m.bsm")
+    loaded = BoostSampleClassifier.load(tmp_path / "m.bsm")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    more = BoostSampleClassifier(**settings).fit(X, y, init_model=loaded)
+    edges = [math.tanh(alpha) for alpha in more.model_.alpha[more.model_.first]]
+    offsets = np.zeros(more.model_.n_labels)
+    given = largest_score(more.model_), edges[24:], 300, offsets, False
+    assert more.temperature_ == pytest.approx(rule_temperature(*given))
+    stopped = BoostSampleClassifier(early_stopping=True, calibration="rule", **settings).fit(X, y)
+    short = clone(model).set_params(n_rounds=stopped.n_rounds_)
+    held = BoostSampleClassifier(early_stopping=True, **settings).fit(X, y)
+    assert held.n_rounds_ == stopped.n_rounds_
+    assert (
+        held.temperature_
+        != stopped.temperature_
+        == pytest.approx(
+            naive_rule(
+                largest_score(stopped.model_),
+                [math.tanh(alpha) for alpha in stopped.model_.alpha[stopped.model_.first]],
+                270,
+                offsets,
+                False,
+            )
+        )
+    )
+    assert short.fit(X, y).temperature_ != stopped.temperature_  # more rows
 
 
 def test_two_classes_are_less_sure_after_calibration() -> None:

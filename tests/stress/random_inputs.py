@@ -71,6 +71,7 @@ _WRONG: tuple[tuple[str, Any], ...] = (
     ("class_weight", -1),
     ("early_stopping", "yes"),
     ("validation_fraction", 1.5),
+    ("eval_metric", "accuracy"),
     ("max_model_features", 0),
 )
 
@@ -124,7 +125,8 @@ def _settings(rng: np.random.Generator, n: int) -> dict[str, Any]:
         "class_weight": (None, None, "balanced"),
         "early_stopping": (False, False, False, few is False),
         "max_model_features": (None, None, 1, 3),
-        "calibration": (None, None, None if few else "temperature"),
+        "calibration": ("auto", "rule", "rule" if few else "temperature"),
+        "eval_metric": ("log_loss", "error", "balanced_error"),
     }
     for key, values in more.items():
         value = values[rng.integers(len(values))]

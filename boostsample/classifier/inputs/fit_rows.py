@@ -209,7 +209,7 @@ class HeldScores:
         self._bank = bank.reader(held)
         self._rows = held
         self.labels, self.weight = rows.labels[held], rows.weight[held]
-        self.scores = np.zeros(self.labels.shape)
+        self.scores: NDArray[np.float64] = np.zeros(self.labels.shape)
         self.largest, self.n_train = rows.largest, rows.train.size
         self.edges: list[float] = []
         if rows.scores is not None:
