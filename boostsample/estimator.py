@@ -382,7 +382,7 @@ class BoostSampleClassifier(
                 model = start.model.extended(families, terms)
             temperature = 1.0
             if self.calibration is not None:
-                given = largest_score(model), [one.edge for one in rounds], rows.train.size
+                given = largest_score(model), [one.edge for one in rounds]
                 temperature = rule_temperature(*given, self.offset_, self._multi_label)
             history = evaluation.history(trained)
             return {"model_": model, "temperature_": temperature, "history_": history}

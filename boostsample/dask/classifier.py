@@ -219,7 +219,7 @@ class DaskBoostSampleClassifier(
         self.offset_, self.columns_ = facts.offset, None
         self.temperature_ = 1.0
         if self.calibration is not None:
-            given = largest_score(self.model_), [one.edge for one in rounds], booster.n_examples
+            given = largest_score(self.model_), [one.edge for one in rounds]
             self.temperature_ = rule_temperature(*given, facts.offset, facts.multi_label)
         self.n_features_in_ = facts.shape[0]
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit

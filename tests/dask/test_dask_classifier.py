@@ -102,7 +102,7 @@ def test_two_classes_have_one_score(client: Any, digits: Any, arrays: Any) -> No
     assert scores.ndim == 1
     np.testing.assert_array_equal(scores.compute() > 0, model.predict(arrays[0]).compute())
     assert model.predict_proba(arrays[0]).compute().shape == (600, 2)
-    assert model.temperature_ == pytest.approx(rule_of(model, 600))
+    assert model.temperature_ == pytest.approx(rule_of(model))
     local = model.to_local()
     np.testing.assert_array_equal(model.predict_proba(digits[0]), local.predict_proba(digits[0]))
     assert model.set_params(calibration=None).fit(arrays[0], y).temperature_ == 1.0
@@ -110,9 +110,9 @@ def test_two_classes_have_one_score(client: Any, digits: Any, arrays: Any) -> No
         model.set_params(calibration="temperature").fit(arrays[0], y)
 
 
-def rule_of(model: Any, n_examples: int) -> float:
+def rule_of(model: Any) -> float:
     edges = [np.tanh(alpha) for alpha in model.model_.alpha[model.model_.first]]
-    given = largest_score(model.model_), edges, n_examples
+    given = largest_score(model.model_), edges
     return rule_temperature(*given, model.offset_, model._multi_label)
 
 

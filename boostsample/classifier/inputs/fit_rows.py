@@ -201,8 +201,6 @@ class HeldScores:
         Largest score that a row can have, the sum of alpha over the rounds.
     edges : list of float
         Of the rounds.
-    n_train : int
-        Rows that the fit trains on.
     """
 
     def __init__(self, bank: Bank, rows: FitRows, held: NDArray[np.int64]) -> None:
@@ -210,7 +208,7 @@ class HeldScores:
         self._rows = held
         self.labels, self.weight = rows.labels[held], rows.weight[held]
         self.scores: NDArray[np.float64] = np.zeros(self.labels.shape)
-        self.largest, self.n_train = rows.largest, rows.train.size
+        self.largest = rows.largest
         self.edges: list[float] = []
         if rows.scores is not None:
             self.scores += rows.scores[held]

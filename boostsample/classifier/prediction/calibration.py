@@ -4,10 +4,10 @@ After many rounds the logits are far too large. Dividing them by a temperature T
 it, and changes neither the order of the classes of a row nor, for two classes and for several
 labels, the order of the rows.
 
-`rule_temperature` needs no rows: T = 2.4 A^0.73 G^0.24 K^-0.43 N^-0.12. A is the sum of alpha over
-the rounds, the largest score that the model can give; G the mean edge of the last quarter of the
-rounds; K the number of classes or labels, N that of training examples. docs/probabilities.md has
-the measurements that it was fitted to.
+`rule_temperature` needs no rows: T = 1.1 A^0.73 G^0.29 K^-0.45. A is the sum of alpha over the
+rounds, the largest score that the model can give; G the mean edge of the last quarter of the
+rounds; K the number of classes or labels. docs/probabilities.md has the measurements that it was
+fitted to.
 
 `held_temperature` minimises the log loss of held-out rows plus (log T - log rule)^2 / (2 * 0.5^2):
 the rule is off by a factor of about exp(0.5). Like Platt's targets (1999), the true class of each
@@ -40,8 +40,8 @@ _SPREAD = 0.5
 _WRONG = 0.3
 """Rows that are wrong beside those held out; 0, 0.1 and 1 had higher losses on other rows."""
 _STEP, _TOLERANCE = 0.1, 1e-3
-_LARGEST_LOGIT = 20.0
-"""Of any row of a calibrated model: float64 keeps the order of logits that differ by 1e-7."""
+_LARGEST_LOGIT = 30.0
+"""Of any row of a calibrated model: from 37 on, float64 rounds the probability to 1."""
 
 
 def largest_score(model: Model) -> float:
@@ -52,13 +52,12 @@ def largest_score(model: Model) -> float:
 def rule_temperature(
     largest: float,
     edges: Sequence[float],
-    n_examples: int,
     offsets: NDArray[np.float64],
     multi_label: bool,
 ) -> float:
     """The temperature by the rule above; 1 if all scores or all of the last edges are 0.
 
-    `largest` is as from `largest_score`, `edges` are those of the rounds trained on the examples,
+    `largest` is as from `largest_score`, `edges` are those of the rounds that were trained,
     `offsets` as in `boostsample.classifier.prediction.probabilities`. At least 1 for several
     labels, since less would magnify the offsets.
     """
@@ -67,12 +66,19 @@ def rule_temperature(
     if largest == 0.0 or edge == 0.0:
         return 1.0
     n_classes = max(offsets.size, 2)
-    rule = 2.4 * largest**0.73 * edge**0.24 * n_classes**-0.43 * n_examples**-0.12
-    return _ordered(max(rule, 1.0) if multi_label else rule, largest, offsets)
+    rule = 1.1 * largest**0.73 * edge**0.29 * n_classes**-0.45
+    return _ordered(max(rule, 1.0) if multi_label else rule, largest, offsets, multi_label)
 
 
-def _ordered(temperature: float, largest: float, offsets: NDArray[np.float64]) -> float:
-    """The temperature, or a higher one at which no logit of any row is above 20."""
+def _ordered(
+    temperature: float, largest: float, offsets: NDArray[np.float64], multi_label: bool
+) -> float:
+    """The temperature, or a higher one at which no logit of a label of any row is above 30.
+
+    With more than two classes, rows have no order that their probabilities could keep.
+    """
+    if offsets.size > 1 and not multi_label:
+        return temperature
     return max(temperature, (2.0 * largest + float(np.abs(offsets).max())) / _LARGEST_LOGIT)
 
 
@@ -112,7 +118,7 @@ def best_temperature(
     right = (n + 1) / (n + 1 + _WRONG)
     wrong = (1.0 - right) / (1 if multi_label or n_labels == 1 else n_labels - 1)
     targets = np.where(held.labels > 0, right, wrong) * held.weight[:, None]
-    rule = rule_temperature(held.largest, held.edges, held.n_train, offsets, multi_label)
+    rule = rule_temperature(held.largest, held.edges, offsets, multi_label)
     distance = float(held.weight.mean()) / _SPREAD**2
 
     @functools.cache
@@ -129,4 +135,4 @@ def best_temperature(
         near, step = far, 2.0 * step
         far = near + step
     best = math.exp(brentq(slope, near, far, xtol=_TOLERANCE))
-    return _ordered(best, held.largest, offsets)
+    return _ordered(best, held.largest, offsets, multi_label)
