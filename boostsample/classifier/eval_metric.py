@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,5 +150,4 @@ def check_eval_metric(metric: Any) -> Metric:
     """The setting `eval_metric`; SettingError if it is neither a known name nor a function."""
     if not callable(metric) and (not isinstance(metric, str) or metric not in _NAMED):
         raise unknown("eval_metric", str(metric), [*_NAMED, "a function"])
-    checked: Metric = metric
-    return checked
+    return cast(Metric, metric)
