@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from boostsample.banks.bank_forms import make_bank
@@ -19,7 +19,8 @@ from boostsample.classifier.callbacks import (
 )
 from boostsample.classifier.continued import InitModel, init_model_of
 from boostsample.classifier.defaults import AUTO, choose_settings
-from boostsample.classifier.early_stopping import EarlyStopping
+from boostsample.classifier.early_stopping import EarlyStopping, Evaluation
+from boostsample.classifier.eval_metric import EvalMetric, Metric, check_eval_metric
 from boostsample.classifier.file import ModelFiles
 from boostsample.classifier.inputs.estimator_inputs import (
     estimator_families,
@@ -31,13 +32,19 @@ from boostsample.classifier.inputs.estimator_inputs import (
 )
 from boostsample.classifier.inputs.fit_rows import (
     FitRows,
+    HeldScores,
     check_held,
+    eval_sets,
     held_labels,
     validation_is_used,
 )
 from boostsample.classifier.inputs.frames import frame_of
 from boostsample.classifier.named_settings import NamedSettings
-from boostsample.classifier.prediction.calibration import held_temperature
+from boostsample.classifier.prediction.calibration import (
+    held_temperature,
+    largest_score,
+    rule_temperature,
+)
 from boostsample.classifier.prediction.prediction_mixin import PredictionMixin
 from boostsample.classifier.prediction.probabilities import label_offsets
 from boostsample.classifier.training import (
@@ -127,15 +134,26 @@ class BoostSampleClassifier(
         "balanced": inversely proportional to the weights of the classes. For several labels, a
         mapping for each, as in ``[{0: 1, 1: 5}, ...]``; their factors are multiplied.
     early_stopping : bool, default False
-        Hold rows out and keep the rounds with the least smoothed error on them, the mean over 4/5
-        to 6/5 of their number ([BK10] 4.2). Training stops at twice the best number of rounds, at
-        100 rounds at the earliest, or at `n_rounds`, of which at most 5/6 are kept.
+        Hold rows out and keep the rounds with the best smoothed `eval_metric` on them, the mean
+        over 4/5 to 6/5 of their number ([BK10] 4.2). Training stops at twice the best number of
+        rounds, at 100 rounds at the earliest, or at `n_rounds`. A UserWarning if the model that is
+        kept predicts the same for all rows held out.
+    eval_metric : {"log_loss", "error", "balanced_error", "auc"} or callable, default "log_loss"
+        Metric of `early_stopping` and of the sets `eval_set` of `fit`. The log loss is that at the
+        temperature that is best for the rows and the round. "error" and "balanced_error" (the mean
+        over classes) are percentages; "auc" is the mean over classes, each against the rest. A
+        function ``f(y_true, probabilities, sample_weight)`` returns a number that is to be small,
+        as `sklearn.metrics.brier_score_loss` does; its probabilities have the best temperature.
     validation_fraction : float, default 0.1
         Part of the rows to hold out, of each class, for `early_stopping` and `calibration`, unless
         `fit` is given others.
-    calibration : {None, "temperature"}, default None
-        Divide the logits of the probabilities by one number that makes them fit the held-out rows,
-        see `boostsample.classifier.prediction.calibration`. Predictions stay the same.
+    calibration : {"auto", "rule", "temperature", None}, default "auto"
+        Divide the logits of the probabilities by one number, see docs/probabilities.md and
+        `boostsample.classifier.prediction.calibration`. "rule": by a rule, from the coefficients of
+        the model; "temperature": by the number that fits held-out rows best, close to the rule if
+        they are few; "auto": by that of the held-out rows with early stopping, else by the rule.
+        None: by 1, the probabilities of the exponential loss, which are overconfident. Predictions
+        stay the same.
     warm_start : bool, default False
         Continue the last fit up to `n_rounds` rounds, on the same data and with the same settings,
         to the bits of one longer fit. SettingError or DataError if something differs, or if the
@@ -164,7 +182,8 @@ class BoostSampleClassifier(
         Rounds in the model.
     history_ : list of dict
         One flat record per search, for `pandas.DataFrame`; also of rounds that early stopping left
-        out of the model.
+        out of the model. With early stopping the column ``validation`` has `eval_metric` after the
+        rounds that were scored: all of the first 32, then 16 of each doubling; else NaN.
     strategy_ : Strategy
         The strategy as the last round left it, with its learned state.
     validation_error_ : ndarray of float64
@@ -182,7 +201,7 @@ class BoostSampleClassifier(
         Log ratio of the mean initial weight of a label's positive and negative rows, for the
         probabilities of multi-label rows; 0 otherwise.
     temperature_ : float
-        Divisor of the logits of the probabilities; 1 without calibration.
+        Divisor of the logits of the probabilities; 1 with `calibration` None.
     n_features_in_ : int
         Columns of X (its second axis); absent for documents.
     feature_names_in_ : ndarray of str
@@ -216,11 +235,12 @@ class BoostSampleClassifier(
         class_weight: str | Mapping[Any, float] | Sequence[Mapping[int, float]] | None = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        calibration: str | None = None,
+        calibration: str | None = "auto",
         warm_start: bool = False,
         max_model_features: int | None = None,
         learning_rate: float = 1.0,
         smoothing: float = 0.0,
+        eval_metric: Metric = "log_loss",
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -242,6 +262,7 @@ class BoostSampleClassifier(
         self.max_model_features = max_model_features
         self.learning_rate = learning_rate
         self.smoothing = smoothing
+        self.eval_metric = eval_metric
 
     @all_or_nothing
     @with_callbacks
@@ -255,6 +276,7 @@ class BoostSampleClassifier(
         X_val: Any = None,
         y_val: ArrayLike | None = None,
         sample_weight_val: ArrayLike | None = None,
+        eval_set: Sequence[tuple[Any, ...]] | None = None,
     ) -> BoostSampleClassifier:
         """Boost on the examples X and their labels y.
 
@@ -283,6 +305,9 @@ class BoostSampleClassifier(
             Rows for `early_stopping` and `calibration`, in place of a part of X.
         sample_weight_val : array, shape (n_val,), optional
             Weights of these rows; `class_weight` does not change them.
+        eval_set : sequence of (X, y) or (X, y, sample_weight), optional
+            Further sets, only scored by `eval_metric`: columns ``eval_set_0``, ``eval_set_1``, ...
+            of `history_`. They decide nothing; that do the rows held out, or `X_val`.
 
         Returns
         -------
@@ -316,6 +341,7 @@ class BoostSampleClassifier(
         run = run_to_continue(self)
         seed = fit_seed(self.random_state, self.checkpoint) if run is None else run.seed
         validates = validation_is_used(self.early_stopping, self.calibration)
+        metric = check_eval_metric(self.eval_metric)
         rows = FitRows.of(with_weight(examples, kept), labels, weight[kept])
         if check_held(X_val, y_val, sample_weight_val, validates):
             held = prediction_inputs(self, X_val, numbers=numbers)
@@ -323,10 +349,17 @@ class BoostSampleClassifier(
             rows = rows.joined(held, of_held, sample_weight_val)
         elif validates:
             rows = rows.split(self.validation_fraction, split_stream(seed), self._multi_label)
+        for X_eval, y_eval, weight_eval in eval_sets(eval_set):
+            more = prediction_inputs(self, X_eval, numbers=numbers)
+            of_more = held_labels(y_eval, self.classes_, self._multi_label)
+            rows = rows.joined(more, of_more, weight_eval, watched=True)
         if start is not None:
             start.check_classes(self, labels.shape[1])
-            rows = rows._replace(scores=start.model.decision_function(rows.examples))
-        edges_from = rows.train if rows.held.size else None
+            rows = rows._replace(
+                scores=start.model.decision_function(rows.examples),
+                largest=largest_score(start.model),
+            )
+        edges_from = rows.train if rows.train.size < rows.labels.shape[0] else None
         bank = make_bank(self.bank, families, rows.examples, edges_from, n_jobs=self.n_jobs)
         warn_of_merged_columns(merged_columns(families, bank.n_bins, rows.examples))
         of_train = rows.labels[rows.train], rows.weight[rows.train]
@@ -351,7 +384,7 @@ class BoostSampleClassifier(
             smoothing=self.smoothing,
         )
         facts = run_facts(booster, bank, self)
-        rounds = resume(booster, run, facts)
+        rounds = trained = resume(booster, run, facts)
         self.offset_ = np.zeros(labels.shape[1])
         if self._multi_label:
             self.offset_ = label_offsets(of_train[0], self.weight_init, of_train[1])
@@ -362,38 +395,46 @@ class BoostSampleClassifier(
                 model = Model(families, terms, labels.shape[1])
             else:
                 model = start.model.extended(families, terms)
-            return {"model_": model, "temperature_": 1.0}
+            temperature = 1.0
+            if self.calibration is not None:
+                given = largest_score(model), [one.edge for one in rounds]
+                temperature = rule_temperature(*given, self.offset_, self._multi_label)
+            history = evaluation.history(trained)
+            return {"model_": model, "temperature_": temperature, "history_": history}
 
-        followers: list[Follower] = []
-        stopping = callbacks = None
-        if self.early_stopping:
-            stopping = EarlyStopping(bank, rows, self._multi_label)
-            followers.append(stopping)
+        def evaluated(held: NDArray[np.int64]) -> EvalMetric:
+            of_held = HeldScores(bank, rows, held)
+            return EvalMetric(metric, of_held, self.offset_, self.classes_, self._multi_label)
+
+        watched = {f"eval_set_{at}": evaluated(some) for at, some in enumerate(rows.watched)}
+        stopping = EarlyStopping(evaluated(rows.held), watched) if self.early_stopping else None
+        evaluation = Evaluation(watched) if stopping is None else stopping
+        followers: list[Follower] = [evaluation]
+        callbacks = None
         if hasattr(self, "_skl_callbacks"):
             callbacks = RoundCallbacks(self, booster, X, y, sample_weight, fitted)
             followers.append(callbacks)
         train(
             booster,
             followers,
-            FitProgress(booster.n_rounds) if self.verbose else None,
+            FitProgress(booster.n_rounds, evaluation.text) if self.verbose else None,
             fit_checkpoint(self.checkpoint, booster, self.checkpoint_seconds, seed),
             before=None if callbacks is None else callbacks.begin,
             rounds=rounds,
         )
         plans = booster.plans_rounds or (run is not None and run.plans_rounds)
         self._run = Run(seed, facts, rounds, booster.small_state(), plans, booster.n_rounds)
-        self.history_ = [row for one in rounds for row in one.rows]
         self.strategy_ = booster.strategy
         self.__dict__.pop("validation_error_", None)  # of an earlier fit
         if stopping is not None:
             self.validation_error_ = stopping.errors
-            rounds = rounds[: stopping.n_rounds(bool(booster.stopped))]
+            rounds = trained[: stopping.n_rounds()]
         self.__dict__.update(fitted())
         terms = [one.terms for one in rounds]
         of_rounds = term_importances(terms, bank, rows.train, booster.step_size)
         before = np.empty(0) if start is None else start.term_importances()
         self.term_importances_ = np.concatenate([before, of_rounds])
-        if self.calibration is not None:
+        if validates and self.calibration in ("auto", "temperature"):
             self.temperature_ = held_temperature(
                 bank, rows, rounds, self.offset_, self._multi_label
             )

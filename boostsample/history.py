@@ -19,6 +19,7 @@ __all__ = [
     "HISTORY_NAMES",
     "SHARD_COLUMNS",
     "TERM_COLUMN",
+    "VALIDATION_COLUMN",
     "Column",
     "history_row",
     "markdown_table",
@@ -72,9 +73,19 @@ SHARD_COLUMNS = (
 )
 """The last columns of rounds over shards, the same in all searches of a round."""
 
+VALIDATION_COLUMN = Column(
+    "validation",
+    float,
+    "classifier with early stopping only: `eval_metric` of the held-out rows after the round; NaN "
+    "if it was not scored. `eval_set_0`, ... follow for the sets that `fit` was given",
+)
+"""The last column of the classifier's history with early stopping."""
+
 _ORDER = tuple(column.name for column in HISTORY_COLUMNS)
 #: Names that notes must not use.
-HISTORY_NAMES = frozenset((*_ORDER, TERM_COLUMN.name, *(column.name for column in SHARD_COLUMNS)))
+HISTORY_NAMES = frozenset(
+    (*_ORDER, *(column.name for column in (TERM_COLUMN, *SHARD_COLUMNS, VALIDATION_COLUMN)))
+)
 
 
 def history_row(notes: dict[str, Any], **entries: Any) -> dict[str, Any]:
@@ -123,7 +134,12 @@ def _vector_columns(name: str, n: int) -> tuple[str, ...]:
 
 
 def markdown_table(
-    columns: Sequence[Column] = (*HISTORY_COLUMNS, TERM_COLUMN, *SHARD_COLUMNS),
+    columns: Sequence[Column] = (
+        *HISTORY_COLUMNS,
+        TERM_COLUMN,
+        *SHARD_COLUMNS,
+        VALIDATION_COLUMN,
+    ),
 ) -> str:
     """The columns as a Markdown table, as in `docs/columns.md`."""
     rows = [f"| `{name}` | {kind.__name__} | {text} |" for name, kind, text in columns]

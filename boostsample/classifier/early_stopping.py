@@ -1,92 +1,148 @@
-"""Early stopping on held-out rows, by the smoothed error of [BK10] 4.2.
+"""Early stopping on held-out rows, by a smoothed metric as in [BK10] 4.2.
 
-The error of single rounds is too rough to choose by: of a few hundred held-out rows the least one
-is luck. So the number of rounds T is the first with the least mean error over rounds 4T/5 to 6T/5
-(`boostsample.loop.smoothed`).
+Metrics of single rounds are noisy: of a few hundred held-out rows the least error is luck. So the
+number of rounds T is the first with the best mean of the scored rounds from 4T/5 to 6T/5
+(`boostsample.loop.smoothed`), or to the last round trained. T is at least 10.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.bank import Bank
-from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores
-from boostsample.labels import classify
-from boostsample.loop.smoothed import is_complete, window_ends
+from boostsample.classifier.eval_metric import EvalMetric
+from boostsample.history import VALIDATION_COLUMN
+from boostsample.loop.smoothed import window_ends
 from boostsample.records import Round
 
-__all__ = ["EarlyStopping"]
+__all__ = ["EarlyStopping", "Evaluation"]
 
-_LEAST = 100
-_PATIENCE = 2
+_LEAST, _PATIENCE = 100, 2
+_FEWEST = 10
+"""Fewest rounds to keep: smaller windows have fewer than 5 rounds, whose least mean is luck."""
+_SCORED = 16
+"""Rounds scored of each doubling of their number, from 32 on; all rounds before."""
 
 
-class EarlyStopping:
-    """Follows the rounds of a fit, and asks to stop once more of them promise nothing.
-
-    Training stops at twice the best T, but not before 100 rounds: boosting improves with the
-    logarithm of the rounds, so the patience is a factor, not a number of rounds. On digits and USPS
-    a factor of 1.5 stops at errors of 7.4 and 12.0 %, 2 at 4.3 and 9.6 %, 3 at 4.3 and 9.2 % but
-    after half as many rounds again.
+class Evaluation:
+    """Follows the rounds of a fit, and scores held-out rows by a metric.
 
     Parameters
     ----------
-    bank : Bank
-        Features of the rows.
-    rows : FitRows
-        Of which the held-out ones are scored.
-    multi_label : bool
+    metrics : mapping of str to EvalMetric
+        Sets of rows, by the column of the history that has their values; may be empty.
+
+    Attributes
+    ----------
+    points : list of int
+        Rounds that were scored, from 1.
+    values : dict of str to list of float
+        Of these rounds, for each set.
     """
 
-    def __init__(self, bank: Bank, rows: FitRows, multi_label: bool) -> None:
-        labels, weight = rows.labels[rows.held], rows.weight[rows.held]
-        self._held = HeldScores(bank, rows)
-        self._multi_label = multi_label
-        truth = labels if multi_label or labels.shape[1] > 1 else np.hstack([-labels, labels])
-        self._truth = (labels > 0).astype(np.int64) if multi_label else truth.argmax(axis=1)
-        self._weight = weight
-        self._percent = 100.0 / (weight.sum() * (labels.shape[1] if multi_label else 1))
-        self._sums = [0.0]  # of the weights of wrong rows, over all rounds so far
-        self._tried = 0
-        self._least = math.inf
-        self._best = 0
+    def __init__(self, metrics: Mapping[str, EvalMetric]) -> None:
+        self._metrics = metrics
+        self._done = 0
+        self.points: list[int] = []
+        self.values: dict[str, list[float]] = {name: [] for name in metrics}
+
+    def __call__(self, one: Round) -> bool:
+        """Score the rows after one more round, if it is one to score; never stops."""
+        self._done += 1
+        for metric in self._metrics.values():
+            metric.held.add(one)
+        last = self.points[-1] if self.points else 0
+        if self._metrics and self._done - last >= max(1, last // _SCORED):
+            self._score()
+        return False
+
+    def _score(self) -> None:
+        self.points.append(self._done)
+        for name, metric in self._metrics.items():
+            self.values[name].append(metric())
+
+    def text(self) -> str:
+        """The last values, for the progress of a fit."""
+        return "".join(f", {name} {values[-1]:.4g}" for name, values in self.values.items())
+
+    def columns(self, number: int) -> dict[str, float]:
+        """Columns of the history of a round, NaN if it was not scored."""
+        at = bisect_left(self.points, number)
+        scored = at < len(self.points) and self.points[at] == number
+        return {name: values[at] if scored else math.nan for name, values in self.values.items()}
+
+    def history(self, rounds: Sequence[Round]) -> list[dict[str, Any]]:
+        """The rows of all rounds, with the columns of the sets."""
+        return [row | self.columns(at) for at, one in enumerate(rounds, 1) for row in one.rows]
+
+
+class EarlyStopping(Evaluation):
+    """Asks to stop once further rounds promise nothing, and chooses the rounds to keep.
+
+    Training stops at twice the best T, but not before 100 rounds: boosting improves with the
+    logarithm of the rounds, so the patience is a factor, not a number of rounds. By the error on
+    digits and USPS a factor of 1.5 stops at errors of 7.4 and 12.0 %, 2 at 4.3 and 9.6 %, 3 at 4.3
+    and 9.2 % but after half as many rounds again.
+
+    Parameters
+    ----------
+    decides : EvalMetric
+        Of the rows that decide; the column ``validation``.
+    watched : mapping of str to EvalMetric
+        Other sets, which are only scored, by column.
+    """
+
+    def __init__(self, decides: EvalMetric, watched: Mapping[str, EvalMetric]) -> None:
+        super().__init__({VALIDATION_COLUMN.name: decides, **watched})
+        self._decides = decides
+        self._losses = self.values[VALIDATION_COLUMN.name]
+        self._errors: list[float] = []
+        self._constant: list[bool] = []
 
     @property
     def errors(self) -> NDArray[np.float64]:
         """Percentage of wrong held-out rows, or of wrong labels of them, after each round."""
-        return np.asarray(np.diff(self._sums) * self._percent)
+        return np.array(self._errors)
 
     def __call__(self, one: Round) -> bool:
         """Score one more round; whether to stop."""
-        self._held.add(one)
-        wrong = classify(self._held.scores, self._multi_label) != self._truth
-        of_row = wrong.sum(axis=1) if self._multi_label else wrong
-        self._sums.append(self._sums[-1] + float(self._weight @ of_row))
-        done = len(self._sums) - 1
-        self._try_all(self._sums)
-        return done >= _LEAST and done >= _PATIENCE * self._best
+        super().__call__(one)
+        self._errors.append(self._decides.error())
+        self._constant.append(self._decides.constant())
+        return self._done >= _LEAST and self._done >= _PATIENCE * self._best()
 
-    def n_rounds(self, stopped: bool) -> int:
-        """The best number of rounds T, once training has ended.
+    def n_rounds(self) -> int:
+        """The best number of rounds T, once training has ended; UserWarning if it is constant."""
+        if self.points[-1] != self._done:
+            self._score()
+        best = self._best()
+        if self._constant[best - 1]:
+            warnings.warn(
+                f"the model of the {best} rounds that early stopping has kept predicts the "
+                f"same for all {self._decides.held.weight.size} held-out rows, though their labels "
+                "differ: no number of rounds that predicts more of them right was found by "
+                "eval_metric; rank rows by predict_proba, set class_weight='balanced' or "
+                "eval_metric='balanced_error' for rare classes, or hold out more rows",
+                UserWarning,
+                stacklevel=2,
+            )
+        return best
 
-        `stopped`: whether training ended early. Further rounds would not change the model, so its
-        last error then counts for them. Of one round there is nothing to choose: all are kept.
-        """
-        done = len(self._sums) - 1
-        if stopped:
-            last = self._sums[-1] - self._sums[-2]
-            beyond = range(1, -(-done // 5) + 1)  # of the window of `done`
-            self._try_all(self._sums + [self._sums[-1] + last * more for more in beyond])
-        return self._best or done
-
-    def _try_all(self, sums: list[float]) -> None:
-        """Compare the T whose windows are complete now; `sums` as `_sums`."""
-        while is_complete(self._tried + 1, len(sums) - 1):
-            self._tried += 1
-            first, last = window_ends(self._tried)
-            mean = (sums[last] - sums[first - 1]) / (last - first + 1)
-            if mean < self._least:
-                self._least, self._best = mean, self._tried
+    def _best(self) -> int:
+        """The first T of the best mean so far."""
+        points = np.array(self.points)
+        few = points[points >= min(_FEWEST, points[-1])]
+        ends = np.array([window_ends(rounds) for rounds in few.tolist()])
+        first, end = (
+            np.searchsorted(points, ends[:, 0]),
+            np.searchsorted(points, ends[:, 1], "right"),
+        )
+        sums = np.append(0.0, np.cumsum(self._decides.sign * np.array(self._losses)))
+        means = (sums[end] - sums[first]) / (end - first)
+        return int(few[np.argmin(np.round(means, 12))])

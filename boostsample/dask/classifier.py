@@ -16,12 +16,13 @@ from boostsample.checks import warn_of_merged_columns
 from boostsample.classifier.defaults import AUTO, choose_settings
 from boostsample.classifier.inputs.column_names import are_text, keep_names
 from boostsample.classifier.named_settings import NamedSettings
+from boostsample.classifier.prediction.calibration import largest_score, rule_temperature
 from boostsample.classifier.prediction.prediction_mixin import accuracy
 from boostsample.classifier.training import fit_checkpoint, fit_seed, train
 from boostsample.dask.cluster import DaskShards
 from boostsample.dask.inputs.table import TableSettings, read_table
 from boostsample.dask.prediction import Answer, predicted
-from boostsample.errors import SettingError
+from boostsample.errors import SettingError, unknown
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.family import Family
 from boostsample.labels import class_values
@@ -39,6 +40,7 @@ _distributed: Any = importlib.import_module("distributed")
 
 _OF_CLUSTER = ("client", "n_shards", "patience")
 """Parameters that the classifier on one machine does not have."""
+_CALIBRATIONS = (None, "auto", "rule")
 _FITTED = (
     "classes_",
     "model_",
@@ -78,6 +80,8 @@ class DaskBoostSampleClassifier(
     class_weight : "balanced", mapping of class to weight, or None
         Weights above 0; None for several labels.
     max_model_features, learning_rate, smoothing : object
+    calibration : {"auto", "rule", None}
+        No rows are held out.
     client : distributed.Client or None, default None
         None is the client that was made last in this process. It is not pickled.
     n_shards : int or None, default None
@@ -116,6 +120,7 @@ class DaskBoostSampleClassifier(
         checkpoint_seconds: float = 60.0,
         class_weight: str | Mapping[Any, float] | None = None,
         max_model_features: int | None = None,
+        calibration: str | None = "auto",
         client: Any = None,
         n_shards: int | None = None,
         patience: float = 15.0,
@@ -136,6 +141,7 @@ class DaskBoostSampleClassifier(
         self.checkpoint_seconds = checkpoint_seconds
         self.class_weight = class_weight
         self.max_model_features = max_model_features
+        self.calibration = calibration
         self.client = client
         self.n_shards = n_shards
         self.patience = patience
@@ -178,6 +184,8 @@ class DaskBoostSampleClassifier(
         Unless it is read from files, `persist` a collection whose parts are expensive.
         """
         client = self._client()
+        if self.calibration not in _CALIBRATIONS:
+            raise unknown("calibration", str(self.calibration), map(str, _CALIBRATIONS))
         settings = TableSettings(
             self.families, self.bank, self.weight_init, self.class_weight, self.n_shards
         )
@@ -214,7 +222,11 @@ class DaskBoostSampleClassifier(
         self.history_ = [row for one in rounds for row in one.rows]
         self.term_importances_ = model_importances(self.model_, step_size=booster.step_size)
         self.classes_, self._multi_label = facts.classes, facts.multi_label
-        self.offset_, self.temperature_, self.columns_ = facts.offset, 1.0, None
+        self.offset_, self.columns_ = facts.offset, None
+        self.temperature_ = 1.0
+        if self.calibration is not None:
+            given = largest_score(self.model_), [one.edge for one in rounds]
+            self.temperature_ = rule_temperature(*given, facts.offset, facts.multi_label)
         self.n_features_in_ = facts.shape[0]
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         keep_names(self, facts.names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -19,10 +20,11 @@ _PAUSE = 0.1
 
 
 class FitProgress:
-    """Shows round, loss and edge of a fit of `n_rounds` rounds."""
+    """Shows round, loss and edge of a fit of `n_rounds` rounds, and the text of `more()`."""
 
-    def __init__(self, n_rounds: int) -> None:
+    def __init__(self, n_rounds: int, more: Callable[[], str] = str) -> None:
         self._n_rounds = n_rounds
+        self._more = more
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._shown = 0.0
 
@@ -38,7 +40,7 @@ class FitProgress:
     def _show(self, row: dict[str, Any], edge: float, finished: bool) -> None:
         text = (
             f"round {row['round']:,} of {self._n_rounds:,}: log10 loss {row['log10_loss']:.3f}, "
-            f"edge {edge:.4f}"
+            f"edge {edge:.4f}{self._more()}"
         )
         if row["stopped"]:
             text += f"; training ends: {row['stopped']}"

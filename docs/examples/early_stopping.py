@@ -2,8 +2,8 @@
 Early stopping and the error after each round
 =============================================
 
-`early_stopping=True` holds out rows and keeps the number of rounds with the smallest smoothed error
-on them. `staged_predict` yields the predictions of any smaller number of rounds.
+`early_stopping=True` holds out rows and keeps the number of rounds with the best smoothed metric on
+them, here the error. `staged_predict` yields the predictions of any smaller number of rounds.
 """
 
 import matplotlib.pyplot as plt
@@ -28,6 +28,7 @@ stopped = BoostSampleClassifier(
     learner="stump",
     n_rounds=1_500,
     early_stopping=True,
+    eval_metric="error",
     validation_fraction=0.2,
     random_state=0,
 )

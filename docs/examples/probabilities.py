@@ -3,8 +3,8 @@ Probabilities and their calibration
 ===================================
 
 `predict_proba` follows from the exponential loss. Scores grow with every stump, so probabilities
-after many stumps are too close to 0 and 1, here on data with 5 % wrong labels. A calibration on
-rows that were not used for training corrects them.
+after many stumps are too close to 0 and 1, here on data with 5 % wrong labels. A temperature
+corrects them.
 """
 
 import matplotlib.pyplot as plt
@@ -21,12 +21,17 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_
 # %%
 # Two lengths of training, and a temperature
 # ------------------------------------------
-# `calibration="temperature"` divides the logits by one number that fits a fifth of the training
-# rows. The error is nearly that of all rows, and the log loss is better.
+# By default the logits are divided by a number that follows from the model by a rule;
+# `calibration="temperature"` fits this number to a fifth of the training rows.
 
 MODELS = {
-    "50 stumps": BoostSampleClassifier(learner="stump", n_rounds=50, random_state=0),
-    "1,000 stumps": BoostSampleClassifier(learner="stump", n_rounds=1_000, random_state=0),
+    "50 stumps": BoostSampleClassifier(
+        learner="stump", n_rounds=50, calibration=None, random_state=0
+    ),
+    "1,000 stumps": BoostSampleClassifier(
+        learner="stump", n_rounds=1_000, calibration=None, random_state=0
+    ),
+    "1,000, rule": BoostSampleClassifier(learner="stump", n_rounds=1_000, random_state=0),
     "1,000, temperature": BoostSampleClassifier(
         learner="stump",
         n_rounds=1_000,

@@ -79,9 +79,15 @@ _FEWEST_BYTES, _BYTES_OF_ROUND = 2048, 16
     help="Hold out a tenth of the rows of each class, and keep the rounds that predict them best.",
 )
 @click.option(
+    "--eval-metric",
+    metavar="NAME",
+    help="Metric of --early-stopping: log_loss, error, balanced_error or auc.  [default: log_loss]",
+)
+@click.option(
     "--calibration",
-    metavar="temperature",
-    help="Fit the probabilities to a tenth of the rows, which are held out.",
+    metavar="rule|temperature",
+    help="Temperature of the probabilities: by a rule, or fitted to rows that are held out, a "
+    "tenth.  [default: by the rows of --early-stopping, else by the rule]",
 )
 @click.option(
     "--class-weight", metavar="balanced", help="Give each class the same weight.", default=None

@@ -130,7 +130,8 @@ def try_out(
         checkpoint_notes(model.checkpoint)
         ending = Path(model.checkpoint).suffix.lower()
         check_writable_file(model.checkpoint, ending, "checkpoints", overwrite=True)
-    if isinstance(model.budget, str) and not model.early_stopping and model.calibration is None:
+    holds_out = model.early_stopping or model.calibration == "temperature"
+    if isinstance(model.budget, str) and not holds_out:
         budget_looks(model.budget, len(table.y))
     some = np.flatnonzero(table.X.groupby(table.y).cumcount() < _TRIED_ROWS)
     few = clone(model).set_params(n_rounds=1, checkpoint=None, verbose=False)

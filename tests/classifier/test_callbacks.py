@@ -96,7 +96,11 @@ def test_scores_of_each_round_are_those_of_the_stages(iris: Data) -> None:
     X, y = iris
     assert sklearn_callback is not None
     monitor = sklearn_callback.ScoringMonitor(scoring="neg_log_loss")
-    model = BoostSampleClassifier(n_rounds=6, random_state=0).set_callbacks(monitor).fit(X, y)
+    model = (
+        BoostSampleClassifier(n_rounds=6, calibration=None, random_state=0)
+        .set_callbacks(monitor)
+        .fit(X, y)
+    )
     logs = [row for row in monitor.get_logs().data if row["task_name"] == "round"]
     expected = [-log_loss(y, one) for one in model.staged_predict_proba(X)]
     assert [row["neg_log_loss"] for row in logs] == pytest.approx(expected)

@@ -177,7 +177,7 @@ def test_settings_of_the_checkpoint_are_checked() -> None:
 
 def test_early_stopping_and_calibration_come_back(path: Path, stop: Callable[[int], None]) -> None:
     X, y = data()
-    given: dict[str, Any] = {"n_rounds": 400, "early_stopping": True, "calibration": "temperature"}
+    given: dict[str, Any] = {"n_rounds": 400, "early_stopping": True, "eval_metric": "error"}
     straight = classifier(**given).fit(X, y)
     n_rounds = len(straight.history_)
     assert 10 < n_rounds < 400

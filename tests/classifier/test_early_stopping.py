@@ -10,13 +10,17 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 from sklearn.datasets import load_digits
+from sklearn.metrics import accuracy_score, log_loss, recall_score
 
 from boostsample import DataError, SettingError
 from boostsample.classifier import early_stopping
 from boostsample.classifier.early_stopping import EarlyStopping
-from boostsample.classifier.inputs.fit_rows import FitRows, held_out
-from boostsample.labels import encode
-from boostsample.loop.smoothed import smoothed_error
+from boostsample.classifier.eval_metric import EvalMetric
+from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores, held_out
+from boostsample.classifier.prediction.calibration import best_temperature
+from boostsample.classifier.prediction.probabilities import probabilities
+from boostsample.labels import classify, encode
+from boostsample.records import Round
 from tests.classifier.stump_fits import classifier
 
 Data = tuple[NDArray[Any], NDArray[Any]]
@@ -28,64 +32,200 @@ def digits() -> Data:
     return X[:600], y[:600]
 
 
-class _Scripted(EarlyStopping):
-    """The numbers of wrong held-out rows are as told, instead of coming from scores."""
+class _Scripted:
+    """A metric whose values are given, in place of `EvalMetric`; no row is predicted alike."""
 
-    def __init__(self, n_wrong: list[int], n_rows: int) -> None:
-        labels = np.ones((n_rows, 1), np.int8)
-        rows = FitRows.of(None, labels, np.ones(n_rows))
-        bank = SimpleNamespace(reader=lambda rows: None)
-        super().__init__(bank, rows._replace(held=rows.train), False)  # type: ignore[arg-type]  # a stand-in
-        told = iter(n_wrong)
+    def __init__(self, values: list[float], sign: float) -> None:
+        self.held = SimpleNamespace(add=lambda _: self._next(), weight=np.ones(5))
+        self.sign = sign
+        self._values = iter(values)
 
-        def add(_: Any) -> None:
-            wrong = next(told)
-            self._held.scores[:] = 1.0
-            self._held.scores[:wrong] = -1.0
+    def _next(self) -> None:
+        self.value = next(self._values)
 
-        self._held.add = add  # type: ignore[method-assign, assignment]  # a stand-in
+    def __call__(self) -> float:
+        return self.value
 
+    def error(self) -> float:
+        return 100.0 * self.value
 
-def naive_choice(errors: list[float], n_trained: int, ended: bool) -> int:
-    """The first T of least smoothed error; if the edge reached 1, the last error goes on."""
-    curve = dict(enumerate(errors[:n_trained], start=1))
-    if ended:
-        curve |= dict.fromkeys(range(n_trained + 1, 2 * n_trained + 2), errors[n_trained - 1])
-    smoothed = [smoothed_error(curve, T) for T in range(1, n_trained + 1)]
-    if np.isnan(smoothed).all():
-        return n_trained
-    return int(np.nanargmin(np.round(smoothed, 9))) + 1
+    def constant(self) -> bool:
+        return False
 
 
-@pytest.mark.parametrize("n_rounds", [1, 2, 3, 6, 40, 250])
-@pytest.mark.parametrize("ended", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_the_choice_is_that_of_the_definition(n_rounds: int, ended: bool, seed: int) -> None:
+def naive_points(n_rounds: int) -> list[int]:
+    """The rounds scored: all of the first 32, then 16 of each doubling, and the last."""
+    points = [1]
+    while points[-1] < n_rounds:
+        points.append(points[-1] + max(1, points[-1] // 16))
+    return [one for one in points if one <= n_rounds]
+
+
+def naive_choice(losses: dict[int, float]) -> int:
+    """The first T of least mean loss over the scored rounds from 4T/5 to 6T/5; at least 10."""
+    means = {}
+    for T in losses:
+        inside = [loss for t, loss in losses.items() if 4 * T <= 5 * t <= 6 * T]
+        if min(10, max(losses)) <= T:
+            means[T] = round(float(np.mean(inside)), 12)
+    return min(means, key=lambda T: (means[T], T))
+
+
+@pytest.mark.parametrize("n_rounds", [1, 2, 9, 40, 250])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_choice_is_that_of_the_definition(n_rounds: int, sign: float, seed: int) -> None:
     r = np.random.default_rng(seed)
-    n_wrong = r.integers(0, 6, size=n_rounds) + (10 * np.exp(-np.arange(n_rounds) / 20)).astype(int)
-    follower = _Scripted(n_wrong.tolist(), 16)
-    errors = [float(one) for one in 100.0 * n_wrong / 16]
-    for at in range(n_rounds):
+    values = np.round(r.normal(size=n_rounds) / 5 + np.exp(-np.arange(n_rounds) / 20), 2).tolist()
+    follower = EarlyStopping(_Scripted(values, sign), {})  # type: ignore[arg-type]  # a stand-in
+    losses: dict[int, float] = {}
+    for at, value in enumerate(values, 1):
         stop = follower(None)  # type: ignore[arg-type]  # not read
-        best = naive_choice(errors, at + 1, False) if at else 0  # none after one round
-        assert stop == (at + 1 >= 100 and at + 1 >= 2 * best)
-    np.testing.assert_allclose(follower.errors, errors)
-    assert follower.n_rounds(ended) == naive_choice(errors, n_rounds, ended)
+        if at in naive_points(n_rounds):
+            losses[at] = sign * value
+        assert stop == (at >= 100 and at >= 2 * naive_choice(losses))
+    losses[n_rounds] = sign * values[-1]
+    assert follower.n_rounds() == naive_choice(losses)
+    np.testing.assert_allclose(follower.errors, 100 * np.array(values))
+    rows = follower.history([Round([], [{}, {}], 0.5)] * n_rounds)
+    expected = [sign * losses.get(at, np.nan) for at in range(1, n_rounds + 1)]
+    for part in (rows[::2], rows[1::2]):
+        np.testing.assert_array_equal([one["validation"] for one in part], expected)
 
 
-def test_the_curve_is_the_error_of_each_model(digits: Data) -> None:
+def class_rows(seed: int, n_classes: int, n: int = 80) -> tuple[HeldScores, NDArray[Any]]:
+    """Held-out rows with scores, and their class codes; the last class of many is absent."""
+    r = np.random.default_rng(seed)
+    codes = r.integers(max(n_classes - 1, 2), size=n)
+    labels = encode(codes, n_classes)
+    held = HeldScores(
+        SimpleNamespace(reader=lambda _: None),  # type: ignore[arg-type]  # a stand-in
+        FitRows.of(None, labels, r.random(n) + 0.1),
+        np.arange(n),
+    )
+    held.scores[:] = np.round((labels + 2 * r.normal(size=labels.shape)) * 3)
+    held.largest, held.edges = 40.0, [0.4] * 8
+    return held, codes
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize("seed", range(3))
+def test_metrics_are_those_of_scikit_learn(n_classes: int, seed: int) -> None:
+    held, codes = class_rows(seed, n_classes)
+    classes = np.array(list("abcdef")[:n_classes])
+
+    zeros = np.zeros(held.labels.shape[1])
+
+    def value(metric: Any) -> float:
+        return EvalMetric(metric, held, zeros, classes, False)()
+
+    chances = probabilities(held.scores, zeros, best_temperature(held, zeros, False), False)
+    y, predicted, weight = classes[codes], classify(held.scores), held.weight
+    assert value("log_loss") == pytest.approx(
+        log_loss(y, chances, labels=classes, sample_weight=weight), rel=1e-6
+    )
+    error = 1 - accuracy_score(codes, predicted, sample_weight=weight)
+    assert value("error") == pytest.approx(100 * error)
+    recall = recall_score(
+        codes, predicted, labels=np.unique(codes), average="macro", sample_weight=weight
+    )
+    assert value("balanced_error") == pytest.approx(100 * (1 - recall))
+    areas = [naive_auc(codes == k, chances[:, k], weight) for k in np.unique(codes)]
+    assert value("auc") == pytest.approx(np.mean(areas), rel=1e-6)
+    given: list[Any] = []
+
+    def brier(truth: Any, p: Any, sample_weight: Any) -> float:
+        given[:] = [truth.tolist(), sample_weight.tolist()]
+        return float(np.mean((p - (truth[:, None] == classes)) ** 2))
+
+    assert value(brier) == pytest.approx(np.mean((chances - np.eye(n_classes)[codes]) ** 2))
+    assert given == [y.tolist(), weight.tolist()]
+
+
+def naive_auc(yes: NDArray[Any], scores: NDArray[Any], weight: NDArray[Any]) -> float:
+    """Weight of the pairs of a positive and a negative row in the right order; ties are half."""
+    right = total = 0.0
+    for i in np.flatnonzero(yes):
+        for j in np.flatnonzero(~yes):
+            pair = weight[i] * weight[j]
+            total += pair
+            right += pair * ((scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j]))
+    return right / total
+
+
+def test_metrics_of_several_labels() -> None:
+    r = np.random.default_rng(0)
+    Y = (r.random((60, 3)) < 0.4).astype(int)
+    held = class_rows(0, 2)[0]
+    held.labels, held.weight = encode(Y), r.random(60) + 0.1
+    held.scores = np.round(4 * (held.labels + r.normal(size=Y.shape)))
+    offsets = np.array([0.3, 0.0, -0.2])
+
+    def value(metric: str) -> float:
+        return EvalMetric(metric, held, offsets, np.arange(3), True)()
+
+    temperature = best_temperature(held, offsets, True)
+    chances, weight = probabilities(held.scores, offsets, temperature, True), held.weight
+    labels = range(3)
+    losses = [log_loss(Y[:, k], chances[:, k], sample_weight=weight) for k in labels]
+    assert value("log_loss") == pytest.approx(np.mean(losses), rel=1e-6)
+    areas = [naive_auc(Y[:, k] > 0, held.scores[:, k], weight) for k in labels]
+    assert value("auc") == pytest.approx(np.mean(areas))
+    wrong = (held.scores > 0) != Y
+    assert value("error") == pytest.approx(100 * np.average(wrong.mean(axis=1), weights=weight))
+    balanced = [
+        np.average(wrong[Y[:, k] == sign, k], weights=weight[Y[:, k] == sign])
+        for k in labels
+        for sign in (0, 1)
+    ]
+    assert value("balanced_error") == pytest.approx(100 * np.mean(balanced))
+
+
+def test_the_curves_are_those_of_each_model(digits: Data) -> None:
     X, y = digits
     weight = np.random.default_rng(0).random(200)
     weight[:20] = 0.0
-    model = classifier(n_rounds=30, early_stopping=True, random_state=0)
-    model.fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:], sample_weight_val=weight)
-    whole = classifier(n_rounds=30, random_state=0).fit(X[:400], y[:400])
-    expected = [
-        100 * np.average(one != y[400:], weights=weight) for one in whole.staged_predict(X[400:])
-    ]
+    val: dict[str, Any] = {"X_val": X[400:], "y_val": y[400:], "sample_weight_val": weight}
+    sets = [(X[400:500], y[400:500]), (X[400:], y[400:], weight)]
+    model = classifier(n_rounds=40, early_stopping=True, eval_metric="error", random_state=0)
+    model.fit(X[:400], y[:400], eval_set=sets, **val)
+    whole = classifier(n_rounds=40, random_state=0).fit(X[:400], y[:400])
+    stages = list(whole.staged_predict(X[400:]))
+    expected = [100 * np.average(one != y[400:], weights=weight) for one in stages]
     np.testing.assert_allclose(model.validation_error_, expected)
-    assert len(model.history_) == 30
-    assert model.n_rounds_ == len(model.model_) == naive_choice(expected, 30, False)
+    scored = {at: expected[at - 1] for at in naive_points(40)}
+    assert model.n_rounds_ == len(model.model_) == naive_choice(scored)
+    columns = {
+        name: [row[name] for row in model.history_]
+        for name in ("validation", "eval_set_0", "eval_set_1")
+    }
+    curve = [scored.get(at, np.nan) for at in range(1, 41)]
+    np.testing.assert_allclose(columns["validation"], curve)
+    np.testing.assert_allclose(columns["eval_set_1"], curve)
+    first = [100 * np.mean(one[:100] != y[400:500]) for one in stages]
+    np.testing.assert_allclose(columns["eval_set_0"][:32], first[:32])
+    only_watched = classifier(n_rounds=40, eval_metric="error", random_state=0)
+    only_watched.fit(X[:400], y[:400], eval_set=sets)
+    assert [row["eval_set_1"] for row in only_watched.history_] == columns["eval_set_1"]
+    assert "validation" not in only_watched.history_[0]
+    np.testing.assert_array_equal(only_watched.decision_function(X), whole.decision_function(X))
+
+
+def test_a_constant_model_is_a_warning(digits: Data) -> None:
+    rare = (digits[1] == 3) & (np.arange(600) % 3 == 0)
+    noise = np.random.default_rng(0).normal(size=(600, 4))
+    model = classifier(n_rounds=20, early_stopping=True, random_state=0)
+    with pytest.warns(UserWarning, match="same for all 60 held-out rows.*set class_weight="):
+        model.fit(noise, rare)
+    assert not model.predict(noise[:60]).any()
+
+
+def test_the_progress_shows_the_metric(digits: Data, capsys: pytest.CaptureFixture[str]) -> None:
+    model = classifier(n_rounds=12, early_stopping=True, verbose=True, random_state=0)
+    model.fit(*digits, eval_set=[digits])
+    row = model.history_[-1]
+    shown = f"validation {row['validation']:.4g}, eval_set_0 {row['eval_set_0']:.4g}\n"
+    assert capsys.readouterr().err.endswith(shown)
 
 
 @pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=3"])
@@ -95,7 +235,6 @@ def test_the_model_is_that_of_a_shorter_fit(digits: Data, learner: str) -> None:
     model = classifier(n_rounds=60, early_stopping=True, **settings)
     model.fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
     short = classifier(n_rounds=model.n_rounds_, **settings).fit(X[:400], y[:400])
-    assert model.n_rounds_ <= 50
     np.testing.assert_array_equal(model.decision_function(X), short.decision_function(X))
     np.testing.assert_allclose(model.feature_importances_, short.feature_importances_)
     assert sum(1 for _ in model.staged_predict(X[:5])) == model.n_rounds_
@@ -163,10 +302,38 @@ def test_the_split_is_that_of_the_seed(digits: Data) -> None:
     assert curve(0) == curve(0) != curve(1)
 
 
+def none(*_: Any) -> Any:
+    return None
+
+
+def nan(*_: Any) -> float:
+    return float("nan")
+
+
 @pytest.mark.parametrize(
     ("settings", "held", "error", "message"),
     [
         ({"early_stopping": "no"}, {}, SettingError, "must be True or False, got 'no'"),
+        (
+            {"eval_metric": "f1"},
+            {},
+            SettingError,
+            "log_loss, error, balanced_error, auc, a func",
+        ),
+        ({"early_stopping": True, "eval_metric": none}, {}, SettingError, "must return a number: "),
+        (
+            {"early_stopping": True, "eval_metric": nan},
+            {},
+            SettingError,
+            "finite number, got nan",
+        ),
+        ({}, {"eval_set": "X"}, SettingError, r"must be a sequence of \(X, y\) or"),
+        (
+            {"early_stopping": True, "eval_metric": "auc"},
+            {"X_val": "X[:1]", "y_val": "y[:1]"},
+            DataError,
+            "eval_metric='auc' needs held-out rows of two classes, got 1 rows",
+        ),
         ({}, {"X_val": "X", "y_val": "y"}, SettingError, "and all with early_stopping=True"),
         ({"early_stopping": True}, {"X_val": "X"}, SettingError, "must be given together"),
         ({"early_stopping": True}, {"sample_weight_val": "y"}, SettingError, "only with them"),
@@ -219,6 +386,7 @@ def test_bad_validation(
 ) -> None:
     X, y = digits
     given = {"X": X, "y": y, "y + 1": y + 1, "y[:3]": y[:3], "X[:, 1:]": X[:, 1:]}
+    given |= {"X[:1]": X[:1], "y[:1]": y[:1]}
     given["np.stack([y, y])"] = np.stack([y, y], axis=1)
     model = classifier(n_rounds=2, random_state=0, **settings)
     more: dict[str, Any] = {name: given[one] for name, one in held.items()}
@@ -237,6 +405,7 @@ def test_a_continued_model_is_scored_with_its_first_rounds(digits: Data) -> None
     stages = list(whole.staged_predict(X[400:]))
     expected = [100 * np.mean(one != y[400:]) for one in stages[20:]]
     np.testing.assert_allclose(model.validation_error_, expected)
-    assert model.n_rounds_ == 20 + naive_choice(expected, 12, False)
+    losses = {row["round"]: row["validation"] for row in model.history_}
+    assert model.n_rounds_ == 20 + naive_choice(losses)
     np.testing.assert_array_equal(model.term_importances_[:20], first.term_importances_)
     np.testing.assert_allclose(whole.term_importances_[: model.n_rounds_], model.term_importances_)

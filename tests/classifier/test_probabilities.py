@@ -11,11 +11,12 @@ from scipy.optimize import brentq, minimize_scalar
 from sklearn.calibration import CalibratedClassifierCV, calibration_curve
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import VotingClassifier
-from sklearn.metrics import get_scorer, log_loss
+from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
 from boostsample import BoostSampleClassifier
+from boostsample.classifier.prediction.calibration import rule_temperature
 from boostsample.classifier.prediction.probabilities import (
     label_offsets,
     log_probabilities,
@@ -140,6 +141,37 @@ def test_any_scores_give_probabilities_that_agree_with_the_classes(
     assert np.isfinite(log_probabilities(scores, np.zeros(n_labels), 1.0, True)).all()
 
 
+@pytest.mark.parametrize("n_labels", [1, 4])
+@pytest.mark.parametrize("step", [1.0, 0.1, 1e-3])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e3, 1e9])
+def test_calibrated_probabilities_keep_the_order_of_the_scores(
+    n_labels: int, step: float, scale: float
+) -> None:
+    """Sums of 300 coefficients of any size; none ties but by the rule of the docstring."""
+    r = np.random.default_rng(8)
+    alphas = step * scale * r.random(300)
+    scores: Floats = np.sign(r.normal(size=(2_000, n_labels, 300)) + 0.3) @ alphas
+    scores[:2] = alphas.sum() * np.array([[1.0], [-1.0]])  # the largest possible ones
+    offsets: Floats = np.zeros(1) if n_labels == 1 else r.normal(size=n_labels)
+    temperature = rule_temperature(alphas.sum(), [0.2], offsets, n_labels > 1)
+    found = probabilities(scores, offsets, temperature, n_labels > 1)[:, -n_labels:]
+    for label in range(n_labels):
+        order = np.argsort(scores[:, label])
+        ranked = found[order, label]
+        assert np.all(np.diff(ranked) >= 0)
+        logits = (2 * scores[order, label] - offsets[label]) / temperature
+        assert abs(logits).max() < 30.1
+        apart = np.diff(logits) > 2.0**-52 * (
+            1 + np.exp(np.maximum(abs(logits[1:]), abs(logits[:-1])))
+        )
+        assert np.all(np.diff(ranked)[apart] > 0)
+        assert ranked[0] > 0
+        assert ranked[-1] < 1
+        yes = scores[:, label] + r.normal(size=2_000) * scores[:, label].std() > 0
+        areas = [roc_auc_score(yes, one[:, label]) for one in (scores, found)]
+        assert areas[0] == areas[1]
+
+
 def test_far_scores_keep_their_distance_in_logarithms() -> None:
     """With two of three classes out of reach, p_2 = exp(-(f_1 - f_2)) up to the third."""
     scores = np.array([[1000.0, 900.0, -1000.0]])
@@ -160,7 +192,7 @@ def test_a_classifier_has_probabilities(iris: Any) -> None:
     assert found.shape == (len(X), 3)
     np.testing.assert_array_equal(model.classes_[found.argmax(axis=1)], model.predict(X))
     np.testing.assert_array_equal(
-        found, probabilities(model.decision_function(X), np.zeros(3), 1.0, False)
+        found, probabilities(model.decision_function(X), np.zeros(3), model.temperature_, False)
     )
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), found, atol=1e-12)
     assert log_loss(names, found) < 0.3
@@ -174,7 +206,7 @@ def test_several_labels_have_an_array_that_metrics_take() -> None:
     assert found.shape == Y.shape
     assert np.any(model.offset_ != 0.0)
     np.testing.assert_array_equal(
-        found, probabilities(model.decision_function(X), model.offset_, 1.0, True)
+        found, probabilities(model.decision_function(X), model.offset_, model.temperature_, True)
     )
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), found, atol=1e-12)
     assert get_scorer("roc_auc")(model, X, Y) > 0.95
@@ -196,7 +228,7 @@ def test_two_classes_are_calibrated_by_the_formula() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     noisy = np.where(np.random.default_rng(0).random(len(y)) < 0.2, 1 - y, y)
     model = BoostSampleClassifier(
-        "laminating:scheme=distinct", "stump", n_rounds=10, random_state=0
+        "laminating:scheme=distinct", "stump", n_rounds=10, calibration=None, random_state=0
     )
     found = cross_val_predict(model, X, noisy, cv=3, method="predict_proba")[:, 1]
     truth, predicted = calibration_curve(noisy, found, n_bins=4, strategy="quantile")

@@ -15,6 +15,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_digits
 
 from boostsample import BoostSampleClassifier
+from boostsample.classifier.prediction.calibration import largest_score, rule_temperature
 from boostsample.dask import DaskBoostSampleClassifier
 from boostsample.errors import DataError, SettingError
 from tests.dask.in_process import in_process_client
@@ -106,6 +107,18 @@ def test_two_classes_have_one_score(client: Any, digits: Any, arrays: Any) -> No
     assert scores.ndim == 1
     np.testing.assert_array_equal(scores.compute() > 0, model.predict(arrays[0]).compute())
     assert model.predict_proba(arrays[0]).compute().shape == (600, 2)
+    assert model.temperature_ == pytest.approx(rule_of(model))
+    local = model.to_local()
+    np.testing.assert_array_equal(model.predict_proba(digits[0]), local.predict_proba(digits[0]))
+    assert model.set_params(calibration=None).fit(arrays[0], y).temperature_ == 1.0
+    with pytest.raises(SettingError, match="unknown calibration 'temperature'; known: None, auto"):
+        model.set_params(calibration="temperature").fit(arrays[0], y)
+
+
+def rule_of(model: Any) -> float:
+    edges = [np.tanh(alpha) for alpha in model.model_.alpha[model.model_.first]]
+    given = largest_score(model.model_), edges
+    return rule_temperature(*given, model.offset_, model._multi_label)
 
 
 def test_several_labels_a_row(client: Any, digits: Any) -> None:

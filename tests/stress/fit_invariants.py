@@ -47,6 +47,7 @@ def check_fit(settings: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> s
         warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
         # columns that float32 merges, and labels that no stump helps to predict
         warnings.filterwarnings("ignore", "columns must keep their different values")
+        warnings.filterwarnings("ignore", "the model of the .* rounds that early stopping has kept")
         warnings.simplefilter("ignore", ConvergenceWarning)
         made = _Recorded()
         classifier = BoostSampleClassifier(**settings)

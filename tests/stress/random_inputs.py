@@ -71,6 +71,7 @@ _WRONG: tuple[tuple[str, Any], ...] = (
     ("class_weight", -1),
     ("early_stopping", "yes"),
     ("validation_fraction", 1.5),
+    ("eval_metric", "accuracy"),
     ("max_model_features", 0),
     ("learning_rate", 0.0),
     ("smoothing", -1.0),
@@ -126,7 +127,8 @@ def _settings(rng: np.random.Generator, n: int) -> dict[str, Any]:
         "class_weight": (None, None, "balanced"),
         "early_stopping": (False, False, False, few is False),
         "max_model_features": (None, None, 1, 3),
-        "calibration": (None, None, None if few else "temperature"),
+        "calibration": ("auto", "rule", "rule" if few else "temperature"),
+        "eval_metric": ("log_loss", "error", "balanced_error"),
         "learning_rate": (None, None, 0.1, 0.5),
         "smoothing": (None, None, None, 0.01, 1.0),
     }

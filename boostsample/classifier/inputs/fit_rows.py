@@ -19,12 +19,13 @@ __all__ = [
     "FitRows",
     "HeldScores",
     "check_held",
+    "eval_sets",
     "held_labels",
     "held_out",
     "validation_is_used",
 ]
 
-CALIBRATIONS = (None, "temperature")
+CALIBRATIONS = (None, "auto", "rule", "temperature")
 
 
 class FitRows(NamedTuple):
@@ -37,9 +38,13 @@ class FitRows(NamedTuple):
     weight : ndarray of float64, shape (n,)
         Above 0.
     train, held : ndarray of int64
-        Positions of the rows to train on, and of the others; `held` may be empty.
+        Positions of the rows to train on, and of those held out, which may be none.
+    watched : tuple of ndarray of int64
+        Positions of the rows of each set that is only scored.
     scores : ndarray of float64, shape (n, K), or None
         Scores of the model that the fit goes on from.
+    largest : float
+        Largest score that this model can give.
     """
 
     examples: Any
@@ -47,7 +52,9 @@ class FitRows(NamedTuple):
     weight: NDArray[np.float64]
     train: NDArray[np.int64]
     held: NDArray[np.int64]
+    watched: tuple[NDArray[np.int64], ...] = ()
     scores: NDArray[np.float64] | None = None
+    largest: float = 0.0
 
     @classmethod
     def of(cls, examples: Any, labels: NDArray[np.int8], weight: NDArray[np.float64]) -> Self:
@@ -60,17 +67,21 @@ class FitRows(NamedTuple):
         train, held = held_out(self.labels, fraction, rng, multi_label)
         return self._replace(train=train, held=held)
 
-    def joined(self, examples: Any, labels: NDArray[np.int8], weight: Any) -> Self:
-        """With further rows, which are held out; those of weight 0 are dropped."""
+    def joined(
+        self, examples: Any, labels: NDArray[np.int8], weight: Any, *, watched: bool = False
+    ) -> Self:
+        """With further rows, held out or only `watched`; those of weight 0 are dropped."""
         check_consistent_length(examples, labels)
         given = check_example_weight(weight, labels.shape[0])
         kept = np.flatnonzero(given > 0)
-        n = self.train.size
+        n = self.labels.shape[0]
+        added = np.arange(n, n + kept.size, dtype=np.int64)
         return self._replace(
             examples=_joined_examples(self.examples, examples[kept]),
             labels=np.concatenate([self.labels, labels[kept]]),
             weight=np.concatenate([self.weight, given[kept]]),
-            held=np.arange(n, n + kept.size, dtype=np.int64),
+            held=self.held if watched else added,
+            watched=(*self.watched, added) if watched else self.watched,
         )
 
 
@@ -78,7 +89,7 @@ def validation_is_used(early_stopping: Any, calibration: str | None) -> bool:
     """Whether a fit with these settings needs held-out rows; SettingError if one is wrong."""
     if calibration not in CALIBRATIONS:
         raise unknown("calibration", str(calibration), [str(one) for one in CALIBRATIONS])
-    return check_flag("early_stopping", early_stopping) or calibration is not None
+    return check_flag("early_stopping", early_stopping) or calibration == "temperature"
 
 
 def check_held(X: Any, y: Any, weight: Any, validates: bool) -> bool:
@@ -91,6 +102,18 @@ def check_held(X: Any, y: Any, weight: Any, validates: bool) -> bool:
             "with early_stopping=True or calibration='temperature', which alone use them"
         )
     return True
+
+
+def eval_sets(eval_set: Any) -> list[tuple[Any, Any, Any]]:
+    """X, y and weights of the sets of `eval_set`; SettingError if one is no such tuple."""
+    sets = [] if eval_set is None else list(eval_set)
+    for one in sets:
+        if not isinstance(one, tuple) or len(one) not in (2, 3):
+            raise SettingError(
+                "eval_set must be a sequence of (X, y) or (X, y, sample_weight), got "
+                f"{type(one).__name__}; pass [(X, y)]"
+            )
+    return [(one[0], one[1], one[2] if len(one) == 3 else None) for one in sets]
 
 
 def held_out(
@@ -167,19 +190,28 @@ def _joined_examples(first: Any, second: Any) -> Any:
 
 
 class HeldScores:
-    """Scores float64 (n, K) of the held-out rows of a fit, round by round.
+    """Rows of a fit that are not trained on, and their scores, round by round.
 
     Attributes
     ----------
+    labels : ndarray of int8, shape (n, K)
+    weight : ndarray of float64, shape (n,)
     scores : ndarray of float64, shape (n, K)
+    largest : float
+        Largest score that a row can have, the sum of alpha over the rounds.
+    edges : list of float
+        Of the rounds.
     """
 
-    def __init__(self, bank: Bank, rows: FitRows) -> None:
-        self._bank = bank.reader(rows.held)
-        self._rows = rows.held
-        self.scores = np.zeros((rows.held.size, rows.labels.shape[1]))
+    def __init__(self, bank: Bank, rows: FitRows, held: NDArray[np.int64]) -> None:
+        self._bank = bank.reader(held)
+        self._rows = held
+        self.labels, self.weight = rows.labels[held], rows.weight[held]
+        self.scores: NDArray[np.float64] = np.zeros(self.labels.shape)
+        self.largest = rows.largest
+        self.edges: list[float] = []
         if rows.scores is not None:
-            self.scores += rows.scores[rows.held]
+            self.scores += rows.scores[held]
 
     def add(self, one: Round) -> None:
         """Add what a round adds: O(n K)."""
@@ -187,3 +219,5 @@ class HeldScores:
         thresholds = np.array([term.threshold for term in one.terms])
         sides = self._bank.take(arrays.feature, self._rows) >= thresholds[:, None]
         arrays.add_scores(sides, slice(0, thresholds.size), self.scores)
+        self.largest += abs(one.terms[0].alpha)
+        self.edges.append(one.edge)

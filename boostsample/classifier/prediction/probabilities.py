@@ -13,7 +13,12 @@ is at f = 1/2 log(p u+ / ((1 - p) u-)), so that
   with y_l = +1 and those with y_l = -1 (0 if there are none of one kind): exact if, given y_l, the
   number of labels does not depend on x.
 
-A temperature t, 1 without calibration, divides the logits.
+A temperature T, 1 without calibration, divides the logits.
+
+**Two classes.** With l = 2 f / T, the smaller of the two probabilities is q = 1 / (1 + exp(|l|)),
+the other 1 - q. The order of the scores is kept: rows whose l differs by more than
+2^-52 (1 + exp(|l|)) have different probabilities: by 1e-7 at |l| = 20, by 0.003 at 30, the largest
+of a calibrated model.
 
 **Multi-class.** Probabilities of labels that were estimated one by one need not sum to 1. Of all
 distributions over the classes the nearest one is returned, by the sum over labels of the relative
@@ -27,16 +32,18 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, logsumexp
+from scipy.special import expit, log_expit
 
 from boostsample.rows.weights import initial_weights
 
-__all__ = ["label_offsets", "log_probabilities", "probabilities"]
+__all__ = ["label_offsets", "log_loss_slope", "log_probabilities", "probabilities"]
 
 _BLOCK = 8192
 """Rows at a time."""
 _STEPS = 60
 """Most Newton steps; from the upper end 2 to 5 are needed, whatever the distances."""
+_NEAR = 1e-6
+"""Relative tolerance of c where a root is sought by it."""
 
 
 def label_offsets(
@@ -70,9 +77,13 @@ def probabilities(
     """
     if multi_label:
         return np.asarray(expit((2.0 * scores - offsets) / temperature))
-    found = expit(_class_logits(scores, temperature))
-    found /= found.sum(axis=1, keepdims=True)
     top = _predicted(scores)
+    if scores.shape[1] == 1:
+        less = expit(-np.abs(scores[:, 0]) * (2.0 / temperature))  # 1 - less is monotone
+        found = np.where(np.arange(2) == top[:, None], 1.0 - less[:, None], less[:, None])
+    else:
+        found = expit(_class_logits(scores, temperature))
+        found /= found.sum(axis=1, keepdims=True)
     at = np.flatnonzero(found.argmax(axis=1) != top)
     found[at, top[at]] = np.nextafter(found[at].max(axis=1), 2.0)
     return np.asarray(found)
@@ -90,6 +101,35 @@ def log_probabilities(
     return np.asarray(log_expit(_class_logits(scores, temperature)))
 
 
+def log_loss_slope(
+    scores: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    offsets: NDArray[np.float64],
+    temperature: float,
+    multi_label: bool,
+) -> float:
+    """The derivative of the log loss by the logarithm of the temperature.
+
+    The log loss is the sum of -targets * log p over rows and classes or labels, `targets` float64
+    (n, K); for labels also of -(weight - targets) * log(1 - p). With `below` as in `_shifts` and
+    v = p (1 - p), the logit of class l changes by the mean of `below` by v less `below_l`.
+    """
+    if multi_label or scores.shape[1] == 1:
+        logits = (2.0 * scores - offsets) / temperature
+        return float(np.sum((targets - weight[:, None] * expit(logits)) * logits))
+    total = 0.0
+    for start in range(0, scores.shape[0], _BLOCK):
+        block = slice(start, start + _BLOCK)
+        below = _below(scores[block], temperature)
+        logits = below + _shifts(below, _NEAR)[:, None]
+        rest = expit(-logits)
+        v = expit(logits) * rest
+        mean = (v * below).sum(axis=1) / np.maximum(v.sum(axis=1), np.finfo(float).tiny)
+        total += float(np.sum(targets[block] * rest * (below - mean[:, None])))
+    return total
+
+
 def _predicted(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """Class codes (n,), as in `boostsample.labels.classify`."""
     if scores.shape[1] == 1:
@@ -103,13 +143,17 @@ def _class_logits(scores: NDArray[np.float64], temperature: float) -> NDArray[np
         return np.hstack([-scores, scores]) * (2.0 / temperature)
     logits = np.empty_like(scores)
     for start in range(0, scores.shape[0], _BLOCK):
-        block = scores[start : start + _BLOCK]
-        below = (block - block.max(axis=1, keepdims=True)) * (2.0 / temperature)
+        below = _below(scores[start : start + _BLOCK], temperature)
         logits[start : start + _BLOCK] = below + _shifts(below)[:, None]
     return logits
 
 
-def _shifts(below: NDArray[np.float64]) -> NDArray[np.float64]:
+def _below(scores: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+    """Logits less the largest of each row."""
+    return np.asarray((scores - scores.max(axis=1, keepdims=True)) * (2.0 / temperature))
+
+
+def _shifts(below: NDArray[np.float64], tolerance: float = 1e-14) -> NDArray[np.float64]:
     """The c of each row for which the sum of sigma(below + c) is 1: float64 (n,).
 
     `below` is float64 (n, K), K >= 2, with 0 as the largest entry of each row. Solves log(sum of
@@ -118,21 +162,24 @@ def _shifts(below: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     others = below.copy()
     others[np.arange(below.shape[0]), below.argmax(axis=1)] = -np.inf
+    second = others.max(axis=1)
+    ratio = np.exp(others - second[:, None])
     low = np.full(below.shape[0], -np.log(below.shape[1] - 1.0))  # all K are at most 1 / K
-    high = -0.5 * others.max(axis=1)  # the two largest have sum 1
+    high = -0.5 * second  # the two largest have sum 1
     shift = high
     for _ in range(_STEPS):
-        at = others + shift[:, None]
-        logs = log_expit(at)
-        total = logsumexp(logs, axis=1)
-        excess = total - log_expit(-shift)
+        # sigma(at) = ratio exp(second + c) / (1 + ratio exp(second + c)), and second + c <= 0
+        rest = 1.0 / (1.0 + ratio * np.exp(second + shift)[:, None])
+        part = ratio * rest
+        total = part.sum(axis=1)
+        excess = second + shift + np.log(total) - log_expit(-shift)
         low, high = np.where(excess <= 0, shift, low), np.where(excess >= 0, shift, high)
-        slope = (np.exp(logs - total[:, None]) * expit(-at)).sum(axis=1) + expit(shift)
+        slope = (part * rest).sum(axis=1) / total + expit(shift)
         following = shift - excess / slope
         following = np.where(
             (low <= following) & (following <= high), following, 0.5 * (low + high)
         )
-        done = np.all(np.abs(following - shift) <= 1e-14 * (1.0 + np.abs(shift)))
+        done = np.all(np.abs(following - shift) <= tolerance * (1.0 + np.abs(shift)))
         shift = following
         if done:
             break

@@ -238,13 +238,15 @@ def test_a_table_without_a_column_of_the_model(
 
 
 def test_early_stopping_and_calibration(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = ("--early-stopping", "--calibration", "temperature", "--rounds", "12")
+    args = ("--early-stopping", "--eval-metric", "error", "--rounds", "12")
     out = run(capsys, *FIT, *args, "-o", "m.bsm")[0]
     (held,) = re.findall(r"wrong on the rows that chose the number of rounds: (\S+) %", out)
     assert 0 <= float(held) < 30
     model = BoostSampleClassifier.load("m.bsm")
-    assert len(model.model_) < 12
-    assert model.temperature_ != 1
+    assert len(model.model_) <= 12
+    assert (model.eval_metric, model.calibration) == ("error", "auto")
+    wrong = run(capsys, *FIT, *args[:2], "f1", "-o", "n.bsm", code=2)[1]
+    assert "unknown eval_metric 'f1'; known: log_loss, error," in wrong
 
 
 def test_early_stopping_of_further_rounds(
