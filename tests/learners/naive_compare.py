@@ -173,11 +173,14 @@ def named(learner: str) -> str:
     return f"{name}:{'n_terms' if name == 'product' else 'n_leaves'}={size}" if size else name
 
 
-def comparison_on(data: Dataset, learner: str, **step_size: float) -> Comparison:
-    """A comparison on a data set, for a learning rate and a smoothing."""
+def comparison_on(
+    data: Dataset, learner: str, learning_rate: float = 1.0, smoothing: float = 0.0
+) -> Comparison:
+    """A comparison on a data set."""
     train, test = split_of(data)
     bank, Y = bank_for(data, train), encode(data.y, data.n_classes)
-    engine = Booster(bank, train, Y[train], "full", named(learner), 10**6, **step_size)
+    step: dict[str, Any] = {"learning_rate": learning_rate, "smoothing": smoothing}
+    engine = Booster(bank, train, Y[train], "full", named(learner), 10**6, **step)
     weights = initial_weights(Y[train], "balanced")
     return Comparison(engine, learner, bank, train, test, Y, weights)
 
