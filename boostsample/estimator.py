@@ -352,7 +352,7 @@ class BoostSampleClassifier(
             rows = rows.split(self.validation_fraction, split_stream(seed), self._multi_label)
         for X_eval, y_eval, weight_eval in eval_sets(eval_set):
             more = prediction_inputs(self, X_eval, numbers=numbers)
-            of_more = held_labels(y_eval, self.classes_, self._multi_label)
+            of_more = held_labels(y_eval, self.classes_, self._multi_label, "y of eval_set")
             rows = rows.joined(more, of_more, weight_eval, watched=True)
         if start is not None:
             start.check_classes(self, labels.shape[1])

@@ -403,6 +403,12 @@ def test_bad_validation(
         model.fit(X, y, **more)
 
 
+def test_errors_name_the_set(digits: Data) -> None:
+    X, y = digits
+    with pytest.raises(DataError, match=r"^y of eval_set must hold the classes of y only, got 10"):
+        classifier(n_rounds=2, random_state=0).fit(X, y, eval_set=[(X, y + 1)])
+
+
 def test_a_continued_model_is_scored_with_its_first_rounds(digits: Data) -> None:
     X, y = digits
     first = classifier(n_rounds=20, random_state=0).fit(X[:400], y[:400])
