@@ -21,7 +21,7 @@ from boostsample import BoostSampleClassifier, DataError, SettingError
 pandas: Any = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
 polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
 
-MODEL = BoostSampleClassifier("uniform-q1", n_rounds=10, random_state=0)
+MODEL = BoostSampleClassifier("uniform-q1", "stump", n_rounds=10, random_state=0)
 IRIS, SPECIES = load_iris(return_X_y=True)
 SEVERAL = np.stack([SPECIES == 0, SPECIES > 0, IRIS[:, 1] > 3], axis=1).astype(int)
 
