@@ -156,7 +156,7 @@ class TableColumns:
         if not is_frame(frame):
             raise DataError(
                 "X must be a data frame as in training, because some of its columns are "
-                f"categories, got {type(frame).__name__}; pass a frame with the columns "
+                f"categories or dates, got {type(frame).__name__}; pass a frame with the columns "
                 f"{', '.join(column.name for column in self.columns)[:80]}"
             )
         if not frame.shape[0]:
