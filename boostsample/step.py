@@ -19,7 +19,6 @@ from boostsample.kernels.array_layout import N_BINS, Rows
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Sample, Stumps, sample_members
 from boostsample.records.feature_tiles import sample_tile_members, sample_tiles
-from boostsample.records.stumps import with_each_array
 from boostsample.rows.searcher import Searcher
 
 __all__ = ["Step"]
@@ -290,7 +289,9 @@ class Step:
         self.__ledger.charge(wanted.size * held.size, purpose)
         stumps = self.__searcher.search(wanted, held.rows, held.exact)
         self.__records.append(_Searched(stumps, held.size, purpose))
-        return with_each_array(stumps, _frozen_copy)
+        return Stumps(
+            *(None if array is None else _frozen_copy(array) for array in stumps.arrays())
+        )
 
     def edges(self, stumps: Stumps, sample: Sample, purpose: str = "search") -> NDArray[np.float64]:
         """Signed edges of given stumps on another sample: unbiased estimates for their votes.

@@ -309,7 +309,7 @@ def test_the_own_names_of_the_row_are_refused(name: str) -> None:
 
 def test_the_own_names_are_those_of_the_row() -> None:
     row = one_round(lambda step: step.search([0], step.draw(5)).best())
-    others = {"term", "bytes", "messages"}  # of products and trees, and of runs over shards
+    others = {"term", "bytes", "messages", "validation"}  # of trees, shards and early stopping
     assert {*row, *others} == HISTORY_NAMES
 
 

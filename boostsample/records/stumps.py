@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import SettingError
 
-__all__ = ["Stump", "Stumps", "Term", "with_each_array"]
+__all__ = ["Stump", "Stumps", "Term"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,10 +69,14 @@ class Stumps:
     def __len__(self) -> int:
         return int(self.feature.size)
 
+    def arrays(self) -> list[Any]:
+        """The arrays of the attributes, in their order; None where there is none."""
+        return [getattr(self, name) for name in self.__slots__]
+
     def __getitem__(self, rows: ArrayLike | slice) -> Stumps:
         """The given rows: indices, a mask or a slice."""
         at = rows if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
-        return with_each_array(self, lambda array: array[at])
+        return Stumps(*(None if array is None else array[at] for array in self.arrays()))
 
     def best(self) -> Stump:
         """The stump with the largest edge; of a tie the first that divides, or else the first."""
@@ -85,13 +88,6 @@ class Stumps:
         feature, threshold = int(self.feature[row]), int(self.threshold[row])
         below = None if self.below is None else self.below[row]
         return Stump(feature, threshold, self.votes[row], float(self.edge[row]), below)
-
-
-def with_each_array(stumps: Stumps, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Stumps:
-    """The stumps with each of their arrays changed."""
-    arrays = (getattr(stumps, name) for name in stumps.__slots__)
-    changed: list[Any] = [None if array is None else change(array) for array in arrays]
-    return Stumps(*changed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
