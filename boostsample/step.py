@@ -289,9 +289,10 @@ class Step:
         self.__ledger.charge(wanted.size * held.size, purpose)
         stumps = self.__searcher.search(wanted, held.rows, held.exact)
         self.__records.append(_Searched(stumps, held.size, purpose))
-        return Stumps(
-            *(None if array is None else _frozen_copy(array) for array in stumps.arrays())
-        )
+        copied: list[Any] = [
+            None if array is None else _frozen_copy(array) for array in stumps.arrays()
+        ]
+        return Stumps(*copied)
 
     def edges(self, stumps: Stumps, sample: Sample, purpose: str = "search") -> NDArray[np.float64]:
         """Signed edges of given stumps on another sample: unbiased estimates for their votes.

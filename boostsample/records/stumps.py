@@ -76,7 +76,8 @@ class Stumps:
     def __getitem__(self, rows: ArrayLike | slice) -> Stumps:
         """The given rows: indices, a mask or a slice."""
         at = rows if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
-        return Stumps(*(None if array is None else array[at] for array in self.arrays()))
+        part: list[Any] = [None if array is None else array[at] for array in self.arrays()]
+        return Stumps(*part)
 
     def best(self) -> Stump:
         """The stump with the largest edge; of a tie the first that divides, or else the first."""
