@@ -183,7 +183,7 @@ class BoostSampleClassifier(
     history_ : list of dict
         One flat record per search, for `pandas.DataFrame`; also of rounds that early stopping left
         out of the model. With early stopping the column ``validation`` has `eval_metric` after the
-        rounds that were scored: all of the first 32, then 16 of each doubling; else NaN.
+        rounds that were scored: the first 32, then 16 of each doubling, and the last; else NaN.
     strategy_ : Strategy
         The strategy as the last round left it, with its learned state.
     validation_error_ : ndarray of float64
@@ -300,7 +300,8 @@ class BoostSampleClassifier(
             `save` has written, a fitted classifier, or its `model_`. Its families come first, then
             those of `families` that it does not have; the default families stand for its own.
             `history_` has the new rounds, and its loss goes on from that of the model on these
-            examples; see `boostsample.classifier.continued`.
+            examples; see `boostsample.classifier.continued`. The importances of a `model_` alone
+            are those of full steps: after smaller ones, give the classifier.
         X_val, y_val : like X and y, optional
             Rows for `early_stopping` and `calibration`, in place of a part of X.
         sample_weight_val : array, shape (n_val,), optional
@@ -351,7 +352,7 @@ class BoostSampleClassifier(
             rows = rows.split(self.validation_fraction, split_stream(seed), self._multi_label)
         for X_eval, y_eval, weight_eval in eval_sets(eval_set):
             more = prediction_inputs(self, X_eval, numbers=numbers)
-            of_more = held_labels(y_eval, self.classes_, self._multi_label)
+            of_more = held_labels(y_eval, self.classes_, self._multi_label, "y of eval_set")
             rows = rows.joined(more, of_more, weight_eval, watched=True)
         if start is not None:
             start.check_classes(self, labels.shape[1])
@@ -385,6 +386,7 @@ class BoostSampleClassifier(
         )
         facts = run_facts(booster, bank, self)
         rounds = trained = resume(booster, run, facts)
+        self.__dict__.pop("validation_error_", None)  # of an earlier fit
         self.offset_ = np.zeros(labels.shape[1])
         if self._multi_label:
             self.offset_ = label_offsets(of_train[0], self.weight_init, of_train[1])
@@ -399,8 +401,15 @@ class BoostSampleClassifier(
             if self.calibration is not None:
                 given = largest_score(model), [one.edge for one in rounds]
                 temperature = rule_temperature(*given, self.offset_, self._multi_label)
-            history = evaluation.history(trained)
-            return {"model_": model, "temperature_": temperature, "history_": history}
+            of_rounds = [one.terms for one in rounds]
+            new = term_importances(of_rounds, bank, rows.train, booster.step_size)
+            before = np.empty(0) if start is None else start.term_importances()
+            return {
+                "model_": model,
+                "temperature_": temperature,
+                "history_": evaluation.history(trained),
+                "term_importances_": np.concatenate([before, new]),
+            }
 
         def evaluated(held: NDArray[np.int64]) -> EvalMetric:
             of_held = HeldScores(bank, rows, held)
@@ -425,15 +434,11 @@ class BoostSampleClassifier(
         plans = booster.plans_rounds or (run is not None and run.plans_rounds)
         self._run = Run(seed, facts, rounds, booster.small_state(), plans, booster.n_rounds)
         self.strategy_ = booster.strategy
-        self.__dict__.pop("validation_error_", None)  # of an earlier fit
+        evaluation.end()
         if stopping is not None:
             self.validation_error_ = stopping.errors
             rounds = trained[: stopping.n_rounds()]
         self.__dict__.update(fitted())
-        terms = [one.terms for one in rounds]
-        of_rounds = term_importances(terms, bank, rows.train, booster.step_size)
-        before = np.empty(0) if start is None else start.term_importances()
-        self.term_importances_ = np.concatenate([before, of_rounds])
         if validates and self.calibration in ("auto", "temperature"):
             self.temperature_ = held_temperature(
                 bank, rows, rounds, self.offset_, self._multi_label

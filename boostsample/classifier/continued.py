@@ -64,7 +64,7 @@ class InitModel:
         if given and given.get("columns_") is None and estimator.columns_ is not None:
             raise DataError(
                 "X must have the columns of init_model, which are numbers, got columns of "
-                "categories; encode them as then, or fit without init_model"
+                "categories or dates; encode them as then, or fit without init_model"
             )
         old, new = (one.get("n_features_in_") for one in (given, vars(estimator)))
         if old is not None and new is not None and old != new:

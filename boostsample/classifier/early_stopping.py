@@ -27,7 +27,7 @@ _LEAST, _PATIENCE = 100, 2
 _FEWEST = 10
 """Fewest rounds to keep: smaller windows have fewer than 5 rounds, whose least mean is luck."""
 _SCORED = 16
-"""Rounds scored of each doubling of their number, from 32 on; all rounds before."""
+"""Rounds scored of each doubling of their number, from 32 on; all rounds before, and the last."""
 
 
 class Evaluation:
@@ -66,6 +66,11 @@ class Evaluation:
         self.points.append(self._done)
         for name, metric in self._metrics.items():
             self.values[name].append(metric())
+
+    def end(self) -> None:
+        """Score the rows after the last round, once training has ended."""
+        if self._metrics and self.points[-1] != self._done:
+            self._score()
 
     def text(self) -> str:
         """The last values, for the progress of a fit."""
@@ -118,9 +123,7 @@ class EarlyStopping(Evaluation):
         return self._done >= _LEAST and self._done >= _PATIENCE * self._best()
 
     def n_rounds(self) -> int:
-        """The best number of rounds T, once training has ended; UserWarning if it is constant."""
-        if self.points[-1] != self._done:
-            self._score()
+        """The best number of rounds T, after `end`; UserWarning if its model is constant."""
         best = self._best()
         if self._constant[best - 1]:
             warnings.warn(

@@ -3,9 +3,9 @@
 The loss is that of the training rows, which falls by noise, too: on held-out rows see
 `boostsample.classifier.prediction.held_importances`.
 
-The importance of a term is the fall of the log loss that its round has brought, -log sqrt(1 - G^2)
-with the edge G = tanh(alpha), shared equally by the terms of the round. Shares are importances
-divided by their sum.
+The importance of a term is the fall of the log loss that its round has brought, shared equally by
+the terms of the round, see `boostsample.models.importances`. Shares are importances divided by
+their sum.
 """
 
 from __future__ import annotations

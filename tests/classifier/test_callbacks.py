@@ -106,6 +106,35 @@ def test_scores_of_each_round_are_those_of_the_stages(iris: Data) -> None:
     assert [row["neg_log_loss"] for row in logs] == pytest.approx(expected)
 
 
+class Importances:
+    """Keeps the importances of the terms after each round."""
+
+    def __init__(self) -> None:
+        self.of_rounds: list[NDArray[np.float64]] = []
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        pass
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any) -> None:
+        assert not hasattr(fitted_estimator, "validation_error_")
+        self.shares = fitted_estimator.feature_importances_
+        self.of_rounds.append(fitted_estimator.term_importances_)
+
+
+@needs_callbacks
+def test_importances_of_each_round_are_those_of_its_model(iris: Data) -> None:
+    first = BoostSampleClassifier(n_rounds=3, random_state=0, early_stopping=True).fit(*iris)
+    seen = Importances()
+    again = first.set_params(n_rounds=5, learning_rate=0.1, early_stopping=False)
+    again.set_callbacks(seen).fit(*iris, init_model=first)
+    np.testing.assert_array_equal(seen.shares, again.feature_importances_)
+    assert len(seen.of_rounds) == 6
+    for one in seen.of_rounds:
+        np.testing.assert_array_equal(one, again.term_importances_[: one.size])
+
+
 @needs_callbacks
 def test_the_progress_bar_of_scikit_learn(iris: Data, capsys: pytest.CaptureFixture[str]) -> None:
     assert sklearn_callback is not None

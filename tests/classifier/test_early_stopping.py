@@ -85,6 +85,7 @@ def test_the_choice_is_that_of_the_definition(n_rounds: int, sign: float, seed: 
             losses[at] = sign * value
         assert stop == (at >= 100 and at >= 2 * naive_choice(losses))
     losses[n_rounds] = sign * values[-1]
+    follower.end()
     assert follower.n_rounds() == naive_choice(losses)
     np.testing.assert_allclose(follower.errors, 100 * np.array(values))
     rows = follower.history([Round([], [{}, {}], 0.5)] * n_rounds)
@@ -209,6 +210,14 @@ def test_the_curves_are_those_of_each_model(digits: Data) -> None:
     assert [row["eval_set_1"] for row in only_watched.history_] == columns["eval_set_1"]
     assert "validation" not in only_watched.history_[0]
     np.testing.assert_array_equal(only_watched.decision_function(X), whole.decision_function(X))
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_the_last_round_is_scored(digits: Data, early_stopping: bool) -> None:
+    X, y = digits
+    model = classifier(n_rounds=33, early_stopping=early_stopping, random_state=0)
+    model.fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])])
+    assert np.isfinite(model.history_[-1]["eval_set_0"])
 
 
 def test_a_constant_model_is_a_warning(digits: Data) -> None:
@@ -392,6 +401,12 @@ def test_bad_validation(
     more: dict[str, Any] = {name: given[one] for name, one in held.items()}
     with pytest.raises(error, match=message):
         model.fit(X, y, **more)
+
+
+def test_errors_name_the_set(digits: Data) -> None:
+    X, y = digits
+    with pytest.raises(DataError, match=r"^y of eval_set must hold the classes of y only, got 10"):
+        classifier(n_rounds=2, random_state=0).fit(X, y, eval_set=[(X, y + 1)])
 
 
 def test_a_continued_model_is_scored_with_its_first_rounds(digits: Data) -> None:

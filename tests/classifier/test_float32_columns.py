@@ -77,6 +77,16 @@ def test_a_fit_names_columns_that_lose_values(container: str) -> None:
         clone(MODEL).fit(CONTAINERS[container](column), Y)  # warnings are errors
 
 
+def test_times_of_the_day_that_are_too_close() -> None:
+    seconds = np.datetime64("2024-03-01T10:00:00") + np.round(3600 * X[:, 0]).astype(int)
+    frame = pandas.DataFrame({"at": seconds})
+    with pytest.warns(RuntimeWarning, match=r"in 1 of them some become equal: 'at\.days'; "):
+        clone(MODEL).fit(frame, Y)
+    hours = np.datetime64("2024-03-01") + np.round(1e4 * X[:, 0]).astype("m8[h]")
+    frame = pandas.DataFrame({"at": np.where(np.arange(N) % 9, hours, np.datetime64("NaT"))})
+    clone(MODEL).fit(frame, Y)  # warnings are errors
+
+
 def test_warnings_count_columns_and_predictions_are_silent() -> None:
     table = np.column_stack([LOST["x + 1e9"]] * 7 + [X[:, 0]])
     with pytest.warns(RuntimeWarning, match=r"in 7 of them .*'column 0', .*'column 4', \.\.\.; "):

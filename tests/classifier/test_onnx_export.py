@@ -160,7 +160,7 @@ def test_features_that_onnx_does_not_compute() -> None:
     check(model, images, computed=True)
     frame = pandas.DataFrame({"colour": ["red", "blue", "green"] * 20})
     model = BoostSampleClassifier(n_rounds=3, random_state=0).fit(frame, y == 1)
-    with pytest.raises(SettingError, match="categories become features"):
+    with pytest.raises(SettingError, match="categories and dates become features"):
         to_onnx(model)
     check(model, frame, computed=True)
 

@@ -154,22 +154,24 @@ def _fraction(given: Any) -> float:
     return number
 
 
-def held_labels(y: Any, classes: NDArray[Any], multi_label: bool) -> NDArray[np.int8]:
-    """Labels int8 (n, K), +1 or -1, of y_val, whose classes must be those of the training."""
-    given = class_values(y, "y_val")
+def held_labels(
+    y: Any, classes: NDArray[Any], multi_label: bool, name: str = "y_val"
+) -> NDArray[np.int8]:
+    """Labels int8 (n, K), +1 or -1, of the y of this name; DataError for classes not trained on."""
+    given = class_values(y, name)
     if multi_label:
         if given.ndim != 2 or given.shape[1] != classes.size:
             raise DataError(
-                f"y_val must have {classes.size} columns of 0 and 1 like y, got shape {given.shape}"
+                f"{name} must have {classes.size} columns of 0 and 1 like y, got {given.shape}"
             )
         return encode(given)
     if given.ndim != 1:
-        raise DataError(f"y_val must have shape (n,) like y, got {given.shape}")
-    codes = class_codes(given, classes, "y_val")
+        raise DataError(f"{name} must have shape (n,) like y, got {given.shape}")
+    codes = class_codes(given, classes, name)
     other = given[codes < 0].tolist()
     if other:
         raise DataError(
-            f"y_val must hold the classes of y only, got {other[0]!r}; leave out rows of others"
+            f"{name} must hold the classes of y only, got {other[0]!r}; leave out rows of others"
         )
     return encode(codes, classes.size)
 

@@ -149,13 +149,14 @@ class TableColumns:
         """The table of numbers: float32 (n, number of features), in Fortran order.
 
         The frame has the same columns in the same order. Names of columns with values that float32
-        cannot tell apart are added to `merged`. Raises DataError if it is no frame, or if a column
-        holds another kind of value than in training, or an infinite one.
+        cannot tell apart are added to `merged`; of dates, that of their days. Raises DataError if
+        it is no frame, or if a column holds another kind of value than in training, or an infinite
+        one.
         """
         if not is_frame(frame):
             raise DataError(
                 "X must be a data frame as in training, because some of its columns are "
-                f"categories, got {type(frame).__name__}; pass a frame with the columns "
+                f"categories or dates, got {type(frame).__name__}; pass a frame with the columns "
                 f"{', '.join(column.name for column in self.columns)[:80]}"
             )
         if not frame.shape[0]:
@@ -169,7 +170,9 @@ class TableColumns:
                 elif column.kind == "category":
                     _indicate(column, series, part)
                 elif column.kind in _PARTS:
-                    _write_parts(column, series, part)
+                    days = _write_parts(column, series, part)
+                    if merged is not None and columns_merged_by_float32(days[:, None]):
+                        merged.append(column.features[0])
                 else:
                     values = _numbers(column.name, series)
                     part[:, 0] = _float32(column.name, values)
@@ -401,8 +404,8 @@ def _dates(series: Any) -> NDArray[np.datetime64] | None:
     return np.array(clock, "M8[s]")
 
 
-def _write_parts(column: Column, series: Any, part: NDArray[np.float32]) -> None:
-    """Write the parts of a column of dates to `part` (n, parts)."""
+def _write_parts(column: Column, series: Any, part: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Write the parts of a column of dates to `part` (n, parts); the days before rounding (n,)."""
     dates = _dates(series)
     if dates is None:
         codes, values = _distinct(column.name, series)
@@ -424,6 +427,7 @@ def _write_parts(column: Column, series: Any, part: NDArray[np.float32]) -> None
     }
     for at, name in enumerate(_PARTS[column.kind]):
         part[:, at] = np.where(np.isnat(dates), np.nan, numbers[name])
+    return np.where(np.isnat(dates), np.nan, numbers["days"])
 
 
 def _numbers(name: str, series: Any) -> NDArray[np.float64]:

@@ -44,7 +44,8 @@ def to_onnx(
         File to write, a name that ends in ``.onnx``.
     computed : bool, default False
         Whether the input are the computed features that the model uses, see `onnx_inputs`. Needed
-        for images, documents and columns of categories, whose features ONNX does not compute.
+        for images, documents and columns of categories or dates, whose features ONNX does not
+        compute.
     overwrite : bool, default False
         Whether a file of this name is replaced.
 
@@ -145,7 +146,7 @@ def _columns(classifier: Any, computed: bool) -> tuple[NDArray[np.int64], int]:
     kind = registered_class("family", "columns")
     wrong = [family.name for family in model.families if type(family) is not kind]
     if wrong or classifier.columns_ is not None:
-        what = f"the family {wrong[0]!r} computes" if wrong else "categories become"
+        what = f"the family {wrong[0]!r} computes" if wrong else "categories and dates become"
         raise SettingError(
             f"to_onnx reads columns of numbers, but {what} features that ONNX does not compute; "
             "pass computed=True, and give the ONNX model the features from onnx_inputs(classifier, "
