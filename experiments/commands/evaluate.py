@@ -53,9 +53,7 @@ def evaluate(
     from boostsample.experiments.tables.formats import FORMATS, chosen_format
     from boostsample.files.atomic import check_writable_file, write_file
 
-    name = chosen_format(form, output)
-    if name not in _FORMATS:
-        raise SettingError(f"the format must be one of {', '.join(_FORMATS)}, got {name}")
+    name = chosen_format(form, output, _FORMATS)
     if output is None and picture is None and overwrite:
         raise SettingError("--overwrite needs a file to replace; add -o FILE or --picture FILE")
     place = None

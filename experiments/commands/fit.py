@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import time
@@ -134,6 +135,7 @@ def fit(
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import (
         describe_model,
+        held_out_fits,
         held_out_score,
         read_training_table,
         try_out,
@@ -144,6 +146,8 @@ def fit(
     overwrite, first = given.pop("overwrite"), given.pop("init_model")
     if output is None and not dry:
         raise SettingError("fit needs a file for the model; add -o model.bsm, or --dry-run")
+    if given["eval_metric"] and not given["early_stopping"]:
+        raise SettingError("--eval-metric is that of --early-stopping; add --early-stopping")
     if output is not None:
         size = min(_FEWEST_BYTES + _BYTES_OF_ROUND * max(given["rounds"] or 0, 0), MOST_BYTES)
         place = check_writable_file(output, ".bsm", "the model", overwrite=overwrite, size=size)
@@ -172,6 +176,12 @@ def fit(
     if check and start is not None:
         print_note("no held-out score: the model of --init-model may have learned from all rows")
     elif check:
+        n_fits = held_out_fits(rows)
+        if not quiet:
+            print_note(
+                f"the held-out score takes about {math.ceil(0.8 * n_fits * seconds)} s; --no-check "
+                "leaves it out"
+            )
         try:
             print_line(held_out_score(model, rows))
         except BoostSampleError as error:

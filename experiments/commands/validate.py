@@ -44,9 +44,7 @@ def validate(
     from boostsample.experiments.tables.validation_table import validation_csv, validation_tables
     from boostsample.files.atomic import check_writable_file, write_file
 
-    name = chosen_format(form, output)
-    if name not in _FORMATS:
-        raise SettingError(f"the format must be one of {', '.join(_FORMATS)}, got {name}")
+    name = chosen_format(form, output, _FORMATS)
     if output is None and overwrite:
         raise SettingError("--overwrite needs a file to replace; add -o FILE, or leave it out")
     target = None

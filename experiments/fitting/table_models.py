@@ -32,6 +32,7 @@ __all__ = [
     "TrainingTable",
     "describe_model",
     "evaluation",
+    "held_out_fits",
     "held_out_score",
     "predictions",
     "read_known_rows",
@@ -140,13 +141,13 @@ def try_out(
 
 
 def read_rows(
-    model: BoostSampleClassifier, path: str | Path, target: str | None
+    model: BoostSampleClassifier, path: str | Path, target: str | None, *, only_known: bool = False
 ) -> tuple[Any, NDArray[np.int64] | None]:
     """The columns of a file that a model reads, and the positions of the true classes or None.
 
     -1 is the position of classes that the model does not have. Columns that it does not know are
     passed over. DataError if the model cannot be used on tables, or if no row has a class of the
-    model in the column `target`.
+    model in the column `target`; with `only_known`, if any row has another.
     """
     names = getattr(model, "feature_names_in_", None)
     columns = [] if model.columns_ is None else model.columns_.columns
@@ -168,6 +169,14 @@ def read_rows(
     codes = class_codes(truth, model.classes_, f"{path}: the target {target!r}")
     if not (codes >= 0).any():
         raise foreign_labels(truth, model.classes_, f"{path}: the target {target!r}")
+    if only_known and (codes < 0).any():
+        first = int(np.argmax(codes < 0))
+        raise DataError(
+            f"{path}: the target {target!r} must hold classes of the model only, but "
+            f"{int((codes < 0).sum()):,} of {codes.size:,} rows have others, the first is "
+            f"{truth[first : first + 1].tolist()[0]!r:.60} in data row {first + 1}; leave these "
+            "rows out"
+        )
     return X, codes
 
 
@@ -193,11 +202,13 @@ def predictions(
     if chances:
         names = (f"probability of {name}" for name in model.classes_)
         of_rows |= dict(zip(names, model.predict_proba(X).T, strict=True))
-    taken = next((name for name in keep if name in of_rows or keep.count(name) > 1), None)
+    if len(set(keep)) < len(keep):
+        raise SettingError(f"--keep must name each column once, got {', '.join(map(repr, keep))}")
+    taken = next((name for name in keep if name in of_rows), None)
     if taken is not None:
         raise SettingError(
-            f"--keep must name each column once, and none of the predictions, got {taken!r}; "
-            "rename that column of the table"
+            f"--keep must name no column of the predictions, got {taken!r}; rename that column of "
+            "the table"
         )
     found = pandas.DataFrame(of_rows)
     if keep:
@@ -223,14 +234,8 @@ def read_known_rows(
     model: BoostSampleClassifier, path: str | Path, target: str
 ) -> tuple[Any, NDArray[np.int64]]:
     """As `read_rows`; DataError if a row has a class that the model does not know."""
-    X, codes = read_rows(model, path, target)
+    X, codes = read_rows(model, path, target, only_known=True)
     assert codes is not None
-    if (codes < 0).any():
-        raise DataError(
-            f"{path}: the target {target!r} must hold classes of the model only, but "
-            f"{int((codes < 0).sum()):,} of {codes.size:,} rows have others, the first is data row "
-            f"{int(np.argmax(codes < 0)) + 1}; leave these rows out"
-        )
     return X, codes
 
 
@@ -242,6 +247,11 @@ def _evaluation(
     return Evaluation(rows, classes, codes, predicted, model.predict_proba(X))
 
 
+def held_out_fits(table: TrainingTable) -> int:
+    """Fits that the held-out score of a table takes."""
+    return _FOLDS if len(table.y) <= _CROSS_CHECKED else 1
+
+
 def held_out_score(model: BoostSampleClassifier, table: TrainingTable) -> str:
     """Metrics of rows that fits with the settings of the model have not seen, in words.
 
@@ -251,7 +261,7 @@ def held_out_score(model: BoostSampleClassifier, table: TrainingTable) -> str:
     other rows are too few for the settings.
     """
     codes = class_codes(table.y, model.classes_)
-    n_fits = _FOLDS if codes.size <= _CROSS_CHECKED else 1
+    n_fits = held_out_fits(table)
     order = np.random.default_rng(0).permutation(codes.size)
     order = order[np.argsort(codes[order], kind="stable")]
     order = order[np.bincount(codes)[codes[order]] > 1]

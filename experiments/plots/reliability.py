@@ -15,21 +15,24 @@ if TYPE_CHECKING:
 
 __all__ = ["reliability_figure"]
 
+_LABEL = "rows of a bin, \u00b1 1 std. error if calibrated"
+
 
 @figures.styled_axes
 def reliability_figure(calibration: NDArray[np.float64], title: str, event: str) -> Figure:
     """The share of the event against its mean probability in each bin, above the rows of the bins.
 
     `calibration` is float64 (bins, 3): rows, mean probability and share of equal bins, NaN where a
-    bin has no rows. Lines around a share are one standard error long to each side.
+    bin has no rows. Lines around a share are to each side one standard error long
+    of the share of a calibrated bin, which is not 0 if the share is 0 or 1.
     """
     counts, chance, share = calibration.T
     figure = figures.new_figure(6.4, 6.0)
     above, below = figure.subplots(2, 1, height_ratios=(3, 1), sharex=True)
     above.plot([0, 1], [0, 1], color="#888888", linestyle="--", label="calibrated")
     filled = counts > 0
-    spread = np.sqrt(share[filled] * (1 - share[filled]) / counts[filled])
-    style = {**figures.line_style(0), "capsize": 2.5, "label": "rows of a bin, \u00b1 1 std. error"}
+    spread = np.sqrt(chance[filled] * (1 - chance[filled]) / counts[filled])
+    style = {**figures.line_style(0), "capsize": 2.5, "label": _LABEL}
     above.errorbar(chance[filled], share[filled], yerr=spread, **style)
     above.set(ylabel=f"share of {printable(event)}", xlim=(0, 1), ylim=(-0.02, 1.02))
     width = 1 / counts.size

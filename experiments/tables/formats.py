@@ -12,7 +12,7 @@ import html
 import io
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -303,15 +303,17 @@ FORMATS: Mapping[str, Format] = {
 """The formats of ``boostsample table``, by name."""
 
 
-def chosen_format(name: str | None, file: str | None) -> str:
-    """The name of a format, by default that of the ending of `file`; text if there is neither."""
-    endings = {one.ending: known for known, one in FORMATS.items()}
+def chosen_format(
+    name: str | None, file: str | None, known: Collection[str] = tuple(FORMATS)
+) -> str:
+    """One of the `known` formats, by default that of the ending of `file`, of neither text."""
+    endings = {FORMATS[one].ending: one for one in known}
     ending = ".txt" if file is None else Path(file).suffix.lower()
     if not name and ending not in endings:
         raise SettingError(
             f"the file of tables must end in one of {', '.join(endings)}, got '{file}'"
         )
     name = name or endings[ending]
-    if name not in FORMATS:
-        raise unknown("format", name, FORMATS)
+    if name not in known:
+        raise unknown("format", name, known)
     return name

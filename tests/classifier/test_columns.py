@@ -216,6 +216,10 @@ def test_columns_of_polars_are_refused(values: Any) -> None:
     [
         ({"colour": [3]}, "column 'colour' .int64. must hold text as in training, got 3"),
         ({"size": ["big"]}, "column 'size' .* must hold numbers as in training, got 'big'"),
+        (
+            {"size": ["1", "big"], "colour": ["red"] * 2},
+            "column 'size' .* numbers as in training, got 'big'",
+        ),
         ({"size": [np.inf]}, "'size': values must be finite .* got inf in row 0"),
         ({"size": [1e39]}, r"got 1e\+39 in row 0; rescale"),
     ],
@@ -275,7 +279,7 @@ def test_dates_become_their_parts(kind: str) -> None:
     assert np.isnan(read.transform(pandas.DataFrame({"t": [None, np.nan]}))).all()
     for value, shown in (("today", "'today'"), (2024.0, r"2024\.0")):
         with pytest.raises(DataError, match=f"'t' .* must hold dates as in training, got {shown}"):
-            read.transform(pandas.DataFrame({"t": [value]}))
+            read.transform(pandas.DataFrame({"t": ["2024-05-31 18:30", value]}))
 
 
 def test_parts_are_those_of_pandas() -> None:

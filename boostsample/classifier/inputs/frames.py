@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -412,7 +412,8 @@ def _write_parts(column: Column, series: Any, part: NDArray[np.float32]) -> NDAr
         if values:
             raise DataError(
                 f"column {column.name!r} ({series.dtype}) must hold dates as in training, got "
-                f"{values[0]!r}; convert it as before, for example by pandas.to_datetime"
+                f"{_unreadable(values, datetime.fromisoformat)!r}; convert it as before, for "
+                "example by pandas.to_datetime"
             )
         dates = np.full(codes.size, "NaT", "M8[s]")
     days, months, years = (dates.astype(f"M8[{unit}]") for unit in "DMY")
@@ -438,13 +439,23 @@ def _numbers(name: str, series: Any) -> NDArray[np.float64]:
             return values
         return np.array(series.to_numpy(), np.float64)
     codes, found = _distinct(name, series)
-    for value in found:
-        if isinstance(value, str):
-            raise DataError(
-                f"column {name!r} ({series.dtype}) must hold numbers as in training, got "
-                f"{value!r}; convert it as before"
-            )
+    texts = [value for value in found if isinstance(value, str)]
+    if texts:
+        raise DataError(
+            f"column {name!r} ({series.dtype}) must hold numbers as in training, got "
+            f"{_unreadable(texts, float)!r}; convert it as before"
+        )
     return np.array([*found, np.nan], np.float64)[codes]
+
+
+def _unreadable(values: Sequence[Any], read: Callable[[Any], Any]) -> Any:
+    """The first value that `read` refuses, or else the first."""
+    for value in values:
+        try:
+            read(value)
+        except (TypeError, ValueError):
+            return value
+    return values[0]
 
 
 def _float32(name: str, values: NDArray[np.float64]) -> NDArray[np.float32]:

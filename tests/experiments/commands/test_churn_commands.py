@@ -22,6 +22,7 @@ from boostsample.experiments.commands.cli import main
 from boostsample.experiments.fitting import table_models
 from boostsample.experiments.fitting.evaluation import Evaluation
 from boostsample.experiments.fitting.table_models import TrainingTable, held_out_score
+from boostsample.experiments.plots.reliability import reliability_figure
 from tests.churn import NOISE, USEFUL, churn_table
 
 DROPPED = ("customer_id", "country")
@@ -154,7 +155,12 @@ def test_no_row_is_predicted_by_a_fit_that_has_seen_it(
 
 def test_no_held_out_score_is_said_and_why(run: Any, capsys: Any) -> None:
     drop = [part for name in DROPPED for part in ("--drop", name)]
-    args = ["fit", "train.csv", "--target", "left", *drop, "--rounds", "2", "--quiet"]
+    args = ["fit", "train.csv", "--target", "left", *drop, "--rounds", "2"]
+    assert main([*args, "-o", "slow.bsm"]) == 0
+    assert re.search(
+        "note: the held-out score takes about .* s; --no-check leaves", capsys.readouterr().err
+    )
+    args.append("--quiet")
     assert "held out" not in run(*args, "--no-check", "-o", "short.bsm")
     assert main([*args, "-o", "other.bsm", "--init-model", "short.bsm"]) == 0
     says = "no held-out score: the model of --init-model may have learned from all rows"
@@ -185,7 +191,7 @@ def test_columns_are_kept_as_they_are(run: Any, files: Path) -> None:
     assert guarded[:3] == ["'=note,prediction", f",{plain[0]}", f"'=1+1,{plain[1]}"]
     for names, message in (
         (["colour"], "has no column 'colour'"),
-        (["plan", "plan"], "--keep must name each column once, and none of the predictions"),
+        (["plan", "plan"], "--keep must name each column once, got 'plan', 'plan'"),
     ):
         keep = [part for name in names for part in ("--keep", name)]
         assert message in run("predict", "m.bsm", "test.csv", *keep, code=2)
@@ -273,12 +279,23 @@ def test_the_evaluation_in_words_and_as_a_picture(run: Any, files: Path) -> None
     assert run(*args, "-o", "e.md") == "tables: e.md\n"
     assert "\n| error % | " in (files / "e.md").read_text()
     assert "must be new" in run(*args, "-o", "e.md", code=2)
-    assert "one of text, markdown, csv, got latex" in run(*args, "--format", "latex", code=2)
+    assert "must end in one of .txt, .md, .csv, got" in run(*args, "-o", "e.tex", code=2)
+    assert "; known: text, markdown, csv\n" in run(*args, "--format", "latex", code=2)
     table = pandas.read_csv(files / "test.csv")
     table.loc[[4, 7], "left"] = "perhaps"
     table.to_csv("other.csv", index=False)
     message = run("evaluate", "m.bsm", "other.csv", "--target", "left", code=1)
-    assert "2 of 400 rows have others, the first is data row 5; leave these rows out" in message
+    assert "2 of 400 rows have others, the first is 'perhaps' in data row 5; leave these" in message
+
+
+def test_bins_of_few_rows_have_errors() -> None:
+    """Also those whose rows are all of a class."""
+    found = reliability_figure(
+        np.array([[4, 0.2, 1], [0, np.nan, np.nan], [25, 0.5, 0.4]]), "", "yes"
+    )
+    ((_, _, (lines,)),) = found.axes[0].containers
+    spans = np.array(lines.get_segments())[:, :, 1]
+    np.testing.assert_allclose(spans, [[0.8, 1.2], [0.3, 0.5]])
 
 
 def test_noise_is_worth_nothing_on_held_out_rows(run: Any, files: Path) -> None:

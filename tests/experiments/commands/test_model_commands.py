@@ -247,6 +247,8 @@ def test_early_stopping_and_calibration(files: Path, capsys: pytest.CaptureFixtu
     assert (model.eval_metric, model.calibration) == ("error", "auto")
     wrong = run(capsys, *FIT, *args[:2], "f1", "-o", "n.bsm", code=2)[1]
     assert "unknown eval_metric 'f1'; known: log_loss, error," in wrong
+    wrong = run(capsys, *FIT, *args[1:3], "-o", "n.bsm", code=2)[1]
+    assert "--eval-metric is that of --early-stopping; add --early-stopping" in wrong
 
 
 def test_early_stopping_of_further_rounds(
