@@ -42,8 +42,6 @@ SETS = {
     "usps": "USPS, 256 pixels",
     "mnist": "MNIST, 784 pixels",
     "cifar10": "CIFAR-10, 3,072 pixels, 10,000 images",
-    "mnist:10000": "MNIST, 10,000 images",
-    "cifar10:3000": "CIFAR-10, 3,000 images",
 }
 LIBRARIES = {
     "boostsample": "boostsample:BoostSampleClassifier",
@@ -52,7 +50,7 @@ LIBRARIES = {
     "LightGBM": "lightgbm:LGBMClassifier",
     "XGBoost": "xgboost:XGBClassifier",
 }
-MOST_ROWS = {"cifar10": 10_000, "mnist:10000": 10_000, "cifar10:3000": 3_000}
+MOST_ROWS = {"cifar10": 10_000}
 """Largest number of training rows, and of test rows."""
 N_SPLITS = 5
 STANDARD = "standard"
@@ -73,7 +71,7 @@ def rows_of(name: str, data_dir: str | None, split: int) -> tuple[Rows, Rows]:
         table = np.loadtxt(path, delimiter=",")
         X, y = table[:, :-1], table[:, -1].astype(int) - 1
     else:
-        data = load_dataset(name.partition(":")[0], data_dir=data_dir)
+        data = load_dataset(name, data_dir=data_dir)
         X, y = np.asarray(data.X), np.asarray(data.y)
     train, test = split_rows(y, split, MOST_ROWS.get(name))
     table = X.reshape(len(X), -1)
