@@ -19,6 +19,7 @@ from boostsample.kernels.array_layout import N_BINS, Rows
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Sample, Stumps, sample_members
 from boostsample.records.feature_tiles import sample_tile_members, sample_tiles
+from boostsample.records.stumps import arrays_of
 from boostsample.rows.searcher import Searcher
 
 __all__ = ["Step"]
@@ -289,7 +290,7 @@ class Step:
         self.__ledger.charge(wanted.size * held.size, purpose)
         stumps = self.__searcher.search(wanted, held.rows, held.exact)
         self.__records.append(_Searched(stumps, held.size, purpose))
-        copies: list[Any] = [a if a is None else _frozen_copy(a) for a in stumps.arrays()]
+        copies: list[Any] = [a if a is None else _frozen_copy(a) for a in arrays_of(stumps)]
         return Stumps(*copies)
 
     def edges(self, stumps: Stumps, sample: Sample, purpose: str = "search") -> NDArray[np.float64]:

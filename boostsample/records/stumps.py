@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import SettingError
 
-__all__ = ["Stump", "Stumps", "Term"]
+__all__ = ["Stump", "Stumps", "Term", "arrays_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,14 +69,10 @@ class Stumps:
     def __len__(self) -> int:
         return int(self.feature.size)
 
-    def arrays(self) -> list[Any]:
-        """The arrays of the attributes, in their order; None where there is none."""
-        return [getattr(self, name) for name in self.__slots__]
-
     def __getitem__(self, rows: ArrayLike | slice) -> Stumps:
         """The given rows: indices, a mask or a slice."""
         at = rows if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
-        chosen: list[Any] = [a if a is None else a[at] for a in self.arrays()]
+        chosen: list[Any] = [a if a is None else a[at] for a in arrays_of(self)]
         return Stumps(*chosen)
 
     def best(self) -> Stump:
@@ -89,6 +85,11 @@ class Stumps:
         feature, threshold = int(self.feature[row]), int(self.threshold[row])
         below = None if self.below is None else self.below[row]
         return Stump(feature, threshold, self.votes[row], float(self.edge[row]), below)
+
+
+def arrays_of(stumps: Stumps) -> list[Any]:
+    """The arrays of the attributes, in their order; None where there is none."""
+    return [getattr(stumps, name) for name in stumps.__slots__]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
