@@ -203,23 +203,11 @@ def test_edges_are_unbiased_and_their_variance_is_bounded(name: str, scheme: str
 @slow_without_jit
 @pytest.mark.parametrize("scheme", NAMES)
 @pytest.mark.parametrize("name", CASES)
-def test_edges_of_two_sides_are_unbiased_and_their_variance_is_bounded(
-    name: str, scheme: str
-) -> None:
-    case = TwoSided(**vars(CASES[name]))
-    G = case.edges()
-    for T, found in zip(NESTED, nested_estimates(case, scheme, 400, seed=5), strict=True):
-        assert is_unbiased(found, G).all(), (T, found.mean(axis=0), G)
-        assert (excess(found, G, T) <= Z).all(), (T, found.var(axis=0), (1 - G**2) / T)
-
-
-@slow_without_jit
-@pytest.mark.parametrize("scheme", NAMES)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("sides", [Case, TwoSided])
 def test_edges_on_nested_samples_are_unbiased_and_their_variance_is_bounded(
-    name: str, scheme: str
+    sides: type[Case], name: str, scheme: str
 ) -> None:
-    case = CASES[name]
+    case = sides(**vars(CASES[name]))
     G = case.edges()
     for T, found in zip(NESTED, nested_estimates(case, scheme, 400, seed=5), strict=True):
         assert is_unbiased(found, G).all(), (T, found.mean(axis=0), G)
