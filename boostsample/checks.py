@@ -145,17 +145,27 @@ def budget_looks(given: str | int, n_examples: int) -> int:
 
 
 def check_number(
-    name: str, value: Any, low: float, high: float = math.inf, *, above: bool = False
+    name: str,
+    value: Any,
+    low: float,
+    high: float = math.inf,
+    *,
+    above: bool = False,
+    hint: str = "",
 ) -> float:
-    """A finite number from `low` to `high` as float, or SettingError; `above` excludes `low`."""
+    """A finite number from `low` to `high` as float, or SettingError; `above` excludes `low`.
+
+    `hint`, the way out, ends the message.
+    """
+    way_out = hint and f"; {hint}"
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise SettingError(f"{name} must be a number, got {value!r}") from None
+        raise SettingError(f"{name} must be a number, got {value!r}{way_out}") from None
     if not (low < number if above else low <= number) or not number <= high or math.isinf(number):
         rule = f"{'above' if above else 'at least'} {low:g}"
         rule += f" and at most {high:g}" if high < math.inf else " and finite"
-        raise SettingError(f"{name} must be {rule}, got {number:g}")
+        raise SettingError(f"{name} must be {rule}, got {number:g}{way_out}")
     return number
 
 

@@ -41,7 +41,7 @@ from boostsample.classifier.inputs.fit_rows import (
 from boostsample.classifier.inputs.frames import frame_of
 from boostsample.classifier.named_settings import NamedSettings
 from boostsample.classifier.prediction.calibration import (
-    held_temperature,
+    best_temperature,
     largest_score,
     rule_temperature,
 )
@@ -58,6 +58,14 @@ from boostsample.classifier.training import (
     run_to_continue,
     split_stream,
     train,
+)
+from boostsample.classifier.trial import (
+    MOST_ROUNDS,
+    MOST_ROWS,
+    UNTRIED,
+    chooses_rounds,
+    left_out_parts,
+    try_rounds,
 )
 from boostsample.errors import SettingError
 from boostsample.family import Family
@@ -85,19 +93,23 @@ class BoostSampleClassifier(
     ----------
     strategy : str or Strategy, default "auto"
         Chooses the features and examples of each search; a registered name, with settings if need
-        be as in ``"ucb:exploration=0.1"``, or an instance. "auto" is "full" if the budget pays for
-        all features, else "laminating:scheme=distinct"; see docs/default.md. The name "laminating"
-        alone has the independent draws of [DF11].
+        be as in ``"ucb:exploration=0.1"``, or an instance. "auto" is ``uniform-naive`` with all
+        features and half of the examples for up to 100 features, ``adaptive-halving`` for up to
+        3,000, and ``successive-halving`` above; see docs/default.md.
     learner : str or Learner, default "auto"
         The weak learner of each round; a registered name or an instance. "auto" is "tree" with a
-        leaf for each 50 training examples, 4 to 16; "auto:n_leaves=8" sets settings of this tree.
-    n_rounds : int, default 200
+        leaf for each 25 training examples, 8 to 32, for up to 100 features, and for each 50, 4 to
+        16, above; "auto:n_leaves=8" sets settings of this tree.
+    n_rounds : int or "auto", default "auto"
         Boosting rounds; fewer if an edge reaches 1 and steps are full, or if no stump of any
-        feature has an edge, which is a ConvergenceWarning.
+        feature has an edge, which is a ConvergenceWarning. "auto" chooses up to 300 by models of
+        parts of the rows, which takes the time of one or two further fits; 100 if there are fewer
+        than 20 rows. See `boostsample.classifier.trial`. Above 20,000 rows, or with `X_val`, it is
+        `early_stopping` with up to 300 rounds.
     budget : int, str or None, default None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
-        without N must be at least N. None is 100 N with the strategy "auto", and F / 30 N for F
-        above 3,000 features, at most 1,000 N; else the strategy's default, usually 10 N.
+        without N must be at least N. None with the strategy "auto" is F / 2 N for F up to 100
+        features, 100 N up to 3,000, and 1,000 N above; else the strategy's default, usually 10 N.
     weight_init : {"balanced", "uniform"}, default "balanced"
         Initial label weights, [BK10] eq. 2 or 1/K; the same default as on the command line. With
         uniform ones, as in [DF11], every feature has the same best stump in the first round.
@@ -139,31 +151,33 @@ class BoostSampleClassifier(
         rounds, at 100 rounds at the earliest, or at `n_rounds`. A UserWarning if the model that is
         kept predicts the same for all rows held out.
     eval_metric : {"log_loss", "error", "balanced_error", "auc"} or callable, default "log_loss"
-        Metric of `early_stopping` and of the sets `eval_set` of `fit`. The log loss is that at the
-        temperature that is best for the rows and the round. "error" and "balanced_error" (the mean
-        over classes) are percentages; "auc" is the mean over classes, each against the rest. A
-        function ``f(y_true, probabilities, sample_weight)`` returns a number that is to be small,
-        as `sklearn.metrics.brier_score_loss` does; its probabilities have the best temperature.
+        Metric of `n_rounds` "auto", of `early_stopping` and of the sets `eval_set` of `fit`. The
+        log loss is that at the temperature that is best for the rows and the round. "error" and
+        "balanced_error" (the mean over classes) are percentages; "auc" is the mean over classes,
+        each against the rest. A function ``f(y_true, probabilities, sample_weight)`` returns a
+        number that is to be small, as `sklearn.metrics.brier_score_loss` does; its probabilities
+        have the best temperature.
     validation_fraction : float, default 0.1
         Part of the rows to hold out, of each class, for `early_stopping` and `calibration`, unless
-        `fit` is given others.
+        `fit` is given others, and for `n_rounds` "auto" above 2,000 rows.
     calibration : {"auto", "rule", "temperature", None}, default "auto"
         Divide the logits of the probabilities by one number, see docs/probabilities.md and
         `boostsample.classifier.prediction.calibration`. "rule": by a rule, from the coefficients of
         the model; "temperature": by the number that fits held-out rows best, close to the rule if
-        they are few; "auto": by that of the held-out rows with early stopping, else by the rule.
+        they are few; "auto": by the rows of `n_rounds` "auto" or of early stopping, else by the
+        rule.
         None: by 1, the probabilities of the exponential loss, which are overconfident. Predictions
         stay the same.
     warm_start : bool, default False
         Continue the last fit up to `n_rounds` rounds, on the same data and with the same settings,
         to the bits of one longer fit. SettingError or DataError if something differs, or if the
-        strategy depends on the number of rounds planned. A `random_state` that is no number is not
-        compared: the random stream continues.
+        strategy depends on the number of rounds planned; `n_rounds` must be a number. A
+        `random_state` that is no number is not compared: the random stream continues.
     max_model_features : int or None, default None
         Most different features that the model may use; None is no limit. As soon as searches have
         chosen so many, later ones choose among these. A column of categories has a feature for each
         of its indicators.
-    learning_rate : float, default 1.0
+    learning_rate : float, default 0.1
         Step size nu, above 0 and at most 1: alpha is nu times 1/2 log((1 + G) / (1 - G)) for the
         edge G of a round. Smaller steps need more rounds, and are better on noisy labels and many
         columns. Below 1, training goes on after an edge of 1.
@@ -182,13 +196,14 @@ class BoostSampleClassifier(
         Rounds in the model.
     history_ : list of dict
         One flat record per search, for `pandas.DataFrame`; also of rounds that early stopping left
-        out of the model. With early stopping the column ``validation`` has `eval_metric` after the
-        rounds that were scored: the first 32, then 16 of each doubling, and the last; else NaN.
+        out of the model. With early stopping and `n_rounds` "auto" the column ``validation`` has
+        `eval_metric` after the rounds that were scored: the first 32, then 16 of each doubling, and
+        the last; else NaN.
     strategy_ : Strategy
         The strategy as the last round left it, with its learned state.
     validation_error_ : ndarray of float64
-        With early stopping: percentage of the weight of the held-out rows that is wrong (of several
-        labels: of rows and labels) after each round trained.
+        With early stopping or `n_rounds` "auto": percentage of the weight of the rows left out that
+        is wrong (of several labels: of rows and labels) after each round trained without them.
     term_importances_ : ndarray of float64, shape (M,)
         Fall of the log loss in a round, shared by its terms; see
         `boostsample.models.importances`.
@@ -222,7 +237,7 @@ class BoostSampleClassifier(
         self,
         strategy: str | Strategy = AUTO,
         learner: str | Learner = AUTO,
-        n_rounds: int = 200,
+        n_rounds: int | str = AUTO,
         budget: int | str | None = None,
         weight_init: str = "balanced",
         families: Sequence[str | Family] | Mapping[str, Any] | str | None = None,
@@ -238,7 +253,7 @@ class BoostSampleClassifier(
         calibration: str | None = "auto",
         warm_start: bool = False,
         max_model_features: int | None = None,
-        learning_rate: float = 1.0,
+        learning_rate: float = 0.1,
         smoothing: float = 0.0,
         eval_metric: Metric = "log_loss",
     ) -> None:
@@ -303,7 +318,7 @@ class BoostSampleClassifier(
             examples; see `boostsample.classifier.continued`. The importances of a `model_` alone
             are those of full steps: after smaller ones, give the classifier.
         X_val, y_val : like X and y, optional
-            Rows for `early_stopping` and `calibration`, in place of a part of X.
+            Rows for `n_rounds` "auto", `early_stopping` and `calibration`, in place of a part of X.
         sample_weight_val : array, shape (n_val,), optional
             Weights of these rows; `class_weight` does not change them.
         eval_set : sequence of (X, y) or (X, y, sample_weight), optional
@@ -341,15 +356,20 @@ class BoostSampleClassifier(
         self.classes_, labels = classes_and_labels(targets, kept)
         run = run_to_continue(self)
         seed = fit_seed(self.random_state, self.checkpoint) if run is None else run.seed
+        auto = chooses_rounds(self.n_rounds, self.warm_start)
         validates = validation_is_used(self.early_stopping, self.calibration)
         metric = check_eval_metric(self.eval_metric)
         rows = FitRows.of(with_weight(examples, kept), labels, weight[kept])
-        if check_held(X_val, y_val, sample_weight_val, validates):
+        of_split = self.validation_fraction, split_stream(seed), self._multi_label
+        left_out: list[NDArray[np.int64]] = []
+        if check_held(X_val, y_val, sample_weight_val, auto or validates):
             held = prediction_inputs(self, X_val, numbers=numbers)
             of_held = held_labels(y_val, self.classes_, self._multi_label)
             rows = rows.joined(held, of_held, sample_weight_val)
-        elif validates:
-            rows = rows.split(self.validation_fraction, split_stream(seed), self._multi_label)
+        elif validates or (auto and rows.train.size > MOST_ROWS):
+            rows = rows.split(*of_split)
+        elif auto:
+            left_out = left_out_parts(rows, *of_split)
         for X_eval, y_eval, weight_eval in eval_sets(eval_set):
             more = prediction_inputs(self, X_eval, numbers=numbers)
             of_more = held_labels(y_eval, self.classes_, self._multi_label, "y of eval_set")
@@ -363,33 +383,58 @@ class BoostSampleClassifier(
         edges_from = rows.train if rows.train.size < rows.labels.shape[0] else None
         bank = make_bank(self.bank, families, rows.examples, edges_from, n_jobs=self.n_jobs)
         warn_of_merged_columns(merged_columns(families, bank.n_bins, rows.examples))
-        of_train = rows.labels[rows.train], rows.weight[rows.train]
-        strategy, learner, budget = choose_settings(
-            self.strategy, self.learner, self.budget, rows.train.size, bank.n_features
-        )
-        booster = Booster(
-            bank,
-            rows.train,
-            of_train[0],
-            strategy,
-            learner,
-            n_rounds=self.n_rounds,
-            budget=budget,
-            weight_init=self.weight_init,
-            rng=np.random.default_rng(seed),
-            n_jobs=self.n_jobs,
-            example_weight=of_train[1],
-            scores=None if rows.scores is None else rows.scores[rows.train],
-            max_model_features=self.max_model_features,
-            learning_rate=self.learning_rate,
-            smoothing=self.smoothing,
-        )
+        offsets = np.zeros(labels.shape[1])
+        if self._multi_label:
+            of_train = rows.labels[rows.train], self.weight_init, rows.weight[rows.train]
+            offsets = label_offsets(*of_train)
+
+        def booster_of(train: NDArray[np.int64], n_rounds: int, *stream: int) -> Booster:
+            strategy, learner, budget = choose_settings(
+                self.strategy,
+                self.learner,
+                self.budget,
+                train.size,
+                bank.n_features,
+                limited=self.max_model_features is not None,
+            )
+            return Booster(
+                bank,
+                train,
+                rows.labels[train],
+                strategy,
+                learner,
+                n_rounds=n_rounds,
+                budget=budget,
+                weight_init=self.weight_init,
+                rng=np.random.default_rng(np.random.SeedSequence(seed, spawn_key=stream)),
+                n_jobs=self.n_jobs,
+                example_weight=rows.weight[train],
+                scores=None if rows.scores is None else rows.scores[train],
+                max_model_features=self.max_model_features,
+                learning_rate=self.learning_rate,
+                smoothing=self.smoothing,
+            )
+
+        def metric_of(scores: HeldScores) -> EvalMetric:
+            return EvalMetric(metric, scores, offsets, self.classes_, self._multi_label)
+
+        trial, n_rounds = UNTRIED, self.n_rounds
+        if left_out:
+            beside = (np.setdiff1d(rows.train, part) for part in left_out)
+            trial = try_rounds(
+                [booster_of(some, MOST_ROUNDS, 2, at) for at, some in enumerate(beside)],
+                lambda: HeldScores(bank, rows, *left_out),
+                metric_of,
+                offsets,
+                self._multi_label,
+            )
+        if auto:
+            n_rounds = MOST_ROUNDS if rows.held.size else trial.n_rounds
+        booster = booster_of(rows.train, n_rounds)
         facts = run_facts(booster, bank, self)
         rounds = trained = resume(booster, run, facts)
         self.__dict__.pop("validation_error_", None)  # of an earlier fit
-        self.offset_ = np.zeros(labels.shape[1])
-        if self._multi_label:
-            self.offset_ = label_offsets(of_train[0], self.weight_init, of_train[1])
+        self.offset_ = offsets
 
         def fitted() -> dict[str, Any]:
             terms = (term for one in rounds for term in one.terms)
@@ -400,23 +445,24 @@ class BoostSampleClassifier(
             temperature = 1.0
             if self.calibration is not None:
                 given = largest_score(model), [one.edge for one in rounds]
-                temperature = rule_temperature(*given, self.offset_, self._multi_label)
+                ratio = trial.ratio if self.calibration == "auto" else 1.0
+                temperature = rule_temperature(*given, offsets, self._multi_label, ratio)
             of_rounds = [one.terms for one in rounds]
             new = term_importances(of_rounds, bank, rows.train, booster.step_size)
             before = np.empty(0) if start is None else start.term_importances()
             return {
                 "model_": model,
                 "temperature_": temperature,
-                "history_": evaluation.history(trained),
+                "history_": evaluation.history(trained, trial.stopping),
                 "term_importances_": np.concatenate([before, new]),
             }
 
-        def evaluated(held: NDArray[np.int64]) -> EvalMetric:
-            of_held = HeldScores(bank, rows, held)
-            return EvalMetric(metric, of_held, self.offset_, self.classes_, self._multi_label)
+        def evaluated(rows_of_set: NDArray[np.int64]) -> EvalMetric:
+            return metric_of(HeldScores(bank, rows, rows_of_set))
 
         watched = {f"eval_set_{at}": evaluated(some) for at, some in enumerate(rows.watched)}
-        stopping = EarlyStopping(evaluated(rows.held), watched) if self.early_stopping else None
+        stops = self.early_stopping or (auto and rows.held.size > 0)
+        stopping = EarlyStopping(evaluated(rows.held), watched) if stops else None
         evaluation = Evaluation(watched) if stopping is None else stopping
         followers: list[Follower] = [evaluation]
         callbacks = None
@@ -438,11 +484,14 @@ class BoostSampleClassifier(
         if stopping is not None:
             self.validation_error_ = stopping.errors
             rounds = trained[: stopping.n_rounds()]
+        elif trial.stopping is not None:
+            self.validation_error_ = trial.stopping.errors
         self.__dict__.update(fitted())
-        if validates and self.calibration in ("auto", "temperature"):
-            self.temperature_ = held_temperature(
-                bank, rows, rounds, self.offset_, self._multi_label
-            )
+        if rows.held.size and self.calibration in ("auto", "temperature"):
+            scores = HeldScores(bank, rows, rows.held)
+            for done in rounds:
+                scores.add(done)
+            self.temperature_ = best_temperature(scores, offsets, self._multi_label)
         if callbacks is not None:
             callbacks.end()
         return self

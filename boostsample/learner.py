@@ -11,7 +11,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ __all__ = [
     "EDGE_GAP",
     "NO_EDGE",
     "Found",
+    "LeafLimits",
     "Learner",
     "Targets",
     "alpha_of",
@@ -49,6 +50,39 @@ def alpha_of(edge: float) -> float:
 def best_votes(sums: NDArray[np.float64]) -> NDArray[np.int8]:
     """The best votes for label sums: int8 (K,); a label sum of 0 votes +1."""
     return _SIGNS.take(sums >= 0.0)
+
+
+class LeafLimits(NamedTuple):
+    """What each side of a cut must hold at least.
+
+    Attributes
+    ----------
+    rows : int
+        Examples, at least 1.
+    weight : float
+        Share of the weight of all examples of the run.
+    """
+
+    rows: int
+    weight: float
+
+    def edges(
+        self, totals: NDArray[np.float64], run_mass: float, two_sided: bool
+    ) -> NDArray[np.float64]:
+        """The edges of all cuts of some features, -1 where a side holds too little.
+
+        Float64 (Q, 255), of thresholds 1, 2, ...; reads `Searcher.bin_totals`, (Q, 256, 2 + K), and
+        the weight of all examples of the run in their units.
+        """
+        below = np.cumsum(totals, axis=1)
+        whole, below = below[:, -1:], below[:, :-1]
+        above = whole - below
+        least = np.minimum(below[..., :2], above[..., :2])
+        admissible = (least >= (self.rows, self.weight * run_mass)).all(axis=2)
+        worth = np.abs(above - below)[..., 2:]
+        if two_sided:
+            np.maximum(worth, np.abs(whole[..., 2:]), out=worth)
+        return np.where(admissible, worth.sum(axis=2) / whole[..., 1], -1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +111,10 @@ class Found:
         Whether the sample that it was searched on has examples on both sides.
     complete : bool
         Whether all features were searched on all examples of the targets.
+    admissible : bool
+        Whether both sides hold what the limits of the search ask for. If not, no cut does that was
+        tried: the stump counts as a constant, and both halves of a split have the votes of the
+        whole.
     """
 
     search: int
@@ -90,6 +128,7 @@ class Found:
     row: dict[str, Any]
     divides: bool
     complete: bool
+    admissible: bool = True
 
     @property
     def gain(self) -> float:
@@ -112,12 +151,13 @@ class Targets:
     def __init__(
         self,
         rows: TargetRows,
-        searching: Callable[[Targets, bool], Found],
+        searching: Callable[[Targets, bool, LeafLimits | None], Found],
         stretch: Stretch,
         stumps: Sequence[Any] = (),
         path: Sequence[tuple[Any, int]] = (),
         sums: NDArray[np.float64] | None = None,
         split: list[Found] | None = None,
+        votes: NDArray[np.int8] | None = None,
     ) -> None:
         self._rows = rows
         self._round = rows.round
@@ -125,6 +165,7 @@ class Targets:
         self._sums = sums
         self._split: list[Found] = [] if split is None else split  # shared by targets of `times`
         self._found: Found | None = None
+        self._votes = votes
         self.stretch = stretch
         self.stumps = tuple(stumps)
         self.path = tuple(path)
@@ -144,16 +185,22 @@ class Targets:
         return self._sums
 
     @property
+    def votes(self) -> NDArray[np.int8]:
+        """The best votes, int8 (K,); in a half of a cut that is not admissible, of the whole."""
+        return best_votes(self.sums) if self._votes is None else self._votes
+
+    @property
     def edge(self) -> float:
-        """Edge of the constant classifier with the best votes: sum over l of abs(sums)."""
-        return float(np.add.reduce(np.abs(self.sums)))
+        """Edge of the constant classifier with these votes: sum over l of abs(sums), if best."""
+        sums = self.sums
+        return float(np.add.reduce(np.abs(sums) if self._votes is None else sums * self._votes))
 
     @property
     def mass(self) -> float:
         """Weight of the examples; all examples together have weight 1."""
         return self.read().mass / self._rows.whole_mass if self.n_examples else 0.0
 
-    def search(self, two_sided: bool = False) -> Found:
+    def search(self, two_sided: bool = False, limits: LeafLimits | None = None) -> Found:
         """Let the strategy choose a stump for these targets: one search with its own budget.
 
         The budget is that of the round times the share of the examples, at least 10 looks. Each
@@ -164,6 +211,11 @@ class Targets:
         two_sided : bool
             Whether the edge of a stump is that of its two halves as leaves, with votes of their
             own: for `split`. If not, the votes of the halves are opposite: for `times`.
+        limits : LeafLimits or None
+            What both sides must hold. The strategy does not know them. If a side of its stump holds
+            too little, the cut with the largest edge within the limits takes its place: of all
+            thresholds of this feature, and of the features that the strategy has searched on all
+            examples of the targets.
 
         Raises
         ------
@@ -172,7 +224,7 @@ class Targets:
         """
         if self.n_examples == 0:
             raise StrategyError("targets must hold an example to be searched, got none")
-        self._found = self._searching(self, two_sided)
+        self._found = self._searching(self, two_sided, limits)
         return self._found
 
     def split(self, stump: Found) -> tuple[Targets, Targets]:
@@ -190,12 +242,16 @@ class Targets:
         self._split.append(stump)
         below, above = self._rows.split(self.stretch, stump)
         sums: list[Any] = [None, None]
-        if stump is self._found:
+        votes = None
+        if stump is self._found and not stump.admissible:
+            votes = stump.votes
+        elif stump is self._found:
             sums = [_exact(stump.whole, -stump.sums), _exact(stump.whole, stump.sums)]
         parts = []
         for stretch, side, own in zip((below, above), (-1, 1), sums, strict=True):
             path = (*self.path, (stump, side))
-            parts.append(Targets(self._rows, self._searching, stretch, self.stumps, path, own))
+            of_half = stretch, self.stumps, path, own, None, votes
+            parts.append(Targets(self._rows, self._searching, *of_half))
         return parts[0], parts[1]
 
     def times(self, stump: Found) -> Targets:

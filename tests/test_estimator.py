@@ -28,7 +28,7 @@ def digits() -> tuple[NDArray[Any], NDArray[Any]]:
 def test_it_is_the_loop(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
     X, y = digits
     model = BoostSampleClassifier(
-        "full", "stump", n_rounds=15, weight_init="uniform", random_state=3
+        "full", "stump", n_rounds=15, weight_init="uniform", learning_rate=1.0, random_state=3
     )
     model.fit(X, y)
     bank = FeatureBank.build([Columns(range(64), n_columns=64)], X.astype(np.float32))

@@ -52,11 +52,14 @@ class Evaluation:
         self.points: list[int] = []
         self.values: dict[str, list[float]] = {name: [] for name in metrics}
 
-    def __call__(self, one: Round) -> bool:
-        """Score the rows after one more round, if it is one to score; never stops."""
+    def __call__(self, *rounds: Round) -> bool:
+        """Score the rows after one more round, if it is one to score; never stops.
+
+        `rounds` has a round for each part of the rows, as in `HeldScores.add`.
+        """
         self._done += 1
         for metric in self._metrics.values():
-            metric.held.add(one)
+            metric.held.add(*rounds)
         last = self.points[-1] if self.points else 0
         if self._metrics and self._done - last >= max(1, last // _SCORED):
             self._score()
@@ -82,9 +85,15 @@ class Evaluation:
         scored = at < len(self.points) and self.points[at] == number
         return {name: values[at] if scored else math.nan for name, values in self.values.items()}
 
-    def history(self, rounds: Sequence[Round]) -> list[dict[str, Any]]:
-        """The rows of all rounds, with the columns of the sets."""
-        return [row | self.columns(at) for at, one in enumerate(rounds, 1) for row in one.rows]
+    def history(
+        self, rounds: Sequence[Round], of_trial: Evaluation | None = None
+    ) -> list[dict[str, Any]]:
+        """The rows of all rounds, with the columns of the sets, and of those of a trial."""
+        rows = []
+        for at, done in enumerate(rounds, 1):
+            columns = self.columns(at) | ({} if of_trial is None else of_trial.columns(at))
+            rows += [row | columns for row in done.rows]
+        return rows
 
 
 class EarlyStopping(Evaluation):
@@ -115,9 +124,9 @@ class EarlyStopping(Evaluation):
         """Percentage of wrong held-out rows, or of wrong labels of them, after each round."""
         return np.array(self._errors)
 
-    def __call__(self, one: Round) -> bool:
+    def __call__(self, *rounds: Round) -> bool:
         """Score one more round; whether to stop."""
-        super().__call__(one)
+        super().__call__(*rounds)
         self._errors.append(self._decides.error())
         self._constant.append(self._decides.constant())
         return self._done >= _LEAST and self._done >= _PATIENCE * self._best()

@@ -107,7 +107,10 @@ def train(
 def _warn_of_no_edge(rounds: Sequence[Round], stopped: str) -> None:
     """ConvergenceWarning if training has ended at an edge of 0, or no round has found another."""
     if rounds and rounds[-1].edge <= NO_EDGE:
-        way_out = "try a learner of several stumps as learner='tree', or other features"
+        way_out = (
+            "try a learner of several stumps as learner='tree', smaller limits of its leaves, or "
+            "other features"
+        )
         if stopped:
             text = f"training ended in round {len(rounds)}: {stopped}; {way_out}"
         elif all(one.edge <= NO_EDGE for one in rounds):

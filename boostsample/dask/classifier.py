@@ -69,7 +69,8 @@ class DaskBoostSampleClassifier(
 
     Parameters
     ----------
-    strategy, learner, n_rounds, budget, weight_init, families, random_state : object
+    strategy, learner, budget, weight_init, families, random_state : object
+    n_rounds : int, default 300
     n_jobs : int, default 1
         Threads of each worker for searches and passes over its rows.
     bank : {"memory", "disk"} with settings, default "memory"
@@ -108,7 +109,7 @@ class DaskBoostSampleClassifier(
         self,
         strategy: str | Strategy = AUTO,
         learner: str | Learner = AUTO,
-        n_rounds: int = 200,
+        n_rounds: int = 300,
         budget: int | str | None = None,
         weight_init: str = "balanced",
         families: Sequence[str | Family] | Mapping[str, Any] | str | None = None,
@@ -124,7 +125,7 @@ class DaskBoostSampleClassifier(
         client: Any = None,
         n_shards: int | None = None,
         patience: float = 15.0,
-        learning_rate: float = 1.0,
+        learning_rate: float = 0.1,
         smoothing: float = 0.0,
     ) -> None:
         self.strategy = strategy
@@ -193,7 +194,12 @@ class DaskBoostSampleClassifier(
         warn_of_merged_columns(facts.merged_columns)
         n_features = sum(family.n_features for family in facts.families)
         strategy, learner, budget = choose_settings(
-            self.strategy, self.learner, self.budget, sum(facts.n_rows), n_features
+            self.strategy,
+            self.learner,
+            self.budget,
+            sum(facts.n_rows),
+            n_features,
+            limited=self.max_model_features is not None,
         )
         seed = fit_seed(self.random_state, self.checkpoint)
         with DaskShards(client, sources, n_jobs=self.n_jobs, patience=self.patience) as shards:

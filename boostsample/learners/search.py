@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ from sklearn.base import clone
 
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import history_row
-from boostsample.learner import NO_EDGE, Found, Targets, alpha_of, best_votes
+from boostsample.kernels.array_layout import N_BINS
+from boostsample.learner import NO_EDGE, Found, LeafLimits, Targets, alpha_of, best_votes
 from boostsample.ledger import Ledger
-from boostsample.records import FamilyInfo, Outcome, Pool, Stump
+from boostsample.records import FamilyInfo, Outcome, Pool, Stump, Stumps
 from boostsample.rows.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Strategy
@@ -27,6 +28,14 @@ __all__ = ["LEAST_BUDGET", "Search"]
 
 #: Looks that a search of a few examples has at least, if the budget of the run allows it.
 LEAST_BUDGET = 10
+#: Edges within limits, in units of the weight of a node, are equal up to this.
+_SAME = 1e-9
+#: Features whose cuts are compared at a time: 256 bins of each are held in memory.
+_PART = 64
+
+
+#: A feature, as the strategy numbers them, and a threshold.
+_Cut: TypeAlias = tuple[int, int]
 
 
 class Search:
@@ -103,7 +112,9 @@ class Search:
         """Begin a round."""
         self.round, self.rows, self.hopeless = number, [], True
 
-    def __call__(self, targets: Targets, two_sided: bool = False) -> Found:
+    def __call__(
+        self, targets: Targets, two_sided: bool = False, limits: LeafLimits | None = None
+    ) -> Found:
         """Let the strategy choose a stump and finish it on all examples of the targets."""
         strategy, bank, number = self._strategy, self._searcher.bank, len(self.rows)
         weights = targets.read()
@@ -125,28 +136,34 @@ class Search:
                 f"search {number}: choose() of {type(strategy).__name__} must return a Stump, got "
                 f"{type(stump).__name__}; return step.search(...).best()"
             )
-        member, threshold = int(stump.feature), int(stump.threshold)
-        estimated, n_examples, divides = step._found(member, threshold)
+        cut: _Cut | None
+        cut = chosen = int(stump.feature), int(stump.threshold)
+        estimated, n_examples, divides = step._found(*cut)
+        searches = [r for r in records if r.purpose == "search"]
+        exact = [r.stumps for r in searches if r.n_examples == weights.n_examples]
+        if limits is not None:
+            cut = self._within(limits, searcher, chosen, exact)
+            divides = cut is not None
+        member, threshold = cut or chosen
         feature = member if self._members is None else int(self._members[member])
         column = self._searcher.column(feature)
         sums = weights.label_sums(column, threshold)
         base = weights.sums[: weights.n_labels] / weights.mass  # rounded as `sums`
+        if cut is None:
+            sums = base
         votes, worth = best_votes(sums), np.abs(sums)
         if two_sided:
             worth = np.maximum(worth, np.abs(base))
         edge = min(float(np.add.reduce(worth)), 1.0)
-        if n_examples == weights.n_examples:
+        if n_examples == weights.n_examples and cut == chosen:
             estimated = edge  # exact sample: H = G; the search only rounds differently
         alpha = alpha_of(edge)
         value = bank.threshold(feature, threshold)
         family = _family_of(self._families, member)
-        found = [r.stumps for r in records if r.purpose == "search"]
-        n_features = _n_different([stumps.feature for stumps in found])
-        complete = n_features == self._searcher.n_features and all(
-            r.n_examples == weights.n_examples for r in records if r.purpose == "search"
-        )
-        no_edge = complete and edge <= NO_EDGE
-        self.hopeless &= no_edge and all(stumps.edge.max() <= NO_EDGE for stumps in found)
+        n_features = _n_different([r.stumps.feature for r in searches])
+        complete = n_features == self._searcher.n_features and len(exact) == len(searches)
+        no_other = cut is None or all(stumps.edge.max() <= NO_EDGE for stumps in exact)
+        self.hopeless &= complete and edge <= NO_EDGE and no_other
         row = history_row(
             notes,
             round=self.round,
@@ -175,7 +192,36 @@ class Search:
         if share != 1.0:
             sums, base = sums * share, base * share
         sums_of = number, feature, threshold, value, votes, edge, sums, base
-        return Found(*sums_of, row, divides, complete)
+        return Found(*sums_of, row, divides, complete, cut is not None)
+
+    def _within(
+        self, limits: LeafLimits, searcher: Searcher, chosen: _Cut, exact: Sequence[Stumps]
+    ) -> _Cut | None:
+        """The cut to finish: the chosen one if its sides hold enough, or the best that does.
+
+        Of the chosen feature, and of those whose edges on all rows are larger than what is left of
+        it. None if no cut does.
+        """
+        member, threshold = chosen
+
+        def edges(members: NDArray[np.int64]) -> NDArray[np.float64]:
+            of_run = self._searcher.weights.mass, searcher.two_sided
+            return limits.edges(searcher.bin_totals(members), *of_run)
+
+        of_chosen = edges(np.array([member]))
+        if of_chosen[0, threshold - 1] >= 0.0:
+            return chosen
+        least = float(of_chosen.max())
+        others = [stumps.feature[stumps.edge > least] for stumps in exact]
+        members = np.concatenate([[member], *others]).astype(np.int64)
+        cut, most = None, -1.0
+        for first in range(0, members.size, _PART):
+            part = edges(members[first : first + _PART])
+            if part.max() > most + _SAME:
+                most = float(part.max())
+                row, at = divmod(int((part >= most - _SAME).argmax()), N_BINS - 1)
+                cut = int(members[first + row]), at + 1
+        return cut
 
     def _budget_of(self, n_examples: int) -> int:
         """The share of the budget for a search on some of the N examples."""

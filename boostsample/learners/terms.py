@@ -13,16 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import StrategyError
-from boostsample.learner import Targets, best_votes
+from boostsample.learner import Targets
 from boostsample.records import Term
 from boostsample.rows.target_rows import Leaf
 
-__all__ = ["leaf_votes", "leaves_of", "terms_of"]
-
-
-def leaf_votes(leaf: Targets) -> NDArray[np.int8]:
-    """The best votes of a leaf: int8 (K,)."""
-    return best_votes(leaf.sums)
+__all__ = ["leaves_of", "terms_of"]
 
 
 def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:
@@ -47,7 +42,7 @@ def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:
         for half in (1, -1):
             mine = [leaf for leaf in group if leaf.path[depth] == (stump, half)]
             if len(mine) == 1 and len(mine[0].path) == depth + 1 and not mine[0].stumps:
-                votes[half] = leaf_votes(mine[0])
+                votes[half] = mine[0].votes
             elif mine:
                 waiting.append((mine, depth + 1, me, half))
         nothing = np.ones(stump.votes.size, np.int8)
@@ -59,7 +54,7 @@ def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:
 def _product(leaf: Targets, at: int, parent: int, side: int, alpha: float) -> list[Term]:
     """The terms of a leaf with stumps: the first has the votes of the leaf, the others multiply."""
     first, *others = leaf.stumps
-    votes = first.votes * leaf_votes(leaf)
+    votes = first.votes * leaf.votes
     return [
         _term(first, votes, alpha, None, parent, side),
         *(_term(other, other.votes, alpha, None, at, 0) for other in others),

@@ -8,8 +8,9 @@ near the ends of a node whose labels are far from balanced.
 
 from __future__ import annotations
 
-from boostsample.checks import check_integer
-from boostsample.learner import Found, Learner, Targets
+from boostsample.checks import check_integer, check_number
+from boostsample.errors import SettingError
+from boostsample.learner import Found, LeafLimits, Learner, Targets
 
 __all__ = ["Tree"]
 
@@ -35,26 +36,60 @@ class Tree(Learner):
     ----------
     n_leaves : int
         Maximum number of leaves, at least 2.
+    min_leaf : int
+        Fewest training examples of a leaf, at least 1; a row counts once, whatever its weight, and
+        not at all if it has none. 1 is no limit.
+    min_weight : float
+        Least weight of a leaf, between 0 and 0.5: the share of the weight of all examples that it
+        has in its round. 0 is no limit.
+    max_depth : int or None
+        Most cuts on the way to a leaf, at least 1; None is no limit.
 
     Notes
     -----
     A round has at most 2 n_leaves - 3 searches: both halves of a split are searched before the
-    next split is chosen. Leaves of one example, and pure ones, are not searched.
+    next split is chosen. Leaves of one example, pure ones, and those that limits do not let divide
+    are not searched.
+
+    Limits do not change what a strategy searches. A cut with a side that holds too little is
+    replaced by the best one that is admissible, see `Targets.search`; without any, the node remains
+    a leaf. A root without any makes the base classifier a constant.
     """
 
     name = "tree"
 
-    def __init__(self, n_leaves: int = 8) -> None:
+    def __init__(
+        self,
+        n_leaves: int = 8,
+        min_leaf: int = 1,
+        min_weight: float = 0.0,
+        max_depth: int | None = None,
+    ) -> None:
         self.n_leaves = check_integer("n_leaves", n_leaves, 2)
+        self.min_leaf = check_integer("min_leaf", min_leaf, 1, hint="1 is no limit")
+        self.min_weight = check_number("min_weight", min_weight, 0.0, 0.5, hint="0 is no limit")
+        if max_depth is not None:
+            max_depth = check_integer("max_depth", max_depth, 1, hint="None is no limit")
+        self.max_depth = max_depth
 
     def learn(self, targets: Targets) -> list[Targets]:
         """Split the leaf of the largest gain until the tree is complete."""
-        leaves = list(targets.split(targets.search(two_sided=True)))
+        most = max(targets.n_examples // 2, 1)
+        if self.min_leaf > most:
+            raise SettingError(
+                f"min_leaf must be at most half of the {targets.n_examples:,} training examples, "
+                f"got {self.min_leaf}; use {most} or less"
+            )
+        limits = None
+        if self.min_leaf > 1 or self.min_weight > 0.0:
+            limits = LeafLimits(self.min_leaf, self.min_weight)
+        root = targets.search(True, limits)
+        leaves = list(targets.split(root))
         fresh, found, gains = list(leaves), dict[Targets, Found](), dict[Targets, float]()
-        while len(leaves) < self.n_leaves:
+        while len(leaves) < self.n_leaves and root.admissible:
             for leaf in fresh:
-                if leaf.n_examples > 1 and leaf.edge < (1.0 - _PURE) * leaf.mass:
-                    stump = leaf.search(two_sided=True)
+                if self._may_divide(leaf):
+                    stump = leaf.search(True, limits)
                     if stump.gain > _LEAST_GAIN or _may_gain_below(leaf, stump):
                         found[leaf], gains[leaf] = stump, stump.gain
             best = max(gains, key=gains.__getitem__, default=None)
@@ -65,6 +100,15 @@ class Tree(Learner):
             at = leaves.index(best)
             leaves[at : at + 1] = fresh
         return leaves
+
+    def _may_divide(self, leaf: Targets) -> bool:
+        """Whether a leaf is worth a search: it can have two leaves, and is not pure."""
+        return (
+            (self.max_depth is None or len(leaf.path) < self.max_depth)
+            and leaf.n_examples >= 2 * self.min_leaf
+            and leaf.edge < (1.0 - _PURE) * leaf.mass
+            and leaf.mass >= 2.0 * self.min_weight
+        )
 
 
 def _may_gain_below(leaf: Targets, stump: Found) -> bool:

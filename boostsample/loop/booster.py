@@ -32,11 +32,12 @@ from boostsample.labels import check_labels
 from boostsample.learner import (
     NO_EDGE,
     Found,
+    LeafLimits,
     Learner,
     Targets,
 )
 from boostsample.learners.search import Search
-from boostsample.learners.terms import leaf_votes, leaves_of, terms_of
+from boostsample.learners.terms import leaves_of, terms_of
 from boostsample.loop.run_facts import example_facts, run_facts
 from boostsample.records import Pool, Round, Term
 from boostsample.registry import make_learner, make_strategy
@@ -274,8 +275,8 @@ class Booster:
     def _targets(self) -> Targets:
         """The targets of all examples."""
 
-        def search(targets: Targets, two_sided: bool) -> Found:
-            return self._search(targets, two_sided)
+        def search(targets: Targets, two_sided: bool, limits: LeafLimits | None) -> Found:
+            return self._search(targets, two_sided, limits)
 
         return Targets(self._rows, search, self._rows.whole)
 
@@ -412,7 +413,7 @@ class Booster:
 
 
 def _leaf(targets: Targets) -> Leaf:
-    return Leaf(targets.stretch, targets.stumps, leaf_votes(targets))
+    return Leaf(targets.stretch, targets.stumps, targets.votes)
 
 
 def _checksum(weights: dict[str, Any]) -> str:

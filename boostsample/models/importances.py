@@ -4,7 +4,8 @@ A round multiplies the exponential loss by (1 + G) / 2 exp(-alpha) + (1 - G) / 2
 edge of its base classifier. Its importance is the fall of the log loss, -log sqrt(1 - G^2) =
 log cosh(alpha) by a full step, shared equally by its terms. A term without a threshold (-inf) votes
 the same for all values and so reads nothing, unless values are missing: otherwise it has no
-importance, and the other terms of its round share it.
+importance, and the other terms of its round share it. A constant, a term alone with the same votes
+on both sides, has none.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ def term_importances(
     falls = log_loss_falls(np.array([terms[0].alpha for terms in rounds]), step_size)
     found: list[float] = []
     for fall, terms in zip(falls.tolist(), rounds, strict=True):
-        readers = [reads(term) for term in terms]
+        votes = terms[0].votes, terms[0].below
+        constant = len(terms) == 1 and np.array_equal(*votes)  # type: ignore[arg-type]  # not None
+        readers = [not constant and reads(term) for term in terms]
         found += [fall / sum(readers) if one else 0.0 for one in readers]
     return np.array(found, np.float64)
 
@@ -85,9 +88,10 @@ def model_importances(
     `reads` (M,) says which terms read their feature. If it is not known, they are those with a
     threshold, as if no value were missing. The model must come from steps of this size.
     """
-    if reads is None:
-        reads = model.threshold > -np.inf
     number = np.cumsum(model.parent < 0) - 1  # round of each term
+    if reads is None:
+        varies = np.any(model.votes != model.below, axis=1) | (np.bincount(number)[number] > 1)
+        reads = np.asarray((model.threshold > -np.inf) & varies)
     readers = np.bincount(number[reads], minlength=len(model))[number]
     falls = log_loss_falls(model.alpha, step_size)
     return np.asarray(np.where(reads, falls / np.maximum(readers, 1), 0.0))

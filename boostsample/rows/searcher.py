@@ -18,6 +18,7 @@ from boostsample.kernels.array_layout import (
     Found,
     Rows,
     found_room,
+    matrix_of_rows,
     part_of,
     row_layout,
 )
@@ -205,6 +206,21 @@ class Searcher:
     def column(self, feature: int) -> NDArray[np.uint8]:
         """The bins of one feature, numbered as in the bank, for all its examples: uint8 (n,)."""
         return self.bank.column(feature)
+
+    def bin_totals(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Numbers of the rows in each bin: how many, their weight, and their label sums.
+
+        Of all rows; float64 (Q, 256, 2 + K), in the units of the weights. O(Q n K).
+        """
+        rows, n = self.weights, self.n_examples
+        examples = rows.columns if rows.columns.size else np.arange(rows.start, rows.start + n)
+        signed = matrix_of_rows(rows.values, n, self.n_labels)
+        numbers = [None, np.abs(signed).sum(axis=1, dtype=np.float64), *signed.T]
+        totals = np.empty((features.size, N_BINS, len(numbers)))
+        for to, bins in zip(totals, self.bank.take(self._of_bank(features), examples), strict=True):
+            for k, number in enumerate(numbers):
+                to[:, k] = np.bincount(bins, number, N_BINS)
+        return totals
 
     def signed_edges(self, stumps: Stumps, rows: Rows) -> NDArray[np.float64]:
         """Sum w_il o_l(x_i) y_il of each stump on the given rows, normalised.

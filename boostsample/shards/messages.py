@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Begin",
+    "BinTotals",
     "Build",
     "Change",
     "Digest",
@@ -294,10 +295,17 @@ class Edges(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """Mass of all examples of the shard, and a vector of sums."""
+    """Mass of all examples of the shard, and sums of any shape."""
 
     mass: float
     totals: NDArray[np.float64]
+
+
+class BinTotals(NamedTuple):
+    """Answer: `Totals` of all examples of a target, as of `Searcher.bin_totals`."""
+
+    target: Target
+    features: NDArray[np.int64]
 
 
 class Logistic(NamedTuple):

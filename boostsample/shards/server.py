@@ -81,6 +81,7 @@ class ShardServer:
             m.Nodes: self._sums,
             m.Search: self._search,
             m.Edges: self._edges,
+            m.BinTotals: self._bin_totals,
             m.Logistic: self._logistic,
             m.Finish: self._finish,
             m.Values: lambda request: self._weights.state(),
@@ -318,6 +319,13 @@ class ShardServer:
             _, features, thresholds, votes, below = request
             stumps = Stumps(features, thresholds, votes, np.zeros(features.size), below=below)
             totals = self._searcher.signed_edges(stumps, rows._replace(scale=1.0))
+        return m.Totals(self._weights.mass, totals)
+
+    def _bin_totals(self, request: m.BinTotals) -> m.Totals:
+        totals = np.zeros((request.features.size, N_BINS, 2 + self._weights.n_labels))
+        if self._n(request.target):
+            searcher = self._searcher.over(self._read(request.target))
+            totals = searcher.bin_totals(request.features)
         return m.Totals(self._weights.mass, totals)
 
     def _logistic(self, request: m.Logistic) -> m.Totals:

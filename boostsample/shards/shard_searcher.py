@@ -306,6 +306,13 @@ class ShardSearcher:
         given = np.concatenate(bins, axis=1), np.concatenate(of_sample)
         return self._merged.on_rows(features, *given, rows.scale(), self.two_sided)
 
+    def bin_totals(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
+        """As of `Searcher.bin_totals`. One exchange."""
+        wanted = features if self._members is None else self._members[features]
+        request = m.BinTotals(self.weights.target, wanted)
+        answers: list[m.Totals] = self._exchange.ask(request)
+        return np.asarray(np.add.reduce([one.totals for one in answers]))
+
     def signed_edges(self, stumps: Stumps, rows: ShardSample) -> NDArray[np.float64]:
         """Signed edges of stumps on a sample: float64 (Q,). One exchange."""
         features = stumps.feature if self._members is None else self._members[stumps.feature]

@@ -46,12 +46,17 @@ _FEWEST_BYTES, _BYTES_OF_ROUND = 2048, 16
     metavar="NAME:SETTING=VALUE",
     help="Weak learner (boostsample list learners).  [default: that of the classifier]",
 )
-@click.option("--rounds", type=int, metavar="N", help="Boosting rounds.  [default: 200]")
+@click.option(
+    "--rounds",
+    type=int,
+    metavar="N",
+    help="Boosting rounds.  [default: up to 300, chosen by models of parts of the rows]",
+)
 @click.option(
     "--learning-rate",
     type=float,
     metavar="NU",
-    help="Step size, above 0 and at most 1; smaller ones need more rounds.  [default: 1]",
+    help="Step size, above 0 and at most 1; smaller ones need more rounds.  [default: 0.1]",
 )
 @click.option(
     "--smoothing",
@@ -62,8 +67,8 @@ _FEWEST_BYTES, _BYTES_OF_ROUND = 2048, 16
 @click.option(
     "--budget",
     metavar="LOOKS|10N",
-    help="Looks per search, at least N, the number of training examples.  [default: 100N, up to "
-    "1000N for wide tables; that of the strategy, mostly 10N, with --strategy]",
+    help="Looks per search, at least N, the number of training examples.  [default: by the number "
+    "of columns, up to 1000N; that of the strategy, mostly 10N, with --strategy]",
 )
 @click.option(
     "--families", metavar="prefix|dtype", help="Group the columns by name or type into families."
@@ -88,7 +93,8 @@ _FEWEST_BYTES, _BYTES_OF_ROUND = 2048, 16
     "--calibration",
     metavar="rule|temperature",
     help="Temperature of the probabilities: by a rule, or fitted to rows that are held out, a "
-    "tenth.  [default: by the rows of --early-stopping, else by the rule]",
+    "tenth.  [default: by the rows of --early-stopping, or that have chosen the rounds, else by "
+    "the rule]",
 )
 @click.option(
     "--class-weight", metavar="balanced", help="Give each class the same weight.", default=None

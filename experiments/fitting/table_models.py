@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from boostsample.checks import budget_looks, check_integer
+from boostsample.classifier.trial import chooses_rounds
 from boostsample.errors import DataError, SettingError, printable
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.data.table_files import may_be_index
@@ -126,7 +127,8 @@ def try_out(
     model: BoostSampleClassifier, table: TrainingTable, start: BoostSampleClassifier | None
 ) -> int:
     """Fit one round on a few rows of each class, so that errors show; returns the rows taken."""
-    check_integer("n_rounds", model.n_rounds, 1)
+    if not chooses_rounds(model.n_rounds, model.warm_start):
+        check_integer("n_rounds", model.n_rounds, 1)
     if model.checkpoint is not None:
         checkpoint_notes(model.checkpoint)
         ending = Path(model.checkpoint).suffix.lower()

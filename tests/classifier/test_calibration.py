@@ -117,7 +117,7 @@ def test_rows_that_are_all_right_keep_a_finite_temperature() -> None:
 
 def test_a_fit_is_calibrated_on_held_out_rows() -> None:
     X, y = load_digits(return_X_y=True)
-    settings: dict[str, Any] = {"n_rounds": 150, "random_state": 0}
+    settings: dict[str, Any] = {"n_rounds": 150, "learning_rate": 1.0, "random_state": 0}
     plain = BoostSampleClassifier(calibration=None, **settings).fit(X[:800], y[:800])
     model = BoostSampleClassifier(calibration="temperature", **settings)
     model.fit(X[:800], y[:800], X_val=X[800:1200], y_val=y[800:1200])
@@ -144,6 +144,7 @@ def test_models_keep_their_temperature(n_classes: int, tmp_path: Path) -> None:
     """In a file, by early stopping, and a new one where a model is continued."""
     X, y = load_digits(return_X_y=True)
     settings: dict[str, Any] = {"learner": "tree:n_leaves=3", "n_rounds": 24, "random_state": 0}
+    settings |= {"learning_rate": 1.0}
     X, y = X[:300], y[:300] % n_classes
     model = BoostSampleClassifier(**settings).fit(X, y)
     model.save(tmp_path / "m.bsm")

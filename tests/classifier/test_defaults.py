@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 from boostsample import BoostSampleClassifier, SettingError
 from boostsample.classifier.defaults import choose_settings
-from boostsample.strategies import Full, Laminating
+from boostsample.strategies import Laminating
 
 
 @pytest.fixture(scope="module")
@@ -21,40 +21,50 @@ def digits() -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 @pytest.mark.parametrize(
-    ("n", "leaves"), [(1, 4), (249, 4), (250, 5), (799, 15), (800, 16), (10**6, 16)]
-)
-def test_leaves_by_the_number_of_examples(n: int, leaves: int) -> None:
-    assert choose_settings("auto", "auto", None, n, 5).learner == f"tree:n_leaves={leaves}"
-
-
-@pytest.mark.parametrize(
-    ("n_features", "budget", "strategy"),
+    ("n", "n_features", "leaves"),
     [
-        (100, None, "full"),
-        (101, None, "laminating:scheme=distinct"),
-        (7, "7N", "full"),
-        (8, "7N", "laminating:scheme=distinct"),
-        (7, 6999, "laminating:scheme=distinct"),
+        *((1, 5, 8), (224, 5, 8), (225, 100, 9), (799, 5, 31), (800, 5, 32), (10**6, 5, 32)),
+        *((249, 101, 4), (250, 101, 5), (799, 10**6, 15), (10**6, 101, 16)),
     ],
 )
-def test_all_features_are_searched_if_the_budget_pays_for_them(
-    n_features: int, budget: Any, strategy: str
-) -> None:
-    chosen = choose_settings("auto", "stump", budget, 1000, n_features)
-    assert chosen == (strategy, "stump", "100N" if budget is None else budget)
+def test_leaves_by_the_number_of_examples(n: int, n_features: int, leaves: int) -> None:
+    chosen = choose_settings("ucb", "auto", None, n, n_features)
+    assert chosen.learner == f"tree:n_leaves={leaves}"
 
 
 @pytest.mark.parametrize(
-    ("n_features", "looks"), [(101, 100), (3029, 100), (3030, 101), (12_000, 400), (10**6, 1000)]
+    ("n_features", "budget", "strategy", "looks"),
+    [
+        (1, None, "uniform-naive:n_features=1", "0.5N"),
+        (7, None, "uniform-naive:n_features=7", "3.5N"),
+        (100, None, "uniform-naive:n_features=100", "50N"),
+        (7, "7N", "uniform-naive:n_features=7", "7N"),
+        (7, 6, "uniform-naive:n_features=6", 6),
+        (101, None, "adaptive-halving", "100N"),
+        (3000, "7N", "adaptive-halving", "7N"),
+        (3001, None, "successive-halving", "1000N"),
+        (10**6, 6999, "successive-halving", 6999),
+    ],
 )
-def test_the_budget_grows_with_the_columns(n_features: int, looks: int) -> None:
-    assert choose_settings("auto", "stump", None, 2000, n_features).budget == f"{looks}N"
+def test_the_strategy_by_the_number_of_columns(
+    n_features: int, budget: Any, strategy: str, looks: Any
+) -> None:
+    chosen = choose_settings("auto", "stump", budget, 1000, n_features)
+    assert chosen == (strategy, "stump", looks)
+
+
+@pytest.mark.parametrize(
+    ("budget", "strategy"), [(None, "full"), ("5N", "full"), ("4N", "uniform-naive")]
+)
+def test_a_limit_on_the_features_of_the_model(budget: Any, strategy: str) -> None:
+    chosen = choose_settings("auto", "stump", budget, 1000, 5, limited=True)
+    assert chosen == (strategy, "stump", "5N" if budget is None else budget)
 
 
 def test_settings_that_are_given_are_kept(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
     mine = Laminating(scheme="distinct")
     assert choose_settings(mine, "stump", None, 1000, 5) == (mine, "stump", None)
-    assert choose_settings("ucb", "auto", "3N", 50, 5) == ("ucb", "tree:n_leaves=4", "3N")
+    assert choose_settings("ucb", "auto", "3N", 50, 5) == ("ucb", "tree:n_leaves=8", "3N")
     named = BoostSampleClassifier("ucb", "stump", n_rounds=2, random_state=0).fit(*digits)
     assert {row["looks_search"] for row in named.history_} == {10 * 300}
 
@@ -64,15 +74,13 @@ def test_a_fit_without_settings(digits: tuple[NDArray[Any], NDArray[Any]]) -> No
 
     def history(X: NDArray[Any], **settings: Any) -> list[Any]:
         model = BoostSampleClassifier(n_rounds=3, random_state=0, **settings).fit(X, y)
-        assert isinstance(model.strategy_, Laminating if X.shape[1] > 100 else Full)
         return [(row["search"], row["feature"], row["edge_estimated"]) for row in model.history_]
 
-    tree = {"learner": "tree:n_leaves=6"}
-    assert history(X) == history(X, strategy="full", **tree)
+    half = {"strategy": "uniform-naive:n_features=64", "budget": "32N"}
+    assert history(X) == history(X, learner="tree:n_leaves=12", learning_rate=0.1, **half)
     wide = np.hstack([X, X[:, ::-1]])
-    assert history(wide) == history(
-        wide, strategy="laminating:scheme=distinct", budget="100N", **tree
-    )
+    hundred = {"strategy": "adaptive-halving", "budget": "100N"}
+    assert history(wide) == history(wide, learner="tree:n_leaves=6", **hundred)
 
 
 def test_settings_of_auto_cannot_be_set() -> None:

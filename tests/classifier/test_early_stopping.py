@@ -343,7 +343,12 @@ def nan(*_: Any) -> float:
             DataError,
             "eval_metric='auc' needs held-out rows of two classes, got 1 rows",
         ),
-        ({}, {"X_val": "X", "y_val": "y"}, SettingError, "and all with early_stopping=True"),
+        (
+            {},
+            {"X_val": "X", "y_val": "y"},
+            SettingError,
+            "and all with n_rounds='auto', early_stopping=True",
+        ),
         ({"early_stopping": True}, {"X_val": "X"}, SettingError, "must be given together"),
         ({"early_stopping": True}, {"sample_weight_val": "y"}, SettingError, "only with them"),
         ({"early_stopping": True}, {"y_val": "y"}, SettingError, "must be given together"),

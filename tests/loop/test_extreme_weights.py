@@ -24,7 +24,9 @@ def test_the_unit_of_the_weights_changes_nothing(
     """Products of weights and label weights must not become denormal or infinite."""
     X, y = problem
     weight = np.random.default_rng(6).integers(1, 9, 60).astype(np.float64)
-    model = BoostSampleClassifier("laminating", "stump", n_rounds=20, random_state=0)
+    model = BoostSampleClassifier(
+        "laminating", "stump", n_rounds=20, learning_rate=1.0, random_state=0
+    )
     want = model.fit(X, y, sample_weight=weight).decision_function(X)
     got = model.fit(X, y, sample_weight=weight * unit).decision_function(X)
     if unit == SMALLEST:  # whole units: nothing is rounded

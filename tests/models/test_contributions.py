@@ -93,7 +93,9 @@ def test_they_are_shapley_values(seed: int, with_background: bool) -> None:
 
 def test_a_stump_contributes_alpha_v_phi() -> None:
     X, y = load_iris(return_X_y=True)
-    fitted = BoostSampleClassifier(learner="stump", n_rounds=20, random_state=0).fit(X, y)
+    fitted = BoostSampleClassifier(
+        learner="stump", n_rounds=20, learning_rate=1.0, random_state=0
+    ).fit(X, y)
     model = fitted.model_
     found = fitted.contributions(X)
     base, expected = np.zeros(3), np.zeros((150, 4, 3))

@@ -20,6 +20,7 @@ __all__ = [
     "HeldScores",
     "check_held",
     "eval_sets",
+    "folds",
     "held_labels",
     "held_out",
     "validation_is_used",
@@ -99,7 +100,8 @@ def check_held(X: Any, y: Any, weight: Any, validates: bool) -> bool:
     if X is None or y is None or not validates:
         raise SettingError(
             "X_val and y_val must be given together, sample_weight_val only with them, and all "
-            "with early_stopping=True or calibration='temperature', which alone use them"
+            "with n_rounds='auto', early_stopping=True or calibration='temperature', which alone "
+            "use them"
         )
     return True
 
@@ -126,12 +128,7 @@ def held_out(
     held out.
     """
     number = _fraction(fraction)
-    _, code = np.unique(labels, axis=0, return_inverse=True)
-    order = rng.permutation(labels.shape[0])
-    order = order[np.argsort(code.reshape(-1)[order], kind="stable")]
-    if not multi_label:
-        sorted_code = code.reshape(-1)[order]
-        order = order[1:][sorted_code[1:] == sorted_code[:-1]]  # without the first of each class
+    order = _by_label(labels, rng, multi_label)
     n_held = round(number * labels.shape[0])
     if not 0 < n_held <= order.size or n_held == labels.shape[0]:
         raise DataError(
@@ -140,8 +137,28 @@ def held_out(
             f"{order.size} that can be; give more rows, another fraction, or X_val and y_val"
         )
     held = np.sort(order[(np.arange(n_held) * order.size + order.size // 2) // n_held])
-    train = np.setdiff1d(np.arange(labels.shape[0]), held)
-    return train.astype(np.int64), held.astype(np.int64)
+    return np.delete(np.arange(labels.shape[0], dtype=np.int64), held), held
+
+
+def folds(
+    labels: NDArray[np.int8], n_folds: int, rng: np.random.Generator, multi_label: bool
+) -> list[NDArray[np.int64]]:
+    """Positions of the rows of each fold, ascending; of every class in each as of `held_out`."""
+    order = _by_label(labels, rng, multi_label)
+    return [np.sort(order[at::n_folds]) for at in range(n_folds)]
+
+
+def _by_label(
+    labels: NDArray[np.int8], rng: np.random.Generator, multi_label: bool
+) -> NDArray[np.int64]:
+    """Positions of the rows that can be held out, by label, in random order among equal ones."""
+    _, code = np.unique(labels, axis=0, return_inverse=True)
+    order = rng.permutation(labels.shape[0])
+    order = order[np.argsort(code.reshape(-1)[order], kind="stable")]
+    if not multi_label:
+        sorted_code = code.reshape(-1)[order]
+        order = order[1:][sorted_code[1:] == sorted_code[:-1]]  # without the first of each class
+    return order
 
 
 def _fraction(given: Any) -> float:
@@ -194,20 +211,22 @@ def _joined_examples(first: Any, second: Any) -> Any:
 class HeldScores:
     """Rows of a fit that are not trained on, and their scores, round by round.
 
+    Each part of the rows has the scores of a model of its own. Only cross-fitting has several.
+
     Attributes
     ----------
     labels : ndarray of int8, shape (n, K)
     weight : ndarray of float64, shape (n,)
     scores : ndarray of float64, shape (n, K)
     largest : float
-        Largest score that a row can have, the sum of alpha over the rounds.
+        Largest score that a row can have, the sum of alpha over the rounds; mean over the parts.
     edges : list of float
-        Of the rounds.
+        Of the rounds, means over the parts.
     """
 
-    def __init__(self, bank: Bank, rows: FitRows, held: NDArray[np.int64]) -> None:
-        self._bank = bank.reader(held)
-        self._rows = held
+    def __init__(self, bank: Bank, rows: FitRows, *parts: NDArray[np.int64]) -> None:
+        held = np.concatenate(parts)
+        self._parts = [(bank.reader(part), part) for part in parts]
         self.labels, self.weight = rows.labels[held], rows.weight[held]
         self.scores: NDArray[np.float64] = np.zeros(self.labels.shape)
         self.largest = rows.largest
@@ -215,11 +234,16 @@ class HeldScores:
         if rows.scores is not None:
             self.scores += rows.scores[held]
 
-    def add(self, one: Round) -> None:
-        """Add what a round adds: O(n K)."""
-        arrays = TermArrays(one.terms, self.scores.shape[1])
-        thresholds = np.array([term.threshold for term in one.terms])
-        sides = self._bank.take(arrays.feature, self._rows) >= thresholds[:, None]
-        arrays.add_scores(sides, slice(0, thresholds.size), self.scores)
-        self.largest += abs(one.terms[0].alpha)
-        self.edges.append(one.edge)
+    def add(self, *rounds: Round) -> None:
+        """Add what a round of the model of each part adds: O(n K)."""
+        start = 0
+        for (bank, part), done in zip(self._parts, rounds, strict=True):
+            arrays = TermArrays(done.terms, self.scores.shape[1])
+            thresholds = np.array([term.threshold for term in done.terms])
+            sides = bank.take(arrays.feature, part) >= thresholds[:, None]
+            scores = self.scores[start : start + part.size]
+            arrays.add_scores(sides, slice(0, thresholds.size), scores)
+            start += part.size
+        alphas = [abs(done.terms[0].alpha) for done in rounds]
+        self.largest += sum(alphas) / len(alphas)
+        self.edges.append(sum(done.edge for done in rounds) / len(rounds))

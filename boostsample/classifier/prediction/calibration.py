@@ -9,7 +9,7 @@ rounds, the largest score that the model can give; G the mean edge of the last q
 rounds; K the number of classes or labels. docs/probabilities.md has the measurements that it was
 fitted to.
 
-`held_temperature` minimises the log loss of held-out rows plus (log T - log rule)^2 / (2 * 0.5^2):
+`best_temperature` minimises the log loss of held-out rows plus (log T - log rule)^2 / (2 * 0.5^2):
 the rule is off by a factor of about exp(0.5). Like Platt's targets (1999), the true class of each
 of n rows counts as (n + 1) / (n + 1.3), and the other classes share the rest: as if 0.3 rows more
 were wrong. Platt's sigmoids would fit 2 numbers and isotonic regression a
@@ -21,19 +21,17 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from boostsample.banks.bank import Bank
-from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores
+from boostsample.classifier.inputs.fit_rows import HeldScores
 from boostsample.classifier.prediction.probabilities import log_loss_slope
 from boostsample.models.model import Model
-from boostsample.records import Round
 
-__all__ = ["best_temperature", "held_temperature", "largest_score", "rule_temperature"]
+__all__ = ["best_temperature", "largest_score", "rule_temperature", "temperature_ratio"]
 
 _SPREAD = 0.5
 """Of the logarithm of the best temperature about that of the rule."""
@@ -54,20 +52,29 @@ def rule_temperature(
     edges: Sequence[float],
     offsets: NDArray[np.float64],
     multi_label: bool,
+    ratio: float = 1.0,
 ) -> float:
-    """The temperature by the rule above; 1 if all scores or all of the last edges are 0.
+    """`ratio` times the temperature of the rule above, of 1 if all scores or last edges are 0.
 
     `largest` is as from `largest_score`, `edges` are those of the rounds that were trained,
     `offsets` as in `boostsample.classifier.prediction.probabilities`. At least 1 for several
-    labels, since less would magnify the offsets.
+    labels, since less would magnify the offsets. `ratio` is as from `temperature_ratio`.
     """
+    rule = _rule(largest, edges, offsets, multi_label)
+    return _ordered(ratio * rule, largest, offsets, multi_label)
+
+
+def _rule(
+    largest: float, edges: Sequence[float], offsets: NDArray[np.float64], multi_label: bool
+) -> float:
+    """The temperature of the rule, which may be too low for the order of rows."""
     last = edges[-max(1, len(edges) // 4) :]
     edge = math.fsum(last) / len(last)
     if largest == 0.0 or edge == 0.0:
         return 1.0
     n_classes = max(offsets.size, 2)
     rule = 1.1 * largest**0.73 * edge**0.29 * n_classes**-0.45
-    return _ordered(max(rule, 1.0) if multi_label else rule, largest, offsets, multi_label)
+    return max(rule, 1.0) if multi_label else rule
 
 
 def _ordered(
@@ -80,20 +87,6 @@ def _ordered(
     if offsets.size > 1 and not multi_label:
         return temperature
     return max(temperature, (2.0 * largest + float(np.abs(offsets).max())) / _LARGEST_LOGIT)
-
-
-def held_temperature(
-    bank: Bank,
-    rows: FitRows,
-    rounds: Iterable[Round],
-    offsets: NDArray[np.float64],
-    multi_label: bool,
-) -> float:
-    """The temperature of the model of these rounds, from the rows held out."""
-    held = HeldScores(bank, rows, rows.held)
-    for one in rounds:
-        held.add(one)
-    return best_temperature(held, offsets, multi_label)
 
 
 def best_temperature(
@@ -136,3 +129,9 @@ def best_temperature(
         far = near + step
     best = math.exp(brentq(slope, near, far, xtol=_TOLERANCE))
     return _ordered(best, held.largest, offsets, multi_label)
+
+
+def temperature_ratio(held: HeldScores, offsets: NDArray[np.float64], multi_label: bool) -> float:
+    """How many times the temperature of the rule is that of `best_temperature`."""
+    best = best_temperature(held, offsets, multi_label)
+    return best / _rule(held.largest, held.edges, offsets, multi_label)

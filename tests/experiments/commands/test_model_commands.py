@@ -14,6 +14,7 @@ from sklearn.datasets import load_iris
 
 from boostsample import BoostSampleClassifier, DataError
 from boostsample.classifier.defaults import choose_settings
+from boostsample.classifier.trial import MOST_ROUNDS
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.fitting import table_models
 
@@ -309,10 +310,9 @@ def test_explain_says_what_a_model_reads(files: Path, capsys: pytest.CaptureFixt
 
 def test_the_help_names_the_defaults_of_the_classifier(capsys: pytest.CaptureFixture[str]) -> None:
     text = " ".join(run(capsys, "fit", "--help")[0].split())
-    least = choose_settings("auto", "auto", None, 1000, 20).budget
     most = choose_settings("auto", "auto", None, 1000, 10**9).budget
     default = BoostSampleClassifier()
-    assert f"[default: {default.n_rounds}]" in text
+    assert f"[default: up to {MOST_ROUNDS}, chosen by models of parts of the rows]" in text
     assert f"need more rounds. [default: {default.learning_rate:g}]" in text
     assert f"0.01 in MultiBoost. [default: {default.smoothing:g}]" in text
-    assert f"[default: {least}, up to {most} for wide tables;" in text
+    assert f"[default: by the number of columns, up to {most};" in text
