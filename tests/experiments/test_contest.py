@@ -19,3 +19,16 @@ def test_the_tables_of_the_contest(name: str) -> None:
 def test_no_other_table_is_marked() -> None:
     page = (ROOT / "docs" / "CONTEST.md").read_text(encoding="utf-8")
     assert page.count("<!-- end -->") == len(BLOCKS)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The constants were chosen by the losses on MNIST, CIFAR-10, USPS and the wide table",
+        "in the stage before the last of the next round, or in the last one if there are two",
+        "unless $x_t$ is the first reward of its $S$, which leaves $v$ unchanged",
+    ],
+)
+def test_what_the_page_says_of_adaptive_halving(words: str) -> None:
+    page = (ROOT / "docs" / "CONTEST.md").read_text(encoding="utf-8")
+    assert words in " ".join(page.split())

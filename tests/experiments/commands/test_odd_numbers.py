@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from boostsample import SettingError, jit
@@ -73,6 +73,7 @@ def test_a_score_at_nearly_every_stump_is_refused(capsys: pytest.CaptureFixture[
 
 
 @given(st.integers())
+@example(1_000_000)
 def test_threads_are_few_or_refused(n_jobs: int) -> None:
     try:
         threads = n_threads(n_jobs)
