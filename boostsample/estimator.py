@@ -418,7 +418,8 @@ class BoostSampleClassifier(
         def metric_of(scores: HeldScores) -> EvalMetric:
             return EvalMetric(metric, scores, offsets, self.classes_, self._multi_label)
 
-        trial, n_rounds = UNTRIED, self.n_rounds
+        trial = UNTRIED
+        n_rounds: Any = self.n_rounds
         if left_out:
             beside = (np.setdiff1d(rows.train, part) for part in left_out)
             trial = try_rounds(
@@ -427,6 +428,7 @@ class BoostSampleClassifier(
                 metric_of,
                 offsets,
                 self._multi_label,
+                verbose=bool(self.verbose),
             )
         if auto:
             n_rounds = MOST_ROUNDS if rows.held.size else trial.n_rounds

@@ -22,6 +22,7 @@ from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores, folds
 from boostsample.classifier.prediction.calibration import temperature_ratio
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
+from boostsample.loop.fit_progress import FitProgress
 
 __all__ = [
     "MOST_ROUNDS",
@@ -93,19 +94,24 @@ def try_rounds(
     metric_of: Callable[[HeldScores], EvalMetric],
     offsets: NDArray[np.float64],
     multi_label: bool,
+    *,
+    verbose: bool = False,
 ) -> Trial:
     """Train the models of all parts until further rounds promise nothing.
 
     `boosters` are at their start; `scores_of_parts` makes the scores of the rows left out before
     the first round, and `metric_of` the metric of such scores. `offsets` are as in
-    `boostsample.classifier.prediction.probabilities`.
+    `boostsample.classifier.prediction.probabilities`. `verbose` shows the first model.
     """
     stopping = EarlyStopping(metric_of(scores_of_parts()), {})
+    progress = FitProgress(boosters[0].n_rounds, lambda: f"{stopping.text()}, to choose the rounds")
     rounds = []
     ended = False
     while not ended:
         rounds.append([booster.next_round() for booster in boosters])
         ended = stopping(*rounds[-1]) or any(booster.finished for booster in boosters)
+        if verbose:
+            progress(rounds[-1][0].rows[-1], rounds[-1][0].edge, ended)
     stopping.end()
     n_rounds = stopping.n_rounds()
     scores = scores_of_parts()

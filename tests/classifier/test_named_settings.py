@@ -101,8 +101,9 @@ def test_the_default_learner_takes_limits(iris: tuple[NDArray[Any], NDArray[Any]
     model = BoostSampleClassifier(n_rounds=2, random_state=0)
     model.set_params(learner__min_leaf=20, learner__max_depth=2, learner__min_weight=0.05)
     assert model.learner == "auto:min_leaf=20:max_depth=2:min_weight=0.05"
-    tree = Tree(4, 20, 0.05, 2)  # 150 rows
-    by_hand = BoostSampleClassifier("full", tree, n_rounds=2, budget="100N", random_state=0)
+    tree = Tree(8, 20, 0.05, 2)  # 150 rows
+    half: dict[str, Any] = {"strategy": "uniform-naive:n_features=4", "budget": "2N"}
+    by_hand = BoostSampleClassifier(learner=tree, n_rounds=2, random_state=0, **half)
     assert edges(model.fit(*iris)) == edges(by_hand.fit(*iris))
 
 

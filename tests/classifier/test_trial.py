@@ -136,7 +136,8 @@ def test_held_out_rows_take_the_place_of_a_trial(
     noisy: Data, given: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = noisy
-    settings, held = dict(STUMPS), {}
+    settings = dict(STUMPS)
+    held: Any = {}
     if given == "X_val":
         held = {"X_val": X[:60], "y_val": y[:60]}
         X, y = X[60:], y[60:]
@@ -178,7 +179,7 @@ def test_several_labels() -> None:
 
 
 def test_a_checkpoint_goes_on_with_the_same_rounds(noisy: Data, tmp_path: Path) -> None:
-    settings = STUMPS | {"checkpoint": tmp_path / "fit.ckpt"}
+    settings: dict[str, Any] = STUMPS | {"checkpoint": tmp_path / "fit.ckpt"}
     first = BoostSampleClassifier(**settings).fit(*noisy)
     again = BoostSampleClassifier(**settings).fit(*noisy)
     assert again.n_rounds_ == first.n_rounds_
@@ -190,3 +191,12 @@ def test_rounds_to_choose_and_a_warm_start_are_refused(noisy: Data) -> None:
         BoostSampleClassifier(**STUMPS, warm_start=True).fit(*noisy)
     with pytest.raises(SettingError, match="n_rounds must be 'auto' or a whole number, got '200'"):
         BoostSampleClassifier(**STUMPS, n_rounds="200").fit(*noisy)
+
+
+def test_verbose_shows_both_trainings(noisy: Data, capsys: pytest.CaptureFixture[str]) -> None:
+    model = BoostSampleClassifier(**STUMPS, verbose=True).fit(*noisy)
+    lines = capsys.readouterr().err.splitlines()
+    chosen = [line for line in lines if line.endswith(", to choose the rounds")]
+    assert chosen[-1].startswith(f"round {MOST} of {MOST}: log10 loss ")
+    assert ", validation 0." in chosen[-1]
+    assert lines[-1].startswith(f"round {model.n_rounds_} of {model.n_rounds_}: log10 loss ")

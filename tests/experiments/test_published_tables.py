@@ -20,7 +20,7 @@ def block(page: str, name: str) -> list[str]:
     return str(found[0]).split("\n")
 
 
-@pytest.mark.parametrize("name", ["budget", "columns", "leaves", "small"])
+@pytest.mark.parametrize("name", ["narrow", "wide", "very wide"])
 def test_the_tables_of_the_defaults(name: str) -> None:
     assert block("default.md", name) == default_choice.tables(RESULTS / "defaults.csv")[name]
 

@@ -161,7 +161,8 @@ def test_a_root_without_a_cut_is_a_constant(strategy: str, limits: dict[str, Any
 
 def test_a_root_without_a_cut_ends_a_complete_search() -> None:
     X, y = np.eye(10, 2, dtype=np.float32), np.arange(10) > 7
-    model = BoostSampleClassifier("full", "tree:min_leaf=2", random_state=0)
+    settings: dict[str, Any] = {"learning_rate": 1.0, "random_state": 0}
+    model = BoostSampleClassifier("full", "tree:min_leaf=2", **settings)
     with pytest.warns(ConvergenceWarning, match="ended in round 2: edge 0: all features were"):
         model.fit(X, y)
 

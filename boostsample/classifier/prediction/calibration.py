@@ -73,7 +73,7 @@ def _rule(
     if largest == 0.0 or edge == 0.0:
         return 1.0
     n_classes = max(offsets.size, 2)
-    rule = 1.1 * largest**0.73 * edge**0.29 * n_classes**-0.45
+    rule: float = 1.1 * largest**0.73 * edge**0.29 * n_classes**-0.45
     return max(rule, 1.0) if multi_label else rule
 
 

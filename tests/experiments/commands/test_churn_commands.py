@@ -51,7 +51,7 @@ def fit_output(files: Path) -> str:
         patch.setattr("sys.stdout", out)
         drop = [part for name in DROPPED for part in ("--drop", name)]
         args = ["fit", "train.csv", "--target", "left", *drop, "--rounds", "60", "--quiet"]
-        args += ["--strategy", "full", "--learner", "tree:n_leaves=8"]
+        args += ["--strategy", "full", "--learner", "tree:n_leaves=8", "--learning-rate", "1"]
         assert main([*args, "-o", "m.bsm"]) == 0
     return out.getvalue()
 

@@ -59,7 +59,7 @@ def test_a_model_from_a_file_to_predictions(
     assert out[0].startswith("flowers.csv: 150 rows; columns: 4 of numbers (sepal length (cm), ")
     assert out[0].endswith("1 of categories (soil); missing values: 2")
     assert out[1] == "target species: 3 classes: setosa 50, versicolor 50, virginica 50"
-    assert out[2].startswith("Full(): 5 rounds, ")
+    assert out[2].startswith("UniformNaive(n_features=7): 5 rounds, ")
     assert out[-2].startswith("model: m.bsm, ")
     assert out[-1].startswith("held out: 150 of 150 rows, predicted by 5 fits without them: error ")
     X = table.drop(columns=["species", "plot"])
@@ -159,9 +159,9 @@ def test_lines_of_other_lengths_are_refused(
 def test_a_dry_run_writes_nothing(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, *FIT, "-o", "m.bsm", "--dry-run", "--learner", "tree:n_leaves=3")
     assert "settings: BoostSampleClassifier(learner='tree:n_leaves=3', n_rounds=5" in out
-    steps = ("--learning-rate", "0.1", "--smoothing", "0.01")
+    steps = ("--learning-rate", "0.2", "--smoothing", "0.01")
     out = run(capsys, *FIT, "--dry-run", *steps)[0]
-    assert "settings: BoostSampleClassifier(learning_rate=0.1, n_rounds=5, " in out
+    assert "settings: BoostSampleClassifier(learning_rate=0.2, n_rounds=5, " in out
     assert "smoothing=0.01" in out
     assert out.endswith("dry run: one round on 150 rows; nothing is written\n")
     assert not (files / "m.bsm").exists()
