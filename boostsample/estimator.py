@@ -104,8 +104,9 @@ class BoostSampleClassifier(
         Boosting rounds; fewer if an edge reaches 1 and steps are full, or if no stump of any
         feature has an edge, which is a ConvergenceWarning. "auto" chooses up to 300 by models of
         parts of the rows, which takes the time of one or two further fits; 100 if there are fewer
-        than 20 rows. See `boostsample.classifier.trial`. Above 20,000 rows, or with `X_val`, it is
-        `early_stopping` with up to 300 rounds.
+        than 20 rows, or with `init_model`, which may know all of them. See
+        `boostsample.classifier.trial`. Above 20,000 rows, or with `X_val`, it is `early_stopping`
+        with up to 300 rounds.
     budget : int, str or None, default None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
         without N must be at least N. None with the strategy "auto" is F / 2 N for F up to 100
@@ -366,9 +367,9 @@ class BoostSampleClassifier(
             held = prediction_inputs(self, X_val, numbers=numbers)
             of_held = held_labels(y_val, self.classes_, self._multi_label)
             rows = rows.joined(held, of_held, sample_weight_val)
-        elif validates or (auto and rows.train.size > MOST_ROWS):
+        elif validates or (auto and start is None and rows.train.size > MOST_ROWS):
             rows = rows.split(*of_split)
-        elif auto:
+        elif auto and start is None:
             left_out = left_out_parts(rows, *of_split)
         for X_eval, y_eval, weight_eval in eval_sets(eval_set):
             more = prediction_inputs(self, X_eval, numbers=numbers)

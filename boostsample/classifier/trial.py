@@ -60,7 +60,7 @@ class Trial(NamedTuple):
 
 
 UNTRIED = Trial(100, 1.0, None)
-"""Of too few rows to leave any out."""
+"""Of too few rows to leave any out, or if a model that is continued may know them."""
 
 
 def chooses_rounds(n_rounds: Any, warm_start: Any) -> bool:

@@ -163,6 +163,14 @@ def test_too_few_rows_have_a_hundred_rounds() -> None:
     assert not hasattr(model, "validation_error_")
 
 
+def test_a_model_that_is_continued_may_know_all_rows(noisy: Data) -> None:
+    first = BoostSampleClassifier(**STUMPS, n_rounds=3).fit(*noisy)
+    more = BoostSampleClassifier(**STUMPS).fit(*noisy, init_model=first)
+    plain = BoostSampleClassifier(**STUMPS, n_rounds=100).fit(*noisy, init_model=first)
+    assert more.n_rounds_ == 103
+    assert more.temperature_ == plain.temperature_
+
+
 @pytest.mark.parametrize("metric", ["error", "auc"])
 def test_rounds_are_chosen_by_the_metric(noisy: Data, metric: str) -> None:
     model = BoostSampleClassifier(**STUMPS, eval_metric=metric).fit(*noisy)
