@@ -155,13 +155,17 @@ def check_number(
 ) -> float:
     """A finite number from `low` to `high` as float, or SettingError; `above` excludes `low`.
 
+    Truth values are errors, as for `check_integer`.
+
     `hint`, the way out, ends the message.
     """
     way_out = hint and f"; {hint}"
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, bool | np.bool_) else float(value)
     except (TypeError, ValueError):
-        raise SettingError(f"{name} must be a number, got {value!r}{way_out}") from None
+        number = math.nan
+    if math.isnan(number) and not isinstance(value, float):
+        raise SettingError(f"{name} must be a number, got {value!r}{way_out}")
     if not (low < number if above else low <= number) or not number <= high or math.isinf(number):
         rule = f"{'above' if above else 'at least'} {low:g}"
         rule += f" and at most {high:g}" if high < math.inf else " and finite"

@@ -18,7 +18,15 @@ from boostsample.classifier.callbacks import (
     with_callbacks,
 )
 from boostsample.classifier.continued import InitModel, init_model_of
-from boostsample.classifier.defaults import AUTO, choose_settings
+from boostsample.classifier.defaults import (
+    AUTO,
+    MOST_ROUNDS,
+    MOST_ROWS,
+    N_MEMBERS,
+    ROUNDS_OF_FEW,
+    choose_settings,
+    chooses_rounds,
+)
 from boostsample.classifier.early_stopping import EarlyStopping, Evaluation
 from boostsample.classifier.eval_metric import EvalMetric, Metric, check_eval_metric
 from boostsample.classifier.file import ModelFiles
@@ -59,22 +67,16 @@ from boostsample.classifier.training import (
     split_stream,
     train,
 )
-from boostsample.classifier.trial import (
-    MOST_ROUNDS,
-    MOST_ROWS,
-    UNTRIED,
-    chooses_rounds,
-    left_out_parts,
-    try_rounds,
-)
 from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.labels import classes_and_labels
 from boostsample.learner import Learner
 from boostsample.loop.booster import Booster
+from boostsample.loop.committee import Committee, mean_terms
 from boostsample.loop.fit_progress import FitProgress
 from boostsample.models.importances import term_importances
 from boostsample.models.model import Model
+from boostsample.records import Round
 from boostsample.strategy import Strategy
 
 __all__ = ["BoostSampleClassifier"]
@@ -93,24 +95,27 @@ class BoostSampleClassifier(
     ----------
     strategy : str or Strategy, default "auto"
         Chooses the features and examples of each search; a registered name, with settings if need
-        be as in ``"ucb:exploration=0.1"``, or an instance. "auto" is ``uniform-naive`` with all
-        features and half of the examples for up to 100 features, ``adaptive-halving`` for up to
-        3,000, and ``successive-halving`` above; see docs/default.md.
+        be as in ``"ucb:exploration=0.1"``, or an instance. "auto" is, for up to 100 features,
+        ``uniform-naive`` with all of them and half of the examples, or seven tenths of 500 or more
+        examples of more than two classes; ``adaptive-halving`` for up to 3,000 features, and
+        ``successive-halving`` above; see docs/default.md.
     learner : str or Learner, default "auto"
-        The weak learner of each round; a registered name or an instance. "auto" is "tree" with a
-        leaf for each 25 training examples, 8 to 32, for up to 100 features, and for each 50, 4 to
-        16, above; "auto:n_leaves=8" sets settings of this tree.
+        The weak learner of each round; a registered name or an instance. "auto" is "tree". Up to
+        100 features it has a leaf for each 25 training examples, 8 to 16 for two classes, 8 to 32
+        for more; above, a leaf for each 50, 4 to 16. "auto:n_leaves=8" sets settings of this tree.
     n_rounds : int or "auto", default "auto"
         Boosting rounds; fewer if an edge reaches 1 and steps are full, or if no stump of any
-        feature has an edge, which is a ConvergenceWarning. "auto" chooses up to 300 by models of
-        parts of the rows, which takes the time of one or two further fits; 100 if there are fewer
-        than 20 rows, or with `init_model`, which may know all of them. See
-        `boostsample.classifier.trial`. Above 20,000 rows, or with `X_val`, it is `early_stopping`
-        with up to 300 rounds.
+        feature has an edge, which is a ConvergenceWarning. "auto" is a committee of five models,
+        each trained without a fifth of the rows, by class; the score of a row is the mean of
+        theirs. All have the number of rounds, up to 200, whose smoothed `eval_metric` is best on
+        the rows that each has left out; see `early_stopping`. Above 20,000 rows, with `X_val` or
+        with `max_model_features`, it is one model with `early_stopping`; with fewer than 20 rows or
+        `init_model`, which may know all of them, one of 100 rounds.
     budget : int, str or None, default None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
-        without N must be at least N. None with the strategy "auto" is F / 2 N for F up to 100
-        features, 100 N up to 3,000, and 1,000 N above; else the strategy's default, usually 10 N.
+        without N must be at least N. None with the strategy "auto" is, for F up to 100 features,
+        F / 2 N or 7/10 F N, 100 N up to 3,000 features, and 1,000 N above; else the strategy's
+        default, usually 10 N.
     weight_init : {"balanced", "uniform"}, default "balanced"
         Initial label weights, [BK10] eq. 2 or 1/K; the same default as on the command line. With
         uniform ones, as in [DF11], every feature has the same best stump in the first round.
@@ -160,15 +165,14 @@ class BoostSampleClassifier(
         have the best temperature.
     validation_fraction : float, default 0.1
         Part of the rows to hold out, of each class, for `early_stopping` and `calibration`, unless
-        `fit` is given others, and for `n_rounds` "auto" above 2,000 rows.
+        `fit` is given others.
     calibration : {"auto", "rule", "temperature", None}, default "auto"
         Divide the logits of the probabilities by one number, see docs/probabilities.md and
         `boostsample.classifier.prediction.calibration`. "rule": by a rule, from the coefficients of
         the model; "temperature": by the number that fits held-out rows best, close to the rule if
-        they are few; "auto": by the rows of `n_rounds` "auto" or of early stopping, else by the
-        rule.
-        None: by 1, the probabilities of the exponential loss, which are overconfident. Predictions
-        stay the same.
+        they are few; "auto": by the rows left out for `n_rounds` "auto" or early stopping, else by
+        the rule. None: by 1, the probabilities of the exponential loss, which are
+        overconfident. Predictions stay the same.
     warm_start : bool, default False
         Continue the last fit up to `n_rounds` rounds, on the same data and with the same settings,
         to the bits of one longer fit. SettingError or DataError if something differs, or if the
@@ -178,7 +182,7 @@ class BoostSampleClassifier(
         Most different features that the model may use; None is no limit. As soon as searches have
         chosen so many, later ones choose among these. A column of categories has a feature for each
         of its indicators.
-    learning_rate : float, default 0.1
+    learning_rate : float, default 0.2
         Step size nu, above 0 and at most 1: alpha is nu times 1/2 log((1 + G) / (1 - G)) for the
         edge G of a round. Smaller steps need more rounds, and are better on noisy labels and many
         columns. Below 1, training goes on after an edge of 1.
@@ -194,17 +198,20 @@ class BoostSampleClassifier(
     model_ : Model
         The stumps.
     n_rounds_ : int
-        Rounds in the model.
+        Rounds in the model, of all members of a committee.
+    n_members_ : int
+        Models whose mean is the score: five with `n_rounds` "auto", else one. Their rounds take
+        turns in `model_` and `history_`, whose column ``member`` numbers them from 0.
     history_ : list of dict
         One flat record per search, for `pandas.DataFrame`; also of rounds that early stopping left
         out of the model. With early stopping and `n_rounds` "auto" the column ``validation`` has
         `eval_metric` after the rounds that were scored: the first 32, then 16 of each doubling, and
         the last; else NaN.
     strategy_ : Strategy
-        The strategy as the last round left it, with its learned state.
+        The strategy as the last round left it, with its learned state; of the first member.
     validation_error_ : ndarray of float64
         With early stopping or `n_rounds` "auto": percentage of the weight of the rows left out that
-        is wrong (of several labels: of rows and labels) after each round trained without them.
+        is wrong (of several labels: of rows and labels) after each round, of a member each.
     term_importances_ : ndarray of float64, shape (M,)
         Fall of the log loss in a round, shared by its terms; see
         `boostsample.models.importances`.
@@ -254,7 +261,7 @@ class BoostSampleClassifier(
         calibration: str | None = "auto",
         warm_start: bool = False,
         max_model_features: int | None = None,
-        learning_rate: float = 0.1,
+        learning_rate: float = 0.2,
         smoothing: float = 0.0,
         eval_metric: Metric = "log_loss",
     ) -> None:
@@ -361,16 +368,18 @@ class BoostSampleClassifier(
         validates = validation_is_used(self.early_stopping, self.calibration)
         metric = check_eval_metric(self.eval_metric)
         rows = FitRows.of(with_weight(examples, kept), labels, weight[kept])
-        of_split = self.validation_fraction, split_stream(seed), self._multi_label
-        left_out: list[NDArray[np.int64]] = []
+        of_split = split_stream(seed), self._multi_label
+        limited = self.max_model_features is not None
         if check_held(X_val, y_val, sample_weight_val, auto or validates):
             held = prediction_inputs(self, X_val, numbers=numbers)
             of_held = held_labels(y_val, self.classes_, self._multi_label)
             rows = rows.joined(held, of_held, sample_weight_val)
-        elif validates or (auto and start is None and rows.train.size > MOST_ROWS):
-            rows = rows.split(*of_split)
-        elif auto and start is None:
-            left_out = left_out_parts(rows, *of_split)
+        elif auto and start is None and not self.early_stopping:
+            one_model = limited or rows.train.size > MOST_ROWS
+            parts = self.validation_fraction if one_model else N_MEMBERS
+            rows = rows.left_out(parts, *of_split)
+        elif validates:
+            rows = rows.split(self.validation_fraction, *of_split)
         for X_eval, y_eval, weight_eval in eval_sets(eval_set):
             more = prediction_inputs(self, X_eval, numbers=numbers)
             of_more = held_labels(y_eval, self.classes_, self._multi_label, "y of eval_set")
@@ -396,7 +405,8 @@ class BoostSampleClassifier(
                 self.budget,
                 train.size,
                 bank.n_features,
-                limited=self.max_model_features is not None,
+                labels.shape[1],
+                limited=limited,
             )
             return Booster(
                 bank,
@@ -416,31 +426,32 @@ class BoostSampleClassifier(
                 smoothing=self.smoothing,
             )
 
-        def metric_of(scores: HeldScores) -> EvalMetric:
-            return EvalMetric(metric, scores, offsets, self.classes_, self._multi_label)
-
-        trial = UNTRIED
         n_rounds: Any = self.n_rounds
-        if left_out:
-            beside = (np.setdiff1d(rows.train, part) for part in left_out)
-            trial = try_rounds(
-                [booster_of(some, MOST_ROUNDS, 2, at) for at, some in enumerate(beside)],
-                lambda: HeldScores(bank, rows, *left_out),
-                metric_of,
-                offsets,
-                self._multi_label,
-                verbose=bool(self.verbose),
-            )
         if auto:
-            n_rounds = MOST_ROUNDS if rows.held.size else trial.n_rounds
-        booster = booster_of(rows.train, n_rounds)
-        facts = run_facts(booster, bank, self)
-        rounds = trained = resume(booster, run, facts)
+            n_rounds = MOST_ROUNDS if rows.held else ROUNDS_OF_FEW
+        trained_on = [np.setdiff1d(rows.train, part) for part in rows.held] or [rows.train]
+        n_members = len(trained_on)
+        booster: Booster | Committee
+        rounds: list[Round] = []
+        facts = None
+        if n_members == 1:
+            booster = booster_of(rows.train, n_rounds)
+            facts = run_facts(booster, bank, self)
+            rounds = resume(booster, run, facts)
+        else:
+            streams = ((2, at) for at in range(n_members))
+            booster = Committee(
+                [
+                    booster_of(of_member, n_rounds, *stream)
+                    for of_member, stream in zip(trained_on, streams, strict=True)
+                ]
+            )
+        trained = rounds
         self.__dict__.pop("validation_error_", None)  # of an earlier fit
         self.offset_ = offsets
 
         def fitted() -> dict[str, Any]:
-            terms = (term for one in rounds for term in one.terms)
+            terms = mean_terms(rounds, n_members)
             if start is None:
                 model = Model(families, terms, labels.shape[1])
             else:
@@ -448,25 +459,26 @@ class BoostSampleClassifier(
             temperature = 1.0
             if self.calibration is not None:
                 given = largest_score(model), [one.edge for one in rounds]
-                ratio = trial.ratio if self.calibration == "auto" else 1.0
-                temperature = rule_temperature(*given, offsets, self._multi_label, ratio)
+                temperature = rule_temperature(*given, offsets, self._multi_label)
             of_rounds = [one.terms for one in rounds]
-            new = term_importances(of_rounds, bank, rows.train, booster.step_size)
+            new = term_importances(of_rounds, bank, rows.train, booster.step_size) / n_members
             before = np.empty(0) if start is None else start.term_importances()
             return {
                 "model_": model,
                 "temperature_": temperature,
-                "history_": evaluation.history(trained, trial.stopping),
+                "history_": evaluation.history(trained),
                 "term_importances_": np.concatenate([before, new]),
             }
 
-        def evaluated(rows_of_set: NDArray[np.int64]) -> EvalMetric:
-            return metric_of(HeldScores(bank, rows, rows_of_set))
+        def evaluated(*parts: NDArray[np.int64]) -> EvalMetric:
+            scores = HeldScores(bank, rows, *parts)
+            return EvalMetric(metric, scores, offsets, self.classes_, self._multi_label)
 
         watched = {f"eval_set_{at}": evaluated(some) for at, some in enumerate(rows.watched)}
-        stops = self.early_stopping or (auto and rows.held.size > 0)
-        stopping = EarlyStopping(evaluated(rows.held), watched) if stops else None
-        evaluation = Evaluation(watched) if stopping is None else stopping
+        stopping = None
+        if self.early_stopping or (auto and rows.held):
+            stopping = EarlyStopping(evaluated(*rows.held), watched, n_members)
+        evaluation = Evaluation(watched, n_members) if stopping is None else stopping
         followers: list[Follower] = [evaluation]
         callbacks = None
         if hasattr(self, "_skl_callbacks"):
@@ -475,25 +487,27 @@ class BoostSampleClassifier(
         train(
             booster,
             followers,
-            FitProgress(booster.n_rounds, evaluation.text) if self.verbose else None,
+            FitProgress(n_rounds, evaluation.text) if self.verbose else None,
             fit_checkpoint(self.checkpoint, booster, self.checkpoint_seconds, seed),
+            turn=n_members,
             before=None if callbacks is None else callbacks.begin,
             rounds=rounds,
         )
-        plans = booster.plans_rounds or (run is not None and run.plans_rounds)
-        self._run = Run(seed, facts, rounds, booster.small_state(), plans, booster.n_rounds)
+        self._run = None
+        if facts is not None:
+            plans = booster.plans_rounds or (run is not None and run.plans_rounds)
+            self._run = Run(seed, facts, rounds, booster.small_state(), plans, booster.n_rounds)
         self.strategy_ = booster.strategy
+        self.n_members_ = n_members
         evaluation.end()
         if stopping is not None:
             self.validation_error_ = stopping.errors
-            rounds = trained[: stopping.n_rounds()]
-        elif trial.stopping is not None:
-            self.validation_error_ = trial.stopping.errors
+            rounds = trained[: stopping.n_rounds() * n_members]
         self.__dict__.update(fitted())
-        if rows.held.size and self.calibration in ("auto", "temperature"):
-            scores = HeldScores(bank, rows, rows.held)
-            for done in rounds:
-                scores.add(done)
+        if rows.held and self.calibration in ("auto", "temperature"):
+            scores = HeldScores(bank, rows, *rows.held)
+            for turn in range(0, len(rounds), n_members):
+                scores.add(*rounds[turn : turn + n_members])
             self.temperature_ = best_temperature(scores, offsets, self._multi_label)
         if callbacks is not None:
             callbacks.end()

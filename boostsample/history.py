@@ -17,6 +17,7 @@ from boostsample.errors import SettingError
 __all__ = [
     "HISTORY_COLUMNS",
     "HISTORY_NAMES",
+    "MEMBER_COLUMN",
     "SHARD_COLUMNS",
     "TERM_COLUMN",
     "VALIDATION_COLUMN",
@@ -76,16 +77,23 @@ SHARD_COLUMNS = (
 VALIDATION_COLUMN = Column(
     "validation",
     float,
-    "classifier with early stopping only: `eval_metric` of the held-out rows after the round; NaN "
-    "if it was not scored. `eval_set_0`, ... follow for the sets that `fit` was given",
+    "classifier with rows left out only: `eval_metric` of these rows after the round; NaN if it "
+    "was not scored. `eval_set_0`, ... follow for the sets that `fit` was given",
 )
 """The last column of the classifier's history with early stopping."""
 
+MEMBER_COLUMN = Column(
+    "member",
+    int,
+    "classifier whose score is the mean of several models only: which of them the search is of, "
+    "from 0",
+)
+"""The column that follows those of the held-out sets."""
+
+_LATER_COLUMNS = (TERM_COLUMN, *SHARD_COLUMNS, VALIDATION_COLUMN, MEMBER_COLUMN)
 _ORDER = tuple(column.name for column in HISTORY_COLUMNS)
 #: Names that notes must not use.
-HISTORY_NAMES = frozenset(
-    (*_ORDER, *(column.name for column in (TERM_COLUMN, *SHARD_COLUMNS, VALIDATION_COLUMN)))
-)
+HISTORY_NAMES = frozenset(column.name for column in (*HISTORY_COLUMNS, *_LATER_COLUMNS))
 
 
 def history_row(notes: dict[str, Any], **entries: Any) -> dict[str, Any]:
@@ -134,12 +142,7 @@ def _vector_columns(name: str, n: int) -> tuple[str, ...]:
 
 
 def markdown_table(
-    columns: Sequence[Column] = (
-        *HISTORY_COLUMNS,
-        TERM_COLUMN,
-        *SHARD_COLUMNS,
-        VALIDATION_COLUMN,
-    ),
+    columns: Sequence[Column] = (*HISTORY_COLUMNS, *_LATER_COLUMNS),
 ) -> str:
     """The columns as a Markdown table, as in `docs/columns.md`."""
     rows = [f"| `{name}` | {kind.__name__} | {text} |" for name, kind, text in columns]

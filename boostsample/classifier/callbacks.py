@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from boostsample.loop.booster import Booster, Round
+from boostsample.loop.committee import Committee
 
 __all__ = ["CallbackSupportMixin", "RoundCallbacks", "with_callbacks"]
 
@@ -40,7 +41,7 @@ class RoundCallbacks:
     Parameters
     ----------
     estimator : BoostSampleClassifier
-    booster : Booster
+    booster : Booster or Committee
         Its rounds are counted from those that it has done.
     X, y, sample_weight
         As the user gave them.
@@ -52,7 +53,7 @@ class RoundCallbacks:
     def __init__(
         self,
         estimator: Any,
-        booster: Booster,
+        booster: Booster | Committee,
         X: Any,
         y: Any,
         sample_weight: Any,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.classifier.eval_metric import EvalMetric
-from boostsample.history import VALIDATION_COLUMN
+from boostsample.history import MEMBER_COLUMN, VALIDATION_COLUMN
 from boostsample.loop.smoothed import window_ends
 from boostsample.records import Round
 
@@ -37,6 +37,9 @@ class Evaluation:
     ----------
     metrics : mapping of str to EvalMetric
         Sets of rows, by the column of the history that has their values; may be empty.
+    n_members : int
+        Members of the committee (`boostsample.loop.committee`) whose rounds these are. A round is
+        then one of each member.
 
     Attributes
     ----------
@@ -46,23 +49,30 @@ class Evaluation:
         Of these rounds, for each set.
     """
 
-    def __init__(self, metrics: Mapping[str, EvalMetric]) -> None:
+    def __init__(self, metrics: Mapping[str, EvalMetric], n_members: int = 1) -> None:
         self._metrics = metrics
+        self._n_members = n_members
+        self._turn: list[Round] = []
         self._done = 0
         self.points: list[int] = []
         self.values: dict[str, list[float]] = {name: [] for name in metrics}
 
-    def __call__(self, *rounds: Round) -> bool:
-        """Score the rows after one more round, if it is one to score; never stops.
-
-        `rounds` has a round for each part of the rows, as in `HeldScores.add`.
-        """
+    def __call__(self, done: Round) -> bool:
+        """Take one more round of a member; whether to stop, once all members have trained it."""
+        self._turn.append(done)
+        if len(self._turn) < self._n_members:
+            return False
         self._done += 1
         for metric in self._metrics.values():
-            metric.held.add(*rounds)
+            metric.held.add(*self._turn)
+        self._turn.clear()
         last = self.points[-1] if self.points else 0
         if self._metrics and self._done - last >= max(1, last // _SCORED):
             self._score()
+        return self._stops()
+
+    def _stops(self) -> bool:
+        """Whether further rounds promise nothing; they always do, without rows that decide."""
         return False
 
     def _score(self) -> None:
@@ -85,13 +95,14 @@ class Evaluation:
         scored = at < len(self.points) and self.points[at] == number
         return {name: values[at] if scored else math.nan for name, values in self.values.items()}
 
-    def history(
-        self, rounds: Sequence[Round], of_trial: Evaluation | None = None
-    ) -> list[dict[str, Any]]:
-        """The rows of all rounds, with the columns of the sets, and of those of a trial."""
+    def history(self, rounds: Sequence[Round]) -> list[dict[str, Any]]:
+        """The rows of all rounds, with the columns of the sets and, of several, of the member."""
         rows = []
-        for at, done in enumerate(rounds, 1):
-            columns = self.columns(at) | ({} if of_trial is None else of_trial.columns(at))
+        for at, done in enumerate(rounds):
+            turn, member = divmod(at, self._n_members)
+            columns: dict[str, Any] = {**self.columns(turn + 1)}
+            if self._n_members > 1:
+                columns[MEMBER_COLUMN.name] = member
             rows += [row | columns for row in done.rows]
         return rows
 
@@ -110,10 +121,14 @@ class EarlyStopping(Evaluation):
         Of the rows that decide; the column ``validation``.
     watched : mapping of str to EvalMetric
         Other sets, which are only scored, by column.
+    n_members : int
+        As of `Evaluation`.
     """
 
-    def __init__(self, decides: EvalMetric, watched: Mapping[str, EvalMetric]) -> None:
-        super().__init__({VALIDATION_COLUMN.name: decides, **watched})
+    def __init__(
+        self, decides: EvalMetric, watched: Mapping[str, EvalMetric], n_members: int = 1
+    ) -> None:
+        super().__init__({VALIDATION_COLUMN.name: decides, **watched}, n_members)
         self._decides = decides
         self._losses = self.values[VALIDATION_COLUMN.name]
         self._errors: list[float] = []
@@ -124,9 +139,7 @@ class EarlyStopping(Evaluation):
         """Percentage of wrong held-out rows, or of wrong labels of them, after each round."""
         return np.array(self._errors)
 
-    def __call__(self, *rounds: Round) -> bool:
-        """Score one more round; whether to stop."""
-        super().__call__(*rounds)
+    def _stops(self) -> bool:
         self._errors.append(self._decides.error())
         self._constant.append(self._decides.constant())
         return self._done >= _LEAST and self._done >= _PATIENCE * self._best()

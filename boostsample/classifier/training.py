@@ -24,6 +24,7 @@ from boostsample.hashing import sha256_of_bytes
 from boostsample.learner import NO_EDGE
 from boostsample.loop.booster import Booster, Round
 from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
+from boostsample.loop.committee import Committee
 from boostsample.loop.fit_progress import FitProgress
 from boostsample.loop.run_facts import differences
 
@@ -67,20 +68,21 @@ def all_or_nothing(method: _Method) -> _Method:
 
 
 def train(
-    booster: Booster,
+    booster: Booster | Committee,
     followers: Iterable[Follower] = (),
     progress: FitProgress | None = None,
     checkpoint: Checkpoint | None = None,
     *,
+    turn: int = 1,
     before: Callable[[], None] | None = None,
     rounds: list[Round] | None = None,
 ) -> list[Round]:
-    """The rounds of a booster until it has finished or a follower asks to stop.
+    """The rounds of a booster until it has finished or a follower asks to stop, in whole turns.
 
-    Each round is given to all followers, in order, and then shown. The rounds of the checkpoint, or
-    those that `rounds` already holds, come first: followers see them again, so that what they have
-    learned comes back, too. `before` is called before each round that is trained; `rounds` is the
-    list that is returned, for those who follow.
+    Each round is given to all followers, in order; the last of a turn is then shown. The rounds of
+    the checkpoint, or those that `rounds` already holds, come first: followers see them again, so
+    that what they have learned comes back, too. `before` is called before each round that is
+    trained; `rounds` is the list that is returned, for those who follow.
     """
     following, found = list(followers), [] if rounds is None else rounds
     if checkpoint is not None:
@@ -91,14 +93,14 @@ def train(
         ended = any(asked) or booster.finished
         if ended and found and progress is not None:
             progress(found[-1].rows[-1], found[-1].edge, ended)
-        while not ended:
+        while not ended or len(found) % turn:
             if before is not None:
                 before()
             done = next_round()
             found.append(done)
             asked = [bool(follow(done)) for follow in following]
-            ended = any(asked) or booster.finished
-            if progress is not None:
+            ended = ended or any(asked) or booster.finished
+            if progress is not None and len(found) % turn == 0:
                 progress(done.rows[-1], done.edge, ended)
     _warn_of_no_edge(found, booster.stopped)
     return found
@@ -112,7 +114,7 @@ def _warn_of_no_edge(rounds: Sequence[Round], stopped: str) -> None:
             "other features"
         )
         if stopped:
-            text = f"training ended in round {len(rounds)}: {stopped}; {way_out}"
+            text = f"training ended in round {rounds[-1].rows[-1]['round']}: {stopped}; {way_out}"
         elif all(one.edge <= NO_EDGE for one in rounds):
             text = f"no edge in {len(rounds)} rounds: the model has learned nothing; {way_out}"
         else:
@@ -144,7 +146,10 @@ def split_stream(seed: list[int]) -> np.random.Generator:
 
 
 def fit_checkpoint(
-    path: str | os.PathLike[str] | None, booster: Booster, seconds: float, seed: list[int]
+    path: str | os.PathLike[str] | None,
+    booster: Booster | Committee,
+    seconds: float,
+    seed: list[int],
 ) -> Checkpoint | None:
     """The checkpoint of a fit, which also keeps its seed; None without a path."""
     return None if path is None else Checkpoint(path, booster, seconds, {"seed": seed})
@@ -194,12 +199,13 @@ def run_to_continue(estimator: Any) -> Run | None:
             "warm_start and checkpoint both continue a fit; set warm_start=False: the checkpoint "
             "continues it by itself"
         )
-    if not hasattr(estimator, "_run"):
+    run: Run | None = getattr(estimator, "_run", None)
+    if run is None:
         raise SettingError(
             "warm_start continues the last fit of this object, but it was loaded from a file that "
-            "holds the model only; set warm_start=False"
+            "holds the model only, or its model is the mean of several, of n_rounds='auto'; set "
+            "warm_start=False"
         )
-    run: Run = estimator._run
     seed = estimator.random_state
     if isinstance(seed, numbers.Integral) and fit_seed(seed) != run.seed:
         raise SettingError(

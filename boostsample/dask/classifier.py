@@ -199,6 +199,7 @@ class DaskBoostSampleClassifier(
             self.budget,
             sum(facts.n_rows),
             n_features,
+            facts.n_labels,
             limited=self.max_model_features is not None,
         )
         seed = fit_seed(self.random_state, self.checkpoint)

@@ -36,6 +36,7 @@ from boostsample.files.booster_state import pack_state
 from boostsample.hashing import sha256_of_bytes
 from boostsample.loop.booster import Booster
 from boostsample.loop.checkpoint_file import Saved, read_checkpoint
+from boostsample.loop.committee import Committee
 from boostsample.loop.fit_progress import RENEW
 from boostsample.loop.interrupts import HeldInterrupts
 from boostsample.loop.run_facts import differences, learner_facts
@@ -63,7 +64,7 @@ class Checkpoint:
     path : str or path
         The file; replaced as a whole by each save, so that it is never half-written. It stays after
         the last round: a run with more rounds may go on from there.
-    booster : Booster
+    booster : Booster or Committee
         Before its first round. If the file exists, it is set to the state after the saved rounds.
     seconds : float, default 60
         Least time between two saves; 0 saves after each round. Otherwise saves take at most 2 % of
@@ -101,7 +102,7 @@ class Checkpoint:
     def __init__(
         self,
         path: str | os.PathLike[str],
-        booster: Booster,
+        booster: Booster | Committee,
         seconds: float = 60.0,
         notes: Mapping[str, Any] | None = None,
     ) -> None:

@@ -10,6 +10,8 @@ needs beside them (`boostsample.files.booster_state`). ``meta`` is JSON: the oth
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from boostsample.files.archive import (
 )
 from boostsample.files.atomic import readable_file
 from boostsample.files.booster_state import pack_state, unpack_state
+from boostsample.loop.committee import EXAMPLES_OF_MEMBERS
 from boostsample.records import Round
 from boostsample.records.term_arrays import Cuts, term_arrays, terms_each, terms_of_arrays
 from boostsample.rows.weights import StepSize
@@ -155,22 +158,30 @@ def read_checkpoint(path: Path) -> Saved | None:
             if type(meta[name]) is not kind:
                 raise ValueError(f"its {name} must be of type {kind.__name__}")
         facts = meta["facts"] = {**_ADDED, **meta["facts"]}
-        step_size = StepSize(*(facts[name] for name in (*_ADDED, "training examples")))
-        rounds = _rounds(entries, meta["n_labels"], step_size)
+        sizes = facts.get(EXAMPLES_OF_MEMBERS, [facts["training examples"]])
+        steps = [StepSize(facts["learning_rate"], facts["smoothing"], n) for n in sizes]
+        rounds = _rounds(entries, meta["n_labels"], steps)
         state = unpack_state(entries["state"].tobytes().decode("ascii"))
         if int(state["round"]) != len(rounds) or type(state["strategy"]) is not dict:
             raise DataError(f"the checkpoint '{path}' is damaged: its rounds are not all there")
         return Saved(rounds=rounds, state=state, **{name: meta[name] for name in _META})
 
 
-def _rounds(entries: dict[str, NDArray[Any]], n_labels: int, step_size: StepSize) -> list[Round]:
-    """The rounds of a checkpoint; exceptions of many types if the entries do not fit."""
+def _rounds(
+    entries: dict[str, NDArray[Any]], n_labels: int, steps: Sequence[StepSize]
+) -> list[Round]:
+    """The rounds of a checkpoint; exceptions of many types if the entries do not fit.
+
+    `steps` are those of the members of a committee, in turn, or that of a booster.
+    """
     for name, dtype in _DTYPES.items():
         if entries[name].dtype != dtype or entries[name].ndim != 1:
             raise ValueError(f"its {name} must be {dtype} (n,), got {entries[name].dtype}")
     alphas = entries["alpha"]
     _check_terms(entries, alphas.size)
-    if not np.allclose(alphas, [*map(step_size.alpha, entries["edge"].tolist())], rtol=1e-9):
+    edges = entries["edge"].tolist()
+    of_edges = [step.alpha(edge) for step, edge in zip(itertools.cycle(steps), edges, strict=False)]
+    if not np.allclose(alphas, of_edges, rtol=1e-9):
         raise ValueError("the alphas are not those of the edges")
     cuts = Cuts(*(entries[name] for name in Cuts._fields))
     if np.abs(cuts.value[np.isfinite(cuts.value)]).max(initial=0.0) > np.finfo(np.float32).max:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from boostsample.checks import budget_looks, check_integer
-from boostsample.classifier.trial import chooses_rounds
+from boostsample.classifier.defaults import chooses_rounds
 from boostsample.errors import DataError, SettingError, printable
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.data.table_files import may_be_index
@@ -291,10 +291,13 @@ def describe_model(model: BoostSampleClassifier, start: BoostSampleClassifier | 
     """What was trained, after the rounds of `start`, in words: strategy and rounds."""
     looks = sum(row["looks_search"] + row["looks_modelling"] for row in model.history_)
     size = f"{len(model.model_):,} rounds, {len(model.model_.feature):,} terms"
+    if model.n_members_ > 1:
+        size = f"{size} of {model.n_members_} models without a part of the rows each"
     lines = [f"{model.strategy_!r}: {size}, {looks:,} looks"]
     if hasattr(model, "validation_error_"):
         before = 0 if start is None else len(start.model_)
-        held = model.validation_error_[len(model.model_) - before - 1]
+        kept = (len(model.model_) - before) // model.n_members_
+        held = model.validation_error_[kept - 1]
         lines.append(f"wrong on the rows that chose the number of rounds: {held:.2f} %")
     return lines
 

@@ -21,14 +21,17 @@ def digits() -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 @pytest.mark.parametrize(
-    ("n", "n_features", "leaves"),
+    ("n", "n_features", "n_labels", "leaves"),
     [
-        *((1, 5, 8), (224, 5, 8), (225, 100, 9), (799, 5, 31), (800, 5, 32), (10**6, 5, 32)),
-        *((249, 101, 4), (250, 101, 5), (799, 10**6, 15), (10**6, 101, 16)),
+        *((1, 5, 1, 8), (224, 5, 1, 8), (225, 100, 1, 9), (399, 5, 1, 15), (10**6, 5, 1, 16)),
+        *((1, 5, 3, 8), (225, 100, 3, 9), (799, 5, 2, 31), (800, 5, 2, 32), (10**6, 5, 9, 32)),
+        *((249, 101, 1, 4), (250, 101, 3, 5), (799, 10**6, 3, 15), (10**6, 101, 3, 16)),
     ],
 )
-def test_leaves_by_the_number_of_examples(n: int, n_features: int, leaves: int) -> None:
-    chosen = choose_settings("ucb", "auto", None, n, n_features)
+def test_leaves_by_the_number_of_examples(
+    n: int, n_features: int, n_labels: int, leaves: int
+) -> None:
+    chosen = choose_settings("ucb", "auto", None, n, n_features, n_labels)
     assert chosen.learner == f"tree:n_leaves={leaves}"
 
 
@@ -56,9 +59,24 @@ def test_the_strategy_by_the_number_of_columns(
 @pytest.mark.parametrize(
     ("budget", "strategy"), [(None, "full"), ("5N", "full"), ("4N", "uniform-naive")]
 )
-def test_a_limit_on_the_features_of_the_model(budget: Any, strategy: str) -> None:
-    chosen = choose_settings("auto", "stump", budget, 1000, 5, limited=True)
+@pytest.mark.parametrize("n_labels", [1, 3])
+def test_a_limit_on_the_features(budget: Any, strategy: str, n_labels: int) -> None:
+    chosen = choose_settings("auto", "stump", budget, 1000, 5, n_labels, limited=True)
     assert chosen == (strategy, "stump", "5N" if budget is None else budget)
+
+
+@pytest.mark.parametrize(
+    ("n", "n_labels", "strategy", "budget"),
+    [
+        (499, 3, "uniform-naive:n_features=10", "5N"),
+        (500, 3, "uniform-naive:n_features=10:scheme=distinct", "7N"),
+        (10**6, 1, "uniform-naive:n_features=10", "5N"),
+    ],
+)
+def test_more_classes_are_searched_on_more_rows(
+    n: int, n_labels: int, strategy: str, budget: str
+) -> None:
+    assert choose_settings("auto", "stump", None, n, 10, n_labels) == (strategy, "stump", budget)
 
 
 def test_settings_that_are_given_are_kept(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
@@ -72,15 +90,20 @@ def test_settings_that_are_given_are_kept(digits: tuple[NDArray[Any], NDArray[An
 def test_a_fit_without_settings(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
     X, y = digits
 
-    def history(X: NDArray[Any], **settings: Any) -> list[Any]:
-        model = BoostSampleClassifier(n_rounds=3, random_state=0, **settings).fit(X, y)
+    def history(
+        X: NDArray[Any], strategy: str = "auto", y: NDArray[Any] = digits[1], **settings: Any
+    ) -> list[Any]:
+        model = BoostSampleClassifier(strategy, n_rounds=3, random_state=0, **settings).fit(X, y)
         return [(row["search"], row["feature"], row["edge_estimated"]) for row in model.history_]
 
-    half = {"strategy": "uniform-naive:n_features=64", "budget": "32N"}
-    assert history(X) == history(X, learner="tree:n_leaves=12", learning_rate=0.1, **half)
+    half = {"budget": "32N", "learner": "tree:n_leaves=12", "learning_rate": 0.2}
+    for labels in (y, y > 4):
+        named = history(X, "uniform-naive:n_features=64", y=labels, **half)
+        assert history(X, y=labels) == named
     wide = np.hstack([X, X[:, ::-1]])
-    hundred = {"strategy": "adaptive-halving", "budget": "100N"}
-    assert history(wide) == history(wide, learner="tree:n_leaves=6", **hundred)
+    assert history(wide) == history(
+        wide, "adaptive-halving", learner="tree:n_leaves=6", budget="100N"
+    )
 
 
 def test_settings_of_auto_cannot_be_set() -> None:

@@ -4,9 +4,8 @@
     python -m tests.experiments.classifier_table print FILE.csv
 
 Each fit runs in a separate process, after a small fit that loads libraries and compiled kernels.
-Each split draws a quarter of all rows for testing, or as many as for training where these are
-limited, by class; seeds are 0, 1, ... Errors are of these. The split "standard" has the standard
-test rows, or a quarter, and was measured with nothing else running: the seconds are of it.
+Each split draws a quarter of the rows for testing, by class, or as many as for training where these
+are limited; seeds are 0, 1, ... CatBoost is no dependency of the tests: `pip install catboost`.
 """
 
 from __future__ import annotations
@@ -17,68 +16,72 @@ import importlib
 import itertools
 import json
 import math
-import statistics
 import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, roc_auc_score
 
-from boostsample.experiments.data.datasets import load_dataset
+from boostsample import BoostSampleClassifier
+from tests.experiments.classifier_sets import SETS
 from tests.paths import ROOT
 
-SETS = {
-    "breast-cancer": "breast cancer",
-    "digits": "digits, 64 pixels",
-    "pendigits": "Pendigits",
-    "letter": "Letter",
-    "isolet-partial": "ISOLET, first of five parts",
-    "usps": "USPS, 256 pixels",
-    "mnist": "MNIST, 784 pixels",
-    "cifar10": "CIFAR-10, 3,072 pixels, 10,000 images",
-}
 LIBRARIES = {
     "boostsample": "boostsample:BoostSampleClassifier",
-    "AdaBoost": "sklearn.ensemble:AdaBoostClassifier",
-    "HistGradientBoosting": "sklearn.ensemble:HistGradientBoostingClassifier",
     "LightGBM": "lightgbm:LGBMClassifier",
     "XGBoost": "xgboost:XGBClassifier",
+    "CatBoost": "catboost:CatBoostClassifier",
+    "HistGradientBoosting": "sklearn.ensemble:HistGradientBoostingClassifier",
+    "AdaBoost": "sklearn.ensemble:AdaBoostClassifier",
+    "logistic regression": "sklearn.linear_model:LogisticRegression",
 }
-MOST_ROWS = {"cifar10": 10_000}
-"""Largest number of training rows, and of test rows."""
+VARIANTS: dict[str, dict[str, Any]] = {
+    "300 rounds": {"n_rounds": 300},
+    "early stopping": {"n_rounds": 300, "early_stopping": True},
+}
+"""Settings of boostsample that the table of early stopping compares."""
+BOOSTERS = ("LightGBM", "XGBoost", "CatBoost", "HistGradientBoosting")
+"""Those that a mean log loss is compared with."""
 N_SPLITS = 5
-STANDARD = "standard"
-SILENT: dict[str, dict[str, Any]] = {"LightGBM": {"verbosity": -1}}
-COLUMNS = ("data", "library", "split", "error", "log_loss", "fit_seconds", "predict_seconds")
+LIMIT = 1200
+"""Seconds after which a fit is given up; its figures are then missing."""
+SILENT: dict[str, dict[str, Any]] = {
+    "LightGBM": {"verbosity": -1},
+    "CatBoost": {"verbose": 0, "allow_writing_files": False},
+    "XGBoost": {"enable_categorical": True},
+    "logistic regression": {"max_iter": 1000},
+}
+"""No settings of a model: messages, how categories are passed, and iterations until it is done."""
+NUMBERS_ONLY = ("AdaBoost", "logistic regression")
+"""They take no categories and no missing values: indicators, means, and unit variances."""
+COLUMNS = (
+    *("data", "library", "split", "error", "log_loss", "auc", "auc_of_scores"),
+    *("fit_seconds", "predict_seconds"),
+)
 
-Rows = tuple[NDArray[Any], NDArray[Any]]
+Rows = tuple[Any, NDArray[Any]]
 
 
 def rows_of(name: str, data_dir: str | None, split: int) -> tuple[Rows, Rows]:
-    """Training and test rows of a data set, as tables of float32."""
-    if name == "breast-cancer":
-        from sklearn.datasets import load_breast_cancer
-
-        X, y = load_breast_cancer(return_X_y=True)
-    elif name == "isolet-partial":
-        path = Path(str(data_dir)) / name / "isolet1.data.gz"
-        table = np.loadtxt(path, delimiter=",")
-        X, y = table[:, :-1], table[:, -1].astype(int) - 1
-    else:
-        data = load_dataset(name, data_dir=data_dir)
-        X, y = np.asarray(data.X), np.asarray(data.y)
-    train, test = split_rows(y, split, MOST_ROWS.get(name))
-    table = X.reshape(len(X), -1)
-    return (table[train].astype(np.float32), y[train]), (table[test].astype(np.float32), y[test])
+    """Training and test rows of a set, as float32 or a frame, with classes 0, 1, ..."""
+    X, y = SETS[name].load(data_dir)
+    y = np.unique(y, return_inverse=True)[1]
+    train, test = split_rows(y, split, SETS[name].most_rows)
+    if isinstance(X, pd.DataFrame):
+        return (X.iloc[train], y[train]), (X.iloc[test], y[test])
+    X = np.asarray(X, np.float32)
+    return (X[train], y[train]), (X[test], y[test])
 
 
-def split_rows(y: NDArray[Any], split: int, most: int | None) -> Rows:
+def split_rows(
+    y: NDArray[Any], split: int, most: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Training rows and a quarter of the rows for testing, by class, at most `most` of each."""
     from sklearn.model_selection import train_test_split
 
@@ -90,115 +93,199 @@ def split_rows(y: NDArray[Any], split: int, most: int | None) -> Rows:
     return train, test
 
 
-def made(library: str) -> Any:
-    """A classifier with no settings."""
+def made(library: str, X: Any) -> Any:
+    """A classifier with no settings, for tables as X; or a variant of boostsample."""
+    if library in VARIANTS:
+        return BoostSampleClassifier(**VARIANTS[library])
     module, _, name = LIBRARIES[library].partition(":")
-    return getattr(importlib.import_module(module), name)(**SILENT.get(library, {}))
+    settings = dict(SILENT.get(library, {}))
+    if library == "CatBoost" and isinstance(X, pd.DataFrame):
+        settings["cat_features"] = list(X.select_dtypes("category"))
+    model = getattr(importlib.import_module(module), name)(**settings)
+    return with_numbers(model, X) if library in NUMBERS_ONLY else model
+
+
+def with_numbers(model: Any, X: Any) -> Any:
+    """The model after indicators of categories, means for missing values, and unit variances."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    if not isinstance(X, pd.DataFrame):
+        return make_pipeline(numbers, model)
+    categories = list(X.select_dtypes("category"))
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), categories), remainder=numbers
+    )
+    return make_pipeline(columns, model)
+
+
+def read_by(library: str, X: Any) -> Any:
+    """A table as the library takes it: CatBoost wants missing categories as text."""
+    if library != "CatBoost" or not isinstance(X, pd.DataFrame):
+        return X
+    categories = X.select_dtypes("category")
+    return X.assign(**{k: v.astype(object).fillna("missing") for k, v in categories.items()})
 
 
 def measure_one(name: str, library: str, split: int, data_dir: str | None) -> dict[str, Any]:
     """Errors and times of one library on one split."""
     warnings.simplefilter("ignore")  # LightGBM and XGBoost warn about names and labels
-    train, test = rows_of(name, data_dir, split)
-    warm = [np.flatnonzero(train[1] == one)[:20] for one in np.unique(train[1])]
-    few = np.concatenate(warm)
-    made(library).fit(train[0][few], train[1][few]).predict_proba(test[0][:10])
-    model = made(library)
+    (X, y), (X_test, y_test) = rows_of(name, data_dir, split)
+    few = np.concatenate([np.flatnonzero(y == label)[:20] for label in np.unique(y)])
+    X_few = X.iloc[few] if isinstance(X, pd.DataFrame) else X[few]
+    if len(few) < len(y):
+        made(library, X).fit(read_by(library, X_few), y[few])
+    model, train, test = made(library, X), read_by(library, X), read_by(library, X_test)
     start = time.perf_counter()
-    model.fit(*train)
+    model.fit(train, y)
     middle = time.perf_counter()
-    chances = model.predict_proba(test[0])
+    chances = np.asarray(model.predict_proba(test))
     end = time.perf_counter()
-    error = 100 * np.mean(model.classes_[chances.argmax(axis=1)] != test[1])
-    loss = log_loss(test[1], chances, labels=model.classes_)
-    figures = (f"{error:.2f}", f"{loss:.3f}", f"{middle - start:.3g}", f"{end - middle:.3g}")
+    error = 100 * np.mean(model.classes_[chances.argmax(axis=1)] != y_test)
+    loss = log_loss(y_test, chances, labels=model.classes_)
+    of_scores = math.nan
+    if library == "boostsample":
+        of_scores = auc(y_test, np.asarray(model.decision_function(test)))
+    figures = (
+        *(f"{error:.3f}", f"{loss:.4f}", f"{auc(y_test, chances):.6f}", f"{of_scores:.6f}"),
+        *(f"{middle - start:.3g}", f"{end - middle:.3g}"),
+    )
     return dict(zip(COLUMNS, (name, library, split, *figures), strict=True))
+
+
+def auc(y: NDArray[Any], values: NDArray[Any]) -> float:
+    """Area under the ROC curve; mean over classes against the rest if there are more than two."""
+    if values.ndim == 1:
+        return float(roc_auc_score(y, values))
+    if values.shape[1] == 2:
+        return float(roc_auc_score(y, values[:, 1]))
+    return float(np.mean([roc_auc_score(y == k, values[:, k]) for k in range(values.shape[1])]))
 
 
 def measure(
     data_dir: str | None, target: Path, sets: list[str], libraries: list[str], splits: range
 ) -> None:
-    """Measure all in one run; each line is written as soon as it is known."""
-    with target.open("w", newline="", encoding="ascii") as stream:
+    """Measure what the file does not have yet; each line is written as soon as it is known."""
+    known = set()
+    if target.exists():
+        with target.open(newline="", encoding="ascii") as stream:
+            known = {(r["data"], r["library"], int(r["split"])) for r in csv.DictReader(stream)}
+    with target.open("a", newline="", encoding="ascii") as stream:
         writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        for name, split, library in itertools.product(sets, splits, libraries):
+        if not known:
+            writer.writeheader()
+        for split, name, library in itertools.product(splits, sets, libraries):
+            if (name, library, split) in known:
+                continue
             job = ["one", name, library, str(split)]
             job += [] if data_dir is None else ["--data-dir", data_dir]
             command = [sys.executable, "-m", "tests.experiments.classifier_table", *job]
-            done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-            row = json.loads(done.stdout.splitlines()[-1])
+            try:
+                done = subprocess.run(
+                    command, cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=LIMIT
+                )
+                row = json.loads(done.stdout.splitlines()[-1])
+            except subprocess.TimeoutExpired:
+                row = dict.fromkeys(COLUMNS, "nan")
+                row |= {"data": name, "library": library, "split": str(split)}
             writer.writerow(row)
             stream.flush()
             sys.stderr.write(f"{row}\n")
 
 
-#: Of each data set, library and split.
-Figures = dict[str, dict[str, dict[str, dict[str, float]]]]
-
-
-def read(path: Path) -> Figures:
-    """The figures of a file."""
-    figures: Figures = {}
-    with path.open(newline="", encoding="ascii") as stream:
-        for row in csv.DictReader(stream):
-            by_library = figures.setdefault(row["data"], {})
-            numbers = {name: float(row[name]) for name in COLUMNS[3:]}
-            by_library.setdefault(row["library"], {})[row["split"]] = numbers
+def read(path: Path) -> pd.DataFrame:
+    """The figures of a file, sets in the order of SETS."""
+    figures = pd.read_csv(path)
+    figures["data"] = pd.Categorical(figures["data"], [k for k in SETS if k in set(figures.data)])
+    figures["library"] = pd.Categorical(figures["library"], [*LIBRARIES, *VARIANTS])
     return figures
 
 
-def drawn(by_split: Mapping[str, dict[str, float]]) -> list[dict[str, float]]:
-    """The figures of the drawn splits."""
-    return [figures for split, figures in by_split.items() if split != STANDARD]
+def stopping_table(path: Path) -> list[str]:
+    """The lines of the table of early stopping: log losses, and their differences in a split."""
+    figures = read(path)
+    losses = figures[figures["library"].isin(VARIANTS)].pivot_table(
+        index=["data", "split"], columns="library", values="log_loss", observed=True
+    )
+    losses["difference"] = losses["early stopping"] - losses["300 rounds"]
+    groups = losses.groupby("data", observed=True)
+    means, errors = groups.mean(), groups.sem()
+    lines = [
+        "| test log loss | 300 rounds | early stopping | difference |",
+        "| --- |" + " ---: |" * 3,
+    ]
+    for name, row in means.iterrows():
+        texts = [f"{row[k]:.3f} ± {errors.loc[name, k]:.3f}" for k in VARIANTS]
+        last = f"{row['difference']:+.3f} ± {errors.loc[name, 'difference']:.3f}"
+        lines.append(f"| {SETS[str(name)].title} | {' | '.join(texts)} | {last} |")
+    return lines
 
 
 def tables(path: Path) -> list[str]:
     """The lines of the tables, best means in bold."""
-    figures, lines = read(path), []
-    digits = {"error": 2, "log_loss": 3}
+    figures, lines = read(path), list[str]()
+    figures = figures[figures["library"].isin(LIBRARIES)]
     heads = {
-        "error": "test error, %",
-        "log_loss": "test log loss",
-        "fit_seconds": "seconds to fit",
-        "predict_seconds": "seconds to predict the test rows",
+        "error": ("test error, %", 2),
+        "log_loss": ("test log loss", 3),
+        "auc": ("area under the ROC curve", 4),
+        "fit_seconds": ("seconds to fit", 3),
+        "predict_seconds": ("seconds to predict the test rows", 4),
     }
-    for column, head in heads.items():
-        lines += [f"| {head} | {' | '.join(LIBRARIES)} |", "| --- |" + " ---: |" * len(LIBRARIES)]
-        for name, by_library in figures.items():
-            by_split = [[f[column] for f in drawn(by_library[lib])] for lib in LIBRARIES]
-            if not (by_split[0] if column in digits else STANDARD in by_library["boostsample"]):
-                continue
-            if column in digits:
-                means = [round(statistics.fmean(values), digits[column]) for values in by_split]
-                texts = [with_error(values, digits[column]) for values in by_split]
-            else:
-                means = [by_library[library][STANDARD][column] for library in LIBRARIES]
-                texts = [f"{mean:g}" for mean in means]
-            least = min(means)
-            cells = [
-                f"**{text}**" if mean == least else text
-                for text, mean in zip(texts, means, strict=True)
-            ]
-            lines.append(f"| {SETS[name]} | {' | '.join(cells)} |")
+    for column, (head, digits) in heads.items():
+        groups = figures.groupby(["data", "library"], observed=True)[column]
+        means, errors = groups.mean().unstack(), groups.sem().unstack()
+        best = means.max(axis=1) if column == "auc" else means.min(axis=1)
+        lines += [f"| {head} | {' | '.join(means)} |", "| --- |" + " ---: |" * means.shape[1]]
+        for name, row in means.iterrows():
+            texts = []
+            for library, mean in row.items():
+                if math.isnan(mean):
+                    texts.append("none")
+                    continue
+                text = f"{mean:.{digits}f}"
+                if not column.endswith("seconds"):
+                    text += f" ± {errors.loc[name, library]:.{digits}f}"
+                same = f"{mean:.{digits}f}" == f"{best[name]:.{digits}f}"
+                texts.append(f"**{text}**" if same else text)
+            lines.append(f"| {SETS[str(name)].title} | {' | '.join(texts)} |")
         lines.append("")
-    near = [is_near(one) for one in figures.values() if drawn(one["boostsample"])]
-    return [*lines, f"Mean error the best, or within a tenth of it: {sum(near)} of {len(near)}."]
+    return [*lines, *rank_lines(figures)]
 
 
-def with_error(values: list[float], digits: int) -> str:
-    """Mean and standard error."""
-    error = statistics.stdev(values) / math.sqrt(len(values))
-    return f"{statistics.fmean(values):.{digits}f} ± {error:.{digits}f}"
+def rank_lines(figures: pd.DataFrame) -> list[str]:
+    """Mean rank of each library, of means over splits, and how often it is best.
 
-
-def is_near(by_library: dict[str, dict[str, dict[str, float]]]) -> bool:
-    """Whether the mean error of boostsample is at most 1.1 times the best mean error."""
-    means = {
-        library: statistics.fmean(figures["error"] for figures in drawn(by_split))
-        for library, by_split in by_library.items()
-    }
-    return means["boostsample"] <= 1.1 * min(means.values())
+    Over the sets of which all libraries have a result, and over all sets for those that have all.
+    """
+    lines = []
+    for complete in (False, True):
+        of_column = {}
+        for column in ("error", "log_loss"):
+            means = figures.groupby(["data", "library"], observed=True)[column].mean().unstack()
+            of_column[column] = means.dropna(axis=complete)
+        n_sets, libraries = len(of_column["error"]), list(of_column["error"])
+        lines.append(f"| {n_sets} sets | {' | '.join(libraries)} |")
+        lines.append("| --- |" + " ---: |" * len(libraries))
+        for column, means in of_column.items():
+            head = column.replace("_", " ")
+            ranks = means.rank(axis=1)
+            behind = ranks.sub(ranks["boostsample"], axis=0)
+            texts = [f"{ranks[k].mean():.2f}" for k in means]
+            lines.append(f"| mean rank, {head} | {' | '.join(texts)} |")
+            texts = [f"{behind[k].mean():+.2f} ± {behind[k].sem():.2f}" for k in means]
+            lines.append(f"| its rank minus ours, {head} | {' | '.join(['', *texts[1:]])} |")
+            wins = [f"{(ranks[k] == ranks.min(axis=1)).sum()}" for k in means]
+            lines.append(f"| best or equal, sets, {head} | {' | '.join(wins)} |")
+        lines.append("")
+    means = figures.groupby(["data", "library"], observed=True)["log_loss"].mean().unstack()
+    ratios = means["boostsample"] / means[[k for k in BOOSTERS if k in means]].min(axis=1)
+    worst = ratios.sort_values(ascending=False).head(5)
+    texts = [f"{SETS[str(name)].title} {ratio:.2f}" for name, ratio in worst.items()]
+    return [*lines, f"Our log loss over that of the best booster, most: {'; '.join(texts)}."]
 
 
 def main() -> None:
@@ -209,7 +296,7 @@ def main() -> None:
     run.add_argument("--data-dir")
     run.add_argument("-o", "--output", type=Path, required=True)
     run.add_argument("--sets", default=",".join(SETS))
-    run.add_argument("--libraries", default=",".join(LIBRARIES))
+    run.add_argument("--libraries", default=",".join([*LIBRARIES, *VARIANTS]))
     run.add_argument("--splits", type=int, default=N_SPLITS)
     one = kinds.add_parser("one")
     one.add_argument("name")
@@ -226,7 +313,7 @@ def main() -> None:
         row = measure_one(given.name, given.library, given.split, given.data_dir)
         sys.stdout.write(json.dumps(row) + "\n")
     else:
-        sys.stdout.write("\n".join(tables(given.file)) + "\n")
+        sys.stdout.write("\n".join([*tables(given.file), "", *stopping_table(given.file)]) + "\n")
 
 
 if __name__ == "__main__":

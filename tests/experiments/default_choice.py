@@ -181,38 +181,44 @@ def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
 
     sixteen = {"learner": f"tree:n_leaves={min(16, max(4, n // 50))}"}
     four = {"learner": "tree:n_leaves=4"}
+    one_model = {"early_stopping": True}
     laminating = {"strategy": "laminating:scheme=distinct"}
     if group_name == "narrow":
-        a_third = n_features / 3
+        half = uniform(n_features, n_features / 2)
+        distinct = uniform(n_features, 0.7 * n_features)
+        distinct["strategy"] += ":scheme=distinct"
+        leaves = {
+            most: {"learner": f"tree:n_leaves={min(most, max(8, n // 25))}"} for most in (16, 32)
+        }
         return {
             "all columns, step 1, as before": {"strategy": "full", **BEFORE, **sixteen},
-            "all columns, step 0.3": {"strategy": "full", "learning_rate": 0.3},
-            "all columns, step 0.1": {"strategy": "full"},
-            "a third of the columns, step 0.1": uniform(a_third, a_third),
-            "half of the rows, step 0.2": {"learning_rate": 0.2},
-            "half of the rows, step 0.1, up to 16 leaves": sixteen,
-            "half of the rows, step 0.1": {},
+            "one model, a tenth of the rows held out": one_model,
+            "all rows, up to 32 leaves": {"strategy": "full", **leaves[32]},
+            "half of the rows, up to 16 leaves": {**half, **leaves[16]},
+            "half of the rows, up to 32 leaves": {**half, **leaves[32]},
+            "seven tenths of the rows, all different, up to 32 leaves": {**distinct, **leaves[32]},
+            "by classes and rows, step 0.1": {"learning_rate": 0.1},
+            "by classes and rows": {},
         }
     if group_name == "wide":
         return {
             "laminating, 100 N, step 1, as before": {**laminating, "budget": "100N", **BEFORE},
-            "laminating, 100 N, step 0.1": {**laminating, "budget": "100N"},
-            "a third of the columns, step 0.1": uniform(n_features / 3, n_features / 3),
-            "adaptive-halving, 30 N, step 0.1": {"strategy": "adaptive-halving", "budget": "30N"},
-            "successive-halving, 1,000 N, step 0.1": {
-                "strategy": "successive-halving", "budget": "1000N"
-            },
-            "adaptive-halving, 100 N, step 0.1": {},
+            "one model, a tenth of the rows held out": one_model,
+            "laminating, 100 N": {**laminating, "budget": "100N"},
+            "a third of the columns": uniform(n_features / 3, n_features / 3),
+            "adaptive-halving, 30 N": {"strategy": "adaptive-halving", "budget": "30N"},
+            "adaptive-halving, 100 N": {},
         }  # fmt: skip
     looks = min(1000, max(100, n_features // 30))
     a_part = n_features / 30
     return {
         "laminating, F / 30 N, step 1, as before": {**laminating, "budget": f"{looks}N", **BEFORE},
-        "laminating, F / 30 N, step 0.1": {**laminating, "budget": f"{looks}N"},
-        "a thirtieth of the columns, step 0.1": uniform(a_part, a_part),
-        "adaptive-halving, 100 N, step 0.1": {"strategy": "adaptive-halving", "budget": "100N"},
-        "successive-halving, 1,000 N, 4 leaves, step 0.1": four,
-        "successive-halving, 1,000 N, step 0.1": {},
+        "one model, a tenth of the rows held out": one_model,
+        "laminating, F / 30 N": {**laminating, "budget": f"{looks}N"},
+        "a thirtieth of the columns": uniform(a_part, a_part),
+        "adaptive-halving, 100 N": {"strategy": "adaptive-halving", "budget": "100N"},
+        "successive-halving, 1,000 N, 4 leaves": four,
+        "successive-halving, 1,000 N": {},
     }
 
 
@@ -239,7 +245,7 @@ def fitted(rows: list[Any], settings: Settings, seed: int) -> tuple[Any, ...]:
     seconds = time.process_time() - began
     error = 100 * np.mean(model.predict(test) != y_test)
     loss = log_loss(y_test, model.predict_proba(test), labels=model.classes_)
-    return f"{error:.3f}", f"{loss:.4f}", model.n_rounds_, f"{seconds:.3g}"
+    return f"{error:.3f}", f"{loss:.4f}", model.n_rounds_ // model.n_members_, f"{seconds:.3g}"
 
 
 def tables(path: Path) -> dict[str, list[str]]:

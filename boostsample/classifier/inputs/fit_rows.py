@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,6 +27,8 @@ __all__ = [
     "validation_is_used",
 ]
 
+_FEWEST_ROWS = 20
+"""Of fewer rows none is left out."""
 CALIBRATIONS = (None, "auto", "rule", "temperature")
 
 
@@ -38,8 +41,11 @@ class FitRows(NamedTuple):
     labels : ndarray of int8, shape (n, K)
     weight : ndarray of float64, shape (n,)
         Above 0.
-    train, held : ndarray of int64
-        Positions of the rows to train on, and of those held out, which may be none.
+    train : ndarray of int64
+        Positions of the rows to train on.
+    held : tuple of ndarray of int64
+        Positions of the rows that each member of a committee leaves out. One element, rows that
+        nobody trains on, is a part that is held out; none if all rows are trained on.
     watched : tuple of ndarray of int64
         Positions of the rows of each set that is only scored.
     scores : ndarray of float64, shape (n, K), or None
@@ -52,7 +58,7 @@ class FitRows(NamedTuple):
     labels: NDArray[np.int8]
     weight: NDArray[np.float64]
     train: NDArray[np.int64]
-    held: NDArray[np.int64]
+    held: tuple[NDArray[np.int64], ...] = ()
     watched: tuple[NDArray[np.int64], ...] = ()
     scores: NDArray[np.float64] | None = None
     largest: float = 0.0
@@ -61,12 +67,25 @@ class FitRows(NamedTuple):
     def of(cls, examples: Any, labels: NDArray[np.int8], weight: NDArray[np.float64]) -> Self:
         """Rows of which none is held out."""
         every = np.arange(labels.shape[0], dtype=np.int64)
-        return cls(examples, labels, weight, every, every[:0])
+        return cls(examples, labels, weight, every)
 
     def split(self, fraction: float, rng: np.random.Generator, multi_label: bool) -> Self:
         """With a part of the rows held out, see `held_out`."""
         train, held = held_out(self.labels, fraction, rng, multi_label)
-        return self._replace(train=train, held=held)
+        return self._replace(train=train, held=(held,))
+
+    def left_out(self, parts: float, rng: np.random.Generator, multi_label: bool) -> Self:
+        """With a part of the rows left out by each member of a committee of `parts`, see `folds`.
+
+        If `parts` is below 1, it is the part that one model leaves out, see `split`. Unchanged if
+        there are fewer than 20 rows, or if they do not suffice for a part of each member.
+        """
+        if self.train.size < _FEWEST_ROWS:
+            return self
+        if parts < 1:
+            return self.split(parts, rng, multi_label)
+        held = folds(self.labels, int(parts), rng, multi_label)
+        return self._replace(held=tuple(held) if all(part.size for part in held) else ())
 
     def joined(
         self, examples: Any, labels: NDArray[np.int8], weight: Any, *, watched: bool = False
@@ -81,7 +100,7 @@ class FitRows(NamedTuple):
             examples=_joined_examples(self.examples, examples[kept]),
             labels=np.concatenate([self.labels, labels[kept]]),
             weight=np.concatenate([self.weight, given[kept]]),
-            held=self.held if watched else added,
+            held=self.held if watched else (added,),
             watched=(*self.watched, added) if watched else self.watched,
         )
 
@@ -211,7 +230,8 @@ def _joined_examples(first: Any, second: Any) -> Any:
 class HeldScores:
     """Rows of a fit that are not trained on, and their scores, round by round.
 
-    Each part of the rows has the scores of a model of its own. Only cross-fitting has several.
+    Rows of several parts are those that the members of a committee leave out: each part has the
+    scores of one member. Rows of one part have the mean of the scores of all members.
 
     Attributes
     ----------
@@ -219,14 +239,18 @@ class HeldScores:
     weight : ndarray of float64, shape (n,)
     scores : ndarray of float64, shape (n, K)
     largest : float
-        Largest score that a row can have, the sum of alpha over the rounds; mean over the parts.
+        Largest score that a row can have, the sum of alpha over the rounds; mean over the members.
     edges : list of float
-        Of the rounds, means over the parts.
+        Of the rounds, means over the members.
     """
 
     def __init__(self, bank: Bank, rows: FitRows, *parts: NDArray[np.int64]) -> None:
         held = np.concatenate(parts)
-        self._parts = [(bank.reader(part), part) for part in parts]
+        ends = np.cumsum([0, *(part.size for part in parts)]).tolist()
+        self._parts = [
+            (bank.reader(part), part, slice(*place))
+            for part, place in zip(parts, itertools.pairwise(ends), strict=True)
+        ]
         self.labels, self.weight = rows.labels[held], rows.weight[held]
         self.scores: NDArray[np.float64] = np.zeros(self.labels.shape)
         self.largest = rows.largest
@@ -235,15 +259,17 @@ class HeldScores:
             self.scores += rows.scores[held]
 
     def add(self, *rounds: Round) -> None:
-        """Add what a round of the model of each part adds: O(n K)."""
-        start = 0
-        for (bank, part), done in zip(self._parts, rounds, strict=True):
+        """Add what a round of each member adds: O(n K) for each."""
+        mean_of = 1
+        parts = self._parts
+        if len(parts) == 1:
+            mean_of = len(rounds)
+            parts = parts * mean_of
+        for (bank, part, place), done in zip(parts, rounds, strict=True):
             arrays = TermArrays(done.terms, self.scores.shape[1])
+            arrays.coefficient = arrays.alpha / mean_of
             thresholds = np.array([term.threshold for term in done.terms])
             sides = bank.take(arrays.feature, part) >= thresholds[:, None]
-            scores = self.scores[start : start + part.size]
-            arrays.add_scores(sides, slice(0, thresholds.size), scores)
-            start += part.size
-        alphas = [abs(done.terms[0].alpha) for done in rounds]
-        self.largest += sum(alphas) / len(alphas)
+            arrays.add_scores(sides, slice(0, thresholds.size), self.scores[place])
+        self.largest += sum(abs(done.terms[0].alpha) for done in rounds) / len(rounds)
         self.edges.append(sum(done.edge for done in rounds) / len(rounds))

@@ -31,7 +31,7 @@ from boostsample.classifier.inputs.fit_rows import HeldScores
 from boostsample.classifier.prediction.probabilities import log_loss_slope
 from boostsample.models.model import Model
 
-__all__ = ["best_temperature", "largest_score", "rule_temperature", "temperature_ratio"]
+__all__ = ["best_temperature", "largest_score", "rule_temperature"]
 
 _SPREAD = 0.5
 """Of the logarithm of the best temperature about that of the rule."""
@@ -52,16 +52,15 @@ def rule_temperature(
     edges: Sequence[float],
     offsets: NDArray[np.float64],
     multi_label: bool,
-    ratio: float = 1.0,
 ) -> float:
-    """`ratio` times the temperature of the rule above, of 1 if all scores or last edges are 0.
+    """The temperature of the rule above, of 1 if all scores or last edges are 0.
 
     `largest` is as from `largest_score`, `edges` are those of the rounds that were trained,
     `offsets` as in `boostsample.classifier.prediction.probabilities`. At least 1 for several
-    labels, since less would magnify the offsets. `ratio` is as from `temperature_ratio`.
+    labels, since less would magnify the offsets.
     """
     rule = _rule(largest, edges, offsets, multi_label)
-    return _ordered(ratio * rule, largest, offsets, multi_label)
+    return _ordered(rule, largest, offsets, multi_label)
 
 
 def _rule(
@@ -129,9 +128,3 @@ def best_temperature(
         far = near + step
     best = math.exp(brentq(slope, near, far, xtol=_TOLERANCE))
     return _ordered(best, held.largest, offsets, multi_label)
-
-
-def temperature_ratio(held: HeldScores, offsets: NDArray[np.float64], multi_label: bool) -> float:
-    """How many times the temperature of the rule is that of `best_temperature`."""
-    best = best_temperature(held, offsets, multi_label)
-    return best / _rule(held.largest, held.edges, offsets, multi_label)

@@ -13,8 +13,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from boostsample import BoostSampleClassifier, DataError
-from boostsample.classifier.defaults import choose_settings
-from boostsample.classifier.trial import MOST_ROUNDS
+from boostsample.classifier.defaults import MOST_ROUNDS, N_MEMBERS, choose_settings
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.fitting import table_models
 
@@ -312,7 +311,8 @@ def test_the_help_names_the_defaults_of_the_classifier(capsys: pytest.CaptureFix
     text = " ".join(run(capsys, "fit", "--help")[0].split())
     most = choose_settings("auto", "auto", None, 1000, 10**9).budget
     default = BoostSampleClassifier()
-    assert f"[default: up to {MOST_ROUNDS}, chosen by models of parts of the rows]" in text
+    assert f"a fifth of the rows each, which choose up to {MOST_ROUNDS}]" in text
+    assert N_MEMBERS == 5
     assert f"need more rounds. [default: {default.learning_rate:g}]" in text
     assert f"0.01 in MultiBoost. [default: {default.smoothing:g}]" in text
     assert f"[default: by the number of columns, up to {most};" in text

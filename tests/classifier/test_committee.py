@@ -1,7 +1,9 @@
-"""Rounds and temperature that a fit chooses by models of a part of its rows."""
+"""Committees: the mean of models without a part of the rows each, which choose the rounds."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +13,14 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_multilabel_classification
 from sklearn.metrics import log_loss
 
-from boostsample import BoostSampleClassifier, SettingError
+from boostsample import BoostSampleClassifier, DataError, SettingError
 from boostsample.classifier.inputs.fit_rows import FitRows, folds
-from boostsample.classifier.prediction.calibration import (
-    best_temperature,
-    largest_score,
-    rule_temperature,
-)
+from boostsample.classifier.prediction.calibration import best_temperature, rule_temperature
 from boostsample.classifier.prediction.probabilities import probabilities
 from boostsample.classifier.training import fit_seed, split_stream
-from boostsample.classifier.trial import left_out_parts
 from boostsample.labels import encode
+from boostsample.loop.booster import Booster
+from boostsample.loop.checkpoint_file import read_checkpoint
 from tests.classifier.test_calibration import held_rows
 from tests.classifier.test_early_stopping import naive_choice, naive_points
 
@@ -33,7 +32,7 @@ STUMPS: dict[str, Any] = {
     "random_state": 3,
 }
 """Nothing is drawn but the rows to leave out."""
-MOST = 40
+MOST = 60
 
 
 @pytest.fixture(autouse=True)
@@ -53,11 +52,11 @@ def edges(model: BoostSampleClassifier) -> list[float]:
     return [float(np.tanh(row["alpha"] / model.learning_rate)) for row in model.history_]
 
 
-def test_three_models_choose(noisy: Data) -> None:
+def test_the_mean_of_five_models(noisy: Data) -> None:
     X, y = noisy
     model = BoostSampleClassifier(**STUMPS).fit(X, y)
     signs = encode(y)
-    parts = folds(signs, 3, split_stream(fit_seed(3)), False)
+    parts = folds(signs, 5, split_stream(fit_seed(3)), False)
     every = np.arange(len(y))
     models = [
         BoostSampleClassifier(**STUMPS, n_rounds=MOST).fit(X[rest], y[rest])
@@ -68,48 +67,54 @@ def test_three_models_choose(noisy: Data) -> None:
         list(one.staged_decision_function(X[part])) for one, part in zip(models, parts, strict=True)
     ]
     zeros = np.zeros(signs.shape[1])
-    losses, errors, ratios = {}, [], {}
+    losses, errors, temperatures = {}, [], {}
     for at in range(MOST):
         scores = np.concatenate([stages[at] for stages in staged]).reshape(len(held), -1)
         rows = held_rows(signs[held], scores, np.ones(len(held)))
         tops = [np.abs(one.model_.alpha[: at + 1]).sum() for one in models]
         rows.largest = float(np.mean(tops))
         rows.edges = np.mean([edges(one)[: at + 1] for one in models], axis=0).tolist()
-        best = best_temperature(rows, zeros, False)
-        chances = probabilities(scores, zeros, best, False)
+        temperatures[at + 1] = best_temperature(rows, zeros, False)
+        chances = probabilities(scores, zeros, temperatures[at + 1], False)
         losses[at + 1] = log_loss(y[held], chances)
         errors.append(100 * np.mean(chances.argmax(axis=1) != y[held]))
-        ratios[at + 1] = best / rule_temperature(rows.largest, rows.edges, zeros, False)
     points = naive_points(MOST)
     points += [MOST] * (points[-1] < MOST)
     chosen = naive_choice({at: losses[at] for at in points})
     np.testing.assert_allclose(model.validation_error_, errors)
-    assert model.n_rounds_ == chosen < MOST
-    shown = [row["validation"] for row in model.history_]
-    expected = [losses[at] if at in points else np.nan for at in range(1, chosen + 1)]
+    assert model.n_members_ == 5
+    assert model.n_rounds_ == 5 * chosen < 5 * MOST
+    assert [row["member"] for row in model.history_] == list(range(5)) * MOST
+    shown = [row["validation"] for row in model.history_[::5]]
+    expected = [losses[at] if at in points else np.nan for at in range(1, MOST + 1)]
     np.testing.assert_allclose(shown, expected, rtol=1e-4)
-    whole = BoostSampleClassifier(**STUMPS, n_rounds=chosen).fit(X, y)
-    np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
-    rule = rule_temperature(largest_score(whole.model_), edges(whole), zeros, False)
-    assert model.temperature_ == pytest.approx(ratios[chosen] * rule, rel=1e-3)
+    for number in (1, chosen):
+        kept = [list(one.staged_decision_function(X))[number - 1] for one in models]
+        mean = list(model.staged_decision_function(X))[5 * number - 1]
+        np.testing.assert_allclose(mean, np.mean(kept, axis=0), rtol=1e-9, atol=1e-12)
+    assert model.temperature_ == pytest.approx(temperatures[chosen], rel=1e-3)
+    of_members = [one.term_importances_[:chosen] / 5 for one in models]
+    np.testing.assert_allclose(model.term_importances_, np.stack(of_members, axis=1).ravel())
 
 
-@pytest.mark.parametrize(("n", "n_parts", "share"), [(19, 0, 0), (20, 3, 1), (2000, 3, 1)])
-def test_parts_that_are_left_out(n: int, n_parts: int, share: float) -> None:
+@pytest.mark.parametrize(("n", "n_parts"), [(19, 0), (20, 5), (2000, 5)])
+def test_parts_that_are_left_out(n: int, n_parts: int) -> None:
     rng = np.random.default_rng(0)
-    rows = FitRows.of(None, encode(np.arange(n) % 2), np.ones(n))
-    parts = left_out_parts(rows, 0.1, rng, False)
-    assert len(parts) == n_parts
-    left = np.concatenate([*parts, np.empty(0, int)])
+    rows = FitRows.of(None, encode(np.arange(n) % 2), np.ones(n)).left_out(5, rng, False)
+    assert len(rows.held) == n_parts
+    left = np.concatenate([*rows.held, np.empty(0, int)])
     assert len(set(left)) == len(left) == (n - 2 if n_parts else 0)
-    assert all(abs(len(part) - (n - 2) / 3) < 1 for part in parts)
+    assert all(abs(len(part) - (n - 2) / 5) < 1 for part in rows.held)
+    assert rows.train.size == n
 
 
-def test_one_part_of_many_rows() -> None:
+def test_one_part_of_one_model() -> None:
     rows = FitRows.of(None, encode(np.arange(2001) % 3), np.ones(2001))
     for fraction in (0.1, 0.3):
-        (part,) = left_out_parts(rows, fraction, np.random.default_rng(0), False)
+        left = rows.left_out(fraction, np.random.default_rng(0), False)
+        (part,) = left.held
         assert len(part) == round(2001 * fraction)
+        np.testing.assert_array_equal(np.union1d(part, left.train), rows.train)
 
 
 def test_a_class_of_one_row_is_never_left_out() -> None:
@@ -123,16 +128,20 @@ def test_a_class_of_one_row_is_never_left_out() -> None:
 def test_calibration_none_and_rule_are_kept(noisy: Data) -> None:
     models = {
         kind: BoostSampleClassifier(**STUMPS, calibration=kind).fit(*noisy)
-        for kind in ("auto", "rule", None)
+        for kind in ("auto", "temperature", "rule", None)
     }
     assert len({one.n_rounds_ for one in models.values()}) == 1
     assert models[None].temperature_ == 1.0
-    plain = BoostSampleClassifier(**STUMPS, n_rounds=models["rule"].n_rounds_).fit(*noisy)
-    assert plain.temperature_ == models["rule"].temperature_ != models["auto"].temperature_
+    kept = [math.atanh(row["edge"]) for row in models["rule"].history_][: models["rule"].n_rounds_]
+    largest, of_rule = sum(kept) / 5, [math.tanh(alpha) for alpha in kept]
+    zeros = np.zeros(encode(noisy[1]).shape[1])
+    rule = rule_temperature(largest, of_rule, zeros, False)
+    assert models["rule"].temperature_ == pytest.approx(rule)
+    assert models["auto"].temperature_ == models["temperature"].temperature_ != rule
 
 
-@pytest.mark.parametrize("given", ["X_val", "early_stopping", "many rows"])
-def test_held_out_rows_take_the_place_of_a_trial(
+@pytest.mark.parametrize("given", ["X_val", "early_stopping", "many rows", "few features"])
+def test_one_model_with_held_out_rows(
     noisy: Data, given: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = noisy
@@ -143,11 +152,14 @@ def test_held_out_rows_take_the_place_of_a_trial(
         X, y = X[60:], y[60:]
     elif given == "early_stopping":
         settings["early_stopping"] = True
+    elif given == "few features":
+        settings["max_model_features"] = 2
     else:
         monkeypatch.setattr("boostsample.estimator.MOST_ROWS", 239)
     model = BoostSampleClassifier(**settings).fit(X, y, **held)
     settings |= {"early_stopping": True, "n_rounds": MOST}
     stopped = BoostSampleClassifier(**settings).fit(X, y, **held)
+    assert model.n_members_ == 1
     assert model.n_rounds_ == stopped.n_rounds_
     assert model.temperature_ == stopped.temperature_
     np.testing.assert_array_equal(model.decision_function(X), stopped.decision_function(X))
@@ -181,17 +193,73 @@ def test_rounds_are_chosen_by_the_metric(noisy: Data, metric: str) -> None:
 def test_several_labels() -> None:
     X, Y = make_multilabel_classification(120, 6, n_classes=4, random_state=0)
     model = BoostSampleClassifier(learner="stump", random_state=0).fit(X, Y)
-    assert 10 <= model.n_rounds_ <= MOST
-    error = model.validation_error_[model.n_rounds_ - 1]
+    assert 10 <= model.n_rounds_ // 5 <= MOST
+    error = model.validation_error_[model.n_rounds_ // 5 - 1]
     assert 5 < error < 40
 
 
-def test_a_checkpoint_goes_on_with_the_same_rounds(noisy: Data, tmp_path: Path) -> None:
-    settings: dict[str, Any] = STUMPS | {"checkpoint": tmp_path / "fit.ckpt"}
-    first = BoostSampleClassifier(**settings).fit(*noisy)
+@pytest.mark.parametrize("smoothing", [0.0, 2.0])
+def test_a_checkpoint_goes_on_in_the_middle_of_a_turn(
+    noisy: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smoothing: float
+) -> None:
+    settings: dict[str, Any] = {"learner": "tree:n_leaves=4", "random_state": 0}
+    settings |= {"learning_rate": 0.5, "smoothing": smoothing}
+    plain = BoostSampleClassifier(**settings).fit(*noisy)
+    settings |= {"checkpoint": tmp_path / "fit.ckpt", "checkpoint_seconds": 0.0}
+    next_round = Booster.next_round
+    calls = itertools.count()
+
+    def interrupted(booster: Booster) -> Any:
+        if next(calls) == 33:
+            raise KeyboardInterrupt
+        return next_round(booster)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Booster, "next_round", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            BoostSampleClassifier(**settings).fit(*noisy)
+    saved = read_checkpoint(settings["checkpoint"])
+    assert saved is not None
+    assert saved.state["round"] == 33
     again = BoostSampleClassifier(**settings).fit(*noisy)
-    assert again.n_rounds_ == first.n_rounds_
-    assert again.temperature_ == first.temperature_
+    assert again.n_rounds_ == plain.n_rounds_
+    assert again.temperature_ == plain.temperature_
+    np.testing.assert_array_equal(again.predict_proba(noisy[0]), plain.predict_proba(noisy[0]))
+    for name in ("edge", "validation", "member"):
+        resumed, whole = ([row[name] for row in one.history_] for one in (again, plain))
+        np.testing.assert_array_equal(resumed, whole)
+
+
+def test_a_checkpoint_of_another_committee_is_refused(noisy: Data, tmp_path: Path) -> None:
+    settings: dict[str, Any] = STUMPS | {"checkpoint": tmp_path / "fit.ckpt"}
+    BoostSampleClassifier(**settings).fit(*noisy)
+    with pytest.raises(DataError, match="budget 576, now 768"):
+        BoostSampleClassifier(**settings).set_params(budget="4N").fit(*noisy)
+    X, y = noisy
+    with pytest.raises(DataError, match="other labels"):
+        BoostSampleClassifier(**settings).fit(X, y[::-1])
+
+
+def test_sets_that_are_scored_have_the_mean(noisy: Data) -> None:
+    X, y = noisy
+    model = BoostSampleClassifier(**STUMPS).fit(X, y, eval_set=[(X[:50], y[:50])])
+    stages = list(model.staged_decision_function(X[:50]))
+    rows = held_rows(encode(y[:50]), stages[-1].reshape(50, -1), np.ones(50))
+    kept = model.n_rounds_ // 5
+    rows.largest = float(np.abs(model.model_.alpha).sum())
+    rows.edges = np.mean(np.reshape(edges(model), (-1, 5))[:kept], axis=1).tolist()
+    zeros = np.zeros(rows.labels.shape[1])
+    chances = probabilities(rows.scores, zeros, best_temperature(rows, zeros, False), False)
+    shown = model.history_[5 * kept - 1]["eval_set_0"]
+    assert math.isnan(shown) or shown == pytest.approx(log_loss(y[:50], chances), rel=1e-4)
+    assert not math.isnan(model.history_[5 * 16 - 1]["eval_set_0"])
+
+
+def test_a_committee_is_no_run_to_continue(noisy: Data) -> None:
+    model = BoostSampleClassifier(**STUMPS).fit(*noisy)
+    model.set_params(n_rounds=MOST, warm_start=True)
+    with pytest.raises(SettingError, match="its model is the mean of several"):
+        model.fit(*noisy)
 
 
 def test_rounds_to_choose_and_a_warm_start_are_refused(noisy: Data) -> None:
@@ -201,10 +269,9 @@ def test_rounds_to_choose_and_a_warm_start_are_refused(noisy: Data) -> None:
         BoostSampleClassifier(**STUMPS, n_rounds="200").fit(*noisy)
 
 
-def test_verbose_shows_both_trainings(noisy: Data, capsys: pytest.CaptureFixture[str]) -> None:
-    model = BoostSampleClassifier(**STUMPS, verbose=True).fit(*noisy)
+def test_verbose_shows_whole_turns(noisy: Data, capsys: pytest.CaptureFixture[str]) -> None:
+    BoostSampleClassifier(**STUMPS, verbose=True).fit(*noisy)
     lines = capsys.readouterr().err.splitlines()
-    chosen = [line for line in lines if line.endswith(", to choose the rounds")]
-    assert chosen[-1].startswith(f"round {MOST} of {MOST}: log10 loss ")
-    assert ", validation 0." in chosen[-1]
-    assert lines[-1].startswith(f"round {model.n_rounds_} of {model.n_rounds_}: log10 loss ")
+    assert len(lines) == 10
+    assert lines[-1].startswith(f"round {MOST} of {MOST}: log10 loss ")
+    assert ", validation 0." in lines[-1]
