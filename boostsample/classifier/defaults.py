@@ -94,12 +94,13 @@ budget='14.7N')
     """
     narrow, several = n_features <= _MOST_NARROW, n_labels > 1
     if isinstance(learner, str) and learner.partition(":")[0].strip() == AUTO:
-        given = {name: value for name, value in parse_name(learner)[1].items() if value is not None}
+        settings = parse_name(learner)[1].items()
+        kept = {name: value for name, value in settings if value is not None}
         n_leaves = max(_WIDE_FEWEST, min(_WIDE_MOST, n_examples // _WIDE_EACH))
         if narrow:
             most = _MOST_OF_MORE_CLASSES if several else _MOST
             n_leaves = max(_FEWEST, min(most, n_examples // _EACH))
-        learner = write_name(AUTO_LEARNER, {"n_leaves": n_leaves, **given})
+        learner = write_name(AUTO_LEARNER, {"n_leaves": n_leaves, **kept})
     if not (isinstance(strategy, str) and strategy == AUTO):
         return Chosen(strategy, learner, budget)
     if n_features > _MOST_WIDE:

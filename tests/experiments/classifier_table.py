@@ -284,8 +284,8 @@ def rank_lines(figures: pd.DataFrame) -> list[str]:
     means = figures.groupby(["data", "library"], observed=True)["log_loss"].mean().unstack()
     ratios = means["boostsample"] / means[[k for k in BOOSTERS if k in means]].min(axis=1)
     worst = ratios.sort_values(ascending=False).head(5)
-    texts = [f"{SETS[str(name)].title} {ratio:.2f}" for name, ratio in worst.items()]
-    return [*lines, f"Our log loss over that of the best booster, most: {'; '.join(texts)}."]
+    lines += ["| largest ratios | our log loss over that of the best booster |", "| --- | ---: |"]
+    return lines + [f"| {SETS[str(name)].title} | {ratio:.2f} |" for name, ratio in worst.items()]
 
 
 def main() -> None:
@@ -313,7 +313,10 @@ def main() -> None:
         row = measure_one(given.name, given.library, given.split, given.data_dir)
         sys.stdout.write(json.dumps(row) + "\n")
     else:
-        sys.stdout.write("\n".join([*tables(given.file), "", *stopping_table(given.file)]) + "\n")
+        lines = tables(given.file)
+        if read(given.file)["library"].isin(VARIANTS).any():
+            lines += ["", *stopping_table(given.file)]
+        sys.stdout.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

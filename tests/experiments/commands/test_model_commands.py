@@ -158,9 +158,9 @@ def test_lines_of_other_lengths_are_refused(
 def test_a_dry_run_writes_nothing(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, *FIT, "-o", "m.bsm", "--dry-run", "--learner", "tree:n_leaves=3")
     assert "settings: BoostSampleClassifier(learner='tree:n_leaves=3', n_rounds=5" in out
-    steps = ("--learning-rate", "0.2", "--smoothing", "0.01")
+    steps = ("--learning-rate", "0.3", "--smoothing", "0.01")
     out = run(capsys, *FIT, "--dry-run", *steps)[0]
-    assert "settings: BoostSampleClassifier(learning_rate=0.2, n_rounds=5, " in out
+    assert "settings: BoostSampleClassifier(learning_rate=0.3, n_rounds=5, " in out
     assert "smoothing=0.01" in out
     assert out.endswith("dry run: one round on 150 rows; nothing is written\n")
     assert not (files / "m.bsm").exists()
