@@ -20,6 +20,7 @@ from boostsample.classifier.callbacks import (
 from boostsample.classifier.continued import InitModel, init_model_of
 from boostsample.classifier.defaults import (
     AUTO,
+    FEWEST_ROWS,
     MOST_ROUNDS,
     MOST_ROWS,
     N_MEMBERS,
@@ -376,8 +377,10 @@ class BoostSampleClassifier(
             rows = rows.joined(held, of_held, sample_weight_val)
         elif auto and start is None and not self.early_stopping:
             one_model = limited or rows.train.size > MOST_ROWS
-            parts = self.validation_fraction if one_model else N_MEMBERS
-            rows = rows.left_out(parts, *of_split)
+            if rows.train.size >= FEWEST_ROWS and one_model:
+                rows = rows.split(self.validation_fraction, *of_split)
+            elif rows.train.size >= FEWEST_ROWS:
+                rows = rows.left_out(N_MEMBERS, *of_split)
         elif validates:
             rows = rows.split(self.validation_fraction, *of_split)
         for X_eval, y_eval, weight_eval in eval_sets(eval_set):

@@ -16,6 +16,7 @@ from boostsample.strategy import Strategy
 __all__ = [
     "AUTO",
     "AUTO_LEARNER",
+    "FEWEST_ROWS",
     "MOST_ROUNDS",
     "MOST_ROWS",
     "N_MEMBERS",
@@ -32,8 +33,8 @@ AUTO_LEARNER = "tree"
 
 MOST_ROUNDS = 200
 """Of `n_rounds` "auto", of each member of the committee."""
-N_MEMBERS, MOST_ROWS = 5, 20_000
-"""Members of the committee of `n_rounds` "auto"; of more rows it is one model."""
+N_MEMBERS, FEWEST_ROWS, MOST_ROWS = 5, 20, 20_000
+"""Members of the committee of `n_rounds` "auto"; of fewer rows, and of more, it is one model."""
 ROUNDS_OF_FEW = 100
 """Of `n_rounds` "auto" if no row is left out."""
 

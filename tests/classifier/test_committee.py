@@ -97,24 +97,30 @@ def test_the_mean_of_five_models(noisy: Data) -> None:
     np.testing.assert_allclose(model.term_importances_, np.stack(of_members, axis=1).ravel())
 
 
-@pytest.mark.parametrize(("n", "n_parts"), [(19, 0), (20, 5), (2000, 5)])
-def test_parts_that_are_left_out(n: int, n_parts: int) -> None:
+@pytest.mark.parametrize("n", [20, 2000])
+def test_parts_that_are_left_out(n: int) -> None:
     rng = np.random.default_rng(0)
     rows = FitRows.of(None, encode(np.arange(n) % 2), np.ones(n)).left_out(5, rng, False)
-    assert len(rows.held) == n_parts
-    left = np.concatenate([*rows.held, np.empty(0, int)])
-    assert len(set(left)) == len(left) == (n - 2 if n_parts else 0)
+    assert len(rows.held) == 5
+    left = np.concatenate(rows.held)
+    assert len(set(left)) == len(left) == n - 2
     assert all(abs(len(part) - (n - 2) / 5) < 1 for part in rows.held)
     assert rows.train.size == n
 
 
-def test_one_part_of_one_model() -> None:
-    rows = FitRows.of(None, encode(np.arange(2001) % 3), np.ones(2001))
-    for fraction in (0.1, 0.3):
-        left = rows.left_out(fraction, np.random.default_rng(0), False)
-        (part,) = left.held
-        assert len(part) == round(2001 * fraction)
-        np.testing.assert_array_equal(np.union1d(part, left.train), rows.train)
+def test_rows_that_do_not_suffice_are_not_left_out() -> None:
+    labels = encode(np.repeat(np.arange(18), [1] * 16 + [3, 3]))
+    rows = FitRows.of(None, labels, np.ones(22)).left_out(5, np.random.default_rng(0), False)
+    assert rows.held == ()
+
+
+@pytest.mark.parametrize("fraction", [1.5, 0, "half"])
+def test_another_fraction_is_refused(noisy: Data, fraction: Any) -> None:
+    model = BoostSampleClassifier(**STUMPS, max_model_features=2).set_params(
+        validation_fraction=fraction
+    )
+    with pytest.raises(SettingError, match="validation_fraction must be above 0 and below 1"):
+        model.fit(*noisy)
 
 
 def test_a_class_of_one_row_is_never_left_out() -> None:
@@ -165,11 +171,13 @@ def test_one_model_with_held_out_rows(
     np.testing.assert_array_equal(model.decision_function(X), stopped.decision_function(X))
 
 
-def test_too_few_rows_have_a_hundred_rounds() -> None:
-    X = np.arange(12.0).reshape(-1, 1)
-    y = np.arange(12) % 2
-    model = BoostSampleClassifier(learner="tree:n_leaves=3", random_state=0).fit(X, y)
-    plain = BoostSampleClassifier(learner="tree:n_leaves=3", random_state=0, n_rounds=100)
+@pytest.mark.parametrize("most", [None, 1])
+def test_too_few_rows_have_a_hundred_rounds(most: int | None) -> None:
+    X = np.arange(19.0).reshape(-1, 1)
+    y = np.arange(19) % 2
+    settings: dict[str, Any] = {"learner": "tree:n_leaves=3", "max_model_features": most}
+    model = BoostSampleClassifier(**settings, random_state=0).fit(X, y)
+    plain = BoostSampleClassifier(**settings, random_state=0, n_rounds=100)
     assert model.n_rounds_ == 100
     np.testing.assert_array_equal(model.predict_proba(X), plain.fit(X, y).predict_proba(X))
     assert not hasattr(model, "validation_error_")

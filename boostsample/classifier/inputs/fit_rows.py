@@ -27,8 +27,6 @@ __all__ = [
     "validation_is_used",
 ]
 
-_FEWEST_ROWS = 20
-"""Of fewer rows none is left out."""
 CALIBRATIONS = (None, "auto", "rule", "temperature")
 
 
@@ -74,17 +72,12 @@ class FitRows(NamedTuple):
         train, held = held_out(self.labels, fraction, rng, multi_label)
         return self._replace(train=train, held=(held,))
 
-    def left_out(self, parts: float, rng: np.random.Generator, multi_label: bool) -> Self:
-        """With a part of the rows left out by each member of a committee of `parts`, see `folds`.
+    def left_out(self, n_members: int, rng: np.random.Generator, multi_label: bool) -> Self:
+        """With a part of the rows left out by each member of a committee, see `folds`.
 
-        If `parts` is below 1, it is the part that one model leaves out, see `split`. Unchanged if
-        there are fewer than 20 rows, or if they do not suffice for a part of each member.
+        Unchanged if the rows do not suffice for a part of each.
         """
-        if self.train.size < _FEWEST_ROWS:
-            return self
-        if parts < 1:
-            return self.split(parts, rng, multi_label)
-        held = folds(self.labels, int(parts), rng, multi_label)
+        held = folds(self.labels, n_members, rng, multi_label)
         return self._replace(held=tuple(held) if all(part.size for part in held) else ())
 
     def joined(
