@@ -125,7 +125,7 @@ class DaskBoostSampleClassifier(
         client: Any = None,
         n_shards: int | None = None,
         patience: float = 15.0,
-        learning_rate: float = 0.1,
+        learning_rate: float = 0.2,
         smoothing: float = 0.0,
     ) -> None:
         self.strategy = strategy
