@@ -1,11 +1,9 @@
-"""Temperatures and early stopping beside each other, on made and real tables.
+"""Temperatures beside each other, on made and real tables: the table of docs/probabilities.md.
 
-    python -m tests.experiments.temperatures calibration [--step 1 0.3 0.1]
-    python -m tests.experiments.temperatures stopping [--step 1 0.3 0.1]
+    python -m tests.experiments.temperatures [--step 1 0.3 0.1]
 
-`calibration` prints the mean of log(loss / least loss of any temperature) over tables, learners and
-two splits; `stopping` prints log loss and error with and without early stopping. The tables of
-docs/probabilities.md and docs/early_stopping.md; a few minutes on one core.
+Prints the mean of log(loss / least loss of any temperature) over tables, learners and two splits; a
+few minutes on one core.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ from sklearn.model_selection import train_test_split
 
 from boostsample import BoostSampleClassifier
 from boostsample.classifier.prediction.probabilities import probabilities
-from boostsample.labels import classify
 from tests.experiments.default_choice import mixture
 
 TABLES: dict[str, tuple[int, Callable[[], Any]]] = {
@@ -52,14 +49,6 @@ TABLES: dict[str, tuple[int, Callable[[], Any]]] = {
     "digits": (1_200, lambda: datasets.load_digits(return_X_y=True)),
 }
 """Training rows and table; the other rows are for testing."""
-STOPPED = (
-    "2,000 rows, 20 % noise",
-    "3,000 rows, 2.3 % positives",
-    "digits",
-    "breast cancer",
-    "1,000 rows, 500 columns",
-    "3,000 rows, 5 classes",
-)
 LEARNERS = ("auto", "stump")
 FOLDS, SPLITS = 3, 2
 
@@ -145,33 +134,7 @@ def calibration(steps: list[float]) -> None:
         show("| mean | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
 
 
-def stopping(steps: list[float]) -> None:
-    for step in steps:
-        show(f"\nstep {step:g}\n\n| table | early stopping | log loss | error % | rounds |")
-        show("| --- | --- | ---: | ---: | ---: |")
-        for name in STOPPED:
-            found: dict[str, list[tuple[float, float, int]]] = defaultdict(list)
-            for X, X_test, y, y_test in splits(name):
-                for way in ("none", "log_loss", "error"):
-                    stop = {} if way == "none" else {"early_stopping": True, "eval_metric": way}
-                    model = fitted(X, y, learning_rate=step, **stop)
-                    loss = loss_at(model, X_test, y_test, model.temperature_)
-                    scores = np.asarray(model.decision_function(X_test)).reshape(len(X_test), -1)
-                    wrong = model.classes_[classify(scores)] != y_test
-                    found[way].append((loss, 100 * float(wrong.mean()), model.n_rounds_))
-            for way, rows in found.items():
-                losses, errors, rounds = zip(*rows, strict=True)
-                cells = (
-                    f"{np.mean(losses):.3f} ± {np.std(losses):.3f}",
-                    f"{np.mean(errors):.1f} ± {np.std(errors):.1f}",
-                    ", ".join(map(str, rounds)),
-                )
-                show(f"| {name} | {way} | " + " | ".join(cells) + " |")
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("calibration", "stopping"))
     parser.add_argument("--step", type=float, nargs="+", default=[1.0, 0.3, 0.1])
-    given = parser.parse_args()
-    {"calibration": calibration, "stopping": stopping}[given.what](given.step)
+    calibration(parser.parse_args().step)

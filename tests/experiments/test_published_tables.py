@@ -1,4 +1,4 @@
-"""The tables of docs/default.md and docs/classifiers.md are those of the kept figures."""
+"""The tables of the defaults and of the classifiers are those of the kept figures."""
 
 from __future__ import annotations
 
@@ -28,3 +28,8 @@ def test_the_tables_of_the_defaults(name: str) -> None:
 def test_the_tables_of_the_classifiers() -> None:
     path = RESULTS / "classifiers.csv"
     assert block("classifiers.md", "classifiers") == classifier_table.tables(path)
+
+
+def test_the_table_of_early_stopping() -> None:
+    path = RESULTS / "classifiers.csv"
+    assert block("early_stopping.md", "stopping") == classifier_table.stopping_table(path)
