@@ -161,11 +161,9 @@ def check_number(
     """
     way_out = hint and f"; {hint}"
     try:
-        number = math.nan if isinstance(value, bool | np.bool_) else float(value)
+        number = float("" if isinstance(value, bool | np.bool_) else value)
     except (TypeError, ValueError):
-        number = math.nan
-    if math.isnan(number) and not isinstance(value, float):
-        raise SettingError(f"{name} must be a number, got {value!r}{way_out}")
+        raise SettingError(f"{name} must be a number, got {value!r}{way_out}") from None
     if not (low < number if above else low <= number) or not number <= high or math.isinf(number):
         rule = f"{'above' if above else 'at least'} {low:g}"
         rule += f" and at most {high:g}" if high < math.inf else " and finite"

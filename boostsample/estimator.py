@@ -442,13 +442,8 @@ class BoostSampleClassifier(
             facts = run_facts(booster, bank, self)
             rounds = resume(booster, run, facts)
         else:
-            streams = ((2, at) for at in range(n_members))
-            booster = Committee(
-                [
-                    booster_of(of_member, n_rounds, *stream)
-                    for of_member, stream in zip(trained_on, streams, strict=True)
-                ]
-            )
+            members = (booster_of(part, n_rounds, 2, at) for at, part in enumerate(trained_on))
+            booster = Committee(list(members))
         trained = rounds
         self.__dict__.pop("validation_error_", None)  # of an earlier fit
         self.offset_ = offsets

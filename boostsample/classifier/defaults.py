@@ -45,10 +45,8 @@ _MANY_ROWS, _MOST_ROWS_OF_SAMPLE = 500, 0.7
 """Examples from which more than two classes are searched on so many of them, all different."""
 _WIDE, _WIDE_BUDGET = "adaptive-halving", "100N"
 _VERY_WIDE, _VERY_WIDE_BUDGET = "successive-halving", "1000N"
-_EACH, _FEWEST, _MOST, _MOST_OF_MORE_CLASSES = 25, 8, 16, 32
-"""Training examples for each leaf of a tree of narrow tables, fewest and most leaves."""
-_WIDE_EACH, _WIDE_FEWEST, _WIDE_MOST = 50, 4, 16
-"""Of wider tables."""
+_NARROW_LEAVES, _LEAVES_OF_MORE_CLASSES, _WIDE_LEAVES = (25, 8, 16), (25, 8, 32), (50, 4, 16)
+"""Training examples for each leaf of a tree, fewest and most leaves."""
 
 
 class Chosen(NamedTuple):
@@ -95,13 +93,13 @@ budget='14.7N')
     """
     narrow, several = n_features <= _MOST_NARROW, n_labels > 1
     if isinstance(learner, str) and learner.partition(":")[0].strip() == AUTO:
-        settings = parse_name(learner)[1].items()
-        kept = {name: value for name, value in settings if value is not None}
-        n_leaves = max(_WIDE_FEWEST, min(_WIDE_MOST, n_examples // _WIDE_EACH))
-        if narrow:
-            most = _MOST_OF_MORE_CLASSES if several else _MOST
-            n_leaves = max(_FEWEST, min(most, n_examples // _EACH))
-        learner = write_name(AUTO_LEARNER, {"n_leaves": n_leaves, **kept})
+        each, fewest, most = _LEAVES_OF_MORE_CLASSES if several else _NARROW_LEAVES
+        if not narrow:
+            each, fewest, most = _WIDE_LEAVES
+        tree = {"n_leaves": min(most, max(fewest, n_examples // each))}
+        named = parse_name(learner)[1].items()
+        tree |= {name: value for name, value in named if value is not None}
+        learner = write_name(AUTO_LEARNER, tree)
     if not (isinstance(strategy, str) and strategy == AUTO):
         return Chosen(strategy, learner, budget)
     if n_features > _MOST_WIDE:

@@ -53,7 +53,7 @@ class Committee:
     @property
     def stopped(self) -> str:
         """Why training has ended early, of the first member that has; empty if none has."""
-        return next((one.stopped for one in self.members if one.stopped), "")
+        return next((member.stopped for member in self.members if member.stopped), "")
 
     @property
     def plans_rounds(self) -> bool:
@@ -84,7 +84,7 @@ class Committee:
         facts = [member.facts() for member in self.members]
         return {
             **facts[0],
-            EXAMPLES_OF_MEMBERS: [one["training examples"] for one in facts],
+            EXAMPLES_OF_MEMBERS: [of_member["training examples"] for of_member in facts],
             "facts of the members": f"sha256:{sha256_of_json(facts)}",
         }
 
@@ -100,13 +100,12 @@ class Committee:
         """`Booster.replay` of each member; a DataError leaves earlier members changed."""
         n = len(self.members)
         for number, member in enumerate(self.members):
-            own = state["members"][str(number)]
-            member.replay(rounds[number::n], edges[number::n], own)
+            member.replay(rounds[number::n], edges[number::n], state["members"][str(number)])
 
 
 def mean_terms(rounds: Sequence[Round], n_members: int) -> list[Term]:
     """The terms of the model whose score is the mean over the members."""
-    terms = [term for one in rounds for term in one.terms]
+    terms = [term for finished in rounds for term in finished.terms]
     if n_members == 1:
         return terms
     return [dataclasses.replace(term, alpha=term.alpha / n_members) for term in terms]

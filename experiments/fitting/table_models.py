@@ -296,8 +296,8 @@ def describe_model(model: BoostSampleClassifier, start: BoostSampleClassifier | 
     lines = [f"{model.strategy_!r}: {size}, {looks:,} looks"]
     if hasattr(model, "validation_error_"):
         before = 0 if start is None else len(start.model_)
-        kept = (len(model.model_) - before) // model.n_members_
-        held = model.validation_error_[kept - 1]
+        n_turns = (len(model.model_) - before) // model.n_members_
+        held = model.validation_error_[n_turns - 1]
         lines.append(f"wrong on the rows that chose the number of rounds: {held:.2f} %")
     return lines
 

@@ -89,9 +89,9 @@ def test_the_mean_of_five_models(noisy: Data) -> None:
     expected = [losses[at] if at in points else np.nan for at in range(1, MOST + 1)]
     np.testing.assert_allclose(shown, expected, rtol=1e-4)
     for number in (1, chosen):
-        kept = [list(one.staged_decision_function(X))[number - 1] for one in models]
+        stages_of_models = [list(one.staged_decision_function(X))[number - 1] for one in models]
         mean = list(model.staged_decision_function(X))[5 * number - 1]
-        np.testing.assert_allclose(mean, np.mean(kept, axis=0), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(mean, np.mean(stages_of_models, axis=0), rtol=1e-9, atol=1e-12)
     assert model.temperature_ == pytest.approx(temperatures[chosen], rel=1e-3)
     of_members = [one.term_importances_[:chosen] / 5 for one in models]
     np.testing.assert_allclose(model.term_importances_, np.stack(of_members, axis=1).ravel())
@@ -138,8 +138,10 @@ def test_calibration_none_and_rule_are_kept(noisy: Data) -> None:
     }
     assert len({one.n_rounds_ for one in models.values()}) == 1
     assert models[None].temperature_ == 1.0
-    kept = [math.atanh(row["edge"]) for row in models["rule"].history_][: models["rule"].n_rounds_]
-    largest, of_rule = sum(kept) / 5, [math.tanh(alpha) for alpha in kept]
+    alphas = [math.atanh(row["edge"]) for row in models["rule"].history_][
+        : models["rule"].n_rounds_
+    ]
+    largest, of_rule = sum(alphas) / 5, [math.tanh(alpha) for alpha in alphas]
     zeros = np.zeros(encode(noisy[1]).shape[1])
     rule = rule_temperature(largest, of_rule, zeros, False)
     assert models["rule"].temperature_ == pytest.approx(rule)
@@ -253,12 +255,12 @@ def test_sets_that_are_scored_have_the_mean(noisy: Data) -> None:
     model = BoostSampleClassifier(**STUMPS).fit(X, y, eval_set=[(X[:50], y[:50])])
     stages = list(model.staged_decision_function(X[:50]))
     rows = held_rows(encode(y[:50]), stages[-1].reshape(50, -1), np.ones(50))
-    kept = model.n_rounds_ // 5
+    n_turns = model.n_rounds_ // 5
     rows.largest = float(np.abs(model.model_.alpha).sum())
-    rows.edges = np.mean(np.reshape(edges(model), (-1, 5))[:kept], axis=1).tolist()
+    rows.edges = np.mean(np.reshape(edges(model), (-1, 5))[:n_turns], axis=1).tolist()
     zeros = np.zeros(rows.labels.shape[1])
     chances = probabilities(rows.scores, zeros, best_temperature(rows, zeros, False), False)
-    shown = model.history_[5 * kept - 1]["eval_set_0"]
+    shown = model.history_[5 * n_turns - 1]["eval_set_0"]
     assert math.isnan(shown) or shown == pytest.approx(log_loss(y[:50], chances), rel=1e-4)
     assert not math.isnan(model.history_[5 * 16 - 1]["eval_set_0"])
 
