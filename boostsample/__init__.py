@@ -10,8 +10,6 @@ import importlib
 import sys
 from typing import TYPE_CHECKING
 
-from boostsample import _moved
-
 if TYPE_CHECKING:
     from boostsample.banks.bank import FeatureBank
     from boostsample.banks.cached_bank import cached_bank
@@ -82,8 +80,6 @@ _NAMES_IN = {
     "strategy": "Strategy",
 }
 _MODULE_OF = {name: module for module, names in _NAMES_IN.items() for name in names.split()}
-
-_moved.install()
 
 
 if not TYPE_CHECKING:  # type checkers see the imports above

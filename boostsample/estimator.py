@@ -80,8 +80,6 @@ from boostsample.models.model import Model
 from boostsample.records import Round
 from boostsample.strategy import Strategy
 
-__all__ = ["BoostSampleClassifier"]
-
 
 class BoostSampleClassifier(
     CallbackSupportMixin,  # type: ignore[misc]  # untyped

@@ -10,14 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "crc32_of_arrays",
-    "hashed_seed",
-    "sha256_of_bytes",
-    "sha256_of_arrays",
-    "sha256_of_json",
-]
-
 _BLOCK_BYTES = 2**24
 
 

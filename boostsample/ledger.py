@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from boostsample.errors import BudgetExceeded, SettingError
 
-__all__ = ["Ledger"]
-
 
 class Ledger:
     """Looks spent in one search, by purpose.

@@ -9,15 +9,6 @@ from typing import Any
 
 from boostsample.errors import SettingError
 
-__all__ = [
-    "Alternatives",
-    "parse_name",
-    "read_setting",
-    "refuse_alternatives",
-    "split_names",
-    "write_name",
-]
-
 _WORDS = {"none": None, "true": True, "false": False}
 
 

@@ -18,27 +18,6 @@ from typing import Any, NamedTuple
 from boostsample.errors import SettingError, unknown
 from boostsample.names import parse_name, refuse_alternatives
 
-__all__ = [
-    "FAMILIES",
-    "LEARNERS",
-    "STRATEGIES",
-    "Foreign",
-    "check_unshared",
-    "column_families",
-    "default_families",
-    "describe_foreign",
-    "families_by_name",
-    "foreign_entries",
-    "make_learner",
-    "make_registered",
-    "make_strategy",
-    "registered_class",
-    "registered_name",
-    "registered_names",
-    "strategy_class",
-    "strategy_names",
-]
-
 #: The strategies of this distribution.
 STRATEGIES = {
     "full": "boostsample.strategies.full:Full",

@@ -18,8 +18,6 @@ from boostsample.registry import (
     registered_names,
 )
 
-__all__ = ["families_by_name"]
-
 
 def families_by_name(
     wanted: Iterable[str | tuple[str, Mapping[str, Any]] | Family],

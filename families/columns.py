@@ -23,8 +23,6 @@ from boostsample.errors import DataError, SettingError, unknown
 from boostsample.family import Family
 from boostsample.family.family import check_examples, check_name
 
-__all__ = ["ColumnSelection", "Columns", "column_groups", "sparse_columns"]
-
 ColumnSelection: TypeAlias = Iterable[int | str | range | slice] | int | str | slice
 """Columns by index, range or name, see `Columns`."""
 

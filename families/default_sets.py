@@ -33,8 +33,6 @@ from boostsample.families.images.patches import PatchSums
 from boostsample.family import Family, ImageFamily
 from boostsample.family.image_family import check_image_shape
 
-__all__ = ["families_for"]
-
 _PIXELS = 28 * 28
 
 _OPPONENTS = {

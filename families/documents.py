@@ -24,14 +24,6 @@ from boostsample.families.columns import sparse_columns
 from boostsample.family import Family
 from boostsample.family.family import check_name
 
-__all__ = [
-    "DOCUMENT_WORDS",
-    "DocumentFamily",
-    "PresenceFamily",
-    "check_document_settings",
-    "check_documents",
-]
-
 DOCUMENT_WORDS = r"(?u)\b\w\w+\b"
 """scikit-learn's default words: two or more letters, digits or underscores."""
 

@@ -14,8 +14,6 @@ import numpy as np
 from boostsample.checks import check_integer
 from boostsample.families.documents import DOCUMENT_WORDS, PresenceFamily
 
-__all__ = ["HashedText"]
-
 
 class HashedText(PresenceFamily):
     """Presence of terms by hash: 1 in documents that contain a term of the hash, 0 in others.

@@ -25,8 +25,6 @@ from boostsample.families.documents import (
     check_documents,
 )
 
-__all__ = ["Text", "text_family"]
-
 
 class Text(PresenceFamily):
     """Presence of terms: feature j is 1 in documents that contain vocabulary[j], 0 in others.

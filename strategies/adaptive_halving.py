@@ -48,8 +48,6 @@ from boostsample.step import Step
 from boostsample.strategies.successive_halving import halve, halving_stages, most_stages
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
 
-__all__ = ["AdaptiveHalving"]
-
 #: Least number of examples in the first stage.
 _LEAST_EXAMPLES = 10
 #: Variance of relative rewards before any is known, and the rewards that it counts as.

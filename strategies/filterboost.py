@@ -28,8 +28,6 @@ from boostsample.checks import check_number
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = ["FilterBoost"]
-
 #: Features that T leaves looks for.
 _LEAST_FEATURES = 10
 

@@ -12,8 +12,6 @@ from boostsample.errors import SettingError
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = ["Full"]
-
 
 class Full(Strategy):
     """Search all features on all examples."""

@@ -27,8 +27,6 @@ from boostsample.strategies.bandits._bandit import BANDIT_SCALES, BanditStrategy
 from boostsample.strategies.uniform_naive import search_that_spends, uniform_naive_features
 from boostsample.strategy import Outcome, Pool, Stump
 
-__all__ = ["Hedge"]
-
 _FEATURES_PER_FAMILY = 16
 
 

@@ -26,8 +26,6 @@ from boostsample.step import Step
 from boostsample.strategies.successive_halving import stages_that_spend
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = ["Laminating", "laminating_stages"]
-
 #: Default Q0 if the budget allows it.
 _PREFERRED = 256
 #: Minimum number of examples in the first stage.

@@ -28,15 +28,6 @@ from boostsample.step import Step
 from boostsample.strategies.uniform_naive import search_that_spends, spends_budget
 from boostsample.strategy import Pool, Strategy, Stump, Stumps
 
-__all__ = [
-    "Stage",
-    "SuccessiveHalving",
-    "halve",
-    "halving_stages",
-    "most_stages",
-    "stages_that_spend",
-]
-
 #: Default of the least number of examples in the first stage.
 _LEAST_EXAMPLES = 50
 

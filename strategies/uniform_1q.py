@@ -11,8 +11,6 @@ from boostsample.step import Step
 from boostsample.strategies.uniform_naive import UniformNaive, uniform_naive_features
 from boostsample.strategy import Stump
 
-__all__ = ["Uniform1Q"]
-
 
 class Uniform1Q(UniformNaive):
     """Search Q features of one family drawn uniformly.

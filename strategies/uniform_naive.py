@@ -22,14 +22,6 @@ from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = [
-    "UniformNaive",
-    "search_that_spends",
-    "spends_budget",
-    "uniform_naive_features",
-    "uniform_naive_n_features",
-]
-
 
 class UniformNaive(Strategy):
     """Search Q features drawn uniformly from all F.

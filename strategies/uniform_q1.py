@@ -14,8 +14,6 @@ from boostsample.step import Step
 from boostsample.strategies.uniform_naive import UniformNaive, uniform_naive_features
 from boostsample.strategy import Stump, sample_members
 
-__all__ = ["UniformQ1"]
-
 
 class UniformQ1(UniformNaive):
     """Search one feature of each of Q families drawn uniformly.

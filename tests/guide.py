@@ -29,8 +29,6 @@ from boostsample.strategies import (
     Stumps,
 )
 
-__all__ = ["interface"]
-
 _CLASSES = {
     "step": Step,
     "sample": Sample,

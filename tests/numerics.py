@@ -89,7 +89,7 @@ def found(case: str) -> dict[str, list[Any]]:
         variant.strategy(),
         n_rounds=N_ROUNDS,
         budget=prepared.budget(variant, 0),
-        weights=plan.weights,
+        weight_init=plan.weights,
         rng=np.random.default_rng(variant.stream(data.name, 0, 0)),
     )
     terms = [term for _ in range(N_ROUNDS) for term in booster.next_round().terms]

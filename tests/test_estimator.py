@@ -33,7 +33,9 @@ def test_it_is_the_loop(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
     model.fit(X, y)
     bank = FeatureBank.build([Columns(range(64), n_columns=64)], X.astype(np.float32))
 
-    booster = Booster(bank, None, encode(y), make_strategy("full"), n_rounds=15, weights="uniform")
+    booster = Booster(
+        bank, None, encode(y), make_strategy("full"), n_rounds=15, weight_init="uniform"
+    )
     rows = [booster.next_round().rows[0] for _ in range(15)]
     for name in ("feature", "threshold", "edge", "alpha", "log10_loss", "looks_search"):
         assert [row[name] for row in model.history_] == [row[name] for row in rows]

@@ -27,8 +27,6 @@ import numpy as np
 
 from tests.paths import ROOT
 
-__all__ = ["WAYS", "drawing", "edges_of", "levels_of", "parts", "rooms_table"]
-
 Edges = set[tuple[str, str]]
 
 TOPS = ("boostsample", "strategies", "families", "experiments")

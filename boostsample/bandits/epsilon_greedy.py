@@ -20,8 +20,6 @@ from boostsample.bandits.policy import FloatArray, IntArray, MeanPolicy, best_ar
 from boostsample.checks import check_number
 from boostsample.errors import unknown
 
-__all__ = ["EpsilonGreedy"]
-
 _SCHEDULES = ("constant", "decreasing")
 
 

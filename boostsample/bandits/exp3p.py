@@ -25,15 +25,6 @@ from boostsample.bandits.policy import FloatArray, IntArray, Policy
 from boostsample.checks import check_integer, check_number
 from boostsample.errors import SettingError
 
-__all__ = [
-    "Exp3P",
-    "inclusion",
-    "draw_arms",
-    "exp3p_probabilities",
-    "exp3p_theory",
-    "exp3p_update",
-]
-
 
 class Exp3P(Policy):
     """Exp3.P of Auer et al. 2002b in the form of [BK10] Figure 2.

@@ -16,8 +16,6 @@ from boostsample.bandits.policy import FloatArray, IntArray, MeanPolicy
 from boostsample.checks import check_integer
 from boostsample.errors import unknown
 
-__all__ = ["ExploreThenCommit"]
-
 _ORDERS = ("blocks", "round-robin")
 
 

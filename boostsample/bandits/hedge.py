@@ -16,8 +16,6 @@ from boostsample.bandits.exp3p import draw_arms, exp3p_probabilities, inclusion
 from boostsample.bandits.policy import FloatArray, IntArray, Policy
 from boostsample.checks import check_number
 
-__all__ = ["Hedge"]
-
 #: Log of the largest ratio of two probabilities: far from numbers too small to divide by.
 _MOST_APART = 500.0
 

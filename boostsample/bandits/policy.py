@@ -17,8 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 
-__all__ = ["IndexPolicy", "MeanPolicy", "Policy", "best_arms"]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 

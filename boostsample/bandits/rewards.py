@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, unknown
 
-__all__ = ["REWARDS", "log_edge", "reward", "root", "squared_edge"]
-
 FloatArray = NDArray[np.float64]
 
 # -log sqrt(1 - gamma^2) reaches 1 at gamma^2 = 1 - exp(-2), that is gamma = 0.9299.

@@ -19,8 +19,6 @@ import numpy as np
 from boostsample.bandits.policy import FloatArray, IntArray, MeanPolicy
 from boostsample.checks import check_number
 
-__all__ = ["UCB1", "ucb1_indices"]
-
 
 class UCB1(MeanPolicy):
     """UCB1 of Auer et al. 2002a; UCB(k) of [BK09] when k arms are selected in a step.

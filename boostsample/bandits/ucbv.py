@@ -19,8 +19,6 @@ import numpy as np
 from boostsample.bandits.policy import FloatArray, IndexPolicy, IntArray
 from boostsample.checks import check_number
 
-__all__ = ["UCBV", "ucbv_indices"]
-
 
 class UCBV(IndexPolicy):
     """UCB-V of Audibert, Munos and Szepesvari.

@@ -17,22 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank_checksums import feature_checksums
-from boostsample.banks.binning import (
-    MAX_CUTS,
-    bin_bank_block,
-    block_order,
-    reference_rows,
-    run_bank_blocks,
-)
+from boostsample.banks.binning import bin_bank_block, block_order, reference_rows, run_bank_blocks
 from boostsample.banks.tiles import TileCopy, check_tile_bytes, tiles_within
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.array_layout import aligned
+from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.records import FamilyInfo, family_infos
 from boostsample.threads.threads import n_threads
-
-__all__ = ["Bank", "FeatureBank", "View", "check_bank_families"]
 
 _EVERYTHING = 2**62
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from boostsample.errors import SettingError
 from boostsample.hashing import sha256_of_arrays
 
-__all__ = ["digest_of_examples", "feature_checksums"]
-
 
 def feature_checksums(bins: NDArray[np.uint8], cuts: NDArray[np.float32]) -> tuple[int, int]:
     """CRC-32 of the bins and of the cuts of one feature, both contiguous."""

@@ -17,8 +17,6 @@ from boostsample.errors import SettingError, unknown
 from boostsample.family import Family
 from boostsample.names import parse_name, refuse_alternatives
 
-__all__ = ["BANKS", "bank_record", "bank_settings", "make_bank"]
-
 BANKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "memory": {"reference": None, "tile_bytes": None},

@@ -23,20 +23,6 @@ from boostsample.family import Family, pixel_major
 from boostsample.kernels import cuts as kernels
 from boostsample.kernels.cuts import MAX_CUTS
 
-__all__ = [
-    "MAX_CUTS",
-    "SMALL_BLOCK",
-    "assign_bins",
-    "bin_bank_block",
-    "block_order",
-    "compute_columns",
-    "declared_cuts",
-    "find_cuts",
-    "reference_rows",
-    "run_bank_blocks",
-    "uniform_cuts",
-]
-
 SMALL_BLOCK = 1 << 23  # bytes that a block or copy may take even for a small bank
 
 _T = TypeVar("_T")

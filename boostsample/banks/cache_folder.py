@@ -23,18 +23,6 @@ from typing import Any
 from boostsample.banks.disk_header import DISK_HEADER, DamagedBank, read_bank_header
 from boostsample.errors import SettingError
 
-__all__ = [
-    "CacheEntry",
-    "banks_dir",
-    "building_in_cache",
-    "cache_dir",
-    "cache_entry_size",
-    "cache_entries",
-    "find_cache_entries",
-    "remove_from_cache",
-    "unfinished_in_cache",
-]
-
 _BUILDING = ".building-"
 _TRASH = ".trash-"
 _STALE = 3600.0

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import check_bank_families
 from boostsample.banks.bank_checksums import digest_of_examples
-from boostsample.banks.binning import MAX_CUTS, reference_rows
+from boostsample.banks.binning import reference_rows
 from boostsample.banks.cache_folder import banks_dir, building_in_cache, remove_from_cache
 from boostsample.banks.disk import FORMAT, DiskBank, disk_bank_bytes, write_bank
 from boostsample.banks.disk_header import DISK_HEADER, DamagedBank
@@ -34,8 +34,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays, sha256_of_bytes, sha256_of_json
 from boostsample.jit.compile_kernels import kernel_files
-
-__all__ = ["cached_bank_facts", "cached_bank"]
+from boostsample.kernels.cuts import MAX_CUTS
 
 _LOG = logging.getLogger(__name__)
 _PACKAGE = Path(__file__).parents[1]

@@ -39,27 +39,15 @@ from numpy.typing import DTypeLike, NDArray
 
 from boostsample.banks.bank import FeatureBank, check_bank_families
 from boostsample.banks.bank_checksums import feature_checksums
-from boostsample.banks.binning import MAX_CUTS, bin_bank_block, block_order, run_bank_blocks
+from boostsample.banks.binning import bin_bank_block, block_order, run_bank_blocks
 from boostsample.banks.disk_header import DamagedBank, read_bank_header, write_bank_header
 from boostsample.banks.tiles import TileCopy, fill_one_tile, tile_copy_bytes, tiles_within
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays, sha256_of_bytes
+from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.records.feature_tiles import TILE
 from boostsample.threads.threads import n_threads
-
-__all__ = [
-    "BINS_FILE",
-    "CUTS_FILE",
-    "FORMAT",
-    "DiskBank",
-    "check_disk_bank",
-    "complete_bank",
-    "disk_bank_bytes",
-    "flushed",
-    "npy_header",
-    "write_bank",
-]
 
 FORMAT = 1
 """Version of the files' format; versions of the package without tiles ignore these files."""

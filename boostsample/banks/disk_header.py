@@ -12,8 +12,6 @@ from boostsample.errors import DataError
 from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_json
 
-__all__ = ["DISK_HEADER", "DamagedBank", "read_bank_header", "write_bank_header"]
-
 DISK_HEADER = "header.json"
 
 

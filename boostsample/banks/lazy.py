@@ -22,7 +22,6 @@ from numpy.typing import DTypeLike, NDArray
 from boostsample.banks.bank import Bank, View
 from boostsample.banks.bank_checksums import digest_of_examples
 from boostsample.banks.binning import (
-    MAX_CUTS,
     assign_bins,
     block_order,
     compute_columns,
@@ -34,9 +33,8 @@ from boostsample.checks import check_integer, check_rows
 from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
+from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.kernels.searches.search_room import SEARCH_GROUP
-
-__all__ = ["LAZY_CACHE_BYTES", "LAZY_REFERENCE", "LazyBank", "SlotCache"]
 
 LAZY_REFERENCE = 2048
 """Default number of reference rows."""

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import FeatureBank, check_bank_families
 from boostsample.banks.binning import (
-    MAX_CUTS,
     SMALL_BLOCK,
     assign_bins,
     compute_columns,
@@ -34,8 +33,7 @@ from boostsample.banks.disk import (
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.kernels.array_layout import aligned
-
-__all__ = ["Cuts", "bins_of_rows", "cuts_of_rows", "disk_bank_of_chunks", "memory_bank_of_chunks"]
+from boostsample.kernels.cuts import MAX_CUTS
 
 Cuts = tuple[NDArray[np.float32], NDArray[np.int16]]
 """Cuts float32 (F, 254), padded with +inf, and n_bins int16 (F,), as of `binning.find_cuts`."""

@@ -26,8 +26,6 @@ from boostsample.kernels.array_layout import Bytes, aligned
 from boostsample.kernels.searches.tiles import fill_tile, find_octets, gather_octets
 from boostsample.records.feature_tiles import TILE, FeatureTiles, feature_tiles
 
-__all__ = ["TileCopy", "check_tile_bytes", "fill_one_tile", "tile_copy_bytes", "tiles_within"]
-
 #: With fewer examples, a search of few of them reads most cache lines of a column anyway.
 _FEWEST_EXAMPLES = 16_384
 _OCTET = 8

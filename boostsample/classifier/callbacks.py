@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from boostsample.loop.booster import Booster, Round
+from boostsample.loop.booster import Booster
 from boostsample.loop.committee import Committee
-
-__all__ = ["CallbackSupportMixin", "RoundCallbacks", "with_callbacks"]
+from boostsample.records.outcome import Round
 
 try:
     import sklearn.callback as _callback

@@ -28,8 +28,6 @@ from boostsample.family import Family
 from boostsample.models.importances import model_importances
 from boostsample.models.model import Model
 
-__all__ = ["InitModel", "init_model_of"]
-
 
 @dataclass(frozen=True)
 class InitModel:

@@ -13,19 +13,6 @@ from boostsample.learner import Learner
 from boostsample.names import parse_name, write_name
 from boostsample.strategy import Strategy
 
-__all__ = [
-    "AUTO",
-    "AUTO_LEARNER",
-    "FEWEST_ROWS",
-    "MOST_ROUNDS",
-    "MOST_ROWS",
-    "N_MEMBERS",
-    "ROUNDS_OF_FEW",
-    "Chosen",
-    "choose_settings",
-    "chooses_rounds",
-]
-
 AUTO = "auto"
 """The setting that stands for these rules."""
 AUTO_LEARNER = "tree"

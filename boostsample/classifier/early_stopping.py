@@ -21,8 +21,6 @@ from boostsample.history import MEMBER_COLUMN, VALIDATION_COLUMN
 from boostsample.loop.smoothed import window_ends
 from boostsample.records import Round
 
-__all__ = ["EarlyStopping", "Evaluation"]
-
 _LEAST, _PATIENCE = 100, 2
 _FEWEST = 10
 """Fewest rounds to keep: smaller windows have fewer than 5 rounds, whose least mean is luck."""

@@ -16,8 +16,6 @@ from boostsample.classifier.prediction.probabilities import log_probabilities, p
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.labels import classify
 
-__all__ = ["EvalMetric", "Metric", "check_eval_metric"]
-
 Metric: TypeAlias = str | Callable[[NDArray[Any], NDArray[np.float64], NDArray[np.float64]], float]
 
 

@@ -38,16 +38,6 @@ from boostsample.models.model_file import bits_of, model_arrays, model_of_arrays
 from boostsample.registry import registered_class, registered_name
 from boostsample.strategy import Strategy
 
-__all__ = [
-    "ENDING",
-    "FORMAT",
-    "MOST_BYTES",
-    "SAVED",
-    "ModelFiles",
-    "load_classifier",
-    "save_classifier",
-]
-
 ENDING = ".bsm"
 FORMAT = 1
 """Version of the format; files of all versions up to this one can be read."""

@@ -19,8 +19,6 @@ from boostsample.errors import SettingError, unknown
 from boostsample.names import parse_name, write_name
 from boostsample.registry import registered_class
 
-__all__ = ["NamedSettings"]
-
 _KINDS = ("strategy", "learner")
 """Parameters of the classifier that may be names."""
 

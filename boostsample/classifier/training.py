@@ -22,24 +22,12 @@ from boostsample.errors import DataError, SettingError
 from boostsample.files.booster_state import pack_state
 from boostsample.hashing import sha256_of_bytes
 from boostsample.learner import NO_EDGE
-from boostsample.loop.booster import Booster, Round
+from boostsample.loop.booster import Booster
 from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
 from boostsample.loop.committee import Committee
 from boostsample.loop.fit_progress import FitProgress
 from boostsample.loop.run_facts import differences
-
-__all__ = [
-    "Follower",
-    "Run",
-    "all_or_nothing",
-    "fit_checkpoint",
-    "fit_seed",
-    "resume",
-    "run_facts",
-    "run_to_continue",
-    "split_stream",
-    "train",
-]
+from boostsample.records.outcome import Round
 
 Follower: TypeAlias = Callable[[Round], object]
 """Called after each round, with what it adds; whatever is true ends the training."""

@@ -33,8 +33,6 @@ from boostsample.models.importances import model_importances
 from boostsample.models.model import Model
 from boostsample.strategy import Strategy
 
-__all__ = ["DaskBoostSampleClassifier"]
-
 _dask: Any = importlib.import_module("dask")
 _distributed: Any = importlib.import_module("distributed")
 

@@ -31,8 +31,6 @@ from boostsample.errors import BoostSampleError, DataError, SettingError, ShardE
 from boostsample.shards.shard_source import Source
 from boostsample.shards.transport import Lost, Transport
 
-__all__ = ["DaskShards"]
-
 _LOOK, _NO_WORKER, _SCHEDULER, _CLOSE = 1.0, 60.0, 20.0, 2.0
 """Seconds between two pings; to wait for a worker, for the scheduler, and for the last words."""
 _MOST_LOST = 5

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["client_here", "name_worker", "scratch_here"]
-
 _thread = threading.local()
 _distributed: Any = importlib.import_module("distributed")
 

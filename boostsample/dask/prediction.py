@@ -10,8 +10,6 @@ from numpy.typing import DTypeLike
 
 from boostsample.dask.inputs.parts import is_collection, is_frame
 
-__all__ = ["Answer", "predicted"]
-
 _dask: Any = importlib.import_module("dask")
 
 

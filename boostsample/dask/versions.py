@@ -14,8 +14,6 @@ from typing import Any
 
 from boostsample.errors import ShardError
 
-__all__ = ["check_versions", "check_workers", "versions_here", "versions_there"]
-
 _PATIENCE = 15.0
 """Seconds to wait for the versions of a worker before a run."""
 _LOOKUPS: dict[str, Callable[[], Any]] = {

@@ -17,8 +17,6 @@ import cloudpickle
 
 from boostsample.dask.current_worker import name_worker
 
-__all__ = ["DROP", "PING", "TELL", "install"]
-
 TELL, PING, DROP = "boostsample_tell", "boostsample_ping", "boostsample_drop"
 #: Seconds after which a shard that nobody has asked gives up its memory; its driver, if it still
 #: lives, takes it for lost and loads it again.

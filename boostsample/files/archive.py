@@ -17,19 +17,6 @@ from boostsample.errors import DataError
 from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_bytes
 
-__all__ = [
-    "archive_bytes",
-    "archive_content",
-    "archive_entries",
-    "json_entry",
-    "most_unpacked",
-    "narrowest",
-    "read_json_entry",
-    "rows_by_column",
-    "rows_of_columns",
-    "text_entry",
-]
-
 _ALWAYS, _TIMES = 2**24, 64
 """Bytes that any archive may unpack to, and how many times its size it may have beyond these."""
 _CHUNK = 2**20

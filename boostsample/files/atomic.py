@@ -14,17 +14,6 @@ from typing import BinaryIO
 
 from boostsample.errors import DataError, SettingError, one_line, os_fault
 
-__all__ = [
-    "TEMPORARY",
-    "atomic_file",
-    "check_writable_file",
-    "readable_file",
-    "slug",
-    "temporary_file",
-    "temporary_prefix",
-    "write_file",
-]
-
 TEMPORARY = ".tmp"
 """Suffix of files being written; a killed process leaves them behind."""
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)

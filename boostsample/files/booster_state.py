@@ -16,8 +16,6 @@ import numpy as np
 
 from boostsample.files.json_text import read_json
 
-__all__ = ["pack_state", "unpack_state"]
-
 _PLAIN = (bool, int, float, str, type(None))
 
 

@@ -6,8 +6,6 @@ import json
 import tomllib
 from typing import Any
 
-__all__ = ["read_json", "read_toml"]
-
 
 def read_json(content: bytes | str) -> Any:
     """The value of JSON text; ValueError if it is none, or is nested too deeply for Python.

@@ -38,17 +38,6 @@ from numba.core.registry import CPUDispatcher
 from boostsample.errors import os_fault
 from boostsample.files.atomic import atomic_file
 
-__all__ = [
-    "COMPILED",
-    "allocating_inner_kernel",
-    "allocating_kernel",
-    "compiled_address",
-    "inner_kernel",
-    "inner_kernel_for",
-    "kernel",
-    "kernel_for",
-]
-
 F = TypeVar("F", bound=Callable[..., object])
 
 #: Whether kernels are compiled: not under NUMBA_DISABLE_JIT=1.

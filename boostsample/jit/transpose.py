@@ -10,8 +10,6 @@ from numba.extending import intrinsic
 
 from boostsample.jit.compile_kernels import COMPILED
 
-__all__ = ["transpose_bytes"]
-
 _SIDE = 8
 
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from boostsample.jit.compile_kernels import inner_kernel, kernel
 
-__all__ = ["BIN_BUCKETS", "BIN_DIGITS", "BIN_DIGIT_SIZE", "MAX_CUTS", "assign_block", "cut_block"]
-
 MAX_CUTS = 254  # 255 bins of values and bin 0 fill a uint8
 BIN_BUCKETS = 2048
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from boostsample.checks import check_integer
 from boostsample.learner import Learner, Targets
 
-__all__ = ["Product"]
-
 #: A term must raise the edge by more than this.
 _LEAST_GAIN = 1e-9
 

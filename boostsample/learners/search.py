@@ -24,8 +24,6 @@ from boostsample.rows.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Strategy
 
-__all__ = ["LEAST_BUDGET", "Search"]
-
 #: Looks that a search of a few examples has at least, if the budget of the run allows it.
 LEAST_BUDGET = 10
 #: Edges within limits, in units of the weight of a node, are equal up to this.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from boostsample.learner import Learner, Targets
 
-__all__ = ["Stump"]
-
 
 class Stump(Learner):
     """One decision stump a round ([BK10] eq. 9)."""

@@ -17,8 +17,6 @@ from boostsample.learner import Targets
 from boostsample.records import Term
 from boostsample.rows.target_rows import Leaf
 
-__all__ = ["leaves_of", "terms_of"]
-
 
 def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:
     """The terms of the base classifier with these leaves.

@@ -12,8 +12,6 @@ from boostsample.checks import check_integer, check_number
 from boostsample.errors import SettingError
 from boostsample.learner import Found, LeafLimits, Learner, Targets
 
-__all__ = ["Tree"]
-
 #: A split must raise the edge by more than this.
 _LEAST_GAIN = 1e-9
 #: Edges, in units of the weight of a leaf, are equal up to this: float32 weights round by 6e-8.

@@ -14,8 +14,6 @@ from boostsample.loop.checkpoint import Checkpoint, rounds_of_run
 from boostsample.records import Round
 from boostsample.strategy import Strategy
 
-__all__ = ["boost"]
-
 
 def boost(
     bank: Bank,

@@ -52,8 +52,6 @@ from boostsample.rows.weights import (
 from boostsample.strategy import Strategy
 from boostsample.threads.threads import Threads, n_threads
 
-__all__ = ["Booster", "Round"]
-
 
 class Booster:
     """AdaBoost.MH on a feature bank, one round at a time.
@@ -99,8 +97,6 @@ class Booster:
         At least 0: weight, in mean examples, that alpha takes a base classifier to get right, and
         wrong, beside what it does; above 0, training goes on after an edge of 1. 0.01 in
         MultiBoost, 1 / K in [SS99] 4.2; see `boostsample.rows.weights.StepSize`.
-    weights : {"balanced", "uniform"} or None
-        Former name of `weight_init`.
 
     Raises
     ------
@@ -134,15 +130,14 @@ class Booster:
         max_model_features: int | None = None,
         learning_rate: float = 1.0,
         smoothing: float = 0.0,
-        weights: str | None = None,
     ) -> None:
         columns = check_example_rows(rows, bank.n_examples)
         labels = check_labels(Y, columns.size)
         self.n_rounds = check_count("n_rounds", n_rounds, MOST_ROUNDS)
         user = check_example_weight(example_weight, columns.size)
-        init, kept = weights or weight_init, user > 0
-        label_weights = (initial_weights(labels, init) * user[:, None])[kept]
-        self._given = init, None if example_weight is None else user[kept]
+        kept = user > 0
+        label_weights = (initial_weights(labels, weight_init) * user[:, None])[kept]
+        self._given = weight_init, None if example_weight is None else user[kept]
         self._log_loss, self._continued = 0.0, ""
         if scores is not None:
             of_model = check_scores(scores, labels.shape)[kept]
@@ -157,7 +152,7 @@ class Booster:
             label_weights,
             columns[kept],
             threads,
-            lambda Y: initial_weights(Y, init) * of_kept,
+            lambda Y: initial_weights(Y, weight_init) * of_kept,
         )
         self._searcher = Searcher(self._bank, self._weights)
         self._learner: Learner = copy.deepcopy(make_learner(learner))

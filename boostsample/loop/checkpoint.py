@@ -42,8 +42,6 @@ from boostsample.loop.interrupts import HeldInterrupts
 from boostsample.loop.run_facts import differences, learner_facts
 from boostsample.records import Round
 
-__all__ = ["Checkpoint", "checkpoint_notes", "rounds_of_run"]
-
 _SHARE = 50.0
 """A pause lasts at least so many times as long as the save before it: at most 2 % of the time."""
 _STALE = 3600.0

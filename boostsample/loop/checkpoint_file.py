@@ -37,8 +37,6 @@ from boostsample.records import Round
 from boostsample.records.term_arrays import Cuts, term_arrays, terms_each, terms_of_arrays
 from boostsample.rows.weights import StepSize
 
-__all__ = ["FORMAT", "Saved", "read_checkpoint"]
-
 FORMAT = 1
 """Version of the file's format."""
 _KIND = "boostsample checkpoint"
@@ -117,8 +115,6 @@ _META = {
     "n_labels": int,
     "notes": dict,
 }
-_ADDED = {"learning_rate": 1.0, "smoothing": 0.0}
-"""Facts that later versions added, at the value of earlier ones."""
 
 
 def read_checkpoint(path: Path) -> Saved | None:
@@ -145,19 +141,14 @@ def read_checkpoint(path: Path) -> Saved | None:
         if meta["kind"] != _KIND:
             raise DataError(f"'{path}' is no checkpoint of boostsample; name another file")
         if meta["format"] != FORMAT:
-            newer = (
-                "a newer version of boostsample; use that one"
-                if meta["format"] > FORMAT
-                else ("an earlier version of boostsample; use that one")
-            )
             raise DataError(
-                f"the checkpoint '{path}' has format {meta['format']}, not {FORMAT}: it was "
-                f"written by {newer}, or train into another file"
+                f"the checkpoint '{path}' has format {meta['format']}, not {FORMAT}; use the "
+                "version that wrote it, or train into another file"
             )
         for name, kind in _META.items():
             if type(meta[name]) is not kind:
                 raise ValueError(f"its {name} must be of type {kind.__name__}")
-        facts = meta["facts"] = {**_ADDED, **meta["facts"]}
+        facts = meta["facts"]
         sizes = facts.get(EXAMPLES_OF_MEMBERS, [facts["training examples"]])
         steps = [StepSize(facts["learning_rate"], facts["smoothing"], n) for n in sizes]
         rounds = _rounds(entries, meta["n_labels"], steps)

@@ -13,8 +13,6 @@ from boostsample.records import Round, Term
 from boostsample.rows.weights import StepSize
 from boostsample.strategy import Strategy
 
-__all__ = ["EXAMPLES_OF_MEMBERS", "Committee", "mean_terms"]
-
 EXAMPLES_OF_MEMBERS = "training examples of the members"
 """The fact that has their numbers."""
 

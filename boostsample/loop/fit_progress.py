@@ -8,8 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["RENEW", "FitProgress"]
-
 RENEW = "\r\x1b[K"
 """Text that starts the line of a terminal anew."""
 

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["HeldInterrupts", "Stopped", "stopping_signals"]
-
 _ENDING = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 """Signals that end a process by default; Windows has no SIGHUP."""
 

@@ -21,8 +21,6 @@ from boostsample.loop.numerics import NUMERICS
 from boostsample.rows.weights import SignedWeights
 from boostsample.strategy import Strategy
 
-__all__ = ["differences", "example_facts", "learner_facts", "run_facts", "shard_facts"]
-
 _CHECKSUM = "sha256:"
 """Begins a fact that is a checksum, whose value says nothing to a reader."""
 _EXAMPLES = "training examples"

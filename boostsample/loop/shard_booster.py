@@ -26,8 +26,6 @@ from boostsample.shards.transport import Transport
 from boostsample.strategy import Strategy
 from boostsample.threads.threads import Threads, n_threads
 
-__all__ = ["ShardBooster"]
-
 
 class ShardBooster(Booster):
     """AdaBoost.MH on rows that are spread over shards, one round at a time.

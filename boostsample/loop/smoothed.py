@@ -11,8 +11,6 @@ import statistics
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 
-__all__ = ["is_complete", "smoothed_error", "window", "window_ends"]
-
 
 def window_ends(stumps: int) -> tuple[int, int]:
     """First and last number of stumps in the window of a number of stumps.

@@ -30,8 +30,6 @@ from numpy.typing import NDArray
 
 from boostsample.models.model import Model
 
-__all__ = ["Contributions", "model_contributions", "side_shares"]
-
 _CHUNK = 64
 """Rounds at a time."""
 _VALUES = 2**20

@@ -7,8 +7,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["exact_coefficients"]
-
 
 def exact_coefficients(alpha: NDArray[np.float64], first: NDArray[np.int64]) -> NDArray[np.float64]:
     """Round alpha (M,) to multiples of 2^-q, 2^q at most 2^52 / sum over rounds of abs(alpha).

@@ -23,8 +23,6 @@ from boostsample.errors import SettingError, printable
 from boostsample.models.importances import model_importances
 from boostsample.models.model import Model
 
-__all__ = ["Cut", "Explanation", "FamilyUse", "FeatureUse", "explain"]
-
 _NAMES = 6
 """Most classes that a line names."""
 

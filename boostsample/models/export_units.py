@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from boostsample.models.model import Model
 
-__all__ = ["Unit", "units_of_round"]
-
 
 class Unit(NamedTuple):
     """A term's position in the model, and +1 or -1 for its side, of each condition.

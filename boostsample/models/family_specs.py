@@ -9,8 +9,6 @@ from boostsample.errors import DataError, SettingError, one_line
 from boostsample.family import Family
 from boostsample.registry import registered_class, registered_name
 
-__all__ = ["families_of_specs", "family_specs"]
-
 
 def family_specs(families: Sequence[Family]) -> list[dict[str, Any]]:
     """The specification of each family: registered name, settings and number of features.

@@ -22,15 +22,6 @@ from boostsample.models.model import Model
 from boostsample.records import Term
 from boostsample.rows.weights import FULL_STEP, StepSize
 
-__all__ = [
-    "column_importances",
-    "family_importances",
-    "feature_columns",
-    "log_loss_falls",
-    "model_importances",
-    "term_importances",
-]
-
 _LOG_2 = float(np.log(2.0))
 
 

@@ -16,8 +16,6 @@ from boostsample.models.scoring import TermArrays, TermColumns
 from boostsample.models.stump_tables import StumpTables, make_tables
 from boostsample.records import Term
 
-__all__ = ["Model"]
-
 _CHUNK = 256
 """Rounds, or features, at a time, ..."""
 _CHUNK_VALUES = 2**24

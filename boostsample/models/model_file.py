@@ -19,8 +19,6 @@ from boostsample.family import Family
 from boostsample.files.archive import narrowest
 from boostsample.models.model import Model
 
-__all__ = ["bits_of", "model_arrays", "model_of_arrays"]
-
 
 def model_arrays(model: Model) -> dict[str, NDArray[Any]]:
     """The arrays of the model's terms; the module lists them."""

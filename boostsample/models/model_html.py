@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["model_html"]
-
 _TERMS = 10
 _LABELS = 20
 

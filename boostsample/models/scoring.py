@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from boostsample.kernels.scores import ROWS, add_scores, add_stump_scores, add_tree_scores
 from boostsample.records import Term
 
-__all__ = ["TermArrays", "TermColumns"]
-
 TermColumns: TypeAlias = tuple[
     NDArray[np.int64],
     NDArray[np.int8],

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from boostsample.kernels.scores import add_table_scores
 
-__all__ = ["StumpTables", "make_tables"]
-
 
 class StumpTables(NamedTuple):
     """Tables of stumps.

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from boostsample.records.pool import FamilyInfo
 
-__all__ = ["TILE", "FeatureTiles", "feature_tiles", "sample_tile_members", "sample_tiles"]
-
 #: Most features of a tile: the bytes of a cache line.
 TILE = 64
 #: Fewer tiles than these offer too little variety: features are then drawn one by one.

@@ -7,8 +7,6 @@ from typing import Any
 
 from boostsample.records.stumps import Term
 
-__all__ = ["Outcome", "Round"]
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

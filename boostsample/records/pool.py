@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
 
-__all__ = ["FamilyInfo", "Pool", "family_infos", "sample_members"]
-
 #: Largest family for which `Generator.choice` follows Floyd's algorithm whatever the number drawn.
 _FLOYD = 10_000
 

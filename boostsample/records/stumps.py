@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import SettingError
 
-__all__ = ["Stump", "Stumps", "Term", "arrays_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stump:

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from boostsample.records.outcome import Round
 from boostsample.records.stumps import Term
 
-__all__ = ["TERM_ARRAYS", "TERM_INTEGERS", "Cuts", "term_arrays", "terms_of_arrays", "terms_each"]
-
 TERM_INTEGERS = ("terms", "term_search", "term_parent", "term_side", "term_split")
 """Arrays of integers with one element per term, or per round; products and trees only."""
 TERM_ARRAYS = (*TERM_INTEGERS, "votes", "below", "round_edge")

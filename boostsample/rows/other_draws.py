@@ -21,17 +21,6 @@ from boostsample.rows.proportional_draws import (
     pivotal,
 )
 
-__all__ = [
-    "draw_goss",
-    "draw_heaviest",
-    "draw_mvs",
-    "draw_uniform",
-    "largest",
-    "nested_heaviest",
-    "nested_mvs",
-    "nested_uniform",
-]
-
 
 def draw_mvs(norm: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> DrawnSample:
     """Exactly T different examples, pi_i = min(1, r_i / mu), r_i = sqrt(norm_i^2 + lambda): O(N).

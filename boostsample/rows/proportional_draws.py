@@ -15,20 +15,6 @@ from numpy.typing import NDArray
 from boostsample.kernels import draw as kernels
 from boostsample.kernels.array_layout import Doubles, Floats
 
-__all__ = [
-    "DrawnSample",
-    "NestedSample",
-    "NestedScheme",
-    "Scheme",
-    "draw_distinct",
-    "draw_iid",
-    "draw_stratified",
-    "nested_distinct",
-    "nested_iid",
-    "nested_joined",
-    "pivotal",
-]
-
 
 class DrawnSample(NamedTuple):
     """Different examples, ascending, int32 (n,), and factors of their signed weights, float64 (n,).

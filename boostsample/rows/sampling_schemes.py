@@ -28,8 +28,6 @@ from boostsample.rows.other_draws import (
     nested_uniform,
 )
 from boostsample.rows.proportional_draws import (
-    DrawnSample,
-    NestedSample,
     NestedScheme,
     Scheme,
     draw_distinct,
@@ -39,21 +37,6 @@ from boostsample.rows.proportional_draws import (
     nested_iid,
     nested_joined,
 )
-
-__all__ = [
-    "LOGISTIC_SCHEMES",
-    "SCHEMES",
-    "UNPROMISED",
-    "DrawnSample",
-    "NestedSample",
-    "NestedScheme",
-    "Scheme",
-    "Unpromised",
-    "known_scheme",
-    "nested_scheme",
-    "register_scheme",
-    "unbiased_scheme",
-]
 
 
 class Unpromised(NamedTuple):

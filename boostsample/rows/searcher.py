@@ -38,8 +38,6 @@ from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.rows.weights import SignedWeights
 from boostsample.threads.threads import CompilingThreads
 
-__all__ = ["Searcher", "stumps_of"]
-
 #: Edges of an exact search are this close to the true ones; nearer ones are compared again.
 _CLOSE = 5e-6
 #: Rows a bin that a float32 histogram sums before float64 takes over: 64 on samples, whose noise is

@@ -18,8 +18,6 @@ from boostsample.kernels.targets import TargetFactors, partition, target_kernels
 from boostsample.rows.weighted_rows import PART, WeightedRows
 from boostsample.rows.weights import SignedWeights
 
-__all__ = ["Leaf", "Stretch", "TargetRows"]
-
 #: First and end position in `order`.
 Stretch = tuple[int, int]
 

@@ -23,16 +23,6 @@ from boostsample.kernels.weight_update import WeightFactors, weight_kernels
 from boostsample.rows.weighted_rows import PART, WeightedRows
 from boostsample.threads.threads import Threads
 
-__all__ = [
-    "EDGE_GAP",
-    "FULL_STEP",
-    "SignedWeights",
-    "StepSize",
-    "WEIGHT_INITS",
-    "continued_weights",
-    "initial_weights",
-]
-
 #: Edges above 1 - EDGE_GAP are treated as 1: alpha is capped there, and full steps end.
 EDGE_GAP = 1e-12
 #: Least size of a normalised label weight: far from denormal numbers, too small to matter.

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from boostsample.rows.sampling_schemes import LOGISTIC_SCHEMES
 
-__all__ = ["Allocation", "allocate", "expected_sizes", "pivotal_sizes", "samples_are_joined"]
-
 
 class Allocation(NamedTuple):
     """Sizes of nested samples in the shards, int64 (S, M), and units float64 (S, M).

@@ -18,8 +18,6 @@ from boostsample.errors import DataError, ShardError
 from boostsample.shards import messages as m
 from boostsample.shards.transport import Lost, Transport
 
-__all__ = ["Exchange"]
-
 #: Kinds of changes that later rounds depend on.
 _LASTING = (m.Begin, m.Split, m.Update, m.UpdateLeaves)
 #: User weights further apart than this would sink to the floor of `boostsample.rows.weights`.

@@ -27,8 +27,6 @@ from boostsample.kernels.searches.search_room import is_empty, search_room
 from boostsample.records import Stumps
 from boostsample.rows.searcher import Searcher, stumps_of
 
-__all__ = ["MergedSearch"]
-
 
 class MergedSearch:
     """Searches of a run's driver.

@@ -12,43 +12,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Begin",
-    "BinTotals",
-    "Build",
-    "Change",
-    "Digest",
-    "Draw",
-    "Edges",
-    "Finish",
-    "Finished",
-    "Found",
-    "LeafVotes",
-    "Load",
-    "Loaded",
-    "Logistic",
-    "Measure",
-    "Measured",
-    "Message",
-    "Nodes",
-    "Part",
-    "Release",
-    "Restart",
-    "Restore",
-    "Search",
-    "Split",
-    "Stump",
-    "Sums",
-    "Target",
-    "Totals",
-    "Update",
-    "UpdateLeaves",
-    "Values",
-    "WHOLE",
-    "pack_message",
-    "unpack_message",
-]
-
 WHOLE = 0
 """The node of all examples."""
 

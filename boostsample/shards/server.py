@@ -22,13 +22,8 @@ from boostsample.kernels.array_layout import (
 from boostsample.kernels.searches.histograms import histogram_kernel
 from boostsample.kernels.searches.search_room import NO_ROWS
 from boostsample.records import Stumps
-from boostsample.rows.sampling_schemes import (
-    LOGISTIC_SCHEMES,
-    DrawnSample,
-    NestedSample,
-    NestedScheme,
-    nested_scheme,
-)
+from boostsample.rows.proportional_draws import DrawnSample, NestedSample, NestedScheme
+from boostsample.rows.sampling_schemes import LOGISTIC_SCHEMES, nested_scheme
 from boostsample.rows.searcher import Searcher
 from boostsample.rows.target_rows import Leaf, Stretch, TargetRows
 from boostsample.rows.weighted_rows import WeightedRows
@@ -37,8 +32,6 @@ from boostsample.shards import messages as m
 from boostsample.shards.allocation import samples_are_joined
 from boostsample.shards.shard_source import Source
 from boostsample.threads.threads import Threads, n_threads
-
-__all__ = ["ShardServer"]
 
 
 class _ShardWeights(SignedWeights):

@@ -27,8 +27,6 @@ from boostsample.shards.merge import MergedSearch
 from boostsample.shards.server import histogram_bins
 from boostsample.shards.shard_weights import ShardView, ShardWeights
 
-__all__ = ["ShardSample", "ShardSearcher"]
-
 #: Bytes of histograms in one answer, about.
 _MOST_BYTES = 2**26
 

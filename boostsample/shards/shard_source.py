@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.family import Family
 
-__all__ = ["ArraySource", "FileSource", "ShardData", "Source", "array_sources"]
-
 
 class ShardData(NamedTuple):
     """The rows of one shard.

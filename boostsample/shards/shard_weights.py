@@ -17,8 +17,6 @@ from boostsample.rows.weights import FULL_STEP
 from boostsample.shards import messages as m
 from boostsample.shards.exchange import Exchange
 
-__all__ = ["ShardTargets", "ShardView", "ShardWeights"]
-
 
 class ShardView:
     """The rows of a target in all shards: in place of `WeightedRows`.

@@ -11,8 +11,6 @@ from boostsample.errors import SettingError
 from boostsample.shards.server import ShardServer
 from boostsample.shards.shard_source import Source
 
-__all__ = ["LocalShards", "Lost", "Transport"]
-
 
 class Lost:
     """Stands for the answer of a shard whose process is lost, with its rows and weights."""

@@ -32,8 +32,6 @@ from boostsample.threads.mailbox import (
     serve_mailbox,
 )
 
-__all__ = ["CompilingThreads", "Threads", "n_threads"]
-
 _Arguments: TypeAlias = Callable[[int, int], tuple[Any, ...]]
 #: Polls of a mailbox before a thread goes to sleep: usually (0.5 to 1 ms, longer than most pauses
 #: between two pieces of work); with more threads than cores; and uncompiled: each takes the GIL.

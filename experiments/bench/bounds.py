@@ -31,16 +31,6 @@ from boostsample.kernels.array_layout import Rows, aligned, row_layout
 from boostsample.rows.searcher import Searcher
 from boostsample.strategies.laminating import laminating_stages
 
-__all__ = [
-    "bench_bounds",
-    "bench_bounds_table",
-    "read_bound_kernel",
-    "store_bound",
-    "store_bound_kernel",
-    "time_bounds",
-    "time_read_bound",
-]
-
 N_BINS = 256
 """Bins of a feature's histogram."""
 _AT_ONCE = 4

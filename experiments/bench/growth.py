@@ -38,8 +38,6 @@ from boostsample.rows.searcher import Searcher
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Growth", "growth_of_examples", "growth_of_searches", "bench_growth", "growth_sweep"]
-
 _FITTED_FROM = 100_000
 """Least N of fitted slopes: smaller ones have large constant costs, and weights in near caches."""
 _Q = 10

@@ -22,8 +22,6 @@ from boostsample.experiments.bench.timing import (
 from boostsample.experiments.common.progress import Progress
 from boostsample.loop.booster import Booster
 
-__all__ = ["bench_learner_rounds"]
-
 _STRATEGIES = ("uniform-naive", "laminating")
 _LEARNERS = ("stump", "product:n_terms=3", "tree:n_leaves=16")
 

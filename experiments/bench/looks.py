@@ -32,8 +32,6 @@ from boostsample.experiments.tables.tables import Table
 from boostsample.kernels.array_layout import Rows, row_layout
 from boostsample.rows.searcher import Searcher
 
-__all__ = ["LookTimes", "look_vectors", "bench_looks", "time_looks"]
-
 
 @dataclass(frozen=True)
 class LookTimes:

@@ -15,14 +15,6 @@ from boostsample.labels import encode
 from boostsample.registry import default_families
 from boostsample.rows.weights import SignedWeights, initial_weights
 
-__all__ = [
-    "BenchProblem",
-    "loaded_bench_problem",
-    "made_bench_problem",
-    "relabelled_bench_problem",
-    "bench_problem_weights",
-]
-
 _NEIGHBOURHOOD = 7
 """Bins by which the classes of the made data shift a feature: edges of about 0.1."""
 

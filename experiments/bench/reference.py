@@ -24,16 +24,6 @@ from boostsample.files.atomic import write_file
 from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_json
 
-__all__ = [
-    "RatioChange",
-    "Reference",
-    "check_against_reference",
-    "reference_facts",
-    "read_reference",
-    "reference_record",
-    "write_reference",
-]
-
 FORMAT = 1
 """Version of the file's format; others raise DataError."""
 BENCH_REFERENCES = Path(__file__).with_name("references")

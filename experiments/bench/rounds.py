@@ -23,16 +23,6 @@ from boostsample.rows.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = [
-    "ROUND_BASELINE",
-    "ROUND_PARTS",
-    "RoundTimes",
-    "TimedRounds",
-    "bench_rounds",
-    "time_rounds",
-    "warm_up_rounds",
-]
-
 ROUND_BASELINE = "uniform-naive"
 ROUND_PARTS = ("own", "draw", "search", "modelling", "finish")
 """The parts of a round: the strategy's own work, its draws, its searches for each purpose, and the

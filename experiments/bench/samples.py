@@ -28,8 +28,6 @@ from boostsample.records.feature_tiles import sample_tiles
 from boostsample.rows.searcher import Searcher
 from boostsample.rows.weights import SignedWeights
 
-__all__ = ["SampleLooks", "bench_samples", "time_samples"]
-
 _ALL_FEATURES = 10
 """Features of a search of all examples."""
 _LOOKS = 75_000

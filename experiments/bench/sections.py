@@ -18,8 +18,6 @@ from boostsample.experiments.bench.samples import bench_samples
 from boostsample.experiments.bench.timing import TimingResult, TimingSizes
 from boostsample.experiments.common.progress import Progress
 
-__all__ = ["SECTIONS", "SECTION_SIZES"]
-
 SECTION_SIZES = TimingSizes()
 SECTIONS: Mapping[str, Callable[[BenchProblem, TimingSizes, Progress], TimingResult]] = {
     "looks": bench_looks,

@@ -16,8 +16,6 @@ from boostsample.experiments.tables.tables import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["TimingResult", "TimingSizes", "timed_ratio", "timed_seconds", "timing_table"]
-
 
 @dataclass(frozen=True)
 class TimingSizes:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["calibration_figure"]
-
 
 @styled_axes
 def calibration_figure(calibration: Calibration) -> Figure:

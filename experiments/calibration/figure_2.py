@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FIGURE_2_COSTS", "FIGURE_2_VARIANCES", "figure_2", "figure_2_optimum", "figure_2_table"]
-
 FIGURE_2_VARIANCES = (1e-2, 1e-4)
 """Var(G) of the upper and the lower half of Figure 2 of [DF11]."""
 FIGURE_2_COSTS = (1_000, 10_000, 100_000)

@@ -18,16 +18,6 @@ from boostsample.rows.searcher import Searcher
 from boostsample.rows.weights import SignedWeights, initial_weights
 from boostsample.strategy import FamilyInfo, Stumps
 
-__all__ = [
-    "CHOICE_COLUMNS",
-    "POINT_COLUMNS",
-    "PointMeasurer",
-    "candidate_points",
-    "chosen_point",
-    "point_model",
-    "predict_point",
-]
-
 POINT_COLUMNS: tuple[str, ...] = (
     "data",
     "strategy",

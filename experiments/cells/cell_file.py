@@ -62,19 +62,6 @@ from boostsample.records import Round, Term
 from boostsample.records.term_arrays import TERM_INTEGERS, term_arrays
 from boostsample.rows.weights import FULL_STEP
 
-__all__ = [
-    "FORMAT",
-    "LOOKS",
-    "PREDICTED",
-    "SEARCH_INTEGERS",
-    "Cell",
-    "DamagedCell",
-    "alphas_of_edges",
-    "cell_arrays",
-    "losses_of_edges",
-    "read_cell_file",
-]
-
 FORMAT = 1
 """Version of the file's format."""
 LOOKS = ("search", "modelling", "finish")

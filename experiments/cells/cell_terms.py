@@ -14,8 +14,6 @@ from boostsample.banks.bank import Bank
 from boostsample.records import Term
 from boostsample.records.term_arrays import Cuts, terms_each, terms_of_arrays
 
-__all__ = ["round_edges", "rounds_of_cell"]
-
 
 def round_edges(arrays: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
     """Edge of the base classifier of each round: float64 (n_rounds,)."""

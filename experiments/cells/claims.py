@@ -23,8 +23,6 @@ from boostsample.files.atomic import temporary_file
 from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_bytes
 
-__all__ = ["Claims"]
-
 _ENDING = ".claim"
 _BEAT = 5.0  # seconds between two touches by the owner
 _DEAD = 60.0  # seconds without a touch after which a claim is void

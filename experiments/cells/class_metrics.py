@@ -30,8 +30,6 @@ from numpy.typing import NDArray
 
 from boostsample.labels import classify, encode
 
-__all__ = ["CLASS_METRICS", "balanced_accuracy", "f1", "log_loss"]
-
 
 def balanced_accuracy(scores: NDArray[np.float64], y: NDArray[np.integer]) -> float:
     """Balanced accuracy, from 0 to 1; NaN if no label has both signs.

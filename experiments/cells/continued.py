@@ -27,8 +27,6 @@ from boostsample.loop.booster import Booster
 from boostsample.records import Term
 from boostsample.records.term_arrays import TERM_ARRAYS, TERM_INTEGERS
 
-__all__ = ["PLANS_ROUNDS", "joined_cells", "resume_booster", "saved_state"]
-
 _DERIVED = ("alpha", "log10_loss")
 """Arrays that are stored only if they do not follow from the edges."""
 PLANS_ROUNDS = "the strategy depends on the number of rounds planned"

@@ -18,14 +18,6 @@ from boostsample.labels import encode, error_percent
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Term
 
-__all__ = [
-    "MARGIN_BINS",
-    "Scores",
-    "area_under_roc",
-    "evaluate_cell",
-    "evaluate_margins",
-]
-
 MARGIN_BINS = 200
 """Bins of a histogram of margins, of equal width over [-1, 1]."""
 _MOST_TRAINING = 10_000  # most training examples whose margins are counted; of more, every n-th

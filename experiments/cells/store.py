@@ -20,8 +20,6 @@ from boostsample.experiments.cells.claims import Claims
 from boostsample.experiments.cells.tasks import Task
 from boostsample.files.atomic import TEMPORARY, atomic_file
 
-__all__ = ["STORE_FOLDER", "FolderStore", "Store"]
-
 STORE_FOLDER = "cells"
 _ASIDE = "aside"
 _STALE = 3600.0  # seconds after which a temporary file is taken for that of a killed process

@@ -25,8 +25,6 @@ from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.hashing import sha256_of_bytes, sha256_of_json
 from boostsample.learners import make_learner
 
-__all__ = ["Task", "TaskGroup", "cell_key", "foreign_facts", "task_groups", "task_points"]
-
 _CURVE_POINTS = 40
 
 
@@ -152,20 +150,14 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[TaskGro
     ]
 
 
-#: Settings that later versions added, at the value of earlier ones: keys leave them out.
-_ADDED = {name: {"scheme": "iid"} for name in ("uniform-naive", "uniform-1q", "uniform-q1")}
-
-
 def _strategy_facts(variant: Variant) -> dict[str, Any]:
     """The strategy's part of a key."""
-    strategy, added = variant.strategy(), _ADDED.get(variant.name, {})
+    strategy = variant.strategy()
     return {
         "name": variant.name,
         "settings": {key: plain_setting(value) for key, value in sorted(variant.settings.items())},
         "parameters": {
-            key: plain_setting(value)
-            for key, value in sorted(strategy.get_params().items())
-            if key not in added or value != added[key]
+            key: plain_setting(value) for key, value in sorted(strategy.get_params().items())
         },
         **foreign_facts(type(strategy)),
     }

@@ -31,16 +31,6 @@ from boostsample.loop.booster import Booster
 from boostsample.loop.numerics import NUMERICS
 from boostsample.records import Round, Term
 
-__all__ = [
-    "TrainingOrder",
-    "TrainingSplit",
-    "TrainingStopped",
-    "TrainingWatch",
-    "train_cell",
-    "warm_up_key",
-    "warm_up_training",
-]
-
 _WARM_UP = 2  # discarded rounds of strategies and learners of other distributions
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from boostsample.experiments.bench.reference import RatioChange, Reference
     from boostsample.experiments.bench.timing import TimingResult
 
-__all__ = ["bench", "chosen_sections"]
-
 
 @click.command()
 @click.option(

@@ -16,8 +16,6 @@ from boostsample.experiments.commands.shared.printing import print_line
 if TYPE_CHECKING:
     from boostsample.banks.cache_folder import CacheEntry
 
-__all__ = ["cache"]
-
 _SHORT = 12
 """Displayed characters of a key; commands take any unambiguous beginning of it."""
 

@@ -15,8 +15,6 @@ from boostsample.experiments.commands.shared.printing import print_line, print_t
 if TYPE_CHECKING:
     from boostsample.experiments.calibration.calibration import Calibration
 
-__all__ = ["calibrate"]
-
 
 @click.command(context_settings={"show_default": True})
 @options.data_option

@@ -42,8 +42,6 @@ from boostsample.experiments.commands.validate import validate
 from boostsample.experiments.common.streams import EscapedStream, GuardedStream, open_closed_files
 from boostsample.loop.interrupts import Stopped, stopping_signals
 
-__all__ = ["main"]
-
 _USAGE, _DATA, _SIGNAL, _CTRL_C, _BROKEN_PIPE = 2, 1, 128, 130, 141
 
 

@@ -17,10 +17,8 @@ from boostsample.experiments.commands.shared.printing import print_line, print_n
 
 if TYPE_CHECKING:
     from boostsample.experiments.plan.grid import Grid
+    from boostsample.experiments.results.comparison import Comparison
     from boostsample.experiments.results.folder.write_folder import ResultsFolder
-    from boostsample.experiments.run.compare import Comparison
-
-__all__ = ["compare"]
 
 
 @click.command(context_settings={"show_default": True})

@@ -7,8 +7,6 @@ import click
 from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import print_line, print_table
 
-__all__ = ["explain"]
-
 
 @click.command()
 @click.argument("model", metavar="MODEL")

@@ -17,8 +17,6 @@ from boostsample.errors import BoostSampleError, DataError, SettingError
 from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import print_line, print_note
 
-__all__ = ["fit"]
-
 _FEWEST_BYTES, _BYTES_OF_ROUND = 2048, 16
 """About the least size of a model file: settings and columns, and a stump of each round."""
 

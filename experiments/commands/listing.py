@@ -18,8 +18,6 @@ from boostsample.experiments.commands.shared.describing import (
 )
 from boostsample.experiments.commands.shared.printing import print_line
 
-__all__ = ["list_names"]
-
 
 @click.command("list", context_settings={"show_default": True})
 @click.argument(

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from boostsample.experiments.results.folder.read_folder import Results
     from boostsample.experiments.results.runs import Run
 
-__all__ = ["plot"]
-
 _WHAT = ("curves", "families", "features", "sampling", "edges", "margins", "ranks")
 _PICTURES = {
     "metric": ("curves", "ranks"),

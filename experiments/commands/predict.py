@@ -9,8 +9,6 @@ import click
 from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import print_data, print_line, print_note
 
-__all__ = ["predict"]
-
 
 @click.command()
 @click.argument("model", metavar="MODEL")

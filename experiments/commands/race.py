@@ -9,8 +9,6 @@ import click
 from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import print_line, print_table
 
-__all__ = ["race"]
-
 _STRATEGIES = "uniform-naive,uniform-q1,laminating"
 
 

@@ -7,8 +7,6 @@ import click
 from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import print_line
 
-__all__ = ["report"]
-
 
 @click.command()
 @click.argument("results", metavar="RESULTS...", nargs=-1, required=True)

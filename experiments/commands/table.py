@@ -17,8 +17,6 @@ from boostsample.experiments.common.streams import unescaped
 if TYPE_CHECKING:
     from boostsample.experiments.tables.score_tables import ScoreTable
 
-__all__ = ["table"]
-
 
 @click.command()
 @click.argument("results", metavar="RESULTS...", nargs=-1, required=True)

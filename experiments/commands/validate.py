@@ -8,8 +8,6 @@ from boostsample.errors import SettingError
 from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import print_data, print_line
 
-__all__ = ["validate"]
-
 _FORMATS = ("text", "markdown", "csv")
 
 

@@ -7,9 +7,6 @@ from contextlib import contextmanager
 
 from boostsample.errors import BoostSampleError, DataError, SettingError, shortened
 
-__all__ = ["Faults"]
-
-
 _MOST = 900
 """Most characters of several errors together, below what a message may have."""
 _LEAST = 100

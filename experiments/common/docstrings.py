@@ -7,8 +7,6 @@ import itertools
 import re
 from dataclasses import dataclass
 
-__all__ = ["DocEntry", "class_entries", "docstring_entries", "docstring_sections"]
-
 _HEADING = re.compile(r"^(\S.*)\n-{3,}\n", re.MULTILINE)
 
 

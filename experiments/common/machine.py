@@ -12,8 +12,6 @@ from typing import Any
 
 import boostsample
 
-__all__ = ["machine", "machine_cache", "machine_memory", "version_of", "versions"]
-
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite", "PyWavelets")
 
 

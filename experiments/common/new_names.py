@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from boostsample.errors import SettingError, unknown
 
-__all__ = ["check_new_names", "parse_new_names"]
-
 
 def parse_new_names(text: str) -> dict[str, str]:
     """Read ``OLD=NEW[,OLD=NEW...]``; the last equals sign of a pair separates old and new.

@@ -14,8 +14,6 @@ from typing import Any
 from boostsample.errors import printable
 from boostsample.experiments.common.streams import EscapedStream, unescaped
 
-__all__ = ["Progress", "ProgressDisplay", "duration_text"]
-
 Progress = Callable[[str, int, int], None]
 """Called in the calling thread, about ten times a second: the stage, done, total."""
 

@@ -10,8 +10,6 @@ from typing import Any, TextIO
 from boostsample.errors import printable
 from boostsample.loop.fit_progress import RENEW
 
-__all__ = ["EscapedStream", "GuardedStream", "open_closed_files", "unescaped"]
-
 _KEPT = "\n\t"
 
 

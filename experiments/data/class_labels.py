@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError
 from boostsample.labels import check_class_counts, class_values
 
-__all__ = ["MISSING_MARKS", "parse_labels", "parse_number"]
-
 MISSING_MARKS = frozenset({"", "na", "n/a", "nan", "null", "?"})
 """Texts of a missing value, compared without case."""
 

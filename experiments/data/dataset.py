@@ -13,8 +13,6 @@ from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError
 from boostsample.hashing import hashed_seed
 
-__all__ = ["DataContent", "Dataset", "check_share", "validation_base", "validation_name"]
-
 _VALIDATION = ":validation="
 
 

@@ -22,8 +22,6 @@ from boostsample.experiments.data.file_options import check_file_option
 from boostsample.experiments.data.table_files import read_csv, read_parquet
 from boostsample.files.atomic import readable_file
 
-__all__ = ["is_dataset_file", "read_dataset_file", "read_npz", "read_svmlight"]
-
 _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "csv",

@@ -43,8 +43,6 @@ from boostsample.experiments.data.unhashed_originals import (
 )
 from boostsample.hashing import hashed_seed
 
-__all__ = ["DATASETS", "Dataset", "NamedDataset", "dataset_names", "load_dataset"]
-
 _FILE_SEED_NAME = "file"
 """`Dataset.seed_name` of every file: the same rows have the same splits under any name."""
 

@@ -11,8 +11,6 @@ from typing import Any
 from boostsample.errors import SettingError
 from boostsample.experiments.data.dataset import check_share
 
-__all__ = ["FILE_OPTIONS", "check_file_option", "split_data_text"]
-
 FILE_OPTIONS = (
     "name",
     "kind",

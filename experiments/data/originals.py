@@ -33,17 +33,6 @@ from boostsample.errors import DataError, SettingError, one_line
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.files.atomic import atomic_file
 
-__all__ = [
-    "CIFAR10_CLASSES",
-    "LETTERS",
-    "ORIGINALS",
-    "ORIGINAL_READERS",
-    "DownloadSource",
-    "Original",
-    "locate_original",
-    "read_usps_numbers",
-]
-
 _GZIP_MAGIC = b"\x1f\x8b"
 _BROKEN = (KeyError, RuntimeError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
 _TORONTO = "https://www.cs.toronto.edu/~kriz"

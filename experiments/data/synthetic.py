@@ -16,8 +16,6 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.experiments.data.dataset import DataContent
 
-__all__ = ["SYNTHETIC", "make_chess", "make_diagonal", "make_wide"]
-
 
 def make_diagonal(
     rng: np.random.Generator, d: int = 10, J: int = 4, q: float = 0.1, n: int = 1000

@@ -20,8 +20,6 @@ from boostsample.experiments.data.class_labels import parse_labels, parse_number
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.files.atomic import readable_file
 
-__all__ = ["may_be_index", "open_text", "read_csv", "read_parquet"]
-
 _UNNAMED = re.compile(r"\s*|Unnamed: [0-9].*|__index_level_[0-9]+__")
 """Names of columns without one, in files and as pandas and pyarrow write them."""
 

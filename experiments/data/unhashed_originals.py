@@ -36,8 +36,6 @@ from boostsample.errors import DataError, one_line
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.experiments.data.originals import LETTERS, Original, locate_original
 
-__all__ = ["KDD_POSITIVES", "load_isolet", "load_kddcup"]
-
 _ISOLET_FILES = {"isolet1+2+3+4.data": (6238, 240), "isolet5.data": (1559, 60)}
 """Number of rows, and of the rows of a letter of which none is lost; three rows are lost."""
 _ISOLET_COLUMNS = 617

@@ -21,8 +21,6 @@ from sklearn.metrics import (
 from boostsample.experiments.tables.formats import guarded_text
 from boostsample.experiments.tables.score_tables import ScoreTable
 
-__all__ = ["Evaluation"]
-
 _BINS = 10
 _SHOWN = 20
 """Most classes of a confusion table as text."""

@@ -18,8 +18,6 @@ from boostsample.experiments.data.table_files import open_text
 from boostsample.files.atomic import readable_file
 from boostsample.labels import class_values
 
-__all__ = ["check_columns", "read_frame", "split_target", "take_columns"]
-
 _READERS = {
     ".csv": ",",
     ".tsv": "\t",

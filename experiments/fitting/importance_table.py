@@ -8,8 +8,6 @@ from boostsample.classifier.prediction.held_importances import HeldImportances
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.tables.tables import Table
 
-__all__ = ["importance_table"]
-
 
 def importance_table(
     model: BoostSampleClassifier, held: HeldImportances | None, n_columns: int

@@ -29,19 +29,6 @@ from boostsample.files.atomic import check_writable_file
 from boostsample.labels import class_codes, foreign_labels
 from boostsample.loop.checkpoint import checkpoint_notes
 
-__all__ = [
-    "TrainingTable",
-    "describe_model",
-    "evaluation",
-    "held_out_fits",
-    "held_out_score",
-    "predictions",
-    "read_known_rows",
-    "read_rows",
-    "read_training_table",
-    "try_out",
-]
-
 _TRIED_ROWS = 200
 """Rows of each class that a dry run trains on."""
 _FOLDS = 5

@@ -24,13 +24,6 @@ from boostsample.registry import (
 if TYPE_CHECKING:
     from boostsample.family import Family
 
-__all__ = [
-    "PAPERS",
-    "Description",
-    "Setting",
-    "describe",
-]
-
 PAPERS = {
     "DF11": "C. Dubout and F. Fleuret, Boosting with Maximum Adaptive Sampling, NIPS 2011.",
     "BK10": "R. Busa-Fekete and B. Kégl, Fast boosting using adversarial bandits, ICML 2010.",

@@ -34,19 +34,9 @@ from boostsample.experiments.data.file_options import (
 )
 from boostsample.experiments.plan.plan import Plan, parse_marks
 from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.plan.variants import Alternatives, Variant
+from boostsample.experiments.plan.variants import Variant
 from boostsample.files.json_text import read_toml
-from boostsample.names import read_setting
-
-__all__ = [
-    "GRID_ENTRIES",
-    "Grid",
-    "GridFile",
-    "GridFileData",
-    "combined_grid",
-    "read_grid_file",
-    "shipped_grids",
-]
+from boostsample.names import Alternatives, read_setting
 
 GRID_ENTRIES = {
     {"marks": "rounds", "weights": "weight_init"}.get(one.name, one.name): one.name
@@ -144,11 +134,8 @@ def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
         raise SettingError(f"the grid '{path}' must be TOML in UTF-8: {error}") from error
     faults = Faults()
     entries = {}
-    for given, value in found.items():
-        name = _FORMER.get(given, given)
-        with faults.at(given):
-            if given in _FORMER and name in found:
-                raise SettingError(f"{given} is the former name of {name}; give one of them")
+    for name, value in found.items():
+        with faults.at(name):
             entries[name] = _entry(name, value, faults)
     if entries.get("tune") and "strategies" in entries and not faults:
         with faults.at("strategies"):
@@ -306,8 +293,6 @@ _ITEMS: dict[str, Callable[..., Any]] = {
     "families": _family,
 }
 """Parsers of the items of arrays: item, items before it, its place in the file, errors."""
-_FORMER = {"weights": "weight_init"}
-"""Present names of entries by their former ones, which are still read."""
 _NUMBERS = ("repeats", "budget", "weight_init", "learner", "seed", "draws")
 _VALUES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("title", "bank"), ((str,), "text in quotes")),

@@ -27,8 +27,6 @@ from boostsample.learners import make_learner
 from boostsample.rows.weights import FULL_STEP, WEIGHT_INITS, StepSize
 from boostsample.threads.threads import n_threads
 
-__all__ = ["DEFAULT_STRATEGIES", "Plan", "parse_marks"]
-
 _LEAST_GROWTH = 0.01
 """Percent of growth between two scores; there would be too many points below."""
 DEFAULT_STRATEGIES = ("full", "uniform-naive", "uniform-1q", "uniform-q1", "laminating")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.common.collected_errors import Faults
 from boostsample.experiments.common.machine import machine_memory
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.family import Family
@@ -25,8 +25,6 @@ from boostsample.hashing import sha256_of_arrays
 from boostsample.names import parse_name
 from boostsample.registry import default_families, families_by_name, registered_class
 from boostsample.strategy import FamilyInfo, Pool
-
-__all__ = ["Prepared", "pool_of_families", "prepare", "settings_in_use"]
 
 _YARDSTICKS = ("full", "quickboost")
 """The strategies that are left out, with a note, where they do not fit the budget."""

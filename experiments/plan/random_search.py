@@ -20,8 +20,6 @@ import numpy as np
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.hashing import hashed_seed
 
-__all__ = ["drawn_variant"]
-
 _TRIES = 100  # candidates for each draw, until it differs from those before
 
 

@@ -18,17 +18,6 @@ from boostsample.registry import make_strategy
 if TYPE_CHECKING:
     from boostsample.strategy import Pool, Strategy
 
-__all__ = [
-    "CHARGED_VARIANT",
-    "TUNED_VARIANT",
-    "Alternatives",
-    "Variant",
-    "check_variants",
-    "is_tuned_variant",
-    "parse_names",
-    "plain_setting",
-]
-
 TUNED_VARIANT = "*"
 """Suffix of the name of a tuned strategy, as in Table 2 of [DF11]."""
 CHARGED_VARIANT = " charged"

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from boostsample.experiments.results.comparison import Comparison
 
-__all__ = ["comparison_figure", "curves_figure"]
-
 Rows = Sequence[Mapping[str, Any]]
 _NAMES = {"loss": "loss", "error": "test error", SMOOTHED: "smoothed test error"}
 _UNITS = {"error": " percent", SMOOTHED: " percent where last defined"}

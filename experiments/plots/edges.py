@@ -22,8 +22,6 @@ from boostsample.experiments.results.runs import Run, runs_by_strategy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["edges_figure", "mean_edges"]
-
 _PER_DECADE = 8
 _LINES = {
     "edge": ("true edge G", 6, "-", ""),

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from boostsample.classifier.prediction.held_importances import HeldImportances
 
-__all__ = ["explain_figure"]
-
 _FAMILIES = 12
 _NAME = 48
 

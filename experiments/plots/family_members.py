@@ -29,15 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "member_changes",
-    "choose_members",
-    "image_for_members",
-    "families_for_members",
-    "members_figure",
-    "parse_member_shape",
-]
-
 _LONGEST_SIDE = 4096
 """Most pixels of a side of an image that members are drawn over."""
 

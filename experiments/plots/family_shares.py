@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FamilyShares", "family_shares", "shares_figure"]
-
 # Colours of Okabe and Ito (2008), with grey instead of black, which is too heavy for areas.
 _COLOURS = (*(figures.COLOURS[at] for at in (0, 4, 2, 3, 5, 1)), "#F0E442", "#999999")
 _HATCHES = ("", "//", "..", "xx")

@@ -17,8 +17,6 @@ from boostsample.experiments.results.runs import Run, runs_by_strategy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["MOST_FEATURES", "feature_shares", "features_figure"]
-
 MOST_FEATURES = 50
 """Pools with more features cannot be read in one panel."""
 

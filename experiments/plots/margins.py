@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["margin_shares", "margins_figure", "margin_marks"]
-
 # Dark enough for a white page; darker for more stumps.
 _COLOURS = tuple(figures.COLOURS[at] for at in (5, 4, 1, 0, 6))
 # Both lines stay visible where they coincide.

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["rank_bars", "ranks_figure"]
-
 _LINE = 0.28
 """Height of a line of 10 points in inches, the unit of the vertical axis."""
 

@@ -13,8 +13,6 @@ from boostsample.experiments.plots.drawing import figures
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["reliability_figure"]
-
 _LABEL = "rows of a bin, \u00b1 1 std. error if calibrated"
 
 

@@ -14,8 +14,6 @@ from boostsample.experiments.results.runs import Run
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["RUN_FIGURES"]
-
 RUN_FIGURES: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
     "families": shares_figure,
     "sampling": sampling_figure,

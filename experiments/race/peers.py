@@ -13,8 +13,6 @@ from boostsample.errors import SettingError, unknown
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.race.race import RaceJob, RaceMethod
 
-__all__ = ["PEERS", "PeerMethod", "peer_installed", "peer_method"]
-
 
 def _lightgbm(job: RaceJob, seed: int, settings: Mapping[str, Any]) -> Iterator[Any]:
     """A validation set would be scored inside `Booster.update`, on the clock."""

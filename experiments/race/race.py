@@ -27,30 +27,15 @@ from boostsample.experiments.common.machine import machine, version_of, versions
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.variants import Alternatives, Variant, parse_names
+from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.tables.tables import Table
 from boostsample.families import Columns
 from boostsample.files.atomic import write_file
 from boostsample.labels import classify, encode
 from boostsample.loop.booster import Booster
 from boostsample.models.scoring import TermArrays
+from boostsample.names import Alternatives
 from boostsample.registry import default_families
-
-__all__ = [
-    "RaceClock",
-    "RaceJob",
-    "RaceMethod",
-    "RaceRules",
-    "RaceRun",
-    "make_race_job",
-    "race",
-    "race_table",
-    "race_variants",
-    "strategy_race_method",
-    "time_race_run",
-    "warm_up_race_job",
-    "write_race",
-]
 
 FORMAT = 2
 _USUAL_COLUMNS = 2000

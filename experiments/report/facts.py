@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from boostsample.errors import BoostSampleError, DataError
+from boostsample.experiments.cells.cell_file import LOOKS
 from boostsample.experiments.common.progress import duration_text
 from boostsample.experiments.plan.prepared import pool_of_families, settings_in_use
 from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
@@ -35,20 +36,11 @@ from boostsample.experiments.results.labels import (
     learner_label,
     learners_of,
 )
-from boostsample.experiments.results.runs import LOOKS, Run, runs_by_strategy
+from boostsample.experiments.results.runs import Run, runs_by_strategy
 from boostsample.experiments.tables.number_formats import mean_std
 from boostsample.experiments.tables.tables import searches_and_terms
 from boostsample.files.atomic import slug
 from boostsample.registry import strategy_class
-
-__all__ = [
-    "FactSource",
-    "facts_of_comparison",
-    "facts_of_rounds",
-    "read_fact_source",
-    "facts_to_repeat",
-    "facts_of_tuning",
-]
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,6 @@ from boostsample.files.atomic import check_writable_file, write_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["check_report", "make_report", "write_report"]
-
 _TEMPLATE = Path(__file__).with_name("report.html.j2")
 _WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 _MOST_COLUMNS = 6

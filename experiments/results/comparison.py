@@ -16,8 +16,6 @@ from boostsample.experiments.results.runs import Run
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Comparison"]
-
 
 @dataclass(frozen=True)
 class Comparison:

@@ -38,18 +38,6 @@ from boostsample.experiments.results.smoothed import (
 )
 from boostsample.loop.smoothed import window
 
-__all__ = [
-    "MEASURES",
-    "Measure",
-    "Curves",
-    "AXES",
-    "check_disjoint_curves",
-    "curves_of_data",
-    "curves_of_results",
-    "parse_levels",
-    "shared_curve",
-]
-
 AXES = {
     "stumps": "stumps",
     "looks": "looks (search and modelling)",

@@ -11,8 +11,6 @@ from boostsample.errors import DataError, SettingError, unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["rows_to_frame"]
-
 
 def rows_to_frame(
     tables: Mapping[str, Sequence[Mapping[str, Any]] | None], what: str

@@ -13,8 +13,6 @@ from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import is_charged, label_of, learners_of
 from boostsample.experiments.results.runs import Run
 
-__all__ = ["joined_results", "joined_runs"]
-
 _SAME = {
     "sha256": "examples (sha256)",
     "split": "splits",

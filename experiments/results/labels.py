@@ -7,21 +7,6 @@ from typing import Any
 
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 
-__all__ = [
-    "HIGHER_IS_BETTER",
-    "MAIN_METRICS",
-    "METRICS",
-    "STUMP",
-    "chosen_by_searches",
-    "counted",
-    "is_charged",
-    "label_of",
-    "learner_label",
-    "learners_of",
-    "repetitions",
-    "with_learner",
-]
-
 METRICS = {
     "loss": ("log10_loss", "log10 loss"),
     "error": ("test_error", "test error in percent"),

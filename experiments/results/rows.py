@@ -14,17 +14,6 @@ from typing import Any
 from boostsample.experiments.results.runs import Run
 from boostsample.history import Column
 
-__all__ = [
-    "CURVE_COLUMNS",
-    "CURVE_SCHEMA",
-    "METRIC_SCHEMA",
-    "RESULT_COLUMNS",
-    "RESULT_SCHEMA",
-    "curve_rows",
-    "history_rows",
-    "result_rows",
-]
-
 METRIC_SCHEMA = (
     Column("balanced_accuracy", float, "balanced accuracy on the test examples, 0 to 1"),
     Column("f1", float, "macro F1 on the test examples, 0 to 1"),

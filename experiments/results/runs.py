@@ -29,15 +29,6 @@ from boostsample.experiments.cells.tasks import task_points
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.labels import label_of, learner_label
 
-__all__ = [
-    "LOOKS",
-    "Run",
-    "TuningRuns",
-    "keep_tuned_run",
-    "runs_by_strategy",
-    "tuning_record",
-]
-
 
 @dataclass(frozen=True)
 class TuningRuns:

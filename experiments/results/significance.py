@@ -31,20 +31,6 @@ from boostsample.experiments.results.curves import curves_of_data
 from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import HIGHER_IS_BETTER, METRICS, counted, is_charged
 
-__all__ = [
-    "LEVEL",
-    "Ranking",
-    "Verdict",
-    "critical_difference",
-    "friedman",
-    "holm",
-    "least_data_sets",
-    "paired_test",
-    "ranking",
-    "ranks",
-    "told_apart",
-]
-
 LEVEL = 0.05
 """Level of all tests."""
 

@@ -8,14 +8,6 @@ from typing import Any
 from boostsample.experiments.results.labels import is_charged
 from boostsample.loop.smoothed import smoothed_error
 
-__all__ = [
-    "SMOOTHED",
-    "SMOOTHED_COLUMN",
-    "error_curve",
-    "scored_points",
-    "smoothed_runs",
-]
-
 SMOOTHED = "smoothed-error"
 """Name of the metric."""
 SMOOTHED_COLUMN = "smoothed_error"

@@ -23,8 +23,6 @@ from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.smoothed import error_curve, scored_points
 from boostsample.loop.smoothed import smoothed_error, window
 
-__all__ = ["Choice", "ChoiceScore", "choose", "score_choices"]
-
 _NEAR_END = 0.95
 """A minimum at this part of the last possible number of stumps, or later, is at the end."""
 _SAME = ("weights", "budget", "seed")

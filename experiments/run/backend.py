@@ -22,8 +22,6 @@ from boostsample.experiments.cells.training import (
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.threads.threads import n_threads
 
-__all__ = ["OF_TERMINAL", "Backend", "WorkerLost", "Workplace", "n_cores", "without_terminal"]
-
 OF_TERMINAL = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
 """Signals that a terminal sends to all processes of a command."""
 _MOST_SPLITS = 2  # splits that a worker process keeps in memory

@@ -38,8 +38,6 @@ from boostsample.experiments.run.backend import (
     without_terminal,
 )
 
-__all__ = ["BACKENDS", "Backend", "check_backend", "open_backend"]
-
 BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
 """Names that `open_backend` accepts."""
 

@@ -19,13 +19,11 @@ from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.results.comparison import Comparison
-from boostsample.experiments.results.rows import RESULT_COLUMNS
-from boostsample.experiments.results.runs import LOOKS, Run, keep_tuned_run
-from boostsample.experiments.run.backends import Backend, open_backend
+from boostsample.experiments.results.runs import Run, keep_tuned_run
+from boostsample.experiments.run.backend import Backend
+from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.schedule import Schedule
 from boostsample.experiments.run.shard import RunShard
-
-__all__ = ["LOOKS", "RESULT_COLUMNS", "Comparison", "Progress", "compare", "compare_all"]
 
 
 def compare(

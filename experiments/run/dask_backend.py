@@ -48,8 +48,6 @@ from boostsample.experiments.run.backend import (
     without_terminal,
 )
 
-__all__ = ["DaskBackend"]
-
 _CONNECT, _WORKERS = 20.0, 60.0
 """Seconds to wait for the scheduler, and for its first worker."""
 _LOOK = 1.0

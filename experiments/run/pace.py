@@ -6,9 +6,6 @@ from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.tasks import Task
 from boostsample.experiments.cells.training import TrainingWatch
 
-__all__ = ["Pace"]
-
-
 _Sums = dict[tuple[str, str], tuple[float, int]]
 """Seconds and rounds by data set and strategy."""
 

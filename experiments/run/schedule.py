@@ -35,8 +35,6 @@ from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.run.backend import Backend, WorkerLost, n_cores
 from boostsample.experiments.run.pace import Pace
 
-__all__ = ["Schedule"]
-
 _POLL = 0.1
 _CHECK_AGAIN = 1.0  # seconds between two checks for cells that other processes train
 _TRIES = 3  # workers that may be lost while they train a cell before it fails

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from boostsample.errors import SettingError
 
-__all__ = ["RunShard"]
-
 
 @dataclass(frozen=True)
 class RunShard:

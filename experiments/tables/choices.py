@@ -8,8 +8,6 @@ from collections.abc import Collection, Iterable, Sequence
 from boostsample.errors import unknown
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, TUNED_VARIANT
 
-__all__ = ["chosen_data", "chosen_strategies", "split_names"]
-
 
 def split_names(texts: Iterable[str]) -> tuple[str, ...]:
     """Names separated by commas; commas in parentheses are part of a name.

@@ -25,23 +25,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-__all__ = [
-    "CSV_COLUMNS",
-    "FORMATS",
-    "Format",
-    "chosen_format",
-    "guarded_text",
-    "one_by_one",
-    "to_csv",
-    "to_html",
-    "to_latex",
-    "to_markdown",
-    "to_plain_text",
-    "to_rich",
-    "to_terminal",
-    "to_text",
-]
-
 _GAP = "  "
 _FORMULA = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"  # the last four are wide forms of the first
 _MARKS = {BEST: "!", TIED: "=", "": " "}

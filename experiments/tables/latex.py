@@ -15,8 +15,6 @@ from boostsample.errors import SettingError, printable
 from boostsample.experiments.tables.number_formats import DECIMALS
 from boostsample.experiments.tables.score_tables import BEST, TIED, Score, ScoreTable
 
-__all__ = ["TEXT_WIDTH", "escaped_latex", "latex_width", "parse_width", "to_latex"]
-
 TEXT_WIDTH = 345.0
 """Default width in pt: the text of the class article at 10 pt."""
 _POINTS = {"pt": 1.0, "in": 72.27, "cm": 72.27 / 2.54, "mm": 72.27 / 25.4}

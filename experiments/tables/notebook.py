@@ -5,8 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-__all__ = ["notebook_html"]
-
 _SHOWN = {"best": "<strong>{}</strong>", "tied": "{}="}
 
 

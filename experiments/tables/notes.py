@@ -14,8 +14,6 @@ from boostsample.experiments.results.significance import LEVEL, Verdict
 from boostsample.experiments.results.smoothed import SMOOTHED
 from boostsample.loop.smoothed import window
 
-__all__ = ["overlap_for_notes", "table_notes"]
-
 _DRAWN = 1 / 3
 """n_test / n_train of drawn splits, which test on a quarter (`Dataset.split`)."""
 

@@ -6,8 +6,6 @@ import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["DECIMALS", "NUMBER_FORMATS", "level_text", "mean_and_std", "mean_std"]
-
 
 def _fixed_digits(digits: int) -> Callable[[float], str]:
     """A function that writes numbers with a fixed number of decimals, and zero without a sign."""

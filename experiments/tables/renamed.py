@@ -10,8 +10,6 @@ from boostsample.experiments.common.new_names import check_new_names
 from boostsample.experiments.plan.variants import CHARGED_VARIANT
 from boostsample.experiments.tables.score_tables import ScoreTable
 
-__all__ = ["renamed_tables"]
-
 
 def renamed_tables(tables: Sequence[ScoreTable], names: Mapping[str, str]) -> list[ScoreTable]:
     """Tables with new names of strategies in their headers, entries and notes.

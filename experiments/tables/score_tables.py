@@ -41,8 +41,6 @@ from boostsample.experiments.tables.number_formats import (
 )
 from boostsample.experiments.tables.tables import Table
 
-__all__ = ["BEST", "TIED", "Score", "ScoreTable", "result_table", "score_table"]
-
 BEST, TIED = "best", "tied"
 """Flags of entries: the best of its row, and not significantly different; else ``""``."""
 

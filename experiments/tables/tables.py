@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from boostsample.experiments.cells.cell_file import LOOKS
 from boostsample.experiments.plan.variants import CHARGED_VARIANT
 from boostsample.experiments.results.labels import STUMP, counted
-from boostsample.experiments.results.runs import LOOKS, Run, TuningRuns
+from boostsample.experiments.results.runs import Run, TuningRuns
 from boostsample.experiments.tables.notebook import notebook_html
 from boostsample.experiments.tables.number_formats import mean_std
 

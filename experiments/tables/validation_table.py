@@ -13,8 +13,6 @@ from boostsample.experiments.tables.formats import guarded_text
 from boostsample.experiments.tables.number_formats import NUMBER_FORMATS, mean_and_std, mean_std
 from boostsample.experiments.tables.score_tables import ScoreTable
 
-__all__ = ["VALIDATION_COLUMNS", "validation_csv", "validation_tables"]
-
 VALIDATION_COLUMNS = (
     "data",
     "strategy",

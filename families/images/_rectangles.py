@@ -16,17 +16,6 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.family import ImageFamily
 
-__all__ = [
-    "RectangleMembers",
-    "RectangleFamily",
-    "corners_of",
-    "cumulate_rectangles",
-    "distinct_rectangles",
-    "draw_rectangle_members",
-    "rectangle_intervals",
-    "rectangle_sums",
-]
-
 
 class RectangleMembers(NamedTuple):
     """Some features of a family of rectangles, intp (q,) each."""

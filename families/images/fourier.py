@@ -26,8 +26,6 @@ from boostsample.checks import check_choices
 from boostsample.errors import SettingError
 from boostsample.family import Fill, ImageFamily
 
-__all__ = ["Fourier"]
-
 _COMPONENTS = ("cosine", "sine", "magnitude")
 
 

@@ -17,8 +17,6 @@ from boostsample.checks import check_choices
 from boostsample.errors import SettingError
 from boostsample.family import Fill, ImageFamily
 
-__all__ = ["Gradient"]
-
 _COMPONENTS = ("x", "y", "magnitude")
 
 

@@ -45,8 +45,6 @@ from boostsample.families.images._rectangles import RectangleFamily, corners_of
 from boostsample.family import Fill
 from boostsample.family.image_family import check_image_shape
 
-__all__ = ["GradientHistograms"]
-
 _UNIT = 1024
 """Votes are multiples of 1/1024, with directions rounded accordingly, so that sums over byte images
 are exact and 0 in a rectangle without gradients."""

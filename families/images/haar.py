@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from boostsample.checks import check_integer
 from boostsample.family import Fill, ImageFamily
 
-__all__ = ["Haar"]
-
 _KINDS = ("approximation", "horizontal detail", "vertical detail", "diagonal detail")
 
 

@@ -23,8 +23,6 @@ from boostsample.errors import SettingError
 from boostsample.families.images._rectangles import cumulate_rectangles, draw_rectangle_members
 from boostsample.family import Fill, ImageFamily
 
-__all__ = ["HaarLike"]
-
 _LAYOUTS = {
     "two across": (1, 2),
     "two down": (2, 1),

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from boostsample.family import Fill, ImageFamily
 
-__all__ = ["Identity"]
-
 
 class Identity(ImageFamily):
     """Pixel values, all channels: feature (r * w + c) * n_channels + k is x[r, c, k].

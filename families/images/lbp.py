@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 from boostsample.errors import SettingError
 from boostsample.family import Fill, ImageFamily
 
-__all__ = ["ILBP", "LBP"]
-
 _CENTRE = 4
 """Position of the centre in the 9 pixels of a window, row by row."""
 

@@ -23,8 +23,6 @@ from boostsample.checks import check_choices
 from boostsample.errors import SettingError, unknown
 from boostsample.family import Fill, ImageFamily
 
-__all__ = ["Opponent"]
-
 _OWN = ("image_shape", "family", "opponents", "name")
 
 _OPPONENTS = {"red-green": (1, -1, 0), "yellow-blue": (1, 1, -2), "intensity": (1, 1, 1)}

@@ -14,8 +14,6 @@ from typing import ClassVar
 
 from boostsample.families.images.gradient_histograms import GradientHistograms
 
-__all__ = ["OrientedGradients"]
-
 
 class OrientedGradients(GradientHistograms):
     """Bins of histograms of gradient orientations over the full circle, per channel.

@@ -21,8 +21,6 @@ from boostsample.families.images._rectangles import (
 )
 from boostsample.family import Fill
 
-__all__ = ["PatchSums"]
-
 
 class PatchSums(RectangleFamily):
     """Sum of x[r, c] over a rectangle of rows and columns, in one channel.

@@ -26,8 +26,6 @@ from boostsample.step import Step
 from boostsample.strategies.uniform_naive import uniform_naive_features, uniform_naive_n_features
 from boostsample.strategy import Outcome, Pool, Strategy, Stump, sample_members
 
-__all__ = ["BanditStrategy"]
-
 _ARMS = ("family", "feature")
 _PULLS = ("1.Q", "Q.1")
 #: Values of reward_scale to tune: at scale 1, edges of 0.03 to 0.3 give rewards of 0.0005 to 0.05.

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from boostsample.bandits import EpsilonGreedy as EpsilonGreedyPolicy
 from boostsample.strategies.bandits._bandit import BANDIT_SCALES, BanditStrategy
 
-__all__ = ["EpsilonGreedy"]
-
 
 @dataclass(eq=False, repr=False)
 class EpsilonGreedy(BanditStrategy):

@@ -17,8 +17,6 @@ from boostsample.bandits import Exp3P as Exp3PPolicy
 from boostsample.strategies.bandits._bandit import BANDIT_SCALES, BanditStrategy
 from boostsample.strategy import Pool
 
-__all__ = ["Exp3P"]
-
 
 @dataclass(eq=False, repr=False)
 class Exp3P(BanditStrategy):

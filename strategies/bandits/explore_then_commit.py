@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from boostsample.bandits import ExploreThenCommit as ExploreThenCommitPolicy
 from boostsample.strategies.bandits._bandit import BanditStrategy
 
-__all__ = ["ExploreThenCommit"]
-
 
 @dataclass(eq=False, repr=False)
 class ExploreThenCommit(BanditStrategy):

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from boostsample.bandits import UCB1
 from boostsample.strategies.bandits._bandit import BANDIT_SCALES, BanditStrategy
 
-__all__ = ["UCB"]
-
 
 @dataclass(eq=False, repr=False)
 class UCB(BanditStrategy):

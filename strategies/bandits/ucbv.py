@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from boostsample.bandits import UCBV as UCBVPolicy
 from boostsample.strategies.bandits._bandit import BANDIT_SCALES, BanditStrategy
 
-__all__ = ["UCBV"]
-
 
 @dataclass(eq=False, repr=False)
 class UCBV(BanditStrategy):

@@ -22,15 +22,6 @@ from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
 from boostsample.strategy import FamilyInfo, Pool, Strategy, Stumps
 
-__all__ = [
-    "MASFamilyStrategy",
-    "MASStrategy",
-    "mas_noise",
-    "note_beliefs",
-    "mas_probe",
-    "mas_probing_search",
-]
-
 #: [DF11] 4.1: the modelling of MAS 1.Q and Q.1 accounts for 10 % of the total cost.
 _MODELLING_SHARE = 0.1
 #: Features searched per family to model its edges; fewer when the budget is short.

@@ -28,8 +28,6 @@ from boostsample.strategies.mas._mas import (
 from boostsample.strategies.uniform_naive import search_that_spends
 from boostsample.strategy import Pool, Stump
 
-__all__ = ["MAS1Q"]
-
 
 class MAS1Q(MASFamilyStrategy):
     """Maximum Adaptive Sampling from one family a round.

@@ -22,8 +22,6 @@ from boostsample.step import Step
 from boostsample.strategies.mas._mas import MASStrategy, mas_noise, mas_probing_search, note_beliefs
 from boostsample.strategy import Pool, Stump
 
-__all__ = ["MASNaive"]
-
 _LEAST_EDGES = 32
 #: With fewer, the mixture overfits: its spread is too small, and Q would stay small.
 _EDGES_PER_COMPONENT = 20

@@ -30,8 +30,6 @@ from boostsample.strategies.mas._mas import (
 from boostsample.strategies.uniform_naive import search_that_spends
 from boostsample.strategy import Pool, Stump, sample_members
 
-__all__ = ["MASQ1"]
-
 
 class MASQ1(MASFamilyStrategy):
     """Maximum Adaptive Sampling from all families together.

@@ -21,8 +21,6 @@ from boostsample.checks import check_integer, check_n_features, check_number
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = ["MABSplit", "mabsplit_survivors"]
-
 #: Part of the budget for the first batch.
 _FIRST = 8
 _LEAST_FEATURES = 10

@@ -24,8 +24,6 @@ from boostsample.step import Step
 from boostsample.strategies.successive_halving import Stage, stages_that_spend
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = ["MedianElimination", "median_elimination_stages"]
-
 _PREFERRED = 256
 _LEAST_EXAMPLES = 50
 

@@ -23,8 +23,6 @@ from boostsample.step import Step
 from boostsample.strategies.uniform_naive import search_that_spends
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
 
-__all__ = ["MPBoost"]
-
 _LEAST_PROBABILITY = 1e-9
 
 

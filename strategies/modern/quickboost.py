@@ -21,8 +21,6 @@ from boostsample.errors import SettingError
 from boostsample.step import Step
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
 
-__all__ = ["QuickBoost"]
-
 #: Share of the last edge that the lightest examples may have.
 _LEFT_OUT = 1.0 / 12.0
 #: Far above the rounding of edges on a sample, and the gap below which `full` settles ties.

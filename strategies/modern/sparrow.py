@@ -24,8 +24,6 @@ from boostsample.step import Step
 from boostsample.strategies.uniform_naive import search_that_spends
 from boostsample.strategy import Pool, Strategy, Stump
 
-__all__ = ["Sparrow", "sparrow_accepts"]
-
 #: Examples of the smallest batch.
 _LEAST_EXAMPLES = 32
 #: With fewer batches before it, the last batch takes all that is left.

@@ -19,8 +19,6 @@ from boostsample.errors import SettingError
 from boostsample.step import Step
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
 
-__all__ = ["WeightTrimming"]
-
 _LEAST_FEATURES = 10
 #: Share of the last edge that is left out.
 _OF_EDGE = 0.1

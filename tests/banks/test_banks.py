@@ -25,7 +25,8 @@ from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.folder.read_folder import read_results
 from boostsample.experiments.results.folder.write_folder import ResultsFolder, settings_record
-from boostsample.experiments.run.compare import RESULT_COLUMNS, compare
+from boostsample.experiments.results.rows import RESULT_COLUMNS
+from boostsample.experiments.run.compare import compare
 from boostsample.families import Columns
 from boostsample.family import Family
 from boostsample.kernels.searches.search_room import SEARCH_GROUP

@@ -26,8 +26,6 @@ from boostsample.families import Columns
 from boostsample.labels import encode
 from boostsample.strategies.laminating import laminating_stages
 
-__all__ = ["CALL", "predicted_bytes", "stage_bytes"]
-
 CALL = 550
 """Bytes of a message and its answer besides arrays, about: names and shapes."""
 STRATEGIES = ("uniform-naive", "laminating", "full")

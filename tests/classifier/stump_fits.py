@@ -6,8 +6,6 @@ from typing import Any
 
 from boostsample import BoostSampleClassifier
 
-__all__ = ["classifier"]
-
 
 def classifier(**settings: Any) -> BoostSampleClassifier:
     """Stumps, whose rounds are one search each."""

@@ -31,8 +31,6 @@ import numpy as np
 from boostsample.errors import DataError, ShardError
 from tests.experiments.cluster import Cluster
 
-__all__ = ["CHANGES", "Fits"]
-
 FEATURES = [*"abcdefgh"]
 
 

@@ -17,8 +17,6 @@ from sklearn import datasets
 
 from boostsample.experiments.data.datasets import load_dataset
 
-__all__ = ["SETS", "Table", "TableSet"]
-
 
 class Table(NamedTuple):
     """All rows of a set: numbers (n, F), or a frame with categories; and their classes (n,)."""

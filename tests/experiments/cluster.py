@@ -14,8 +14,6 @@ from typing import Any
 
 from tests.paths import ROOT
 
-__all__ = ["PATIENCE", "Cluster"]
-
 # Imports once, and forks a worker for each line that it reads: the address of a scheduler, and code
 # that the worker runs first.
 _WORKERS = """

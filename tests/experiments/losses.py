@@ -42,8 +42,6 @@ from tests.experiments.cluster import PATIENCE, Cluster
 from tests.experiments.kills import content
 from tests.paths import ROOT
 
-__all__ = ["COMMAND", "DISTURBANCES", "Commands", "Ending", "Trial"]
-
 COMMAND = ["compare", "--data", "digits", "--strategies", "uniform-naive,laminating,mas-q1"]
 COMMAND += ["--rounds", "10,800", "--repeats", "2"]
 

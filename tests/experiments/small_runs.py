@@ -7,8 +7,9 @@ from functools import cache
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
+from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.folder.read_folder import Results
-from boostsample.experiments.run.compare import Comparison, compare
+from boostsample.experiments.run.compare import compare
 
 STRATEGIES = ("uniform-q1", "mas-naive", "laminating:n_features=16")
 

@@ -26,8 +26,6 @@ import numpy as np
 from tests.paths import ROOT
 from tests.stress.file_damage import payload
 
-__all__ = ["DAMAGES", "content_of", "damage_files", "run_damaged"]
-
 Damage = Callable[[bytes, bytes, np.random.Generator], bytes]
 
 

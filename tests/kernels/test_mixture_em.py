@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -260,5 +261,5 @@ def test_one_signature() -> None:
     fit_mixture([0.1, 0.2, 0.3], 2)
     fit_mixture([0.1, 0.2], 2, noise_variance=[0.1, 0.2])
     fit_mixtures([[1, 2], np.array([1.5, 2], np.float32)], 2, noise_variance=0)
-    for name in kernels.__all__:
-        assert len(getattr(kernels, name).signatures) == 1, name
+    compiled: Any = kernels.fit_mixture_segments
+    assert len(compiled.signatures) == 1

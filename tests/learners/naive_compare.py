@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.experiments.data.datasets import Dataset
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.labels import encode
 from boostsample.learner import Found, Targets
 from boostsample.loop.booster import Booster

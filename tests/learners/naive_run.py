@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
 from boostsample.labels import encode, error_percent
 from boostsample.registry import families_by_name
 from boostsample.rows.weights import initial_weights

@@ -50,7 +50,9 @@ def loss_of(X: NDArray[Any], Y: NDArray[np.int8], u: NDArray[np.float64], model:
 def test_the_loss_of_the_scores_is_the_product_of_the_edges(name: str, weights: str) -> None:
     X, Y = digits()
     bank = bank_of(X)
-    rounds = list(boost(bank, None, Y, make_strategy(name), n_rounds=1000, weights=weights, rng=0))
+    rounds = list(
+        boost(bank, None, Y, make_strategy(name), n_rounds=1000, weight_init=weights, rng=0)
+    )
     assert len(rounds) == 1000
     model = Model(bank.families, (t for r in rounds for t in r.terms), Y.shape[1])
     edges = np.array([row["edge"] for r in rounds for row in r.rows])
@@ -74,7 +76,7 @@ def test_the_loss_for_any_number_of_labels(n_labels: int, kind: str) -> None:
     bank = bank_of(X, np.flatnonzero(s))
     for weights in ("uniform", "balanced"):
         booster = Booster(
-            bank, None, Y, UniformNaive(), weights=weights, rng=0, example_weight=s, n_rounds=12
+            bank, None, Y, UniformNaive(), weight_init=weights, rng=0, example_weight=s, n_rounds=12
         )
         rounds = []
         while not booster.finished:
@@ -257,7 +259,7 @@ def test_bad_counts(name: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"weights": "balance"}, SettingError, "unknown weight_init 'balance'"),
+        ({"weight_init": "balance"}, SettingError, "unknown weight_init 'balance'"),
         ({"learner": "tree9"}, SettingError, "unknown learner 'tree9'"),
         ({"example_weight": np.ones(79)}, DataError, r"must have shape \(80,\), got \(79,\)"),
         ({"example_weight": np.ones((80, 1))}, DataError, r"must have shape \(80,\)"),

@@ -168,12 +168,12 @@ def test_foreign_files(path: Path) -> None:
     assert "is no checkpoint of boostsample; name another file" in refusal(path)
 
 
-@pytest.mark.parametrize(("number", "who"), [(2, "a newer"), (0, "an earlier")])
-def test_other_formats(number: int, who: str, path: Path) -> None:
+@pytest.mark.parametrize("number", [0, 2])
+def test_other_formats(number: int, path: Path) -> None:
     entries = archive_entries(path.read_bytes())
     meta = {**read_json_entry(entries["meta"]), "format": number}
     path.write_bytes(archive_bytes({**entries, "meta": json_entry(meta)}))
-    assert f"has format {number}, not 1: it was written by {who} version" in refusal(path)
+    assert f"has format {number}, not 1; use the version that wrote it" in refusal(path)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_the_loss_is_the_product_of_the_edges_after_10_000_rounds(noise: float) 
         Y,
         make_strategy("uniform-naive"),
         n_rounds=10_000,
-        weights="uniform",
+        weight_init="uniform",
         budget=2 * len(X),
         rng=0,
     )

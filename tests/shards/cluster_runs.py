@@ -44,8 +44,6 @@ from boostsample.shards.shard_source import FileSource
 from tests.paths import ROOT
 from tests.shards.shard_runs import bits
 
-__all__ = ["LATEST", "DaskCluster", "Ending", "disturbed", "file_sources", "straight"]
-
 LATEST, PATIENCE = 30.0, 5.0
 """Seconds that a run may take longer than the undisturbed one, and of `DaskShards`."""
 STARTS = 300.0

@@ -13,8 +13,6 @@ from boostsample.shards.shard_source import array_sources
 from boostsample.shards.transport import LocalShards, Lost
 from tests.problems import bank_of, noisy_labels, table
 
-__all__ = ["LosingShards", "bits", "shard_booster", "small_sources"]
-
 
 def small_sources(n_shards: int = 3, n: int = 120, n_labels: int = 3, weight: Any = None) -> Any:
     """Sources of a table of 8 features in 2 families."""

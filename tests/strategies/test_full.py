@@ -35,7 +35,9 @@ def compare(
 ) -> None:
     """Same features, thresholds and votes, edges within 1e-6: to the last round."""
     bank = bank_of(X, None if s is None else np.flatnonzero(s))
-    booster = Booster(bank, None, Y, Full(), n_rounds=rounds, weights=init, rng=0, example_weight=s)
+    booster = Booster(
+        bank, None, Y, Full(), n_rounds=rounds, weight_init=init, rng=0, example_weight=s
+    )
     for number in range(1, rounds + 1):
         one = booster.next_round()
         (term,), (row,) = one.terms, one.rows
@@ -159,7 +161,7 @@ def test_ties_in_rational_arithmetic(seed: int) -> None:
     init = INITS[seed % 5 % 2]
     oracle = ExactNaive(X, Y, init, s)
     booster = Booster(
-        bank_of(X, np.flatnonzero(s)), None, Y, Full(), weights=init, rng=0, example_weight=s
+        bank_of(X, np.flatnonzero(s)), None, Y, Full(), weight_init=init, rng=0, example_weight=s
     )
     for number in range(3):
         one = booster.next_round()

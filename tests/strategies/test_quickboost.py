@@ -30,7 +30,7 @@ NAMES = ("digits", "pendigits", "letter")
 def boosters(X: Any, Y: Any, init: str, rounds: int) -> list[Booster]:
     """Full and QuickBoost on the same bank."""
     bank, strategies = bank_of(X), (Full(), QuickBoost())
-    return [Booster(bank, None, Y, s, n_rounds=rounds, weights=init, rng=0) for s in strategies]
+    return [Booster(bank, None, Y, s, n_rounds=rounds, weight_init=init, rng=0) for s in strategies]
 
 
 def looks_of_equal_rounds(X: Any, Y: Any, init: str, rounds: int = 200) -> list[int]:

@@ -16,8 +16,6 @@ import numpy as np
 
 from boostsample.files.archive import archive_bytes, archive_entries
 
-__all__ = ["Payload", "damaged", "payload"]
-
 _BOMB = 2**30  # bytes of a member that packs a thousand times
 
 

@@ -21,8 +21,6 @@ from boostsample.errors import BoostSampleError
 from boostsample.loop.booster import Booster
 from boostsample.rows.weights import initial_weights
 
-__all__ = ["check_fit", "refusal"]
-
 
 def refusal(error: Exception, most: int = 600) -> str:
     """The line of an error that is ours, or of one of scikit-learn's checks of its input.

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-__all__ = ["Outcome", "heard", "outcomes"]
-
 
 class Outcome(NamedTuple):
     """What became of one case: `kind` is "ok", "fault", "crash" or "hang"."""

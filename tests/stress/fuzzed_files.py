@@ -45,8 +45,6 @@ from tests.stress.file_damage import damaged
 from tests.stress.fit_invariants import refusal
 from tests.stress.forked import outcomes
 
-__all__ = ["KINDS", "Kind", "check_file", "main"]
-
 
 class Kind(NamedTuple):
     """Files of a kind: `make` writes good ones into a folder and returns those to damage."""

@@ -27,8 +27,6 @@ from tests.stress.fit_invariants import check_fit
 from tests.stress.forked import outcomes
 from tests.stress.random_tables import random_examples, random_labels, random_weights
 
-__all__ = ["Case", "check_case", "random_case"]
-
 _LEARNERS = ("stump", "stump", "product", "product:n_terms=2", "tree", "tree:n_leaves=3")
 _BUDGETS: tuple[Any, ...] = (None, None, None, "10N", "0.5N", 1, 3, 40, 10**15, "2N")
 _BANKS = ("memory", "memory", "memory:reference=3", "lazy", "lazy:reference=2", "disk")

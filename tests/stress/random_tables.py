@@ -11,8 +11,6 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-__all__ = ["random_examples", "random_labels", "random_weights"]
-
 _DTYPES = (
     *("f8", "f8", "f8", "f8", "f8", "f8", "f4", "f4", "f4", "f2", ">f8", "g"),
     *("i1", "i1", "u1", "i2", "u4", "i8", "i8", "u8", "?", "?", "O", "O"),

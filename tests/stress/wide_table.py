@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 
 from boostsample import BoostSampleClassifier
 
-__all__ = ["METHODS", "importances", "main", "wide_table"]
-
 SHIFT = 0.5  # between the means of a useful column in the two classes, in standard deviations
 SHOWN = 100
 N_USEFUL = 50

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from boostsample.checks import check_number
 from boostsample.errors import SettingError
 
-__all__ = ["mapped_factors", "with_class_weight"]
-
 
 def with_class_weight(
     class_weight: Any, labels: NDArray[Any], weight: NDArray[np.float64]

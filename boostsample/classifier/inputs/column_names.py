@@ -18,18 +18,6 @@ from boostsample.classifier.inputs.frames import is_frame
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 
-__all__ = [
-    "are_text",
-    "check_container",
-    "check_family_names",
-    "check_fitted_names",
-    "check_positions",
-    "check_same_names",
-    "fitted_names",
-    "keep_names",
-    "with_names",
-]
-
 
 def check_container(X: Any) -> None:
     """DataError for a masked array, and for a frame without columns or with wrong names.

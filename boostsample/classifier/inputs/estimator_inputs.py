@@ -51,16 +51,6 @@ from boostsample.registry import (
     registered_names,
 )
 
-__all__ = [
-    "estimator_families",
-    "feature_names",
-    "inputs_are_numbers",
-    "merged_columns",
-    "prediction_inputs",
-    "training_inputs",
-    "with_weight",
-]
-
 _GROUPINGS = ("dtype", "prefix")
 """Ways to group columns, see `boostsample.families.column_groups`."""
 

@@ -16,17 +16,6 @@ from boostsample.labels import class_codes, class_values, encode
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Round
 
-__all__ = [
-    "FitRows",
-    "HeldScores",
-    "check_held",
-    "eval_sets",
-    "folds",
-    "held_labels",
-    "held_out",
-    "validation_is_used",
-]
-
 CALIBRATIONS = (None, "auto", "rule", "temperature")
 
 

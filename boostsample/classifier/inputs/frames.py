@@ -35,18 +35,6 @@ from numpy.typing import NDArray
 from boostsample.checks import columns_merged_by_float32
 from boostsample.errors import BoostSampleError, DataError, SettingError, one_line
 
-__all__ = [
-    "DATE_PARTS",
-    "MAX_INDICATORS",
-    "OTHER",
-    "Category",
-    "Column",
-    "TableColumns",
-    "frame_of",
-    "is_frame",
-    "is_number",
-]
-
 Category: TypeAlias = str | bool | int | float
 
 MAX_INDICATORS = 255

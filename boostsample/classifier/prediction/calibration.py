@@ -31,8 +31,6 @@ from boostsample.classifier.inputs.fit_rows import HeldScores
 from boostsample.classifier.prediction.probabilities import log_loss_slope
 from boostsample.models.model import Model
 
-__all__ = ["best_temperature", "largest_score", "rule_temperature"]
-
 _SPREAD = 0.5
 """Of the logarithm of the best temperature about that of the rule."""
 _WRONG = 0.3

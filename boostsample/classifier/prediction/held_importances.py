@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from boostsample.classifier.prediction.probabilities import log_probabilities
 from boostsample.models.model import Model
 
-__all__ = ["HeldImportances", "held_importances"]
-
 
 class HeldImportances(NamedTuple):
     """Importances of the columns of a table on rows that the model has not learned from.

@@ -21,8 +21,6 @@ from boostsample.models.onnx.probabilities import add_probabilities
 from boostsample.models.onnx.scores import Graph, add_scores_graph
 from boostsample.registry import registered_class
 
-__all__ = ["onnx_inputs", "to_onnx"]
-
 _OPSET, _IR_VERSION = 18, 8
 _ENDING, _WHAT = ".onnx", "the ONNX model"
 

@@ -24,8 +24,6 @@ from boostsample.models.importances import (
 )
 from boostsample.models.model import Model
 
-__all__ = ["PredictionMixin", "accuracy"]
-
 
 def accuracy(
     classes: NDArray[Any], multi_label: bool, predicted: NDArray[Any], y: Any, weight: Any

@@ -36,8 +36,6 @@ from scipy.special import expit, log_expit
 
 from boostsample.rows.weights import initial_weights
 
-__all__ = ["label_offsets", "log_loss_slope", "log_probabilities", "probabilities"]
-
 _BLOCK = 8192
 """Rows at a time."""
 _STEPS = 60

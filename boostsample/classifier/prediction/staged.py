@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from boostsample.models.model import Model
 
-__all__ = ["staged_scores"]
-
 _CHUNK = 256
 """Rounds whose features are in memory at a time, as in `Model.decision_function`."""
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from boostsample.dask.inputs.parts import Part, RawRows, split_columns
 from boostsample.errors import DataError, SettingError, os_fault
 
-__all__ = ["ArrayPart", "RowGroupPart", "list_folder"]
-
 _PART_BYTES = 2**26
 """Most bytes of a part of a `.npy` file."""
 _ENDINGS = (".npy", ".parquet")

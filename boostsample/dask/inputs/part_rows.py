@@ -17,8 +17,6 @@ from boostsample.errors import DataError, ShardError, one_line
 from boostsample.hashing import crc32_of_arrays
 from boostsample.labels import class_values
 
-__all__ = ["PartRows", "checked_rows", "checksum", "naming_part"]
-
 
 class PartRows(NamedTuple):
     """Rows of weight above 0 of one part.

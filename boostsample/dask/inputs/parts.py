@@ -15,8 +15,6 @@ from typing import Any, NamedTuple, Protocol
 from boostsample.dask.current_worker import client_here
 from boostsample.errors import DataError, SettingError
 
-__all__ = ["GraphPart", "GraphParts", "Part", "RawRows", "graph_parts", "is_collection", "is_frame"]
-
 _dask: Any = importlib.import_module("dask")
 _optimization: Any = importlib.import_module("dask.optimization")
 _distributed: Any = importlib.import_module("distributed")

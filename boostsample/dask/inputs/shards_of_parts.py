@@ -27,8 +27,6 @@ from boostsample.family import Family
 from boostsample.labels import class_codes, encode
 from boostsample.shards.shard_source import ShardData
 
-__all__ = ["ShardSource", "cut_shards"]
-
 _CHUNK_ROWS = 65_536
 """Rows that are binned at a time."""
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.binning import MAX_CUTS, find_cuts
+from boostsample.banks.binning import find_cuts
 from boostsample.banks.row_chunks import Cuts, cuts_of_rows
 from boostsample.checks import WEIGHT_RANGE
 from boostsample.classifier.inputs.column_names import are_text, keep_names
@@ -31,11 +31,10 @@ from boostsample.classifier.inputs.estimator_inputs import estimator_families, m
 from boostsample.dask.inputs.part_rows import PartRows, checked_rows, checksum
 from boostsample.errors import DataError
 from boostsample.family import Family
+from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.labels import check_class_counts, class_codes, classes_of_parts, encode
 from boostsample.registry import registered_class
 from boostsample.rows.weights import initial_weights
-
-__all__ = ["REFERENCE", "PartSummary", "TableFacts", "merged", "sample_size", "summarise"]
 
 REFERENCE = 65_536
 """Rows that bin edges come from, unless the setting of the bank names another number."""

@@ -30,8 +30,6 @@ from boostsample.dask.versions import check_versions, check_workers, versions_he
 from boostsample.errors import DataError, SettingError, ShardError, one_line
 from boostsample.names import parse_name
 
-__all__ = ["Table", "TableSettings", "read_table"]
-
 _dask: Any = importlib.import_module("dask")
 _distributed: Any = importlib.import_module("distributed")
 

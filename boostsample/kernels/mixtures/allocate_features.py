@@ -20,8 +20,6 @@ from boostsample.kernels.mixtures.edge_quadrature import (
     times_power,
 )
 
-__all__ = ["allocate"]
-
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 

@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 
 from boostsample.jit.compile_kernels import allocating_kernel, inner_kernel
 
-__all__ = ["best_pair", "expected_edge"]
-
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 

@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from boostsample.jit.compile_kernels import allocating_inner_kernel, allocating_kernel, inner_kernel
 from boostsample.jit.stack import on_stack
 
-__all__ = ["fit_mixture_segments"]
-
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from boostsample.jit.compile_kernels import inner_kernel, kernel
 from boostsample.jit.stack import on_stack
 
-__all__ = ["fit_single_rows"]
-
 Array = NDArray[np.float64]
 
 # As in `kernels.mixture_em`.

@@ -13,8 +13,6 @@ from boostsample.jit.stack import on_stack
 from boostsample.jit.transpose import transpose_bytes
 from boostsample.kernels.array_layout import Bytes, Ints
 
-__all__ = ["fill_tile", "find_octets", "gather_octets"]
-
 _TILE, _OCTET = 64, 8
 #: Examples ahead that are prefetched, in whole octets.
 _AHEAD = 32

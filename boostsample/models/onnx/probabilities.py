@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from boostsample.models.onnx.scores import Graph
 
-__all__ = ["add_probabilities"]
-
 _STEPS = 24
 """Steps of Newton's method, with bisection; 2 to 5 are usual."""
 

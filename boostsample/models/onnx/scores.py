@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from boostsample.models.export_units import Unit, units_of_round
 from boostsample.models.model import Model
 
-__all__ = ["Graph", "add_scores_graph"]
-
 _CHUNK = 256
 """Terms at a time: the examples of a batch times this many doubles are in memory."""
 

@@ -12,8 +12,6 @@ from boostsample.experiments.commands.shared.printing import print_line, print_t
 if TYPE_CHECKING:
     from boostsample.experiments.plan.descriptions import Description
 
-__all__ = ["DESCRIBED", "print_description", "print_settings"]
-
 DESCRIBED = {"strategy": "strategies", "family": "families", "learner": "learners"}
 """What can be described by name, with the list that has the names."""
 

@@ -6,9 +6,6 @@ import click
 
 from boostsample.errors import unknown
 
-__all__ = ["CommandGroup"]
-
-
 _WHOLE = 1000  # characters of a summary
 
 

@@ -10,8 +10,6 @@ import click
 
 from boostsample.errors import SettingError
 
-__all__ = ["LAYOUT", "layout_options"]
-
 _FILES = ("output", "plot", "figure2")
 """Parameters that name the file of a picture."""
 _OPTIONS = (

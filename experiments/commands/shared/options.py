@@ -5,22 +5,6 @@ from __future__ import annotations
 import click
 from click.core import ParameterSource
 
-__all__ = [
-    "budget_option",
-    "data_option",
-    "data_dir_option",
-    "families_option",
-    "given_options",
-    "learner_option",
-    "learning_rate_option",
-    "overwrite_option",
-    "plot_option",
-    "quiet_option",
-    "seed_option",
-    "smoothing_option",
-    "weights_option",
-]
-
 data_option = click.option(
     "--data",
     default="digits",

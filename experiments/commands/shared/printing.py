@@ -10,8 +10,6 @@ from boostsample.experiments.common.streams import unescaped
 if TYPE_CHECKING:
     from boostsample.experiments.tables.tables import Table
 
-__all__ = ["print_data", "print_line", "print_note", "print_table"]
-
 
 def print_line(text: str) -> None:
     """Print a line; click.echo would write UTF-8 even to terminals of another encoding."""

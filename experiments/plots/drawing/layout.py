@@ -19,17 +19,6 @@ from boostsample.errors import SettingError, unknown
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "PARTS",
-    "WIDTHS",
-    "Layout",
-    "current_layout",
-    "parse_parts",
-    "parse_size",
-    "using_layout",
-    "wrapped_text",
-]
-
 WIDTHS = {"one-column": 3.25, "two-columns": 6.75}
 """Widths of pictures by name, in inches; they fit the columns and pages of most journals."""
 PARTS = ("title", "labels", "legend", "notes")

@@ -10,8 +10,6 @@ import numpy as np
 from matplotlib.axis import Axis
 from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullFormatter
 
-__all__ = ["LogNames", "LogTicks", "name_ticks", "tick_name"]
-
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _DIGITS = ((1,), (1, 2, 5), (1, 3), tuple(range(1, 10)))
 """First digits of the ticks, the preferred ones first."""

@@ -12,8 +12,6 @@ from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.runs import Run
 
-__all__ = ["renamed_results", "renamed_runs"]
-
 
 def renamed_results(results: Sequence[Results], names: Mapping[str, str]) -> list[Results]:
     """Results whose rows have the new names; `names` maps labels of strategies to these.

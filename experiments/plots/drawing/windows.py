@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from boostsample.experiments.cells.cell_file import Cell
 
-__all__ = ["round_windows", "window_means", "window_middles"]
-
 
 def round_windows(n_rounds: int, per_decade: int = 5) -> NDArray[np.int64]:
     """First rounds of windows of about equal width on a log scale, and the end of the last one.

@@ -8,8 +8,6 @@ from typing import Any
 from boostsample.errors import SettingError
 from boostsample.experiments.plan.variants import Variant
 
-__all__ = ["check_growth"]
-
 _Group = tuple[str, str, int, tuple[str, ...]]
 
 

@@ -15,8 +15,6 @@ from boostsample.experiments.plan.grid import Grid
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant
 
-__all__ = ["grid_toml", "to_toml"]
-
 _WIDTH = 100
 
 

@@ -47,15 +47,6 @@ from boostsample.history import Column
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Results",
-    "lost_runs",
-    "read_folder_grid",
-    "read_folder_toml",
-    "read_results",
-    "read_runs",
-]
-
 FORMAT = 2
 """Version of the folder's format; a newer one raises DataError."""
 GRID, GRID_FILE, SETTINGS = "grid.json", "grid.toml", "settings.json"
@@ -187,10 +178,7 @@ def _typed(path: Path, schema: Sequence[Column], data: Sequence[str]) -> list[di
 def _record(folder: Path, name: str) -> dict[str, Any]:
     """The content of one of the folder's JSON files, converted to the present format."""
     record: dict[str, Any] = read_json((folder / name).read_bytes())
-    if record["format"] == 1:  # a single data set, its facts at the top level
-        own = {key: record[key] for key in ("families", "strategies", "notes")}
-        record = {**record, "data_sets": [{**record["data"], **own}]}
-    elif record["format"] != FORMAT:
+    if record["format"] != FORMAT:
         raise DataError(
             f"'{folder}' has results in format {record['format']}, this version of boostsample "
             f"reads format {FORMAT}; use the version that wrote it, or run it again"

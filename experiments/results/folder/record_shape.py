@@ -12,8 +12,6 @@ from typing import Any
 
 from boostsample.errors import DataError
 
-__all__ = ["GRID_SHAPE", "SETTINGS_SHAPE", "check_shape"]
-
 
 @dataclass(frozen=True)
 class _Optional:

@@ -44,8 +44,6 @@ from boostsample.files.atomic import TEMPORARY, atomic_file
 from boostsample.hashing import sha256_of_bytes
 from boostsample.loop.numerics import NUMERICS
 
-__all__ = ["ResultsFolder", "grid_record", "settings_record"]
-
 Rows = Sequence[Mapping[str, Any]]
 _MARK = """\
 A run is writing its results here, or was stopped. They are complete when settings.json is there; to

@@ -24,7 +24,8 @@ from boostsample.experiments.calibration.points import (
     point_model,
     predict_point,
 )
-from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant
@@ -98,7 +99,7 @@ def enumerated(run: naive.Naive, n_examples: int, n_features: int) -> tuple[floa
 def test_edges_are_those_of_enumeration(n_labels: int, init: str) -> None:
     X, Y = table(6, 4, top=5, seed=3), noisy_labels(6, n_labels, seed=5)
     bank, rows = bank_of(X), np.arange(6)
-    booster = Booster(bank, None, Y, make_strategy("uniform-naive", n_features=1), weights=init,
+    booster = Booster(bank, None, Y, make_strategy("uniform-naive", n_features=1), weight_init=init,
                       budget=6, rng=2)  # fmt: skip
     twin = naive.Naive(X, Y, init)
     for _ in range(2):

@@ -17,8 +17,9 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
+from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.run.backends import open_backend
-from boostsample.experiments.run.compare import Comparison, compare_all
+from boostsample.experiments.run.compare import compare_all
 from boostsample.files.booster_state import pack_state, unpack_state
 from boostsample.loop.booster import Booster
 from boostsample.records import Stump

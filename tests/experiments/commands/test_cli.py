@@ -17,6 +17,7 @@ import boostsample
 from boostsample import DataError
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data import datasets
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan import grid as grid_module
 from boostsample.experiments.results.folder.read_folder import read_results
 from boostsample.experiments.run import compare as compare_module
@@ -244,7 +245,7 @@ def test_what_the_library_logs_is_shown(
     log = logging.getLogger("boostsample.experiments.data.originals")
     load = datasets.load_dataset
 
-    def slowly(*args: Any, **settings: Any) -> datasets.Dataset:
+    def slowly(*args: Any, **settings: Any) -> Dataset:
         log.info("downloading %s", "https://example.org/x")
         log.debug("a detail")
         return load(*args, **settings)

@@ -15,7 +15,8 @@ import pytest
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data import dataset_files
 from boostsample.experiments.data.class_labels import parse_labels
-from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
 
 NAN = np.nan
 X = np.array([[0, 1], [2, 3], [4, 5], [6, 7]], dtype=np.float64)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.data.file_options import check_file_option, split_data_text
 
 ROWS = "ID,target,u,v\nr0,a,1,2\nr1,b,3,4\nr2,a,5,6\nr3,b,7,8\n"

@@ -13,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
-from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.data.originals import CIFAR10_CLASSES, read_usps_numbers
 
 DIGITS = tuple("0123456789")

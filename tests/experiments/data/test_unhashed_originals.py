@@ -12,7 +12,8 @@ import pytest
 from boostsample.errors import DataError
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data import unhashed_originals
-from boostsample.experiments.data.datasets import DATASETS, Dataset, load_dataset
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import DATASETS, load_dataset
 
 NAN = np.nan
 TRAIN, TEST = "isolet1+2+3+4.data", "isolet5.data"

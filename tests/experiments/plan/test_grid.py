@@ -19,8 +19,9 @@ from boostsample.experiments.plan.grid import (
     shipped_grids,
 )
 from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.variants import Alternatives, Variant, parse_names
+from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.names import Alternatives
 
 ENTRIES = """
 title = "Two of them"
@@ -77,14 +78,8 @@ def test_every_entry_is_read() -> None:
     assert [variant.label for variant in grid.plan.variants][1] == "uniform-naive*"
 
 
-def test_the_former_name_of_initial_weights_is_read() -> None:
-    assert read('weights = "uniform"') == read('weight_init = "uniform"')
-    with pytest.raises(SettingError, match="weights is the former name of weight_init; give one"):
-        read('weights = "uniform"\nweight_init = "uniform"')
-
-
 def test_an_option_that_contradicts_the_file_is_named_as_it_is_written() -> None:
-    Path("grid.toml").write_text('weights = "uniform"', "utf-8")
+    Path("grid.toml").write_text('weight_init = "uniform"', "utf-8")
     with pytest.raises(SettingError, match="--weight-init: the grid has another weight_init"):
         combined_grid(read_grid_file("grid.toml"), {"weight_init": "balanced"})
 
@@ -138,7 +133,7 @@ WRONG = {
     "seed": ("seed = 1.5", "seed: seed must be a number or text, got 1.5"),
     "flag": ("history = 1", "history: history must be true or false, got 1"),
     "budget": ('budget = "ten"', "budget: budget must be a whole number .* got 'ten'"),
-    "weights": ('weights = "even"', "weights: unknown initial weights 'even'"),
+    "weight_init": ('weight_init = "even"', "weight_init: unknown initial weights 'even'"),
     "learner": ('learner = "forest"', "learner: unknown learner 'forest'; known: stump"),
     "bank": ('bank = "tape"', "bank: unknown bank 'tape'"),
     "title": ("title = 3", "title: title must be text in quotes, got 3"),
@@ -200,13 +195,17 @@ def test_an_error_is_told_with_its_place(case: str) -> None:
 
 
 def test_all_errors_are_told_at_once() -> None:
-    texts = [WRONG[case][0] for case in ("unknown", "rounds", "repeats", "weights", "data twice")]
+    texts = [
+        WRONG[case][0] for case in ("unknown", "rounds", "repeats", "weight_init", "data twice")
+    ]
     strategies = 'strategies = ["full", "laminat", { name = "ucb", explore = 1 }, "full"]'
     with pytest.raises(SettingError) as caught:
         read("\n".join([*texts, strategies]))
     message = str(caught.value)
     assert message.startswith("the grid 'grid.toml' has 8 errors: (1) budgt: unknown entry 'budgt'")
-    for number, place in enumerate(("budgt", "rounds", "repeats", "weights", "data[2]"), start=1):
+    for number, place in enumerate(
+        ("budgt", "rounds", "repeats", "weight_init", "data[2]"), start=1
+    ):
         assert f"({number}) {place}: " in message
     for number in (2, 3, 4):
         assert f"({number + 4}) strategies[{number}]: " in message

@@ -12,11 +12,10 @@ from tests.paths import ROOT
 
 
 def test_public_names_are_those_of_the_modules() -> None:
-    modules = (plan_module, prepared, variants)
-    assert set(plan.__all__) <= {name for module in modules for name in module.__all__}
-    for module in modules:
-        names = set(plan.__all__) & set(module.__all__)
-        assert all(getattr(plan, name) is getattr(module, name) for name in names)
+    names = set(plan.__all__)
+    for module in (plan_module, prepared, variants):
+        for name in names & set(vars(module)):
+            assert getattr(plan, name) is getattr(module, name)
     assert (Plan, parse_names, prepare) == (
         plan_module.Plan,
         variants.parse_names,

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan import prepared as prepared_module
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare

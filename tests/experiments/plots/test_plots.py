@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.plots.curves import comparison_figure
@@ -28,7 +29,8 @@ from boostsample.experiments.plots.drawing.picture_files import (
     picture_bytes,
     save_picture,
 )
-from boostsample.experiments.run.compare import Comparison, compare
+from boostsample.experiments.results.comparison import Comparison
+from boostsample.experiments.run.compare import compare
 
 mpl = pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 Figure = pytest.importorskip("matplotlib.figure").Figure

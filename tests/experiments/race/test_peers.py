@@ -10,7 +10,8 @@ import pytest
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.race import peers

@@ -21,9 +21,11 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
+from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.folder.read_folder import FORMAT, read_results
 from boostsample.experiments.results.folder.write_folder import ResultsFolder, settings_record
-from boostsample.experiments.run.compare import RESULT_COLUMNS, Comparison, compare
+from boostsample.experiments.results.rows import RESULT_COLUMNS
+from boostsample.experiments.run.compare import compare
 from boostsample.files.atomic import atomic_file
 from tests.paths import ROOT
 
@@ -329,7 +331,7 @@ def test_a_table_that_is_no_text_is_refused(written: Path) -> None:
         read_results(written)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"{}", b'{"format": 1}', b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"{}", b"\xff"])
 def test_settings_that_cannot_be_read(written: Path, content: bytes) -> None:
     (written / "settings.json").write_bytes(content)
     with pytest.raises(DataError, match="cannot be read"):
@@ -383,18 +385,9 @@ def test_settings_nested_too_deeply(written: Path) -> None:
         read_results(written)
 
 
-def test_a_later_format_is_refused(written: Path) -> None:
+@pytest.mark.parametrize("number", [1, FORMAT + 1])
+def test_another_format_is_refused(number: int, written: Path) -> None:
     record = json.loads((written / "settings.json").read_bytes())
-    (written / "settings.json").write_text(json.dumps({**record, "format": FORMAT + 1}))
-    with pytest.raises(DataError, match=f"format {FORMAT + 1}, this version .* reads format"):
+    (written / "settings.json").write_text(json.dumps({**record, "format": number}))
+    with pytest.raises(DataError, match=f"format {number}, this version .* reads format"):
         read_results(written)
-
-
-def test_the_format_of_earlier_versions_is_read(comparison: Comparison, written: Path) -> None:
-    record = json.loads((written / "settings.json").read_bytes())
-    (data,) = record.pop("data_sets")
-    own = {key: data.pop(key) for key in ("families", "strategies", "notes")}
-    (written / "settings.json").write_text(json.dumps({**record, "format": 1, "data": data, **own}))
-    found = read_results(written)
-    assert found.rows == comparison.rows
-    assert found.settings["data_sets"] == [{**data, **own}]

@@ -12,8 +12,9 @@ from boostsample.experiments.cells.tasks import task_points
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
+from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.rows import CURVE_COLUMNS, RESULT_COLUMNS, curve_rows
-from boostsample.experiments.run.compare import Comparison, compare
+from boostsample.experiments.run.compare import compare
 
 TUNED = "epsilon-greedy:arms=feature:n_features=2:pulls=2:epsilon=0.05|0.5|1:reward_scale=1"
 MARKS = (2, 50, 100)

@@ -21,11 +21,12 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.plots.curves import comparison_figure
+from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.folder.read_folder import read_results
 from boostsample.experiments.results.folder.write_folder import ResultsFolder, settings_record
 from boostsample.experiments.results.rows import RESULT_COLUMNS, result_rows
 from boostsample.experiments.results.runs import Run, keep_tuned_run
-from boostsample.experiments.run.compare import Comparison, compare
+from boostsample.experiments.run.compare import compare
 from boostsample.experiments.tables.formats import to_text
 from boostsample.experiments.tables.score_tables import score_table
 from boostsample.experiments.tables.tables import looks_table, tuning_table
@@ -97,7 +98,7 @@ def by_hand(data: Dataset, repetition: int, seed: int) -> list[tuple[list[dict[s
             encode(data.y[train], 3),
             make_strategy("epsilon-greedy", **settings),
             n_rounds=12,
-            weights="uniform",
+            weight_init="uniform",
             rng=np.random.default_rng(variant.stream(data.name, seed, repetition)),
         )
         rounds = [booster.next_round() for _ in range(12)]

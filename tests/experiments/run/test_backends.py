@@ -29,11 +29,12 @@ from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.folder.read_folder import read_results
 from boostsample.experiments.run import backends as backends_module
 from boostsample.experiments.run.backend import Backend, WorkerLost
 from boostsample.experiments.run.backends import check_backend, open_backend
-from boostsample.experiments.run.compare import Comparison, compare_all
+from boostsample.experiments.run.compare import compare_all
 
 LIST = "laminating,uniform-naive:n_features=2,mas-naive"
 

@@ -11,15 +11,17 @@ import pytest
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import BudgetExceeded, StrategyError
+from boostsample.experiments.cells.cell_file import LOOKS
 from boostsample.experiments.cells.class_metrics import CLASS_METRICS
-from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.results.rows import result_rows
+from boostsample.experiments.results.rows import RESULT_COLUMNS, result_rows
 from boostsample.experiments.run import schedule
-from boostsample.experiments.run.compare import LOOKS, RESULT_COLUMNS, compare
+from boostsample.experiments.run.compare import compare
 from boostsample.labels import encode, error_percent
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
@@ -72,7 +74,7 @@ def test_rows_are_those_of_the_loop_and_the_model(three_classes: Dataset, weight
         encode(data.y[train], 3),
         variant.strategy(),
         n_rounds=9,
-        weights=weights,
+        weight_init=weights,
         rng=np.random.default_rng(variant.stream("thirds", 5, 1)),
     )
     rounds = [booster.next_round() for _ in range(9)]

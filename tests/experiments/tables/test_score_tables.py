@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from boostsample.errors import SettingError
-from boostsample.experiments.data.datasets import Dataset, load_dataset
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
+from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.folder.write_folder import grid_record, settings_record
 from boostsample.experiments.results.significance import holm, paired_test
-from boostsample.experiments.run.compare import Comparison, compare
+from boostsample.experiments.run.compare import compare
 from boostsample.experiments.tables.number_formats import level_text
 from boostsample.experiments.tables.score_tables import (
     ScoreTable,

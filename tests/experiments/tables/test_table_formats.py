@@ -16,11 +16,11 @@ from boostsample.experiments.tables.formats import (
     FORMATS,
     to_csv,
     to_html,
-    to_latex,
     to_markdown,
     to_plain_text,
     to_terminal,
 )
+from boostsample.experiments.tables.latex import to_latex
 from boostsample.experiments.tables.score_tables import ScoreTable, result_table
 from tests.experiments.fake_results import curve, results
 
