@@ -1,16 +1,22 @@
-"""Checksums of bytes, JSON values and arrays, and seeds from them."""
+"""Checksums of bytes, JSON values, arrays and foreign classes, and seeds from them."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import zlib
+from abc import ABC
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, Generic, Protocol
 
 import numpy as np
 
+from boostsample.errors import SettingError
+
 _BLOCK_BYTES = 2**24
+_PACKAGE = "boostsample"
 
 
 def sha256_of_bytes(*parts: bytes) -> str:
@@ -68,3 +74,38 @@ def _contents(arrays: tuple[Any, ...]) -> Iterator[Any]:
         step = max(_BLOCK_BYTES // max(array[:1].nbytes, 1), 1)
         for start in range(0, len(array), step):
             yield np.ascontiguousarray(array[start : start + step]).data.cast("B")
+
+
+def code_of(kind: type) -> str:
+    """Checksum of the code of a class of another distribution; empty for a class of ours.
+
+    The code is that of the class and of its base classes outside this distribution: of each the
+    file of its module, or only the class if it is defined in a script or a notebook. Other modules
+    that these import are not covered. SettingError if the code of a class cannot be read.
+    """
+    if _is_ours(kind):
+        return ""
+    # Our results have a version; so have the packages that our base classes come from.
+    shared = {base for ours in filter(_is_ours, kind.__mro__) for base in ours.__mro__}
+    shared |= {object, ABC, Generic, Protocol}
+    parts = (_source(base) for base in kind.__mro__ if base not in shared)
+    return sha256_of_bytes(b"".join(dict.fromkeys(parts)))
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == _PACKAGE
+
+
+def _source(kind: type) -> bytes:
+    try:
+        file = Path(inspect.getsourcefile(kind) or "")
+        # A script also has the call that starts the run: its number of rounds may change.
+        if kind.__module__ != "__main__" and file.is_file():
+            return file.read_bytes()
+        return inspect.getsource(kind).encode()
+    except (OSError, TypeError):
+        raise SettingError(
+            f"to keep a run or a bank on disk, the source code of the class {kind.__qualname__} "
+            "must be readable, so that a later version of it is noticed, but it is not; define "
+            "the class in a file, or keep nothing on disk"
+        ) from None

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from boostsample import hashing
-from boostsample.hashing import hashed_seed, sha256_of_arrays, sha256_of_bytes, sha256_of_json
+from boostsample.errors import SettingError
+from boostsample.hashing import (
+    code_of,
+    hashed_seed,
+    sha256_of_arrays,
+    sha256_of_bytes,
+    sha256_of_json,
+)
+from boostsample.strategies import UniformNaive
 
 
 def test_of_bytes() -> None:
@@ -52,3 +65,47 @@ def test_of_texts() -> None:
     assert sha256_of_arrays(["ab", "c"]) == sha256_of_arrays(np.array(["ab", "c"]))
     with pytest.raises(TypeError, match="expected text, got int"):
         sha256_of_arrays(np.array([1, "a"], object))
+
+
+def test_the_code_of_a_class_is_that_of_its_file_and_of_its_base_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    base = (
+        "from boostsample.strategies import UniformNaive\n\nclass Base(UniformNaive):\n    n = 3\n"
+    )
+    (tmp_path / "code_base.py").write_text(base)
+    (tmp_path / "code_mine.py").write_text("import code_base\n\nclass Mine(code_base.Base): ...\n")
+    mine = importlib.import_module("code_mine").Mine
+    before = code_of(mine)
+    assert len(before) == 64
+    for file in ("code_base.py", "code_mine.py"):
+        text = (tmp_path / file).read_text()
+        (tmp_path / file).write_text(f"{text}# another helper\n")
+        assert code_of(mine) != before
+        (tmp_path / file).write_text(text)
+    assert code_of(mine) == before
+    assert code_of(UniformNaive) == ""
+
+
+def test_the_code_of_a_class_in_a_script_is_the_class(tmp_path: Path) -> None:
+    def code(default: int, rounds: int) -> bytes:
+        (tmp_path / "script.py").write_text(
+            "from boostsample.hashing import code_of\n"
+            "from boostsample.strategies import UniformNaive\n"
+            f"class Mine(UniformNaive): n = {default}\n"
+            f"rounds = {rounds}\nprint(code_of(Mine))\n"
+        )
+        command = [sys.executable, str(tmp_path / "script.py")]
+        return subprocess.run(command, capture_output=True, check=True).stdout
+
+    before = code(1, 10)
+    assert code(1, 20) == before
+    assert code(2, 10) != before
+
+
+def test_a_class_without_code_is_refused() -> None:
+    space: dict[str, Any] = {"UniformNaive": UniformNaive}
+    exec("class Ghost(UniformNaive):\n    pass", space)
+    with pytest.raises(SettingError, match=r"of the class Ghost must be readable, .* in a file"):
+        code_of(space["Ghost"])

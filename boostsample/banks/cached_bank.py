@@ -2,18 +2,16 @@
 
 The hash covers everything that the bits of a bank depend on: values, dtype and shape of X; the
 reference rows; class, settings and source code of each family; the binning code and the kernels;
-the versions of NumPy and of the file format. The source code of a family is the module of its class
-and those of the base classes; for the families of this package it is all of their modules. Other
-modules that a family of yours calls are not covered: clear the cache after changing them.
+the versions of NumPy and of the file format. The source code of a family is that of `code_of`, and
+for those of this package all of their modules. Other modules that a family of yours calls are not
+covered: clear the cache after changing them.
 """
 
 from __future__ import annotations
 
-import inspect
 import logging
 import os
 import shutil
-from abc import ABC
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -30,9 +28,9 @@ from boostsample.banks.cache_folder import banks_dir, building_in_cache, remove_
 from boostsample.banks.disk import FORMAT, DiskBank, disk_bank_bytes, write_bank
 from boostsample.banks.disk_header import DISK_HEADER, DamagedBank
 from boostsample.banks.tiles import check_tile_bytes
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError
 from boostsample.family import Family
-from boostsample.hashing import sha256_of_arrays, sha256_of_bytes, sha256_of_json
+from boostsample.hashing import code_of, sha256_of_arrays, sha256_of_bytes, sha256_of_json
 from boostsample.jit.compile_kernels import kernel_files
 from boostsample.kernels.cuts import MAX_CUTS
 
@@ -44,7 +42,7 @@ _ENGINE = (
     "family/image_family.py",
     "banks/binning.py",
 )
-"""Files that every bank depends on, besides the kernels and the files of its families."""
+"""Files that every bank depends on, besides the kernels and our families."""
 
 
 def cached_bank(
@@ -157,7 +155,8 @@ def cached_bank_facts(
     families: Sequence[Family], X: Any, rows: NDArray[np.int64]
 ) -> dict[str, Any]:
     """Everything that the bits of a bank depend on, as a JSON value."""
-    paths = [*(_PACKAGE / name for name in _ENGINE), *kernel_files(_PACKAGE)]
+    ours = sorted((_PACKAGE / "families").rglob("*.py"))
+    paths = [*(_PACKAGE / name for name in _ENGINE), *ours, *kernel_files(_PACKAGE)]
     engine = [path.read_bytes() for path in paths]
     return {
         "version": FORMAT,
@@ -169,33 +168,10 @@ def cached_bank_facts(
                 "class": f"{type(family).__module__}.{type(family).__qualname__}",
                 "n_features": family.n_features,
                 "settings": family.settings(),
-                "code": sha256_of_bytes(*_code(type(family))),
+                "code": code_of(type(family)),
             }
             for family in families
         ],
         "binning": {"cuts": MAX_CUTS, "code": sha256_of_bytes(*engine)},
         "numpy": np.__version__,
     }
-
-
-def _code(kind: type) -> list[bytes]:
-    """Names and content of the modules of a family's class and its base classes."""
-    sources: dict[str, bytes] = {}
-    for base in kind.__mro__:
-        if base in (object, ABC):
-            continue
-        try:
-            paths = [Path(inspect.getsourcefile(base) or "")]
-            if base.__module__.startswith("boostsample.families."):
-                paths = list((_PACKAGE / "families").rglob("*.py"))
-            sources.update({f"{file.parent.name}/{file.name}": file.read_bytes() for file in paths})
-        except (OSError, TypeError):
-            try:
-                sources[base.__qualname__] = inspect.getsource(base).encode()
-            except (OSError, TypeError):
-                raise SettingError(
-                    f"the source code of the family class {base.__qualname__} cannot be read, so "
-                    "a cached bank could be one of an earlier version; define the class in a "
-                    "module, or use the bank in memory"
-                ) from None
-    return [part for name in sorted(sources) for part in (name.encode(), sources[name])]

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from boostsample.banks.bank import Bank
 from boostsample.errors import SettingError
 from boostsample.files.booster_state import pack_state
-from boostsample.hashing import sha256_of_arrays, sha256_of_bytes, sha256_of_json
+from boostsample.hashing import code_of, sha256_of_arrays, sha256_of_bytes, sha256_of_json
 from boostsample.learner import Learner
 from boostsample.loop.numerics import NUMERICS
 from boostsample.rows.weights import SignedWeights
@@ -51,8 +51,8 @@ def run_facts(
     Raises
     ------
     SettingError
-        If a setting of the strategy or the learner cannot be identified, or if a lazy bank holds
-        examples that are neither numbers nor texts.
+        If a setting of the strategy or the learner, or the code of a class, cannot be identified,
+        or if a lazy bank holds examples that are neither numbers nor texts.
     """
     facts = {
         "version of the numerical results": NUMERICS,
@@ -117,31 +117,21 @@ def _checksum(digest: str) -> str:
 def _class_facts(what: str, one: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The facts of a strategy, learner or family `what`: class, settings, source code.
 
-    The source code is that of the class and of its base classes, unless they are of this
-    distribution, whose results have a version, or have no source file.
+    The source code is that of `code_of`; classes of this distribution have none: their results
+    have a version.
     """
     kind = type(one)
     facts = {what: _name_of(kind)}
     for name, value in settings.items():
         facts[f"{name} of the {what}"] = _plain(value, f"{name} of {kind.__name__}")
-    code = "".join(_source(base) for base in kind.__mro__)
+    code = code_of(kind)
     if code:
-        facts[f"source code of the {what}"] = _checksum(sha256_of_bytes(code.encode()))
+        facts[f"source code of the {what}"] = _checksum(code)
     return facts
 
 
 def _name_of(kind: Any) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _source(kind: type) -> str:
-    """The source code of a class of another distribution; empty if it has none."""
-    if kind.__module__.partition(".")[0] in ("abc", "boostsample", "builtins", "sklearn"):
-        return ""
-    try:
-        return inspect.getsource(kind)
-    except (OSError, TypeError):  # defined at a prompt
-        return ""
 
 
 def _plain(value: Any, name: str) -> Any:

@@ -9,20 +9,19 @@ same name, moved aside and computed again.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from boostsample.banks.bank_forms import bank_settings
+from boostsample.errors import SettingError
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
-from boostsample.hashing import sha256_of_bytes, sha256_of_json
+from boostsample.hashing import code_of, sha256_of_bytes, sha256_of_json
 from boostsample.learners import make_learner
 
 _CURVE_POINTS = 40
@@ -164,23 +163,11 @@ def _strategy_facts(variant: Variant) -> dict[str, Any]:
 
 
 def foreign_facts(kind: type[Any]) -> dict[str, str]:
-    """Name and source checksum of a class of another distribution; empty for one of ours.
-
-    The source is the files of the class and of its own base classes; what these import is left out.
-    """
-    ours = [one for one in kind.__mro__ if one.__module__.startswith("boostsample.")]
-    if kind in ours:
-        return {}
-    shared = {base for one in ours for base in one.__mro__}
-    files = dict.fromkeys(_source_file(one) for one in kind.__mro__ if one not in shared)
-    source = b"".join(file.read_bytes() for file in files if file is not None)
-    return {"class": f"{kind.__module__}.{kind.__qualname__}", "code": sha256_of_bytes(source)}
-
-
-def _source_file(kind: type[Any]) -> Path | None:
-    """The file that defines a class; None if it is defined at a prompt."""
+    """Name and source checksum of a class of another distribution; empty for one of ours."""
     try:
-        file = Path(inspect.getsourcefile(kind) or "")
-    except TypeError:
-        return None
-    return file if file.is_file() else None
+        code = code_of(kind)
+    except SettingError:
+        # Only a comparison in memory has such a class: commands name registered classes, which
+        # have files.
+        code = "unknown"
+    return {"class": f"{kind.__module__}.{kind.__qualname__}", "code": code} if code else {}

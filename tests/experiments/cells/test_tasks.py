@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from boostsample.experiments.cells.tasks import foreign_facts, task_groups, task_points
+from boostsample.experiments.cells.tasks import task_groups, task_points
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan import variants as variants_module
@@ -184,24 +183,6 @@ def test_defaults_and_foreign_code_are_part_of_the_key(
     assert one.facts["strategy"]["parameters"]["hidden"] == 7
     assert one.facts["strategy"]["class"].endswith("test_tasks.Foreign")
     assert len(one.facts["strategy"]["code"]) == 64
-
-
-def test_base_classes_in_other_files_are_part_of_the_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    base = (
-        "from boostsample.strategies import UniformNaive\n\nclass Base(UniformNaive):\n    n = 3\n"
-    )
-    (tmp_path / "key_base.py").write_text(base)
-    (tmp_path / "key_mine.py").write_text("import key_base\n\nclass Mine(key_base.Base): ...\n")
-    mine = importlib.import_module("key_mine").Mine
-    before = foreign_facts(mine)["code"]
-    (tmp_path / "key_base.py").write_text(base.replace("3", "4"))
-    assert foreign_facts(mine)["code"] != before
-    (tmp_path / "key_base.py").write_text(base)
-    assert foreign_facts(mine) == {"class": "key_mine.Mine", "code": before}
-    assert foreign_facts(UniformNaive) == {}
 
 
 def test_file_names_are_readable(data: Dataset) -> None:
