@@ -17,7 +17,7 @@ from pathlib import Path
 from boostsample.errors import DataError, os_fault
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.claims import Claims
-from boostsample.experiments.cells.tasks import Task
+from boostsample.experiments.cells.tasks import CellTask
 from boostsample.files.atomic import TEMPORARY, atomic_file
 
 STORE_FOLDER = "cells"
@@ -36,24 +36,24 @@ class Store:
     def __init__(self) -> None:
         self._cells: dict[str, Cell] = {}
 
-    def load(self, task: Task) -> Cell | None:
+    def load(self, task: CellTask) -> Cell | None:
         """The cell of a task; None if there is no usable one."""
         return self._cells.get(task.key)
 
-    def save(self, task: Task, cell: Cell) -> None:
+    def save(self, task: CellTask, cell: Cell) -> None:
         """Store a cell and release its claim."""
         self._cells[task.key] = cell
 
-    def begun(self, task: Task) -> Cell | None:
+    def begun(self, task: CellTask) -> Cell | None:
         """The longest cell of the run of a task with fewer rounds; None if there is none."""
         found = [cell for cell in self._cells.values() if task.continues(cell.facts)]
         return max(found, key=_planned, default=None)
 
-    def take(self, task: Task) -> bool:
+    def take(self, task: CellTask) -> bool:
         """Claim a cell before training it; False if another process is training it."""
         return True
 
-    def release(self, task: Task) -> None:
+    def release(self, task: CellTask) -> None:
         """Release the claim on a cell."""
 
     def beat(self) -> None:
@@ -87,7 +87,7 @@ class FolderStore(Store):
                 if time.time() - path.stat().st_mtime > _STALE:
                     path.unlink()
 
-    def load(self, task: Task) -> Cell | None:
+    def load(self, task: CellTask) -> Cell | None:
         """The cell of a task; an unusable file is moved aside, with a warning."""
         path = self._folder / task.file_name
         try:
@@ -112,11 +112,11 @@ class FolderStore(Store):
             with suppress(FileNotFoundError):  # another process has moved it
                 os.replace(path, target)
 
-    def begun(self, task: Task) -> Cell | None:
+    def begun(self, task: CellTask) -> Cell | None:
         """The longest usable cell of the run of a task with fewer rounds; None if there is none."""
         return max(self._shorter(task).values(), key=_planned, default=None)
 
-    def _shorter(self, task: Task) -> dict[Path, Cell]:
+    def _shorter(self, task: CellTask) -> dict[Path, Cell]:
         """The usable cells of the run of a task with fewer rounds."""
         found = {}
         for path in self._folder.glob(f"{task.slug}-*.npz"):
@@ -127,7 +127,7 @@ class FolderStore(Store):
                     found[path] = cell
         return found
 
-    def save(self, task: Task, cell: Cell) -> None:
+    def save(self, task: CellTask, cell: Cell) -> None:
         """Write a cell's file atomically, and release its claim.
 
         The cells of the same run with fewer rounds, which it replaces, are removed.
@@ -151,12 +151,12 @@ class FolderStore(Store):
                 "--results again, and only what is missing is computed"
             ) from error
 
-    def take(self, task: Task) -> bool:
+    def take(self, task: CellTask) -> bool:
         """Claim a cell."""
         with self._writing(task.file_name):
             return self._claims.take(task.file_name)
 
-    def release(self, task: Task) -> None:
+    def release(self, task: CellTask) -> None:
         """Release the claim on a cell."""
         self._claims.release(task.file_name)
 

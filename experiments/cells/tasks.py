@@ -10,7 +10,7 @@ same name, moved aside and computed again.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 
 from boostsample.banks.bank_forms import bank_settings
 from boostsample.errors import SettingError
+from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.hashing import code_of, sha256_of_bytes, sha256_of_json
@@ -33,13 +34,16 @@ def cell_key(facts: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Task:
-    """A cell to train."""
+class CellTask:
+    """A cell to train and score."""
 
     variant: Variant  # the strategy with concrete settings
     repetition: int
     budget: int  # looks per search
     facts: Mapping[str, Any] = field(repr=False)  # all that determines its bits, as JSON takes it
+    points: tuple[int, ...] = field(repr=False)  # numbers of stumps to score, as in `cell_file`
+    marks: tuple[int, ...] = ()
+    history: bool = False  # whether to keep the history rows
 
     @cached_property
     def key(self) -> str:
@@ -73,18 +77,10 @@ class Task:
         return f"{self.slug}-{self.key}.npz"
 
 
-@dataclass(frozen=True)
-class TaskGroup:
-    """The tasks of one strategy in one repetition; one, or one per setting of its tuning grid."""
-
-    variant: Variant  # the strategy as in the plan, with its tuning grid
-    repetition: int
-    tasks: tuple[Task, ...]  # in the order of the tuning grid; the best run is kept
-
-    def points(self, marks: Sequence[int]) -> set[int]:
-        """Numbers of stumps to score: the marks, these divided by the number of tasks, a curve."""
-        shared = {mark // len(self.tasks) for mark in marks if mark >= len(self.tasks)}
-        return {*marks, *shared, *task_points(marks[-1])}
+def _points(plan: Plan, n_settings: int) -> tuple[int, ...]:
+    """The marks, these divided by the number of settings to tune over, and a curve."""
+    shared = {mark // n_settings for mark in plan.marks if mark >= n_settings}
+    return tuple(sorted({*plan.marks, *shared, *task_points(plan.n_rounds), *plan.extra_points}))
 
 
 def task_points(n_rounds: int) -> list[int]:
@@ -97,8 +93,11 @@ def task_points(n_rounds: int) -> list[int]:
     return sorted(set(np.rint(curve).astype(int).tolist()))
 
 
-def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[TaskGroup]:
-    """All tasks of a plan, by strategy, then repetition; `n_rounds` replaces the plan's."""
+def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[tuple[CellTask, ...]]:
+    """The tasks of a plan by strategy, then repetition; `n_rounds` replaces the plan's.
+
+    A group has one task for each setting of the tuning grid, in its order; the best run is kept.
+    """
     plan, data = prepared.plan, prepared.data
     families = [
         [
@@ -129,7 +128,7 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[TaskGro
         for split in prepared.splits
     ]
 
-    def task(variant: Variant, repetition: int) -> Task:
+    def task(variant: Variant, repetition: int, points: tuple[int, ...]) -> CellTask:
         budget = prepared.budget(variant, repetition)
         stream = variant.stream(data.seeded_by, plan.seed, repetition).entropy
         facts = {
@@ -140,13 +139,14 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[TaskGro
             "repetition": repetition,
             "stream": str(stream),
         }
-        return Task(variant, repetition, budget, facts)
+        return CellTask(variant, repetition, budget, facts, points, plan.marks, plan.history)
 
-    return [
-        TaskGroup(variant, repetition, tuple(task(one, repetition) for one in variant.trained))
-        for variant in prepared.variants
-        for repetition in range(plan.repeats)
-    ]
+    groups = []
+    for variant in prepared.variants:
+        points = _points(plan, len(variant.trained))
+        for repetition in range(plan.repeats):
+            groups.append(tuple(task(one, repetition, points) for one in variant.trained))
+    return groups
 
 
 def _strategy_facts(variant: Variant) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,7 +22,7 @@ from boostsample.errors import BoostSampleError, StrategyError, one_line
 from boostsample.experiments.cells.cell_file import Cell, cell_arrays
 from boostsample.experiments.cells.continued import joined_cells, resume_booster, saved_state
 from boostsample.experiments.cells.evaluation import evaluate_cell
-from boostsample.experiments.cells.tasks import Task
+from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.labels import encode
@@ -60,18 +60,6 @@ class TrainingWatch:
             raise TrainingStopped
 
 
-@dataclass(frozen=True)
-class TrainingOrder:
-    """A request to train and score a cell."""
-
-    task: Task
-    points: tuple[int, ...]  # numbers of stumps to score, as in `cell_file`
-    marks: tuple[int, ...]
-    history: bool = False  # whether to keep the history rows
-    known: bytes | None = None  # the file of a trained cell, which is then scored again
-    begun: bytes | None = None  # the file of the same run with fewer rounds, which is continued
-
-
 class TrainingSplit:
     """The split of a repetition with its feature bank; immutable, so that threads can share it.
 
@@ -104,7 +92,7 @@ class TrainingSplit:
         self.labels = encode(data.y[self.train_rows], data.n_classes)
 
     def booster(
-        self, task: Task, rng: np.random.SeedSequence | int, n_rounds: int | None = None
+        self, task: CellTask, rng: np.random.SeedSequence | int, n_rounds: int | None = None
     ) -> Booster:
         """A booster for a task, before its first round; `n_rounds` replaces the task's."""
         plan = self.prepared.plan
@@ -122,15 +110,15 @@ class TrainingSplit:
         )
 
     def scores(
-        self, order: TrainingOrder, rounds: Sequence[Sequence[Term]], watch: TrainingWatch
+        self, task: CellTask, rounds: Sequence[Sequence[Term]], watch: TrainingWatch
     ) -> dict[str, NDArray[Any]]:
         """The arrays of `evaluate` for the stumps of a cell, by round."""
         data, rows = self.prepared.data, (self.train_rows, self.test_rows)
-        wanted = (order.points, order.marks)
+        wanted = (task.points, task.marks)
         return evaluate_cell(self.bank, *rows, data.y, data.n_classes, rounds, *wanted, watch.check)
 
 
-def warm_up_training(split: TrainingSplit, task: Task) -> None:
+def warm_up_training(split: TrainingSplit, task: CellTask) -> None:
     """Compile all that the cells of a `warm_up_key` can need, so that it is not timed.
 
     A new booster compiles what strategies and learners of this distribution need; others train two
@@ -149,23 +137,27 @@ def _is_own(part: object) -> bool:
     return type(part).__module__.startswith("boostsample.")
 
 
-def warm_up_key(prepared: Prepared, task: Task) -> tuple[str, ...]:
+def warm_up_key(prepared: Prepared, task: CellTask) -> tuple[str, ...]:
     """Plan, data, families and strategy of a cell: one warm-up serves all cells with the same."""
     facts = task.facts
     return str(prepared.plan), str(facts["data"]), str(facts["families"]), task.variant.label
 
 
-def train_cell(split: TrainingSplit, order: TrainingOrder, watch: TrainingWatch) -> Cell:
+def train_cell(
+    split: TrainingSplit, task: CellTask, watch: TrainingWatch, before: Cell | None = None
+) -> Cell:
     """Train and score a cell.
+
+    `before` is the cell itself, which is then only scored again, or one of the same run with fewer
+    rounds, which is continued.
 
     StrategyError, with name and round, if the strategy fails; Stopped as requested by `watch`.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
-    task, data, plan = order.task, split.prepared.data, split.prepared.plan
-    families = split.prepared.families
-    if order.known is not None:
-        return _scored_again(split, order, Cell.from_bytes(order.known), watch)
-    booster, begun, why = _begin(split, order)
+    data, plan, families = split.prepared.data, split.prepared.plan, split.prepared.families
+    if before is not None and before.key == task.key:
+        return _scored_again(split, task, before, watch)
+    booster, begun, why = _begin(split, task, before)
     rounds = [] if begun is None else begun.rounds(split.bank)
     wall = 0.0 if begun is None else float(begun.about["wall"])
     losses = [] if begun is None else begun.loss.tolist()
@@ -177,7 +169,7 @@ def train_cell(split: TrainingSplit, order: TrainingOrder, watch: TrainingWatch)
         fresh.append(done)
         losses.append(done.rows[-1]["log10_loss"])
         watch.rounds, watch.seconds = len(rounds), wall + time.perf_counter() - clock
-    scores = split.scores(order, rounds, watch)
+    scores = split.scores(task, rounds, watch)
     known = {} if begun is None else begun.loss_at
     loss = [known.get(at, losses[at - 1]) for at in scores["points"].tolist()]
     scores["loss"] = np.array(loss, np.float64)
@@ -203,35 +195,34 @@ def train_cell(split: TrainingSplit, order: TrainingOrder, watch: TrainingWatch)
     arrays = cell_arrays(fresh, [family.name for family in families]) if fresh else {}
     rows = [row for one in fresh for row in one.rows]
     cell = Cell(
-        dict(task.facts), about, {**arrays, **scores}, rows if order.history else None, state
+        dict(task.facts), about, {**arrays, **scores}, rows if task.history else None, state
     )
     return cell if begun is None else joined_cells(begun, cell)
 
 
-def _begin(split: TrainingSplit, order: TrainingOrder) -> tuple[Booster, Cell | None, str]:
-    """A booster for an order, the run that it continues, and why it does not continue that one."""
-    task, plan = order.task, split.prepared.plan
+def _begin(
+    split: TrainingSplit, task: CellTask, begun: Cell | None
+) -> tuple[Booster, Cell | None, str]:
+    """A booster for a task, the run that it continues, and why it does not continue `begun`."""
+    plan = split.prepared.plan
 
     def booster(n_rounds: int) -> Booster:
         stream = task.variant.stream(split.prepared.data.seeded_by, plan.seed, task.repetition)
         return split.booster(task, stream, n_rounds)
 
     new = booster(task.n_rounds)
-    if order.begun is None:
+    if begun is None:
         return new, None, ""
-    begun = Cell.from_bytes(order.begun)
     rounds = begun.rounds(split.bank)
-    why = resume_booster(new, booster(begun.facts["n_rounds"]), begun, rounds, order.history)
+    why = resume_booster(new, booster(begun.facts["n_rounds"]), begun, rounds, task.history)
     return new, None if why else begun, why
 
 
-def _scored_again(
-    split: TrainingSplit, order: TrainingOrder, cell: Cell, watch: TrainingWatch
-) -> Cell:
-    """A trained cell with the scores that it has and those of the order."""
-    points = {*order.points, *cell.errors}
-    marks = {*order.marks, *cell.areas}
-    wider = replace(order, points=tuple(points), marks=tuple(marks))
+def _scored_again(split: TrainingSplit, task: CellTask, cell: Cell, watch: TrainingWatch) -> Cell:
+    """A trained cell with the scores that it has and those of the task."""
+    points = {*task.points, *cell.errors}
+    marks = {*task.marks, *cell.areas}
+    wider = replace(task, points=tuple(points), marks=tuple(marks))
     scores = split.scores(wider, cell.rounds(split.bank), watch)
     known = cell.loss_at
     losses = [known.get(at, float(cell.loss[at - 1])) for at in scores["points"].tolist()]
@@ -239,7 +230,7 @@ def _scored_again(
     return Cell(cell.facts, cell.about, arrays, cell.history, cell.state)
 
 
-def _next_round(booster: Booster, task: Task) -> Round:
+def _next_round(booster: Booster, task: CellTask) -> Round:
     """Train one round; other exceptions than ours become a StrategyError with name and place."""
     try:
         return booster.next_round()

@@ -144,10 +144,10 @@ def compare(
         from boostsample.experiments import plots
         from boostsample.experiments.results.folder.grid_toml import grid_toml
         from boostsample.experiments.run.backends import check_backend, open_backend
-        from boostsample.experiments.run.shard import RunShard
+        from boostsample.experiments.run.compare import JobShare
 
         grid = _grid(context, jobs)
-        share = None if shard is None else RunShard.parse(shard)
+        share = None if shard is None else JobShare.parse(shard)
         if share is not None and results is None:
             raise SettingError("--shard needs the folder that all shares fill; add --results DIR")
         check_backend(backend, jobs)

@@ -11,8 +11,8 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 
 from boostsample.experiments.cells.cell_file import Cell
+from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.cells.training import (
-    TrainingOrder,
     TrainingSplit,
     TrainingWatch,
     train_cell,
@@ -60,9 +60,13 @@ class Backend(AbstractContextManager["Backend"]):
 
     @abstractmethod
     def submit(
-        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+        self,
+        task: CellTask,
+        before: Cell | None,
+        split: TrainingSplit | None,
+        watch: TrainingWatch,
     ) -> Future[Cell]:
-        """Train a cell; at most `n_workers` at once. `WorkerLost` means that it can be retried."""
+        """Start `train_cell`; at most `n_workers` at once. `WorkerLost`: it can be retried."""
 
     def look(self) -> None:
         """Notice lost workers; called about ten times a second while cells are trained.
@@ -85,26 +89,29 @@ class Workplace:
         self._splits: OrderedDict[tuple[str, ...], TrainingSplit] = OrderedDict()
         self._warm: set[tuple[str, ...]] = set()
 
-    def work(self, prepared: Prepared, order: TrainingOrder, watch: TrainingWatch) -> bytes:
-        """Train a cell and return the content of its file."""
-        split = self.warm_up(prepared, order)
+    def work(
+        self, prepared: Prepared, task: CellTask, before: Cell | None, watch: TrainingWatch
+    ) -> Cell:
+        """Train a cell, see `train_cell`."""
+        split = self.warm_up(prepared, task, before)
         watch.begin()
-        return train_cell(split, order, watch).to_bytes()
+        return train_cell(split, task, watch, before)
 
-    def warm_up(self, prepared: Prepared, order: TrainingOrder) -> TrainingSplit:
+    def warm_up(self, prepared: Prepared, task: CellTask, before: Cell | None) -> TrainingSplit:
         """Compile all that a cell needs, and return its split."""
-        warm = warm_up_key(prepared, order.task)
-        place = (*warm[:-1], str(order.task.facts["split"]))
+        warm = warm_up_key(prepared, task)
+        place = (*warm[:-1], str(task.facts["split"]))
         with self._lock:
             split = self._splits.get(place)
             if split is None:
                 form = "lazy" if prepared.plan.bank.name == "lazy" else "disk"
-                split = TrainingSplit(prepared, order.task.repetition, form=form)
+                split = TrainingSplit(prepared, task.repetition, form=form)
                 self._splits[place] = split
                 while len(self._splits) > _MOST_SPLITS:
                     self._splits.popitem(last=False)
-            if order.known is None and warm not in self._warm:
-                warm_up_training(split, order.task)
+            is_trained = before is not None and before.key == task.key
+            if not is_trained and warm not in self._warm:
+                warm_up_training(split, task)
                 self._warm.add(warm)
         return split
 

@@ -2,7 +2,7 @@
 
 The rows do not depend on the backend. Threads share the plan's bank. Processes map a bank on disk
 that this process builds, as each would need its own bank in memory. The data are sent once to each
-worker; with a cell only the order and its result are sent.
+worker; with a cell only its task and the result are sent.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 
 from boostsample.errors import SettingError, StrategyError, one_line
 from boostsample.experiments.cells.cell_file import Cell
+from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.cells.training import (
-    TrainingOrder,
     TrainingSplit,
     TrainingWatch,
     train_cell,
@@ -90,11 +90,15 @@ class _Threads(Backend):
         self._pool = ThreadPoolExecutor(n_workers)
 
     def submit(
-        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+        self,
+        task: CellTask,
+        before: Cell | None,
+        split: TrainingSplit | None,
+        watch: TrainingWatch,
     ) -> Future[Cell]:
         assert split is not None
         watch.stop = self.stop
-        return self._pool.submit(train_cell, split, order, watch)
+        return self._pool.submit(train_cell, split, task, watch, before)
 
     def end(self) -> None:
         self.stop.set()
@@ -118,9 +122,9 @@ class _Orphan(TrainingWatch):
 
 
 def _serve(pipe: Connection) -> None:
-    """Train cells in a worker process: reads the data, then orders, and answers each of them.
+    """Train cells in a worker process: reads the data, then tasks, and answers each of them.
 
-    An order is answered by `_BEGUN`, `_COMPILED`, and the content of the cell; or by an error after
+    A task is answered by `_BEGUN`, `_COMPILED`, and the cell; or by an error after
     one or both of the first two.
     """
     from joblib.externals.loky.backend import reduction
@@ -131,10 +135,10 @@ def _serve(pipe: Connection) -> None:
     with suppress(EOFError, OSError):  # the parent has gone
         prepared = pipe.recv()
         while True:
-            order = pipe.recv()
+            task, before = pipe.recv()
             pipe.send(_BEGUN)
             try:
-                answer: bytes | Exception = workplace.work(prepared, order, _Orphan(pipe))
+                answer: Cell | Exception = workplace.work(prepared, task, before, _Orphan(pipe))
             except Exception as error:
                 answer = error
                 answer.add_note(traceback.format_exc())
@@ -170,7 +174,7 @@ class _Process:
         """Whether the process has ended."""
         return self._silent or not self._process.is_alive()
 
-    def train(self, order: TrainingOrder, watch: TrainingWatch) -> Cell:
+    def train(self, task: CellTask, before: Cell | None, watch: TrainingWatch) -> Cell:
         """Train a cell, in any thread; WorkerLost if the process ends before it has answered.
 
         A process that ends before its first cell has begun it: the data may be what ends it.
@@ -182,7 +186,7 @@ class _Process:
             if self._unsent is not None:
                 self._pipe.send_bytes(reduction.dumps(self._unsent))
                 self._unsent = None
-            self._pipe.send_bytes(reduction.dumps(order))
+            self._pipe.send_bytes(reduction.dumps((task, before)))
             begun = self._pipe.recv() == _BEGUN
             answer = self._pipe.recv()
             if answer == _COMPILED:
@@ -193,7 +197,8 @@ class _Process:
             raise WorkerLost(f"process {self.pid} has ended", begun=begun) from error
         if isinstance(answer, Exception):
             raise answer
-        return Cell.from_bytes(answer)
+        cell: Cell = answer
+        return cell
 
     def check_stopped(self) -> None:
         """Kill the process if it has been stopped for `_STOPPED` seconds."""
@@ -240,7 +245,11 @@ class _Processes(Backend):
         self._prepared = prepared
 
     def submit(
-        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+        self,
+        task: CellTask,
+        before: Cell | None,
+        split: TrainingSplit | None,
+        watch: TrainingWatch,
     ) -> Future[Cell]:
         assert self._prepared is not None
         idle = [worker for worker in self._workers if worker.cell.done()]
@@ -252,10 +261,10 @@ class _Processes(Backend):
         if worker is None:
             worker = _Process(self._prepared)
             self._workers.append(worker)
-        key = warm_up_key(self._prepared, order.task)
+        key = warm_up_key(self._prepared, task)
         watch.compiling = key not in worker.warm
         worker.warm.add(key)
-        worker.cell = self._pool.submit(worker.train, order, watch)
+        worker.cell = self._pool.submit(worker.train, task, before, watch)
         return worker.cell
 
     def look(self) -> None:

@@ -8,22 +8,48 @@ depend on the plan alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from boostsample.errors import DataError
+from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.store import Store
-from boostsample.experiments.cells.tasks import TaskGroup, task_groups
-from boostsample.experiments.cells.training import TrainingOrder
+from boostsample.experiments.cells.tasks import CellTask, task_groups
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
+from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.results.runs import Run, keep_tuned_run
 from boostsample.experiments.run.backend import Backend
 from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.schedule import Schedule
-from boostsample.experiments.run.shard import RunShard
+
+
+@dataclass(frozen=True)
+class JobShare:
+    """One process's share of the cells: number `index` of `count`, counted from 1.
+
+    Cells are dealt out in the order of their keys, so that processes need not communicate.
+    """
+
+    index: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> JobShare:
+        """Parse I/N as in ``2/8``."""
+        match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+        if not match or not 1 <= int(match[1]) <= int(match[2]):
+            raise SettingError(
+                f"shard must be I/N with 1 <= I <= N < 1,000,000 as in 2/8, got {text!r}"
+            )
+        return cls(int(match[1]), int(match[2]))
+
+    def share_of(self, keys: Sequence[str]) -> set[str]:
+        """The keys of this share."""
+        return set(sorted(set(keys))[self.index - 1 :: self.count])
 
 
 def compare(
@@ -64,7 +90,7 @@ def compare_all(
     backend: Backend,
     progress: Progress | None = None,
     left: Callable[[float | None], None] | None = None,
-    shard: RunShard | None = None,
+    shard: JobShare | None = None,
 ) -> list[Comparison]:
     """Train the cells that are missing in the store, and return one comparison per data set.
 
@@ -76,21 +102,21 @@ def compare_all(
     report = progress or (lambda stage, done, total: None)
     schedule = Schedule(store, backend, report, left or (lambda seconds: None))
     groups = [task_groups(one) for one in prepared]
-    orders = [_orders(one.plan, mine) for one, mine in zip(prepared, groups, strict=True)]
+    tasks = [[task for group in of_data for task in group] for of_data in groups]
     if shard is not None:
-        keys = shard.mine([order.task.key for part in orders for order in part])
-        orders = [[order for order in part if order.task.key in keys] for part in orders]
+        keys = shard.share_of([task.key for of_data in tasks for task in of_data])
+        tasks = [[task for task in of_data if task.key in keys] for of_data in tasks]
     try:
-        missing = [schedule.missing(part) for part in orders]
-        schedule.run(list(zip(prepared, missing, strict=True)))
+        schedule.run(list(zip(prepared, tasks, strict=True)))
     finally:
         store.close()
     try:
         found = []
         for one, mine in zip(prepared, groups, strict=True):
+            searched = [variant for variant in one.variants for _ in range(one.plan.repeats)]
             kept = [
-                keep_tuned_run(_runs(group, one.plan, store), len(group.tasks), one.plan.marks)
-                for group in mine
+                keep_tuned_run(_runs(variant, group, store), len(group), one.plan.marks)
+                for variant, group in zip(searched, mine, strict=True)
             ]
             found.append(Comparison(one, kept))
         return found
@@ -106,24 +132,9 @@ class _MissingCell(Exception):
     """A cell, or a score of it, is not in the store; the message is the name of its file."""
 
 
-def _orders(plan: Plan, groups: Sequence[TaskGroup]) -> list[TrainingOrder]:
-    """An order for each task of a plan."""
-    return [
-        TrainingOrder(task, _points(group, plan), plan.marks, plan.history)
-        for group in groups
-        for task in group.tasks
-    ]
-
-
-def _points(group: TaskGroup, plan: Plan) -> tuple[int, ...]:
-    """Numbers of stumps at which the cells of a group are scored."""
-    return tuple(sorted(group.points(plan.marks) | plan.extra_points))
-
-
-def _runs(group: TaskGroup, plan: Plan, store: Store) -> Iterator[Run]:
-    points = _points(group, plan)
-    for task in group.tasks:
+def _runs(variant: Variant, group: Sequence[CellTask], store: Store) -> Iterator[Run]:
+    for task in group:
         cell = store.load(task)
-        if cell is None or not cell.has(points, plan.marks, plan.history):
+        if cell is None or not cell.has(task.points, task.marks, task.history):
             raise _MissingCell(task.file_name)
-        yield Run(group.variant, group.repetition, task.budget, task.variant, cell)
+        yield Run(variant, task.repetition, task.budget, task.variant, cell)

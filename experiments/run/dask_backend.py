@@ -32,8 +32,8 @@ from boostsample.banks.cache_folder import cache_dir
 from boostsample.dask.versions import check_versions, versions_here, versions_there
 from boostsample.errors import DataError, one_line
 from boostsample.experiments.cells.cell_file import Cell
+from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.cells.training import (
-    TrainingOrder,
     TrainingSplit,
     TrainingStopped,
     TrainingWatch,
@@ -109,12 +109,12 @@ def _work_there(name: str, order: bytes, folder: str, only_compile: bool) -> byt
     prepared = _data.get(name)
     if prepared is None:
         return None
-    wanted = _cloudpickle.loads(order)
+    task, before = _cloudpickle.loads(order)
     try:
         if only_compile:
-            _workplace.warm_up(prepared, wanted)
+            _workplace.warm_up(prepared, task, before)
             return b""
-        return _workplace.work(prepared, wanted, _Unwanted())
+        return _workplace.work(prepared, task, before, _Unwanted()).to_bytes()
     except OSError as error:  # in the client, an OSError is one of the network
         address = _distributed.get_worker().address
         raise DataError(f"a cell failed on the worker {address}: {one_line(error)}") from error
@@ -232,13 +232,17 @@ class DaskBackend(Backend):
         self._name = uuid.uuid4().hex
 
     def submit(
-        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+        self,
+        task: CellTask,
+        before: Cell | None,
+        split: TrainingSplit | None,
+        watch: TrainingWatch,
     ) -> Future[Cell]:
         """Train a cell on a worker that has a free thread."""
         assert self._prepared is not None
-        key = warm_up_key(self._prepared, order.task)
+        key = warm_up_key(self._prepared, task)
         watch.compiling = not any(key in worker.warm for worker in list(self._workers.values()))
-        return self._start(self._train(order, watch, key))
+        return self._start(self._train(_cloudpickle.dumps((task, before)), watch, key))
 
     def look(self) -> None:
         """Raise DataError if the scheduler is lost, or no worker has come in time."""
@@ -300,9 +304,7 @@ class DaskBackend(Backend):
 
     # ------------------------------------------------------------------------------------ cells
 
-    async def _train(
-        self, order: TrainingOrder, watch: TrainingWatch, key: tuple[str, ...]
-    ) -> Cell:
+    async def _train(self, order: bytes, watch: TrainingWatch, key: tuple[str, ...]) -> Cell:
         """Train a cell on a free worker; WorkerLost as soon as that is lost."""
         worker, task = await self._free_worker(), asyncio.current_task()
         assert task is not None
@@ -342,9 +344,9 @@ class DaskBackend(Backend):
                 return min(free, key=lambda worker: len(worker.cells))
             await asyncio.sleep(0.1)  # one has just been lost; `_watch` ends this
 
-    async def _work_on(self, worker: _Worker, order: TrainingOrder, *, only_compile: bool) -> bytes:
+    async def _work_on(self, worker: _Worker, order: bytes, *, only_compile: bool) -> bytes:
         client, here, name = self._client, [worker.address], self._name
-        wanted = name, _cloudpickle.dumps(order), str(cache_dir().absolute()), only_compile
+        wanted = name, order, str(cache_dir().absolute()), only_compile
         while True:
             cell = client.submit(_work_there, *wanted, workers=here, pure=False)
             try:

@@ -15,15 +15,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from boostsample.errors import StrategyError
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import Store
-from boostsample.experiments.cells.tasks import Task
+from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.cells.training import (
-    TrainingOrder,
     TrainingSplit,
     TrainingStopped,
     TrainingWatch,
@@ -33,7 +32,6 @@ from boostsample.experiments.cells.training import (
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.run.backend import Backend, WorkerLost, n_cores
-from boostsample.experiments.run.pace import Pace
 
 _POLL = 0.1
 _CHECK_AGAIN = 1.0  # seconds between two checks for cells that other processes train
@@ -43,17 +41,14 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class _Job:
-    """An order in progress."""
+    """A cell to train or to score again."""
 
-    order: TrainingOrder
-    place: int  # among the orders of a split
+    task: CellTask
+    known: Cell | None  # the cell, if it only lacks scores
+    place: int = 0  # among the cells of a split
     tries: int = 0
-    n_begun: int = 0  # rounds of the run that the order continues
+    n_begun: int = 0  # rounds of the run that is continued
     watch: TrainingWatch = field(default_factory=TrainingWatch)
-
-    @property
-    def task(self) -> Task:
-        return self.order.task
 
 
 class Schedule:
@@ -74,38 +69,16 @@ class Schedule:
         self._warm: set[tuple[str, ...]] = set()
         self._said: set[str] = set()
 
-    def missing(self, orders: Sequence[TrainingOrder]) -> list[TrainingOrder]:
-        """The orders whose cells are not complete; existing cells that lack scores are attached."""
-        missing = []
-        for done, order in enumerate(orders):
-            self._report("looking for cells", done, len(orders))
-            self._pace.expect(order.task)
-            if not self._is_done(order):
-                cell = self._store.load(order.task)
-                if cell is not None and (cell.history is not None or not order.history):
-                    order = replace(order, known=cell.to_bytes())
-                missing.append(order)
-        return missing
-
-    def _is_done(self, order: TrainingOrder) -> bool:
-        """Whether the store has the cell of an order with all requested scores."""
-        cell = self._store.load(order.task)
-        if cell is None or not cell.has(order.points, order.marks, order.history):
-            return False
-        self._pace.finished(order.task, cell)
-        return True
-
-    def run(self, parts: Sequence[tuple[Prepared, Sequence[TrainingOrder]]]) -> None:
+    def run(self, parts: Sequence[tuple[Prepared, Sequence[CellTask]]]) -> None:
         """Train cells by data set and split; wait for those that other processes train.
 
         BoostSampleError if a cell fails (of several, that of the first one in the given order) or
         cannot be stored.
         """
-        left = parts
+        left = [(prepared, self._missing(tasks)) for prepared, tasks in parts]
         while True:
-            left = [(prepared, self._run_data(prepared, orders)) for prepared, orders in left]
-            left = [(prepared, orders) for prepared, orders in left if orders]
-            if not left:
+            left = [(prepared, self._run_data(prepared, jobs)) for prepared, jobs in left if jobs]
+            if not any(jobs for _, jobs in left):
                 break
             until = time.monotonic() + _CHECK_AGAIN
             while time.monotonic() < until:
@@ -113,15 +86,36 @@ class Schedule:
                 time.sleep(_POLL)
         self._tick()
 
-    def _run_data(self, prepared: Prepared, orders: Sequence[TrainingOrder]) -> list[TrainingOrder]:
-        """Train the cells of a data set; return the orders that other processes work on."""
+    def _missing(self, tasks: Sequence[CellTask]) -> list[_Job]:
+        """The cells that are not complete."""
+        jobs = []
+        for n_seen, task in enumerate(tasks):
+            self._report("looking for cells", n_seen, len(tasks))
+            self._pace.expect(task)
+            cell = self._store.load(task)
+            if not self._is_done(task, cell):
+                lacks_scores = cell is not None and (cell.history is not None or not task.history)
+                jobs.append(_Job(task, cell if lacks_scores else None))
+        return jobs
+
+    def _is_done(self, task: CellTask, cell: Cell | None) -> bool:
+        """Whether a cell of the store has all requested scores."""
+        if cell is None or not cell.has(task.points, task.marks, task.history):
+            return False
+        self._pace.finished(task, cell)
+        return True
+
+    def _run_data(self, prepared: Prepared, jobs: Sequence[_Job]) -> list[_Job]:
+        """Train the cells of a data set; return those that other processes work on."""
         began = False
-        groups: dict[str, list[TrainingOrder]] = {}
-        for order in orders:
-            groups.setdefault(str(order.task.facts["split"]), []).append(order)
-        foreign: list[TrainingOrder] = []
-        for group in groups.values():
-            free = deque(_Job(order, at) for at, order in enumerate(group))
+        splits: dict[str, list[_Job]] = {}
+        for job in jobs:
+            splits.setdefault(str(job.task.facts["split"]), []).append(job)
+        foreign: list[_Job] = []
+        for of_split in splits.values():
+            for place, job in enumerate(of_split):
+                job.place = place
+            free = deque(of_split)
             while free and not self._take(free[0], foreign):
                 free.popleft()
             if free:
@@ -131,19 +125,17 @@ class Schedule:
                 self._run_split(self._split(prepared, free), free, foreign)
         return foreign
 
-    def _take(self, job: _Job, foreign: list[TrainingOrder]) -> bool:
+    def _take(self, job: _Job, foreign: list[_Job]) -> bool:
         """Claim a cell. False if it is done by now, or if another process trains it: `foreign`."""
         if not self._store.take(job.task):
-            foreign.append(job.order)
+            foreign.append(job)
             return False
-        if job.order.known is None and self._is_done(job.order):
+        if job.known is None and self._is_done(job.task, self._store.load(job.task)):
             self._store.release(job.task)
             return False
         return True
 
-    def _run_split(
-        self, split: TrainingSplit, waiting: deque[_Job], foreign: list[TrainingOrder]
-    ) -> None:
+    def _run_split(self, split: TrainingSplit, waiting: deque[_Job], foreign: list[_Job]) -> None:
         """Train the cells of a split, of which the first one may be claimed already."""
         failed: dict[int, BaseException] = {}
         while waiting or self._in_flight:
@@ -172,7 +164,7 @@ class Schedule:
         """The split of the jobs with its bank, which other processes read from disk."""
         form = None if self._backend.in_process or prepared.plan.bank.name == "lazy" else "disk"
         # Other processes warm up themselves, with kernels from the cache that is filled here.
-        new = [job.task for job in jobs if job.order.known is None]
+        new = [job.task for job in jobs if job.known is None]
         cold = {warm_up_key(prepared, task): task for task in new}
         cold = {key: task for key, task in cold.items() if key not in self._warm}
         split = TrainingSplit(
@@ -193,10 +185,9 @@ class Schedule:
 
     def _submit(self, job: _Job, split: TrainingSplit) -> None:
         job.watch = TrainingWatch()
-        begun = None if job.order.known is not None else self._store.begun(job.task)
-        order = job.order if begun is None else replace(job.order, begun=begun.to_bytes())
-        job.n_begun = 0 if begun is None else begun.facts["n_rounds"]
-        self._in_flight[self._backend.submit(order, split, job.watch)] = job
+        before = self._store.begun(job.task) if job.known is None else job.known
+        job.n_begun = 0 if before is None or job.known else before.facts["n_rounds"]
+        self._in_flight[self._backend.submit(job.task, before, split, job.watch)] = job
         self._pace.begun(job.task, job.watch)
 
     def _collect(
@@ -248,3 +239,72 @@ class Schedule:
             return
         self._report("boosting", *self._pace.rounds())
         self._left(self._pace.seconds_left(max(self._backend.n_workers, 1)))
+
+
+_Sums = dict[tuple[str, str], tuple[float, int]]
+"""Seconds and rounds by data set and strategy."""
+
+
+class Pace:
+    """Rounds of all cells and their seconds, by data set and strategy.
+
+    The seconds per round of a strategy are taken from its finished cells, including those of
+    earlier commands; without any, from its running cells; without these, from other strategies.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, CellTask] = {}
+        self._done: set[str] = set()
+        self._running: dict[str, TrainingWatch] = {}
+        self._known: _Sums = {}
+
+    def expect(self, task: CellTask) -> None:
+        """Add a cell to the comparison."""
+        self._tasks[task.key] = task
+
+    def begun(self, task: CellTask, watch: TrainingWatch) -> None:
+        """Record that a cell is being trained."""
+        self._running[task.key] = watch
+
+    def failed(self, task: CellTask) -> None:
+        """Record that the training of a cell failed."""
+        self._running.pop(task.key, None)
+
+    def finished(self, task: CellTask, cell: Cell) -> None:
+        """Record that a cell is complete."""
+        self._running.pop(task.key, None)
+        if task.key in self._tasks and task.key not in self._done:
+            self._done.add(task.key)
+            _add(self._known, task, float(cell.about["wall"]), cell.n_rounds)
+
+    def rounds(self) -> tuple[int, int]:
+        """Rounds done and rounds in all."""
+        total = sum(task.n_rounds for task in self._tasks.values())
+        done = sum(self._tasks[key].n_rounds for key in self._done)
+        return done + sum(watch.rounds for watch in self._running.values()), total
+
+    def seconds_left(self, n_workers: int) -> float | None:
+        """Estimated seconds until all cells are complete; None while unknown."""
+        known = dict(self._known)
+        for key, watch in self._running.items():
+            if _kind(self._tasks[key]) not in self._known:
+                _add(known, self._tasks[key], watch.seconds, watch.rounds)
+        rates = {kind: seconds / rounds for kind, (seconds, rounds) in known.items() if rounds}
+        if not rates:
+            return None
+        usual = sum(rates.values()) / len(rates)
+        each = [0.0]
+        for key in self._tasks.keys() - self._done:
+            task = self._tasks[key]
+            done = self._running[key].rounds if key in self._running else 0
+            each.append((task.n_rounds - done) * rates.get(_kind(task), usual))
+        return max(sum(each) / n_workers, max(each))
+
+
+def _add(sums: _Sums, task: CellTask, seconds: float, rounds: int) -> None:
+    before = sums.get(_kind(task), (0.0, 0))
+    sums[_kind(task)] = (before[0] + seconds, before[1] + rounds)
+
+
+def _kind(task: CellTask) -> tuple[str, str]:
+    return str(task.facts["data"]["name"]), task.variant.name

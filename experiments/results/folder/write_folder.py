@@ -19,7 +19,7 @@ from typing import Any
 from boostsample.banks.bank_forms import bank_record
 from boostsample.errors import DataError, SettingError, os_fault
 from boostsample.experiments.cells.store import STORE_FOLDER, FolderStore
-from boostsample.experiments.cells.tasks import TaskGroup, task_groups
+from boostsample.experiments.cells.tasks import CellTask, task_groups
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared
@@ -271,7 +271,14 @@ def grid_record(prepared: Sequence[Prepared], n_rounds: int | None = None) -> di
         "data_sets": [
             {
                 **_splits(one),
-                "searches": [_group_record(group) for group in task_groups(one, n_rounds)],
+                "searches": [
+                    _group_record(variant, group)
+                    for variant, group in zip(
+                        [variant for variant in one.variants for _ in range(one.plan.repeats)],
+                        task_groups(one, n_rounds),
+                        strict=True,
+                    )
+                ],
             }
             for one in prepared
         ],
@@ -288,14 +295,14 @@ def _splits(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _group_record(group: TaskGroup) -> dict[str, Any]:
+def _group_record(variant: Variant, group: Sequence[CellTask]) -> dict[str, Any]:
     return {
-        **_variant_record(group.variant),
-        "grid": [_variant_record(one) for one in group.variant.grid],
-        "repetition": group.repetition,
-        "budgets": [task.budget for task in group.tasks],
-        "keys": [task.key for task in group.tasks],
-        "files": [task.file_name for task in group.tasks],
+        **_variant_record(variant),
+        "grid": [_variant_record(one) for one in variant.grid],
+        "repetition": group[0].repetition,
+        "budgets": [task.budget for task in group],
+        "keys": [task.key for task in group],
+        "files": [task.file_name for task in group],
     }
 
 

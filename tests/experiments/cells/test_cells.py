@@ -21,7 +21,6 @@ from boostsample.experiments.cells.cell_file import (
 )
 from boostsample.experiments.cells.tasks import cell_key, task_groups
 from boostsample.experiments.cells.training import (
-    TrainingOrder,
     TrainingSplit,
     TrainingWatch,
     train_cell,
@@ -51,10 +50,9 @@ def trained(
     usual: dict[str, Any] = {"marks": (3, 20), "repeats": 1, "history": True}
     plan = Plan(strategies=parse_names(strategy), **{**usual, **settings})
     prepared = prepare(data, plan)
-    (group,) = task_groups(prepared)
+    ((task,),) = task_groups(prepared)
     split = TrainingSplit(prepared, 0)
-    order = TrainingOrder(group.tasks[0], tuple(group.points(plan.marks)), plan.marks, plan.history)
-    return split, train_cell(split, order, TrainingWatch())
+    return split, train_cell(split, task, TrainingWatch())
 
 
 @pytest.fixture(scope="module")
@@ -164,20 +162,19 @@ def assert_same_terms(rounds: Sequence[Sequence[Term]], want: Sequence[Sequence[
 
 def fresh_booster(split: TrainingSplit, data: Dataset) -> Booster:
     plan = split.prepared.plan
-    (group,) = task_groups(prepare(data, plan))
-    task = group.tasks[0]
+    ((task,),) = task_groups(prepare(data, plan))
     return split.booster(task, task.variant.stream(data.name, plan.seed, 0))
 
 
 @pytest.mark.parametrize("strategy", ["mas-naive", "laminating", "full"])
 def test_a_cell_can_be_scored_anew_without_training(data: Dataset, strategy: str) -> None:
     split, cell = trained(data, strategy, history=False)
-    (group,) = task_groups(prepare(data, split.prepared.plan))
-    wanted = TrainingOrder(group.tasks[0], (5, 6, 11), (5, 20), known=cell.to_bytes())
+    ((task,),) = task_groups(prepare(data, split.prepared.plan))
+    wanted = replace(task, points=(5, 6, 11), marks=(5, 20))
     assert not cell.has(wanted.points, wanted.marks, history=False)
-    scored = train_cell(split, wanted, TrainingWatch())
+    scored = train_cell(split, wanted, TrainingWatch(), cell)
     assert scored.has(wanted.points, wanted.marks, history=False)
-    asked = TrainingOrder(group.tasks[0], (5, 6, 11, *cell.errors), (3, 5, 20))
+    asked = replace(task, points=(5, 6, 11, *cell.errors), marks=(3, 5, 20))
     straight = train_cell(split, asked, TrainingWatch())
     for name in straight.arrays.keys() - {"microseconds"}:
         np.testing.assert_array_equal(scored.arrays[name], straight.arrays[name], err_msg=name)
@@ -186,9 +183,9 @@ def test_a_cell_can_be_scored_anew_without_training(data: Dataset, strategy: str
 
 def test_a_warm_up_changes_nothing(data: Dataset, cell: Cell) -> None:
     split, _ = trained(data)
-    (group,) = task_groups(prepare(data, split.prepared.plan))
-    warm_up_training(split, group.tasks[0])
-    again = train_cell(split, TrainingOrder(group.tasks[0], (), (3, 20)), TrainingWatch())
+    ((task,),) = task_groups(prepare(data, split.prepared.plan))
+    warm_up_training(split, task)
+    again = train_cell(split, task, TrainingWatch())
     np.testing.assert_array_equal(again.arrays["edge"], cell.arrays["edge"])
 
 

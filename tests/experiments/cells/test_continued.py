@@ -220,8 +220,8 @@ def test_the_kept_state_is_small() -> None:
     store = Store()
     prepared = prepared_for(MANY, "ucb,mas-1q", history=False)
     filled(prepared, store)
-    for group in task_groups(prepared):
-        cell = store.load(group.tasks[0])
+    for (task,) in task_groups(prepared):
+        cell = store.load(task)
         assert cell is not None
         assert cell.state is not None
         assert len(cell.to_bytes()) - len(replace(cell, state=None).to_bytes()) < 3000

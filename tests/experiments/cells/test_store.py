@@ -18,16 +18,15 @@ from boostsample.experiments.cells import claims as claims_module
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.claims import Claims
 from boostsample.experiments.cells.store import FolderStore, Store
-from boostsample.experiments.cells.tasks import Task, task_groups
+from boostsample.experiments.cells.tasks import CellTask, task_groups
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.run.backends import open_backend
-from boostsample.experiments.run.compare import compare_all
+from boostsample.experiments.run.compare import JobShare, compare_all
 from boostsample.experiments.run.schedule import Schedule
-from boostsample.experiments.run.shard import RunShard
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +44,7 @@ def undisturbed(prepared: Prepared) -> list[dict[str, Any]]:
     return timeless(filled(prepared, Store()))
 
 
-def filled(prepared: Prepared, store: Any, shard: RunShard | None = None) -> list[Comparison]:
+def filled(prepared: Prepared, store: Any, shard: JobShare | None = None) -> list[Comparison]:
     with open_backend("threading", 1) as backend:
         return compare_all([prepared], store, backend, shard=shard)
 
@@ -55,8 +54,8 @@ def timeless(comparisons: list[Comparison]) -> list[dict[str, Any]]:
     return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
 
-def tasks_of(prepared: Prepared) -> list[Task]:
-    return [task for group in task_groups(prepared) for task in group.tasks]
+def tasks_of(prepared: Prepared) -> list[CellTask]:
+    return [task for group in task_groups(prepared) for task in group]
 
 
 def files(folder: Path) -> list[str]:
@@ -69,7 +68,7 @@ def count_training(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     submit = Schedule._submit
 
     def watched(self: Schedule, job: Any, split: Any) -> None:
-        if job.order.known is None:  # else it is only scored anew
+        if job.known is None:  # else it is only scored anew
             trained.append(job.task.key)
         submit(self, job, split)
 
@@ -231,7 +230,7 @@ def test_what_killed_processes_left_is_swept_away_later(tmp_path: Path) -> None:
 def test_shards_together_are_the_whole(
     prepared: Prepared, undisturbed: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    ends = [filled(prepared, FolderStore(tmp_path), RunShard(index, 3)) for index in (3, 1, 2)]
+    ends = [filled(prepared, FolderStore(tmp_path), JobShare(index, 3)) for index in (3, 1, 2)]
     assert ends[0] == ends[1] == []
     assert timeless(ends[2]) == undisturbed
 

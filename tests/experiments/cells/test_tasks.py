@@ -16,7 +16,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results import read_results
-from boostsample.experiments.run.shard import RunShard
+from boostsample.experiments.run.compare import JobShare
 from boostsample.registry import make_strategy
 from boostsample.strategies import UniformNaive
 from tests.paths import ROOT
@@ -49,7 +49,7 @@ def data() -> Dataset:
 def keys(data: Dataset, strategies: str = "laminating", **settings: Any) -> list[str]:
     usual: dict[str, Any] = {"marks": (3, 9), "repeats": 2}
     plan = Plan(strategies=parse_names(strategies), **{**usual, **settings})
-    return [task.key for group in task_groups(prepare(data, plan)) for task in group.tasks]
+    return [task.key for group in task_groups(prepare(data, plan)) for task in group]
 
 
 def test_keys_are_those_of_kept_cells() -> None:
@@ -151,7 +151,7 @@ def test_the_name_of_a_file_changes_no_split_and_no_stream(data: Dataset, tmp_pa
     for name in ("one.csv", "two.csv"):
         np.savetxt(tmp_path / name, np.column_stack([data.X, data.y]), delimiter=",")
         groups = task_groups(prepare(load_dataset(tmp_path / name), plan))
-        facts = [task.facts for group in groups for task in group.tasks]
+        facts = [task.facts for group in groups for task in group]
         found.append([(one["split"], one["stream"]) for one in facts])
     assert found[0] == found[1]
     assert len(set(found[0])) == len(found[0]) == 4
@@ -176,7 +176,7 @@ def test_defaults_and_foreign_code_are_part_of_the_key(
 
         monkeypatch.setattr(variants_module, "make_strategy", make)
         plan = Plan(strategies=(Variant("foreign"),), marks=(3,), repeats=1)
-        return task_groups(prepare(data, plan))[0].tasks[0]
+        return task_groups(prepare(data, plan))[0][0]
 
     one, other = facts(7), facts(8)
     assert one.key != other.key
@@ -187,8 +187,7 @@ def test_defaults_and_foreign_code_are_part_of_the_key(
 
 def test_file_names_are_readable(data: Dataset) -> None:
     plan = Plan(strategies=parse_names("laminating:scheme=distinct"), marks=(3,), repeats=1)
-    (group,) = task_groups(prepare(data, plan))
-    (task,) = group.tasks
+    ((task,),) = task_groups(prepare(data, plan))
     stem = "chess-d=4-J=3-L=3-n=80-laminating-scheme=distinct-r0"
     assert task.file_name == f"{stem}-{task.key}.npz"
     assert task.name == "laminating:scheme=distinct of chess(d=4,J=3,L=3,n=80), repetition 0"
@@ -202,14 +201,14 @@ def test_errors_are_taken_at_marks_charged_points_and_along_a_curve(data: Datase
         tune=True,
     )
     (group,) = task_groups(prepare(data, plan))
-    assert group.points(plan.marks) == {2, 16, 33, 50, 100, *task_points(100)}
+    assert set(group[0].points) == {2, 16, 33, 50, 100, *task_points(100)}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 30])
 def test_shards_are_a_partition_that_order_does_not_matter_to(count: int) -> None:
     found = [f"{number:032x}" for number in np.random.default_rng(0).integers(0, 2**60, 20)]
-    shares = [RunShard(index, count).mine(found) for index in range(1, count + 1)]
+    shares = [JobShare(index, count).share_of(found) for index in range(1, count + 1)]
     assert set().union(*shares) == set(found)
     assert sum(map(len, shares)) == len(found)
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
-    assert [RunShard(index, count).mine(found[::-1]) for index in range(1, count + 1)] == shares
+    assert [JobShare(index, count).share_of(found[::-1]) for index in range(1, count + 1)] == shares

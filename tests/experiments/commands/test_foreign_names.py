@@ -211,7 +211,7 @@ def test_cells_know_foreign_code() -> None:
     def facts(**settings: Any) -> Any:
         data = load_dataset("chess(d=3,n=60)")
         plan = Plan(strategies=parse_names("first"), repeats=1, **settings)
-        return task_groups(prepare(data, plan))[0].tasks[0].facts
+        return task_groups(prepare(data, plan))[0][0].facts
 
     foreign = facts(learner="best-of", families=parse_names("minus"))
     assert foreign["learner_class"]["class"] == f"{__name__}.BestOf"

@@ -17,7 +17,7 @@ import pytest
 from boostsample import BoostSampleClassifier, DataError, Step
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import FolderStore
-from boostsample.experiments.cells.tasks import Task
+from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.commands.cli import main
 from boostsample.files.atomic import check_writable_file
 from boostsample.strategies import UniformNaive
@@ -93,7 +93,7 @@ def test_a_signal_ends_a_command_with_one_line(
 def test_a_signal_ends_compare_and_the_same_command_goes_on(
     number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def save_and_signal(store: FolderStore, task: Task, cell: Cell) -> None:
+    def save_and_signal(store: FolderStore, task: CellTask, cell: Cell) -> None:
         save(store, task, cell)
         signal.raise_signal(number)
 

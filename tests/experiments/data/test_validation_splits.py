@@ -95,7 +95,7 @@ def test_a_share_of_less_than_a_row_is_one_clear_line() -> None:
 def test_the_option_is_part_of_the_name_and_the_key_of_cells() -> None:
     plan = Plan(strategies=parse_names("uniform-naive"), marks=(2,), repeats=1)
     facts = [
-        task_groups(prepare(load_dataset(name), plan))[0].tasks[0].facts
+        task_groups(prepare(load_dataset(name), plan))[0][0].facts
         for name in ("chess(d=3,n=60)", "chess(d=3,n=60):validation=0.2")
     ]
     assert facts[1]["data"]["name"] == f"{facts[0]['data']['name']}:validation=0.2"
@@ -120,5 +120,5 @@ def test_grid_files_take_the_option_as_text_and_in_tables(tmp_path: Path) -> Non
     (tmp_path / "again.toml").write_text(grid_toml(grid, prepared))
     again = combined_grid(read_grid_file(tmp_path / "again.toml"), {}).prepare()
     assert [one.data.name for one in again] == names
-    keys = [[task.key for group in task_groups(p) for task in group.tasks] for p in prepared]
-    assert keys == [[task.key for group in task_groups(p) for task in group.tasks] for p in again]
+    keys = [[task.key for group in task_groups(p) for task in group] for p in prepared]
+    assert keys == [[task.key for group in task_groups(p) for task in group] for p in again]

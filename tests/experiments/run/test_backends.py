@@ -18,8 +18,8 @@ from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.experiments.cells import tasks
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import FolderStore, Store
+from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.cells.training import (
-    TrainingOrder,
     TrainingSplit,
     TrainingWatch,
     train_cell,
@@ -176,11 +176,11 @@ def test_the_pipe_of_a_lost_process_is_closed_after_its_last_reader(
         workers: list[Any] = vars(backend)["_workers"]
         reading = MagicMock(is_lost=True, cell=Future())
         workers.append(reading)
-        backend.submit(order, None, TrainingWatch())
+        backend.submit(order, None, None, TrainingWatch())
         reading.close.assert_not_called()
         assert len(workers) == 2
         reading.cell.set_exception(WorkerLost("it is gone"))
-        backend.submit(order, None, TrainingWatch())
+        backend.submit(order, None, None, TrainingWatch())
         reading.close.assert_called_once_with()
         assert reading not in workers
 
@@ -193,14 +193,14 @@ def test_only_a_process_that_has_begun_a_cell_is_lost_over_it() -> None:
         os.kill(idle.pid, signal.SIGSTOP)
         idle.kill()
         with pytest.raises(WorkerLost) as lost:
-            idle.train(order, TrainingWatch())
+            idle.train(order, None, TrainingWatch())
         assert not lost.value.begun
         vars(backend)["_workers"].clear()
         compare_all([prepared], Store(), backend)
     new = vars(backends_module)["_Process"](prepared)
     new.kill()
     with pytest.raises(WorkerLost) as lost:
-        new.train(order, TrainingWatch())
+        new.train(order, None, TrainingWatch())
     assert lost.value.begun
     new.close()
 
@@ -225,11 +225,15 @@ class Fragile(Backend):
         pass
 
     def submit(
-        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+        self,
+        task: CellTask,
+        before: Cell | None,
+        split: TrainingSplit | None,
+        watch: TrainingWatch,
     ) -> Future[Cell]:
         assert split is not None
         future: Future[Cell] = Future()
-        label = order.task.variant.label
+        label = task.variant.label
         self.submitted.append(label)
         if label == self.label and self.times:
             self.times -= 1
@@ -240,7 +244,7 @@ class Fragile(Backend):
         elif len(self.submitted) == 1:
             self.held = future
         else:
-            future.set_result(train_cell(split, order, watch))
+            future.set_result(train_cell(split, task, watch, before))
         return future
 
     def end(self) -> None:
@@ -297,17 +301,21 @@ class Stubborn(Fragile):
         self.beside: list[set[str]] = []
 
     def submit(
-        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+        self,
+        task: CellTask,
+        before: Cell | None,
+        split: TrainingSplit | None,
+        watch: TrainingWatch,
     ) -> Future[Cell]:
         assert split is not None
-        label = order.task.variant.label
+        label = task.variant.label
         future: Future[Cell] = Future()
         if label == self.label and self.times:
             self.times -= 1
             future.set_exception(WorkerLost("it is gone"))
         else:
             self.beside.append({label, *self.open})
-            self.open[label] = future, train_cell(split, order, watch)
+            self.open[label] = future, train_cell(split, task, watch, before)
         return future
 
     def look(self) -> None:

@@ -13,9 +13,8 @@ import pytest
 
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import Store
-from boostsample.experiments.cells.tasks import Task, task_groups
+from boostsample.experiments.cells.tasks import CellTask, task_groups
 from boostsample.experiments.cells.training import (
-    TrainingOrder,
     TrainingSplit,
     TrainingWatch,
     train_cell,
@@ -45,8 +44,8 @@ def prepared_for(strategies: str = "laminating", name: str = "thirds", **plan: A
     return prepare(Dataset(name, X, y, ("a", "b", "c")), made)
 
 
-def first_task(prepared: Prepared) -> Task:
-    return task_groups(prepared)[0].tasks[0]
+def first_task(prepared: Prepared) -> CellTask:
+    return task_groups(prepared)[0][0]
 
 
 class Foreign(Strategy):
@@ -125,13 +124,17 @@ class Cold(Backend):
         self._train: Callable[[], None] | None = None
 
     def submit(
-        self, order: TrainingOrder, split: TrainingSplit | None, watch: TrainingWatch
+        self,
+        task: CellTask,
+        before: Cell | None,
+        split: TrainingSplit | None,
+        watch: TrainingWatch,
     ) -> Future[Cell]:
         assert split is not None
         future: Future[Cell] = Future()
         watch.compiling = self.watch is None
         self.watch = watch
-        self._train = lambda: future.set_result(train_cell(split, order, watch))
+        self._train = lambda: future.set_result(train_cell(split, task, watch, before))
         return future
 
     def look(self) -> None:

@@ -5,29 +5,29 @@ from __future__ import annotations
 import pytest
 
 from boostsample.experiments.cells.cell_file import Cell
-from boostsample.experiments.cells.tasks import Task, task_groups
+from boostsample.experiments.cells.tasks import CellTask, task_groups
 from boostsample.experiments.cells.training import TrainingWatch
 from boostsample.experiments.common.progress import ProgressDisplay
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.run.pace import Pace
+from boostsample.experiments.run.schedule import Pace
 
 
 @pytest.fixture(scope="module")
-def tasks() -> list[Task]:
+def tasks() -> list[CellTask]:
     """Two of laminating, two of full, 100 rounds each."""
     plan = Plan(strategies=parse_names("laminating,full"), marks=(100,), repeats=2)
     prepared = prepare(load_dataset("chess(d=3,n=60)"), plan)
-    return [task for group in task_groups(prepared) for task in group.tasks]
+    return [task for group in task_groups(prepared) for task in group]
 
 
 def cell(wall: float, n_rounds: int = 100) -> Cell:
     return Cell({}, {"wall": wall, "n_rounds": n_rounds}, {})
 
 
-def test_seconds_are_known_by_strategy_and_guessed_for_others(tasks: list[Task]) -> None:
+def test_seconds_are_known_by_strategy_and_guessed_for_others(tasks: list[CellTask]) -> None:
     pace = Pace()
     for task in tasks:
         pace.expect(task)
@@ -45,7 +45,7 @@ def test_seconds_are_known_by_strategy_and_guessed_for_others(tasks: list[Task])
     assert (pace.rounds(), pace.seconds_left(1)) == ((400, 400), 0.0)
 
 
-def test_running_cells_count_by_their_rounds(tasks: list[Task]) -> None:
+def test_running_cells_count_by_their_rounds(tasks: list[CellTask]) -> None:
     pace, watch = Pace(), TrainingWatch()
     pace.expect(tasks[0])
     pace.begun(tasks[0], watch)
