@@ -175,8 +175,8 @@ def test_the_strategy_is_kept_with_what_it_has_learned(
     given = make_strategy("ucb")
     model = BoostSampleClassifier(given, "stump", n_rounds=4, random_state=0).fit(X, y)
     assert model.strategy_ is not given
-    assert not hasattr(given, "policy_")
-    assert model.strategy_.policy().counts_.sum() == 4
+    assert not hasattr(given, "counts_")
+    assert model.strategy_.counts_.sum() == 4
     assert capsys.readouterr().err == ""
 
 

@@ -18,13 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.bandits.policy import Policy
-from boostsample.bandits.rewards import REWARDS, reward
+from boostsample.bandits import REWARDS, best_arms, reward
 from boostsample.checks import check_integer, check_number
 from boostsample.errors import unknown
 from boostsample.step import Step
 from boostsample.strategies.uniform_naive import uniform_naive_features, uniform_naive_n_features
 from boostsample.strategy import Outcome, Pool, Strategy, Stump, sample_members
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 _ARMS = ("family", "feature")
 _PULLS = ("1.Q", "Q.1")
@@ -34,9 +36,11 @@ BANDIT_SCALES = (1, 10, 30, 100, 300, 1000)
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BanditStrategy(Strategy):
-    """Base class: a policy of `boostsample.bandits`, made by the subclass, pulls the arms.
+    """Base class: the rule of the subclass, `select` and `reward_arms`, pulls the arms.
 
     A subclass is a dataclass too: its settings come first, these can only be given by name.
+    Published forms of the rules are for one pull in a step. With k pulls, a step rewards each
+    pulled arm once, and t counts steps, as the boosting iterations of [BK09].
 
     Parameters
     ----------
@@ -51,6 +55,13 @@ class BanditStrategy(Strategy):
         [BK10] eq. 11, [BK09], or the square; see `boostsample.bandits.rewards`.
     reward_scale : float
         The factor kappa in min(1, kappa * reward), above 0.
+
+    Attributes
+    ----------
+    n_arms_ : int
+        Number of arms M.
+    n_steps_ : int
+        Steps finished so far: rewards of a search, however many arms it pulled.
     """
 
     learns_from_nodes = "a tree is a sequence of decisions over the same arms, [BK10] section 3.3"
@@ -61,9 +72,18 @@ class BanditStrategy(Strategy):
     reward: str = "log-edge"
     reward_scale: float = 1.0
 
+    def start_arms(self, n_arms: int, n_rounds: int) -> None:
+        """Check the settings of the rule and forget all rewards; subclasses add their state."""
+        self.n_arms_ = n_arms
+        self.n_steps_ = 0
+
     @abc.abstractmethod
-    def make_policy(self, n_arms: int) -> Policy:
-        """A new policy that chooses the arms to pull."""
+    def select(self, rng: np.random.Generator, k: int) -> IntArray:
+        """Pull k different arms, int64 (k,), 1 <= k <= n_arms."""
+
+    def reward_arms(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Learn the rewards of different arms, between 0 and 1; subclasses update their state."""
+        self.n_steps_ += 1
 
     def _n_arms(self, pool: Pool) -> int:
         """Number of arms: families or features."""
@@ -75,7 +95,7 @@ class BanditStrategy(Strategy):
         return {**self.get_params(deep=False), "n_features": q}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Check the settings and reset the policy."""
+        """Check the settings and forget all rewards."""
         if self.arms not in _ARMS:
             raise unknown("kind of arms", self.arms, _ARMS)
         if self.reward not in REWARDS:
@@ -84,15 +104,12 @@ class BanditStrategy(Strategy):
         q = uniform_naive_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
         n_arms = self._n_arms(pool)
         self.n_pulls_ = min(self._wanted_pulls(q), q, n_arms)
-        self.n_arms_ = n_arms
-        self.policy_ = self.make_policy(n_arms).state()
+        self.start_arms(n_arms, n_rounds)
 
     def choose(self, step: Step) -> Stump:
         """Pull arms, search their features."""
-        policy = self._resumed()
         q = uniform_naive_features(self.n_features, step)
-        arms = policy.select(step.rng, min(self.n_pulls_, q))
-        self.policy_.update(policy.learned())
+        arms = self.select(step.rng, min(self.n_pulls_, q))
         features, owner = self._features(step, arms, q)
         sample = step.draw(step.remaining // features.size)
         stumps = step.search(features, sample)
@@ -106,21 +123,7 @@ class BanditStrategy(Strategy):
     def learn(self, outcome: Outcome) -> None:
         """Reward the pulled arms."""
         self.edges_[self.winner_] = outcome.edge
-        policy = self._resumed()
-        policy.update(self.arms_, reward(self.edges_, self.reward, self.reward_scale))
-        self.policy_.update(policy.learned())
-
-    def policy(self) -> Policy:
-        """The policy in its present state, for instance to read its indices or probabilities."""
-        policy = self.make_policy(self.n_arms_)
-        policy.restore(self.policy_)
-        return policy
-
-    def _resumed(self) -> Policy:
-        """The policy in its present state, which it shares: `policy` copies and checks it."""
-        policy = self.make_policy(self.n_arms_)
-        policy.resume({name: v for name, v in self.policy_.items() if name.endswith("_")})
-        return policy
+        self.reward_arms(self.arms_, reward(self.edges_, self.reward, self.reward_scale))
 
     def _wanted_pulls(self, q: int) -> int:
         if isinstance(self.pulls, str):
@@ -129,9 +132,7 @@ class BanditStrategy(Strategy):
             return 1 if self.pulls == "1.Q" else q
         return check_integer("pulls", self.pulls, 1, hint="or take '1.Q' or 'Q.1'")
 
-    def _features(
-        self, step: Step, arms: NDArray[np.int64], q: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _features(self, step: Step, arms: IntArray, q: int) -> tuple[IntArray, IntArray]:
         """Features to search, and the position in `arms` of each feature's arm."""
         if self.arms == "feature":
             return arms, np.arange(arms.size)
@@ -140,3 +141,39 @@ class BanditStrategy(Strategy):
         counts = [min(each + (k < more), family.size) for k, family in enumerate(families)]
         features = sample_members(families, counts, step.rng)
         return features, np.repeat(np.arange(arms.size), counts)
+
+
+class MeanBandit(BanditStrategy):
+    """A rule that gives each arm an index, from its mean reward, and pulls the k largest.
+
+    An arm that was never pulled usually has the index +inf, and the first arm wins a tie, so each
+    arm is pulled once, in order, before any other. With more arms than k times the number of
+    steps, these first pulls are never completed.
+
+    Attributes
+    ----------
+    counts_ : int64 (n_arms,)
+        Pulls of each arm.
+    sums_ : float64 (n_arms,)
+        Sum of the rewards of each arm.
+    """
+
+    def start_arms(self, n_arms: int, n_rounds: int) -> None:
+        """No pulls yet."""
+        super().start_arms(n_arms, n_rounds)
+        self.counts_ = np.zeros(n_arms, dtype=np.int64)
+        self.sums_ = np.zeros(n_arms)
+
+    @abc.abstractmethod
+    def indices(self) -> FloatArray:
+        """Index of each arm in the present step, float64 (n_arms,); the largest is pulled next."""
+
+    def select(self, rng: np.random.Generator, k: int) -> IntArray:
+        """The arms of the k largest indices, best first."""
+        return best_arms(self.indices(), k)
+
+    def reward_arms(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Count the pulls and add the rewards."""
+        super().reward_arms(arms, rewards)
+        self.counts_[arms] += 1
+        self.sums_[arms] += rewards

@@ -10,15 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.bandits import (
-    UCB1,
-    EpsilonGreedy,
-    Exp3P,
-    Policy,
-    best_arms,
-    draw_arms,
-    inclusion,
-)
+from boostsample.bandits import best_arms, draw_arms, inclusion
+from boostsample.strategies import UCB, EpsilonGreedy, Exp3P, Hedge
+from tests.bandits.rules import reward_arms, started
 
 
 def test_best_arms_equals_a_stable_sort() -> None:
@@ -44,12 +38,12 @@ def test_best_arms_equals_a_stable_sort() -> None:
 
 
 def test_first_arm_wins_ties() -> None:
-    policy, rng = UCB1(4), np.random.default_rng(0)
-    assert policy.select(rng, 2).tolist() == [0, 1]
-    policy.update([0, 1], [0.2, 0.2])
-    assert policy.select(rng, 3).tolist() == [2, 3, 0]
-    policy.update([2, 3], [0.2, 0.2])
-    assert policy.select(rng, 4).tolist() == [0, 1, 2, 3]
+    rule, rng = started(UCB(), 4), np.random.default_rng(0)
+    assert rule.select(rng, 2).tolist() == [0, 1]
+    reward_arms(rule, [0, 1], [0.2, 0.2])
+    assert rule.select(rng, 3).tolist() == [2, 3, 0]
+    reward_arms(rule, [2, 3], [0.2, 0.2])
+    assert rule.select(rng, 4).tolist() == [0, 1, 2, 3]
 
 
 def test_draws_never_pass_the_last_arm() -> None:
@@ -97,10 +91,10 @@ def test_inclusion_and_draws_agree_with_the_probabilities() -> None:
 
 
 def test_exp3p_draws_with_its_probabilities() -> None:
-    policy, rng = Exp3P(5, horizon=100), np.random.default_rng(2)
-    policy.log_weights_ = np.log(np.arange(1.0, 6.0))
-    p, n = policy.probabilities(), 20_000
-    counts = np.bincount([int(policy.select(rng)[0]) for _ in range(n)], minlength=5)
+    rule, rng = started(Exp3P(), 5, 100), np.random.default_rng(2)
+    rule.log_weights_ = np.log(np.arange(1.0, 6.0))
+    p, n = rule.probabilities(), 20_000
+    counts = np.bincount([int(rule.select(rng, 1)[0]) for _ in range(n)], minlength=5)
     chi2 = ((counts - n * p) ** 2 / (n * p)).sum()
     assert chi2 < 18.5  # 0.999 quantile at 4 degrees of freedom
 
@@ -108,26 +102,26 @@ def test_exp3p_draws_with_its_probabilities() -> None:
 @pytest.mark.parametrize("k", [2, 3])
 def test_exp3p_estimates_stay_unbiased_with_several_pulls(k: int) -> None:
     """Mean gain over all draws = true reward, for every arm; without the correction it is above."""
-    policy = Exp3P(4, horizon=100, mixing=0.2, bonus=0.0)
-    policy.log_weights_ = np.log(np.array([8.0, 4.0, 1.0, 1.0]))
-    start, true = policy.log_weights_.copy(), np.array([0.9, 0.2, 0.5, 0.7])
+    rule = started(Exp3P(mixing=0.2, bonus=0.0), 4, 100)
+    rule.log_weights_ = np.log(np.array([8.0, 4.0, 1.0, 1.0]))
+    start, true = rule.log_weights_.copy(), np.array([0.9, 0.2, 0.5, 0.7])
     rng, total, n = np.random.default_rng(1), np.zeros(4), 8_000
     for _ in range(n):
-        policy.log_weights_ = start
-        arms = policy.select(rng, k)
-        policy.update(arms, true[arms])
-        total += (policy.log_weights_ - start) * (3 * 4 / 0.2)
+        rule.log_weights_ = start
+        arms = rule.select(rng, k)
+        reward_arms(rule, arms, true[arms])
+        total += (rule.log_weights_ - start) * (3 * 4 / 0.2)
     np.testing.assert_allclose(total / n, true, atol=0.06)
 
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_epsilon_greedy_explores_as_often_as_it_says(k: int) -> None:
     epsilon, order = 0.3, [1, 2, 3, 5, 4, 0]
-    policy, rng = EpsilonGreedy(6, epsilon), np.random.default_rng(3)
-    policy.update(order, [0.9, 0.8, 0.7, 0.3, 0.2, 0.1])
+    rule, rng = started(EpsilonGreedy(epsilon), 6), np.random.default_rng(3)
+    reward_arms(rule, order, [0.9, 0.8, 0.7, 0.3, 0.2, 0.1])
     n, counts, wanted = 10_000, np.zeros(6), np.zeros(6)
     for _ in range(n):
-        counts[policy.select(rng, k)] += 1
+        counts[rule.select(rng, k)] += 1
     # All ways to explore r of k times, each set of r arms as likely as the other.
     for r in range(k + 1):
         chance = math.comb(k, r) * epsilon**r * (1 - epsilon) ** (k - r) / math.comb(6, r)
@@ -135,21 +129,35 @@ def test_epsilon_greedy_explores_as_often_as_it_says(k: int) -> None:
             left = [arm for arm in order if arm not in drawn]
             wanted[[*drawn, *left[: k - r]]] += chance
     np.testing.assert_allclose(counts / n, wanted, atol=0.015)
-    if k == 1:
-        np.testing.assert_allclose(policy.probabilities(), wanted, rtol=1e-12)
 
 
-def _pulls(policy: Policy, rng: np.random.Generator, n: int) -> list[NDArray[np.int64]]:
-    pulls = []
-    for _ in range(n):
-        pulls.append(policy.select(rng))
-        policy.update(pulls[-1], np.full(1, 0.5 - 0.1 * pulls[-1][0]))
-    return pulls
-
-
-def test_epsilon_greedy_settles_unknown_arms_as_told() -> None:
+@pytest.mark.parametrize(("initial", "pulls"), [(math.inf, [0, 1, 2, 0, 0]), (0.0, [0] * 5)])
+def test_epsilon_greedy_settles_unknown_arms_as_told(initial: float, pulls: list[int]) -> None:
+    rule = started(EpsilonGreedy(epsilon=0.0, initial=initial), 3)
     rng = np.random.default_rng(0)
-    eager = EpsilonGreedy(3, epsilon=0.0)
-    assert [int(a[0]) for a in _pulls(eager, rng, 5)] == [0, 1, 2, 0, 0]
-    shy = EpsilonGreedy(3, epsilon=0.0, initial=0.0)
-    assert [int(a[0]) for a in _pulls(shy, rng, 5)] == [0, 0, 0, 0, 0]
+    for arm in pulls:
+        assert rule.select(rng, 1).tolist() == [arm]
+        reward_arms(rule, arm, 0.5 - 0.1 * arm)
+
+
+def test_hedge_draws_with_its_probabilities() -> None:
+    rule, rng = started(Hedge(), 3), np.random.default_rng(1)
+    reward_arms(rule, [0, 1, 2], [0.0, 0.5, 1.0])
+    for k in (1, 2):
+        counts = np.zeros(3)
+        for _ in range(4000):
+            counts[rule.select(rng, k)] += 1
+        pi = np.minimum(1.0, k * rule.probabilities())
+        if k == 2:  # the best one is certain, the others share what is left
+            rest = rule.probabilities()[:2]
+            pi = np.append(rest / rest.sum(), 1.0) if pi[2] == 1.0 else pi
+        spread = np.sqrt(4000 * pi * (1 - pi)) + 1e-9
+        assert (np.abs(counts - 4000 * pi) <= 4.5 * spread).all()
+
+
+def test_hedge_can_still_draw_a_hopeless_arm_beside_others() -> None:
+    rule = started(Hedge(eta=1000.0), 3)
+    for _ in range(5):
+        reward_arms(rule, [0, 1, 2], [1.0, 0.0, 0.0])
+    assert (rule.probabilities() > 0).all()
+    assert rule.select(np.random.default_rng(0), 2)[0] == 0

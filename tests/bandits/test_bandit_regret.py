@@ -1,6 +1,6 @@
-"""Regret on plain bandits: UCB1 and Exp3.P against their papers' bounds, and against each other.
+"""Regret on plain bandits: the rules against the bounds of their papers, and against each other.
 
-Many runs are played side by side through the functions that the classes use (tests/test_bandits.py
+Many runs are played side by side through the functions that the strategies use (test_bandits.py
 compares the two to the bit). The sequences:
 
 * stationary: independent coins with fixed means, the best ahead by 0.2 or more;
@@ -19,13 +19,14 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.bandits import (
-    UCB1,
     draw_arms,
     exp3p_probabilities,
     exp3p_theory,
     exp3p_update,
     ucb1_indices,
 )
+from boostsample.strategies import UCB, Hedge
+from tests.bandits.rules import reward_arms, started
 
 FloatArray = NDArray[np.float64]
 N_RUNS = 100
@@ -100,10 +101,10 @@ def exp3p_regret_bound(n_arms: int, n_steps: int, delta: float) -> float:
 
 
 def ucb1_earned(table: FloatArray) -> float:
-    policy, rng, earned = UCB1(table.shape[1]), np.random.default_rng(0), 0.0
+    rule, rng, earned = started(UCB(), table.shape[1]), np.random.default_rng(0), 0.0
     for row in table:
-        arm = int(policy.select(rng)[0])
-        policy.update(arm, row[arm])
+        arm = int(rule.select(rng, 1)[0])
+        reward_arms(rule, arm, row[arm])
         earned += row[arm]
     return earned
 
@@ -151,3 +152,20 @@ def test_exp3p_finds_the_better_arm_of_a_stationary_bandit() -> None:
     table = coins(np.array([0.2, 0.6, 0.3]), 4_000, seed=5)
     earned = exp3p_earned(table, 0.15, 0.3, n_runs=50, seed=6)
     assert earned.min() > 0.45 * 4_000
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_regret_of_hedge_keeps_its_bound(seed: int) -> None:
+    """sqrt(T log M / 2), for rewards that an adversary could choose."""
+    n_arms, n_steps = 6, 2000
+    rng = np.random.default_rng(seed)
+    rule = started(Hedge(eta=math.sqrt(8 * math.log(n_arms) / n_steps)), n_arms, n_steps)
+    gained, gains = 0.0, np.zeros(n_arms)
+    for _ in range(n_steps):
+        p = rule.probabilities()
+        rewards = (rng.random(n_arms) < 0.3 + 0.4 * (gains < gains.mean())).astype(float)
+        rewards[p.argmax()] *= rng.random() < 0.5  # pays the favourite less
+        gained += float(p @ rewards)
+        gains += rewards
+        rule.reward_arms(np.arange(n_arms), rewards)
+    assert gains.max() - gained <= math.sqrt(n_steps * math.log(n_arms) / 2)

@@ -8,8 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from boostsample.bandits import REWARDS, Exp3P, exp3p_theory, reward
+from boostsample.bandits import REWARDS, exp3p_theory, reward
 from boostsample.errors import SettingError
+from boostsample.strategies import Exp3P
+from tests.bandits.rules import started
 
 
 @pytest.mark.parametrize(
@@ -67,5 +69,5 @@ def test_theory_values_are_equation_13() -> None:
     assert lam == pytest.approx(2 * math.sqrt(0.6 * 100 * math.log(100) / 10_000))
     assert eta == pytest.approx(2 * math.sqrt(math.log(100 * 10_000 / 0.1)))
     assert exp3p_theory(100, 10, 0.1)[0] == 0.6
-    policy = Exp3P(100, 10_000, "theory", "theory", delta=0.1)
-    assert (policy.mixing, policy.bonus) == (lam, eta)
+    rule = started(Exp3P("theory", "theory", delta=0.1), 100, 10_000)
+    assert (rule.mixing_, rule.bonus_) == (lam, eta)

@@ -1,23 +1,15 @@
-"""Policies against plain transcriptions of their papers, and the known defects of others."""
+"""Rules of bandits against plain transcriptions of their papers, and known defects of others."""
 
 from __future__ import annotations
 
 import math
-import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from boostsample.bandits import (
-    UCB1,
-    UCBV,
-    EpsilonGreedy,
-    Exp3P,
-    ExploreThenCommit,
-    IndexPolicy,
     draw_arms,
     exp3p_probabilities,
     exp3p_update,
@@ -26,15 +18,11 @@ from boostsample.bandits import (
     ucbv_indices,
 )
 from boostsample.errors import SettingError
+from boostsample.strategies import UCB, UCBV, EpsilonGreedy, Exp3P, ExploreThenCommit, Hedge
+from boostsample.strategies.bandits._bandit import BanditStrategy
+from tests.bandits.rules import MEANS, pay, reward_arms, started
 
 N_STEPS = 1_000
-MEANS = np.array([0.3, 0.5, 0.45, 0.2, 0.5, 0.1, 0.35])
-
-
-def pay(arms: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Rewards in [0, 1] with the means MEANS, some of them 0 and some 1."""
-    noise = rng.uniform(-0.5, 0.5, arms.size)
-    return np.clip(MEANS[arms] + noise, 0.0, 1.0)
 
 
 def twin_ucb1(history: list[list[float]], t: int) -> list[float]:
@@ -61,75 +49,70 @@ def twin_ucbv(history: list[list[float]], t: int, c: float, zeta: float) -> list
 
 @pytest.mark.parametrize("k", [1, 3, 7])
 @pytest.mark.parametrize(
-    ("policy", "twin"),
+    ("rule", "twin"),
     [
-        (UCB1(7), twin_ucb1),
-        (UCBV(7), lambda h, t: twin_ucbv(h, t, 1.0, 1.0)),
-        (UCBV(7, c=1 / 3, zeta=1.2), lambda h, t: twin_ucbv(h, t, 1 / 3, 1.2)),
+        (UCB(), twin_ucb1),
+        (UCBV(), lambda h, t: twin_ucbv(h, t, 1.0, 1.0)),
+        (UCBV(c=1 / 3, zeta=1.2), lambda h, t: twin_ucbv(h, t, 1 / 3, 1.2)),
     ],
     ids=["ucb", "ucbv", "ucbv-multiboost"],
 )
-def test_index_policies_are_their_recursions(
-    policy: IndexPolicy, twin: Callable[[list[list[float]], int], list[float]], k: int
+def test_index_rules_are_their_recursions(
+    rule: UCB | UCBV, twin: Callable[[list[list[float]], int], list[float]], k: int
 ) -> None:
-    policy = pickle.loads(pickle.dumps(policy))
+    rule = started(rule, 7)
     rng = np.random.default_rng(5)
     history: list[list[float]] = [[] for _ in range(7)]
     for t in range(N_STEPS // (1 if k == 1 else 4)):
         expected = np.array(twin(history, max(t, 1)))
-        np.testing.assert_allclose(policy.indices(), expected, rtol=1e-11, atol=0)
-        arms = policy.select(rng, k)
+        np.testing.assert_allclose(rule.indices(), expected, rtol=1e-11, atol=0)
+        arms = rule.select(rng, k)
         # The k largest: none left out is above one taken (but for the last bits).
         left = np.delete(expected, arms)
         assert left.size == 0 or expected[arms].min() >= left.max() - 1e-11
         rewards = pay(arms, rng)
-        policy.update(arms, rewards)
+        rule.reward_arms(arms, rewards)
         for arm, paid in zip(arms.tolist(), rewards.tolist(), strict=True):
             history[arm].append(paid)
 
 
-@pytest.mark.parametrize(("mixing", "bonus"), [(0.15, 0.3), (0.3, 0.3), (1.0, 0.0), (None, None)])
-def test_exp3p_is_figure_2(mixing: float | None, bonus: float | None) -> None:
+@pytest.mark.parametrize(
+    ("mixing", "bonus"), [(0.15, 0.3), (0.3, 0.3), (1.0, 0.0), ("theory", "theory")]
+)
+def test_exp3p_is_figure_2(mixing: float | str, bonus: float | str) -> None:
     m, horizon = 7, N_STEPS
-    policy = (
-        Exp3P(m, horizon, "theory", "theory")
-        if mixing is None or bonus is None
-        else Exp3P(m, horizon, mixing, bonus)
-    )
-    lam, eta = policy.mixing, policy.bonus
+    rule = started(Exp3P(mixing, bonus), m, horizon)
+    lam, eta = rule.mixing_, rule.bonus_
     rng = np.random.default_rng(3)
     w = [math.exp(eta * lam / 3 * math.sqrt(horizon / m)) for _ in range(m)]
     for _ in range(horizon):
         total = math.fsum(w)
         p = [(1 - lam) * w[j] / total + lam / m for j in range(m)]
-        np.testing.assert_allclose(policy.probabilities(), p, rtol=1e-10)
-        arms = policy.select(rng)
+        np.testing.assert_allclose(rule.probabilities(), p, rtol=1e-10)
+        arms = rule.select(rng, 1)
         rewards = pay(arms, rng)
-        policy.update(arms, rewards)
+        reward_arms(rule, arms, rewards)
         for j in range(m):
             estimate = rewards[0] / p[j] if j == arms[0] else 0.0
             w[j] *= math.exp(lam / (3 * m) * (estimate + eta / (p[j] * math.sqrt(m * horizon))))
-    np.testing.assert_allclose(policy.log_weights_, np.log(w), rtol=1e-10)
+    np.testing.assert_allclose(rule.log_weights_, np.log(w), rtol=1e-10)
 
 
 @pytest.mark.parametrize("schedule", ["constant", "decreasing"])
 def test_epsilon_greedy_is_its_recursion(schedule: Any) -> None:
     m, c, d = 7, 0.5, 0.4
-    policy = EpsilonGreedy(m, epsilon=0.2, schedule=schedule, c=c, d=d, initial=0.0)
+    rule = started(EpsilonGreedy(0.2, schedule, c, d, initial=0.0), m)
     rng = np.random.default_rng(8)
     history: list[list[float]] = [[] for _ in range(m)]
     for t in range(1, N_STEPS + 1):
         epsilon = 0.2 if schedule == "constant" else min(1.0, c * m / (d * d * t))
         means = [math.fsum(r) / len(r) if r else 0.0 for r in history]
-        p = [epsilon / m] * m
-        p[int(policy.indices().argmax())] += 1 - epsilon
-        assert means[int(policy.indices().argmax())] >= max(means) - 1e-12
-        np.testing.assert_allclose(policy.indices(), means, rtol=1e-12)
-        np.testing.assert_allclose(policy.probabilities(), p, rtol=1e-12)
-        assert policy.present_epsilon() == pytest.approx(epsilon, rel=1e-12)
-        arms = policy.select(rng)
+        assert means[int(rule.indices().argmax())] >= max(means) - 1e-12
+        np.testing.assert_allclose(rule.indices(), means, rtol=1e-12)
+        assert rule.present_epsilon() == pytest.approx(epsilon, rel=1e-12)
+        arms = rule.select(rng, 1)
         rewards = pay(arms, rng)
-        policy.update(arms, rewards)
+        reward_arms(rule, arms, rewards)
         history[int(arms[0])].append(float(rewards[0]))
 
 
@@ -145,44 +128,45 @@ def test_explore_then_commit_is_algorithm_4() -> None:
             t += 1
     wanted += [mean.index(max(mean))] * (N_STEPS - t)
 
-    policy = ExploreThenCommit(n_arms, n_pulls=m)
+    rule = started(ExploreThenCommit(m, order="blocks"), n_arms)
     rng = np.random.default_rng(0)
     for t, arm in enumerate(wanted):
-        assert policy.committed == (t >= n_arms * m)
-        assert policy.select(rng).tolist() == [arm]
-        policy.update(arm, table[t, arm])
-    np.testing.assert_allclose(policy.indices(), mean, rtol=1e-12)
-    assert policy.counts_.sum() == N_STEPS
+        assert rule.select(rng, 1).tolist() == [arm]
+        reward_arms(rule, arm, table[t, arm])
+    np.testing.assert_allclose(rule.indices(), mean, rtol=1e-12)
+    assert rule.counts_.sum() == N_STEPS
 
 
 def test_explore_then_commit_takes_turns_on_request() -> None:
-    policy = ExploreThenCommit(3, n_pulls=2, order="round-robin")
+    rule = started(ExploreThenCommit(2, order="round-robin"), 3)
     rng = np.random.default_rng(0)
     pulled = []
     for _ in range(8):
-        arm = int(policy.select(rng)[0])
+        arm = int(rule.select(rng, 1)[0])
         pulled.append(arm)
-        policy.update(arm, 1.0 if arm == 1 else 0.0)
+        reward_arms(rule, arm, 1.0 if arm == 1 else 0.0)
     assert pulled == [0, 1, 2, 0, 1, 2, 1, 1]
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_functions_for_many_runs_equal_the_classes(k: int) -> None:
-    """One row of a batch is one policy, to the bit: what the regret tests simulate is the class."""
+def test_functions_for_many_runs_equal_the_strategies(k: int) -> None:
+    """One row of a batch is one run, to the bit: the regret tests simulate the strategies."""
     m, n_runs = 5, 3
     rng = np.random.default_rng(1)
-    ucb = [UCB1(m) for _ in range(n_runs)]
-    ucbv = [UCBV(m) for _ in range(n_runs)]
-    exp3p = [Exp3P(m, 300) for _ in range(n_runs)]
-    log_weights = np.stack([policy.log_weights_ for policy in exp3p])
+    ucb = [started(UCB(), m) for _ in range(n_runs)]
+    ucbv = [started(UCBV(), m) for _ in range(n_runs)]
+    exp3p = [started(Exp3P(), m, 300) for _ in range(n_runs)]
+    log_weights = np.stack([rule.log_weights_ for rule in exp3p])
     for t in range(300):
         arms = np.stack([rng.permutation(m)[:k] for _ in range(n_runs)])
         paid = rng.random((n_runs, k))
-        expected = np.stack([inclusion(policy.probabilities(), k) for policy in exp3p])
+        for rule in exp3p:
+            rule.inclusion_ = inclusion(rule.probabilities(), k)
+        expected = np.stack([rule.inclusion_ for rule in exp3p])
         log_weights = exp3p_update(log_weights, expected, arms, paid, 0.15, 0.3, 300)
         for run in range(n_runs):
-            for policy in (ucb[run], ucbv[run], exp3p[run]):
-                policy.update(arms[run], paid[run])
+            for rule in (ucb[run], ucbv[run], exp3p[run]):
+                rule.reward_arms(arms[run], paid[run])
         batch = ucb1_indices(
             np.stack([p.counts_ for p in ucb]), np.stack([p.sums_ for p in ucb]), t + 1, 2.0
         )
@@ -204,78 +188,166 @@ def test_exp3p_update_by_hand_moves_every_arm() -> None:
     log w = 0.5 * 0.6 / 3 = 0.1, p = 1/2. The estimate is 0.8 and 0, the bonus 0.5 / (0.5 * 2) = 0.5
     for both, the factor 0.6 / 6 = 0.1: log w becomes 0.1 + 0.13 and 0.1 + 0.05.
     """
-    policy = Exp3P(2, horizon=2, mixing=0.6, bonus=0.5)
-    np.testing.assert_allclose(policy.log_weights_, [0.1, 0.1], rtol=1e-15)
-    policy.update(0, 0.4)
-    np.testing.assert_allclose(policy.log_weights_, [0.23, 0.15], rtol=1e-14)
+    rule = started(Exp3P(mixing=0.6, bonus=0.5), 2, 2)
+    np.testing.assert_allclose(rule.log_weights_, [0.1, 0.1], rtol=1e-15)
+    rule.inclusion_ = rule.probabilities()
+    reward_arms(rule, 0, 0.4)
+    np.testing.assert_allclose(rule.log_weights_, [0.23, 0.15], rtol=1e-14)
     share = 1 / (1 + math.exp(-0.08))
     np.testing.assert_allclose(
-        policy.probabilities(), [0.4 * share + 0.3, 0.4 * (1 - share) + 0.3], rtol=1e-14
+        rule.probabilities(), [0.4 * share + 0.3, 0.4 * (1 - share) + 0.3], rtol=1e-14
     )
 
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_exp3p_probabilities_are_proper_at_every_step(k: int) -> None:
     """The uniform share is lambda / M at all times, not lambda / t, and p sums to 1 undoctored."""
-    policy = Exp3P(7, horizon=N_STEPS, mixing=0.3)
+    rule = started(Exp3P(mixing=0.3), 7, N_STEPS)
     rng = np.random.default_rng(0)
     for _ in range(N_STEPS):
-        p = policy.probabilities()
+        p = rule.probabilities()
         assert p.sum() == pytest.approx(1.0, abs=1e-13)
         assert p.min() >= 0.3 / 7
-        arms = policy.select(rng, k)
-        policy.update(arms, np.where(arms == 2, 1.0, 0.0))
-    assert policy.probabilities().argmax() == 2
+        arms = rule.select(rng, k)
+        reward_arms(rule, arms, np.where(arms == 2, 1.0, 0.0))
+    assert rule.probabilities().argmax() == 2
 
 
 def test_exp3p_depends_on_the_horizon_it_was_given() -> None:
-    short, long = Exp3P(3, horizon=100), Exp3P(3, horizon=10_000)
-    for policy in (short, long):
-        policy.update(0, 0.5)
-        policy.update(1, 0.1)
+    short, long = started(Exp3P(), 3, 100), started(Exp3P(), 3, 10_000)
+    for rule in (short, long):
+        for arm, paid in ((0, 0.5), (1, 0.1)):
+            rule.inclusion_ = rule.probabilities()
+            reward_arms(rule, arm, paid)
     assert not np.array_equal(short.probabilities(), long.probabilities())
-    with pytest.raises(SettingError, match=r"horizon.*10000.*same settings"):
-        short.restore(long.state())
 
 
 def test_exp3p_survives_a_million_updates() -> None:
     """One update adds at most 1/3 (1 + eta / sqrt(M T)), so start where a million may have led."""
-    policy = Exp3P(4, horizon=1_000_000, mixing=0.6, bonus=3.0)
+    rule = started(Exp3P(mixing=0.6, bonus=3.0), 4, 1_000_000)
     most = (1.0 + 3.0 / math.sqrt(4e6)) / 3.0
-    policy.log_weights_ += np.array([0.0, most, most / 2, most - 1e-5]) * 1_000_000
-    before = policy.log_weights_.copy()
+    rule.log_weights_ += np.array([0.0, most, most / 2, most - 1e-5]) * 1_000_000
+    before = rule.log_weights_.copy()
     rng = np.random.default_rng(0)
     for _ in range(2_000):
-        arms = policy.select(rng)
-        policy.update(arms, [1.0])
-    p = policy.probabilities()
-    growth = policy.log_weights_ - before
-    assert np.isfinite(policy.log_weights_).all()
+        arms = rule.select(rng, 1)
+        reward_arms(rule, arms, [1.0])
+    p = rule.probabilities()
+    growth = rule.log_weights_ - before
+    assert np.isfinite(rule.log_weights_).all()
     assert 0.0 < growth.min() <= growth.max() <= most * 2_000
     assert p.sum() == pytest.approx(1.0, abs=1e-13)
     assert p.min() >= 0.6 / 4
 
 
-@pytest.mark.parametrize("build", [UCB1, UCBV])
-def test_indices_of_unpulled_arms_follow_the_clock(build: type[UCB1] | type[UCBV]) -> None:
+@pytest.mark.parametrize("kind", [UCB, UCBV])
+def test_indices_of_unpulled_arms_follow_the_clock(kind: type[UCB] | type[UCBV]) -> None:
     """log t is of the present step for every arm, also for those pulled long ago."""
-    policy = build(3)
+    rule = started(kind(), 3)
     for arm in (0, 1, 2):
-        policy.update(arm, 0.5)
-    before = policy.indices()
+        reward_arms(rule, arm, 0.5)
+    before = rule.indices()
     for _ in range(50):
-        policy.update(0, 0.5)
-    after = policy.indices()
+        reward_arms(rule, 0, 0.5)
+    after = rule.indices()
     assert after[1] > before[1]
     widths = (after - 0.5)[1:] / (before - 0.5)[1:]
     rate = math.log(53) / math.log(3)
-    np.testing.assert_allclose(widths, math.sqrt(rate) if build is UCB1 else rate, rtol=1e-12)
+    np.testing.assert_allclose(widths, math.sqrt(rate) if kind is UCB else rate, rtol=1e-12)
 
 
 def test_ucbv_variance_is_exact_for_equal_rewards_and_stable_for_small_ones() -> None:
-    policy = UCBV(2)
+    rule = started(UCBV(), 2)
     rewards = 0.9 + 1e-7 * np.arange(300)
     for paid in rewards:
-        policy.update([0, 1], [paid, 0.1])
-    assert policy.squares_[1] == 0.0
-    assert policy.squares_[0] / 300 == pytest.approx(np.var(rewards), rel=1e-6)
+        reward_arms(rule, [0, 1], [paid, 0.1])
+    assert rule.squares_[1] == 0.0
+    assert rule.squares_[0] / 300 == pytest.approx(np.var(rewards), rel=1e-6)
+
+
+def test_the_probabilities_of_hedge_are_exponential_in_the_gains() -> None:
+    rule, rng = started(Hedge(eta=0.7), 5), np.random.default_rng(0)
+    gains = [0.0] * 5
+    for _ in range(50):
+        weights = [math.exp(0.7 * g) for g in gains]
+        expected = [w / sum(weights) for w in weights]
+        np.testing.assert_allclose(rule.probabilities(), expected, rtol=1e-12)
+        rewards = rng.random(5)
+        rule.reward_arms(np.arange(5), rewards)
+        gains = [g + r for g, r in zip(gains, rewards.tolist(), strict=True)]
+
+
+RULES: dict[str, Callable[[], BanditStrategy]] = {
+    "ucb": UCB,
+    "ucb-narrow": lambda: UCB(exploration=0.1),
+    "ucbv": UCBV,
+    "ucbv-multiboost": lambda: UCBV(c=1 / 3),
+    "exp3p": Exp3P,
+    "exp3p-theory": lambda: Exp3P(mixing="theory", bonus="theory"),
+    "epsilon-greedy": EpsilonGreedy,
+    "epsilon-greedy-decreasing": lambda: EpsilonGreedy(schedule="decreasing", initial=0.0),
+    "explore-then-commit": lambda: ExploreThenCommit(n_pulls=3, order="blocks"),
+    "explore-then-commit-turns": lambda: ExploreThenCommit(n_pulls=3),
+    "hedge": Hedge,
+    "hedge-fast": lambda: Hedge(eta=100.0),
+}
+
+
+@pytest.mark.parametrize("make", RULES.values(), ids=RULES.keys())
+def test_every_rule_pulls_different_arms_and_finds_the_better(
+    make: Callable[[], BanditStrategy],
+) -> None:
+    rule, rng = started(make(), 7), np.random.default_rng(4)
+    for _ in range(300):
+        k = int(rng.integers(1, 8))
+        arms = rule.select(rng, k)
+        assert arms.dtype == np.int64
+        assert arms.shape == (k,)
+        assert np.unique(arms).size == k
+        rule.reward_arms(arms, pay(arms, rng))
+    assert rule.n_steps_ == 300
+    assert sorted(rule.select(rng, 7).tolist()) == list(range(7))
+
+    rule, pulls = started(make(), 2), np.zeros(2)
+    for _ in range(1_000):
+        arms = rule.select(rng, 1)
+        rule.reward_arms(arms, (rng.random(1) < (0.15, 0.85)[arms[0]]).astype(float))
+        pulls[arms] += 1
+    assert pulls[1] > 1.8 * pulls[0]
+
+    rule = started(make(), 1)
+    for _ in range(20):
+        assert rule.select(rng, 1).tolist() == [0]
+        reward_arms(rule, 0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (UCB(-0.1), "exploration must be at least 0 and finite, got -0.1"),
+        (UCB(math.nan), "exploration must be at least 0 and finite, got nan"),
+        (UCB(math.inf), "exploration must be at least 0 and finite, got inf"),
+        (UCB(cast(Any, "wide")), "exploration must be a number, got 'wide'"),
+        (UCBV(c=-1), "c must be at least 0"),
+        (UCBV(zeta=-1), "zeta must be at least 0"),
+        (Exp3P(mixing=0.0), "mixing must be above 0 and at most 1, got 0"),
+        (Exp3P(mixing=1.5), "mixing must be above 0 and at most 1, got 1.5"),
+        (Exp3P(mixing="best"), "mixing must be a number or \"theory\", got 'best'"),
+        (Exp3P(bonus=-1.0), "bonus must be at least 0"),
+        (Exp3P(delta=0.0), "delta must be above 0"),
+        (Exp3P(delta=1.0), "delta must be below 1, got 1"),
+        (EpsilonGreedy(epsilon=1.1), "epsilon must be at least 0 and at most 1, got 1.1"),
+        (EpsilonGreedy(schedule="linear"), "unknown schedule 'linear'; known: con"),
+        (EpsilonGreedy(c=0.0), "c must be above 0"),
+        (EpsilonGreedy(d=0.0), "d must be above 0 and at most 1"),
+        (EpsilonGreedy(initial=-1.0), "initial must be at least 0"),
+        (ExploreThenCommit(0), "n_pulls must be an integer at least 1, got 0"),
+        (ExploreThenCommit(order="any"), "unknown order 'any'; known: blocks, round"),
+        (Hedge(0.0), "eta must be above 0"),
+        (Hedge(math.inf), "eta must be above 0"),
+        (Hedge(cast(Any, "fast")), "eta must be a number"),
+    ],
+)
+def test_settings_are_checked(rule: BanditStrategy, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        rule.start_arms(2, 10)

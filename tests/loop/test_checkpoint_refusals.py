@@ -223,7 +223,7 @@ def test_entries_of_another_type_are_refused(name: str, value: Any, path: Path) 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("policy_", "policies_", "the state of the strategy lacks 'policy_'"),
+        ("counts_", "pulls_", "the state of the strategy lacks 'counts_'"),
         ("n_arms_", "choose", "the state of the strategy lacks 'n_arms_'"),
         ("winner_", "choose", "a learned attribute must end, and not begin, with _, got 'choose'"),
         (

@@ -225,9 +225,9 @@ def test_hedge_sees_the_rewards_of_all_families(monkeypatch: pytest.MonkeyPatch)
             max(e for e, k in zip(probe.edges, families, strict=True) if k == f) for f in range(4)
         ]
         gains += reward(np.array(best), scale=3.0)
-        policy: Any = run.strategy
+        strategy: Any = run.strategy
         weights = np.exp(2.0 * gains)
-        np.testing.assert_allclose(policy.policy().probabilities(), weights / weights.sum())
+        np.testing.assert_allclose(strategy.probabilities(), weights / weights.sum())
 
 
 def test_hedge_needs_families() -> None:
