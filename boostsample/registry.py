@@ -60,7 +60,7 @@ FAMILIES = {
     "haar-like": "boostsample.families.images.haar_like:HaarLike",
     "opponent": "boostsample.families.images.opponent:Opponent",
     "text": "boostsample.families.text:Text",
-    "hashed-text": "boostsample.families.hashed_text:HashedText",
+    "hashed-text": "boostsample.families.text:HashedText",
 }
 
 #: The learners of this distribution.
@@ -76,7 +76,7 @@ class _Kind(NamedTuple):
 
     group: str
     base: str
-    own: Mapping[str, str]
+    places: Mapping[str, str]
 
 
 _KINDS = {
@@ -115,18 +115,18 @@ def _entries(read: Callable[..., Any], group: str, path: tuple[str, ...]) -> tup
 
 def registered_names(kind: str) -> tuple[str, ...]:
     """All registered names of a kind, those of boostsample first."""
-    own = _KINDS[kind].own
-    return (*own, *sorted({one.name for one in foreign_entries(kind)} - own.keys()))
+    places = _KINDS[kind].places
+    return (*places, *sorted({entry.name for entry in foreign_entries(kind)} - places.keys()))
 
 
 def check_unshared(kind: str, name: str, owner: str) -> None:
     """SettingError if a distribution registers a name that `owner` already has."""
-    for one in foreign_entries(kind):
-        if one.name == name and one.distribution != owner:
+    for entry in foreign_entries(kind):
+        if entry.name == name and entry.distribution != owner:
             raise SettingError(
-                f"the name of the {kind} {name!r} is taken by {owner}, but {one.distribution} "
-                f"registers {one.place} under it; rename its entry point, or uninstall "
-                f"{one.distribution}"
+                f"the name of the {kind} {name!r} is taken by {owner}, but {entry.distribution} "
+                f"registers {entry.place} under it; rename its entry point, or uninstall "
+                f"{entry.distribution}"
             )
 
 
@@ -135,42 +135,42 @@ def registered_class(kind: str, name: str) -> type[Any]:
 
     SettingError if the name is unknown or registered twice, or if its class cannot be loaded.
     """
-    group, base, own = _KINDS[kind]
-    others = [one for one in foreign_entries(kind) if one.name == name]
-    if name in own:
-        entry = Foreign(name, own[name], "boostsample")
+    group, base, places = _KINDS[kind]
+    others = [entry for entry in foreign_entries(kind) if entry.name == name]
+    if name in places:
+        entry = Foreign(name, places[name], "boostsample")
     elif others:
         entry = others[0]
     else:
         raise unknown(kind, name, registered_names(kind))
     check_unshared(kind, name, entry.distribution)
     try:
-        found = _load(entry.place)
+        cls = _load(entry.place)
     except Exception as error:  # a foreign module may raise anything
         raise SettingError(
             f"{kind} {name!r} of {entry.distribution} cannot be loaded from {entry.place!r} "
             f"({type(error).__name__}: {error}); repair or uninstall {entry.distribution}"
         ) from error
-    wanted = _load(base)
-    if not (inspect.isclass(found) and issubclass(found, wanted)):
+    base_class = _load(base)
+    if not (inspect.isclass(cls) and issubclass(cls, base_class)):
         raise SettingError(
             f"{kind} {name!r} of {entry.distribution} must be a subclass of "
-            f"boostsample.{wanted.__name__}, got {entry.place!r}; correct its entry point in the "
-            f"group {group}"
+            f"boostsample.{base_class.__name__}, got {entry.place!r}; correct its entry point in "
+            f"the group {group}"
         )
-    return found
+    return cls
 
 
-def registered_name(kind: str, found: type[Any]) -> str | None:
+def registered_name(kind: str, cls: type[Any]) -> str | None:
     """The registered name of a class, or None; entry points that cannot be loaded do not count."""
-    place = f"{found.__module__}:{found.__qualname__}"
-    for name, own in _KINDS[kind].own.items():
-        if own == place:
+    place = f"{cls.__module__}:{cls.__qualname__}"
+    for name, registered in _KINDS[kind].places.items():
+        if registered == place:
             return name
-    for one in foreign_entries(kind):
+    for entry in foreign_entries(kind):
         try:
-            if registered_class(kind, one.name) is found:
-                return one.name
+            if registered_class(kind, entry.name) is cls:
+                return entry.name
         except SettingError:  # of a class that is not asked for
             continue
     return None
@@ -180,10 +180,10 @@ def describe_foreign(kind: str, entry: Foreign) -> str:
     """The first sentence of a foreign class, or of its module; or why it cannot be used."""
     try:
         check_unshared(kind, entry.name, entry.distribution)
-        found = registered_class(kind, entry.name)
+        cls = registered_class(kind, entry.name)
     except SettingError as error:
         return f"broken: {error}"
-    text = inspect.cleandoc(found.__doc__ or sys.modules[found.__module__].__doc__ or "")
+    text = inspect.cleandoc(cls.__doc__ or sys.modules[cls.__module__].__doc__ or "")
     paragraph = " ".join(text.partition("\n\n")[0].split())
     return paragraph.partition(". ")[0].rstrip(".")
 
@@ -196,19 +196,21 @@ def make_registered(kind: str, name: str, /, **settings: Any) -> Any:
     >>> make_registered("strategy", "ucb:exploration=0.1")
     UCB(exploration=0.1)
     """
-    name, given = parse_name(name)
-    found = registered_class(kind, name)
-    given |= settings
-    refuse_alternatives(name, given, "which only boostsample compare --tune tries; give one value")
-    parameters = inspect.signature(found).parameters
-    if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
-        for setting in given:
+    name, parsed = parse_name(name)
+    cls = registered_class(kind, name)
+    settings = parsed | settings
+    refuse_alternatives(
+        name, settings, "which only boostsample compare --tune tries; give one value"
+    )
+    parameters = inspect.signature(cls).parameters
+    if not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        for setting in settings:
             if setting not in parameters:
                 if not parameters:
                     raise SettingError(f"{kind} {name!r} has no settings, got {setting!r}")
                 raise unknown(f"setting of {name}", setting, sorted(parameters))
     try:
-        return found(**given)
+        return cls(**settings)
     except SettingError:
         raise
     except (TypeError, ValueError) as error:
@@ -255,7 +257,7 @@ def make_learner(learner: Any) -> Any:
 
 def families_by_name(wanted: Any, example_shape: tuple[int, ...], **settings: Any) -> list[Any]:
     """Families by name for examples of the given shape, see `boostsample.families`."""
-    module = importlib.import_module("boostsample.families.by_name")
+    module = importlib.import_module("boostsample.families.default_sets")
     families: list[Any] = module.families_by_name(wanted, example_shape, **settings)
     return families
 

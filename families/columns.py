@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.family import Family
-from boostsample.family.family import check_examples, check_name
+from boostsample.family import Family, check_examples, check_name
 
 ColumnSelection: TypeAlias = Iterable[int | str | range | slice] | int | str | slice
 """Columns by index, range or name, see `Columns`."""
@@ -142,22 +141,22 @@ class Columns(Family):
 
 def _check_names(names: Any, family: str) -> tuple[str, ...]:
     """Names of all columns as a tuple; SettingError unless they are distinct texts."""
-    found = (names,) if isinstance(names, str) else tuple(names)
+    texts = (names,) if isinstance(names, str) else tuple(names)
     rule = f"column_names of family {family!r} must"
-    if not found or not all(isinstance(name, str) for name in found):
+    if not texts or not all(isinstance(name, str) for name in texts):
         raise SettingError(f"{rule} be one text per column, got {names!r}")
-    if len(set(found)) < len(found):
-        twice = next(name for name in found if found.count(name) > 1)
+    if len(set(texts)) < len(texts):
+        twice = next(name for name in texts if texts.count(name) > 1)
         raise SettingError(f"{rule} differ from each other, got {twice!r} twice")
-    return found
+    return texts
 
 
 def _indices(
     columns: ColumnSelection, n_columns: int | None, names: tuple[str, ...] | None, family: str
 ) -> tuple[int, ...]:
     """A selection as a tuple of distinct indices, or a SettingError."""
-    one = isinstance(columns, int | str | slice | np.integer)
-    parts: list[Any] = [columns] if one else [*columns]  # type: ignore[misc]  # not narrowed by mypy
+    single = isinstance(columns, int | str | slice | np.integer)
+    parts: list[Any] = [columns] if single else [*columns]  # type: ignore[misc]  # not narrowed by mypy
     positions = None if names is None else {name: at for at, name in enumerate(names)}
     high = None if n_columns is None else n_columns - 1
     indices: list[int] = []
@@ -204,10 +203,10 @@ def _named(text: str, positions: Mapping[str, int] | None, family: str) -> Itera
         raise SettingError(
             f"family {family!r}: column {text!r} is given by name, which needs column_names"
         )
-    found = [at for name, at in positions.items() if fnmatchcase(name, text)]
-    if not found:
+    matching = [at for name, at in positions.items() if fnmatchcase(name, text)]
+    if not matching:
         raise unknown("column", text, positions)
-    return found
+    return matching
 
 
 def _sliced(part: slice, n_columns: int | None, family: str) -> range:
@@ -326,8 +325,8 @@ def _shape(
             f"n_columns must be that of the table, {shape[1]}, got {n_columns}; leave it out"
         )
     if column_names is None:
-        found = [*getattr(table, "columns", ())]
-        column_names = found if found and all(isinstance(name, str) for name in found) else None
+        names = [*getattr(table, "columns", ())]
+        column_names = names if names and all(isinstance(name, str) for name in names) else None
     return int(shape[1]), column_names
 
 

@@ -21,8 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.families.columns import sparse_columns
-from boostsample.family import Family
-from boostsample.family.family import check_name
+from boostsample.family import Family, check_name
 
 DOCUMENT_WORDS = r"(?u)\b\w\w+\b"
 """scikit-learn's default words: two or more letters, digits or underscores."""

@@ -1,11 +1,13 @@
-"""Presence of words and word n-grams in documents: 1 if the term occurs, else 0.
+"""Presence of words and word n-grams in documents, by vocabulary or by hash: 1 or 0.
 
 Cost: one pass over the documents, then one value for each occurrence of a wanted term. Reference:
 R. Schapire and Y. Singer, BoosTexter: a boosting-based system for text categorization, Machine
 Learning 39, 2000, sec. 3 [SS00], whose weak hypotheses test whether a term occurs in a document.
 [SS00] uses all n-grams up to a length in the training documents; here rare ones are left out, and
-the vocabulary is a setting, because families learn nothing from data. scikit-learn's
-CountVectorizer splits the documents.
+the vocabulary is a setting, because families learn nothing from data. `HashedText` has none: the
+terms of a feature are unknown, and terms with the same hash share one (K. Weinberger et al.,
+Feature hashing for large scale multitask learning, ICML 2009). scikit-learn's CountVectorizer and
+HashingVectorizer split the documents.
 """
 
 from __future__ import annotations
@@ -104,6 +106,60 @@ class Text(PresenceFamily):
                 )
 
 
+class HashedText(PresenceFamily):
+    """Presence of terms by hash: 1 in documents that contain a term of the hash, 0 in others.
+
+    Parameters
+    ----------
+    n_features : int, default 16384
+        Number of hashes; more hashes mean fewer collisions.
+    ngram_range : tuple of int, (shortest, longest), default (1, 2)
+    analyzer : {"word", "char", "char_wb"}, default "word"
+    lowercase : bool, default True
+    token_pattern : str
+        See `DocumentFamily`.
+    name : str, default "hashed-text"
+
+    Examples
+    --------
+    >>> text = HashedText(1024)
+    >>> text.feature_name(5)
+    'terms of hash 5 of 1024'
+    >>> text.compute(["a weak learner", "nothing at all"], range(1024)).sum(axis=1).tolist()
+    [3.0, 5.0]
+    """
+
+    def __init__(
+        self,
+        n_features: int = 2**14,
+        ngram_range: tuple[int, int] = (1, 2),
+        analyzer: str = "word",
+        lowercase: bool = True,
+        token_pattern: str = DOCUMENT_WORDS,
+        name: str = "hashed-text",
+    ) -> None:
+        super().__init__(ngram_range, analyzer, lowercase, token_pattern, name)
+        self.n_features = check_integer("n_features", n_features, 1)
+
+    def feature_name(self, feature: SupportsIndex) -> str:
+        """Like "terms of hash 5 of 1024"."""
+        return f"terms of hash {self.check_feature(feature)} of {self.n_features}"
+
+    def table(self, documents: list[str]) -> Any:
+        """Presence of terms by hash, see `DocumentFamily.table`."""
+        from sklearn.feature_extraction.text import HashingVectorizer
+
+        vectorizer = HashingVectorizer(
+            n_features=self.n_features,
+            binary=True,
+            norm=None,
+            alternate_sign=False,
+            dtype=np.float32,
+            **self.analysis,
+        )
+        return vectorizer.transform(documents)
+
+
 def text_family(
     documents: Iterable[str],
     *,
@@ -156,13 +212,13 @@ def text_family(
     texts = check_documents(documents, "text_family")
     for text in texts:
         counts.update(set(terms(text)))
-    kept = sorted(term for term, n in counts.items() if n >= min_df)
-    if not kept:
+    frequent = sorted(term for term, n in counts.items() if n >= min_df)
+    if not frequent:
         raise DataError(
             f"text_family found no term in at least {min_df} of {len(texts)} documents; give more "
             "documents or a smaller min_df"
         )
     if max_features is not None:
         check_integer("max_features", max_features, 1)
-        kept = sorted(sorted(kept, key=lambda term: -counts[term])[:max_features])
-    return Text(kept, name=name, **{"token_pattern": token_pattern, **settings})
+        frequent = sorted(sorted(frequent, key=lambda term: -counts[term])[:max_features])
+    return Text(frequent, name=name, **{"token_pattern": token_pattern, **settings})

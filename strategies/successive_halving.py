@@ -125,11 +125,11 @@ def halve(
     samples = step.draw_nested([n_examples for _, n_examples in stages], scheme)
     last, before = len(stages) - 1, _NONE
     for stage, ((n_features, _), sample) in enumerate(zip(stages, samples, strict=True)):
-        kept = features[:n_features]
+        candidates = features[:n_features]
         if stage == max(1, last - 1) and again.size:
-            more = again[~np.isin(again, kept)][: n_features // 2]
-            kept = np.concatenate([kept[: n_features - more.size], more])
-        stumps = step.search(kept, sample)
+            more = again[~np.isin(again, candidates)][: n_features // 2]
+            candidates = np.concatenate([candidates[: n_features - more.size], more])
+        stumps = step.search(candidates, sample)
         features = stumps.feature[np.argsort(-stumps.edge, kind="stable")]
         before = features if stage == last - 1 else before
     return stumps, before

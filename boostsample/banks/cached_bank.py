@@ -36,12 +36,7 @@ from boostsample.kernels.cuts import MAX_CUTS
 
 _LOG = logging.getLogger(__name__)
 _PACKAGE = Path(__file__).parents[1]
-_ENGINE = (
-    "checks.py",
-    "family/family.py",
-    "family/image_family.py",
-    "banks/binning.py",
-)
+_ENGINE = ("checks.py", "family.py", "banks/binning.py")
 """Files that every bank depends on, besides the kernels and our families."""
 
 

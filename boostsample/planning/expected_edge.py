@@ -159,10 +159,10 @@ def best_expected_edge(
     unit_noise : float, optional
         As in `expected_edge`.
     """
-    found = best_expected_edge_family(
+    _, q, t, edge, _ = best_expected_edge_family(
         [mixture], [n_features], n_examples, budget, unit_noise=unit_noise
     )
-    return _Choice(found.n_features, found.n_examples, found.edge)
+    return _Choice(q, t, edge)
 
 
 def expected_edge_curve(

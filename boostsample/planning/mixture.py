@@ -171,8 +171,9 @@ class Mixtures(Sequence[Mixture]):
         if self.stack.shape[2] > 1:
             return [each.mean for each in self], [each.variance for each in self]
         rows = self.stack[:, :, 0].tolist()  # faster: strategies note them in every round
-        means = [one * mean for one, mean, _ in rows]
-        return means, [one * (variance + (mean - one * mean) ** 2) for one, mean, variance in rows]
+        means = [proportion * mean for proportion, mean, _ in rows]
+        variances = [p * (variance + (mean - p * mean) ** 2) for p, mean, variance in rows]
+        return means, variances
 
 
 def stack_mixtures(mixtures: Sequence[Mixture]) -> Array:

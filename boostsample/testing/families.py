@@ -11,27 +11,13 @@ import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError
-from boostsample.family import Family, pixel_major
-from boostsample.testing.family_assertions import (
-    fail_family,
-    require_of_family,
-    require_refusal,
-    require_same_values,
-    require_values,
-)
-from boostsample.testing.family_examples import (
-    examples_are_numbers,
-    examples_in_other_types,
-    examples_of,
-    extreme_examples,
-    other_examples,
-    unfit_examples,
-)
+from boostsample.family import PIXEL_LIMIT, Family, pixel_major
 
 __all__ = [
     "FAMILY_CHECKS",
@@ -78,8 +64,8 @@ def check_family(family: Family, X: ArrayLike) -> None:
 
 def check_family_names(family: Family, X: ArrayLike) -> None:
     """The family has a name, features, and a different name for each feature."""
-    require_of_family(_is_name(family.name), family, f"its name must be text, is {family.name!r}")
-    require_of_family(
+    _require(_is_name(family.name), family, f"its name must be text, is {family.name!r}")
+    _require(
         type(family.n_features) is int and family.n_features >= 1,
         family,
         f"n_features must be an int of at least 1, is {family.n_features!r}",
@@ -87,12 +73,10 @@ def check_family_names(family: Family, X: ArrayLike) -> None:
     seen: dict[str, int] = {}
     for feature in _spread_features(family).tolist():
         name = family.feature_name(feature)
-        require_of_family(_is_name(name), family, f"feature {feature} has no name, but {name!r}")
+        _require(_is_name(name), family, f"feature {feature} has no name, but {name!r}")
         other = seen.setdefault(name, feature)
-        require_of_family(
-            other == feature, family, f"features {other} and {feature} are both {name!r}"
-        )
-    require_of_family(
+        _require(other == feature, family, f"features {other} and {feature} are both {name!r}")
+    _require(
         family.feature_name(np.int64(0)) == family.feature_name(0),
         family,
         "feature_name must take NumPy's integers",
@@ -102,35 +86,31 @@ def check_family_names(family: Family, X: ArrayLike) -> None:
 def check_family_settings(family: Family, X: ArrayLike) -> None:
     """Settings survive JSON and make an equal family; repr names the class."""
     twin = _twin(family)
-    require_of_family(
+    _require(
         twin == family and hash(twin) == hash(family),
         family,
         f"a family made from its settings {family.settings()} is not equal to it",
     )
-    require_of_family(family != object(), family, "it equals an object that is no family")
-    require_of_family(
+    _require(family != object(), family, "it equals an object that is no family")
+    _require(
         type(family).__name__ in repr(family), family, f"repr does not name the class: {family!r}"
     )
 
 
 def check_family_result(family: Family, X: ArrayLike) -> None:
     """Values are a new float32 array (n, q) that no later call changes."""
-    examples, features = examples_of(X), _spread_features(family)
-    values = require_values(family, examples, features)
-    require_of_family(
-        not np.shares_memory(values, examples), family, "the values share their memory with X"
-    )
+    examples, features, values = _computed(family, X)
+    shared = np.shares_memory(values, examples)
+    _require(not shared, family, "the values share their memory with X")
     before = values.copy()
     family.compute(examples[::-1], features)
-    require_same_values(
-        family, values, before, features, "a later call has changed the values of an earlier one"
-    )
+    changed = "a later call has changed the values of an earlier one"
+    _require_equal(family, values, before, features, changed)
 
 
 def check_family_features(family: Family, X: ArrayLike) -> None:
     """Any features in any order, repeats included, have the same values as all together."""
-    examples, features = examples_of(X), _spread_features(family)
-    whole = require_values(family, examples, features)
+    examples, features, whole = _computed(family, X)
     rng = np.random.default_rng(0)
     n = len(features)
     choices = {
@@ -142,55 +122,38 @@ def check_family_features(family: Family, X: ArrayLike) -> None:
     }
     for feature in rng.integers(0, n, 5):
         choices[f"feature {features[feature]} alone"] = np.array([feature])
-    for what, choice in choices.items():
-        values = require_values(family, examples, features[choice])
-        require_same_values(family, values, whole[:, choice], features[choice], what)
-    require_same_values(
-        family,
-        require_values(family, examples, features[::-1].tolist()),
-        whole[:, ::-1],
-        features[::-1],
-        "features given as a list",
-    )
+    for case, choice in choices.items():
+        _require_values(family, examples, features[choice], whole[:, choice], case)
+    backwards = features[::-1].tolist()
+    _require_values(family, examples, backwards, whole[:, ::-1], "features given as a list")
 
 
 def check_family_examples(family: Family, X: ArrayLike) -> None:
     """An example's values depend on that example alone, not on others in this or earlier calls."""
-    examples, features = examples_of(X), _spread_features(family)
-    whole = require_values(family, examples, features)
+    examples, features, whole = _computed(family, X)
     rng = np.random.default_rng(1)
     rows = rng.permutation(len(examples))[: (len(examples) + 1) // 2]
-    part = require_values(family, examples[rows], features)
-    require_same_values(family, part, whole[rows], features, "half of the examples", rows)
-    strange = other_examples(examples)
-    new = require_values(_twin(family), strange, features)
-    require_same_values(
-        family, require_values(family, strange, features), new, features, "examples not seen before"
-    )
-    require_same_values(
-        family,
-        require_values(family, examples, features),
-        whole,
-        features,
-        "the same examples again",
-    )
-    kind = strange.dtype  # float32 where X is numbers
-    both = require_values(family, np.concatenate([strange, examples.astype(kind)]), features)
-    require_same_values(family, both[: len(new)], new, features, "examples together with others")
-    require_same_values(family, both[len(new) :], whole, features, "examples together with others")
+    half = _values(family, examples[rows], features)
+    _require_equal(family, half, whole[rows], features, "half of the examples", rows)
+    others = _other_examples(examples)
+    new = _values(_twin(family), others, features)
+    _require_values(family, others, features, new, "examples not seen before")
+    _require_values(family, examples, features, whole, "the same examples again")
+    kind = others.dtype  # float32 where X is numbers
+    both = _values(family, np.concatenate([others, examples.astype(kind)]), features)
+    _require_equal(family, both[: len(new)], new, features, "examples together with others")
+    _require_equal(family, both[len(new) :], whole, features, "examples together with others")
 
 
 def check_family_sizes(family: Family, X: ArrayLike) -> None:
     """Works with one example, none, and more than one block of work."""
-    examples, features = examples_of(X), _spread_features(family)
-    whole = require_values(family, examples, features)
+    examples, features, whole = _computed(family, X)
     for rows in (slice(0, 1), slice(0, 0), slice(len(examples) - 1, None)):
-        values = require_values(family, examples[rows], features)
-        require_same_values(family, values, whole[rows], features, f"{len(values)} examples")
+        part = examples[rows]
+        _require_values(family, part, features, whole[rows], f"{len(part)} examples")
     few = features[: max(1, len(features) // 100)]
     many = np.arange(5000) % len(examples)
-    values = require_values(family, examples[many], few)
-    require_same_values(family, values, whole[many][:, : len(few)], few, f"{len(many)} examples")
+    _require_values(family, examples[many], few, whole[many][:, : len(few)], "5000 examples")
 
 
 def check_family_dtypes(family: Family, X: ArrayLike) -> None:
@@ -199,16 +162,15 @@ def check_family_dtypes(family: Family, X: ArrayLike) -> None:
     Equal documents do so in object arrays, lists, or arrays of fixed width.
     """
     features = _spread_features(family)
-    examples, variants = examples_in_other_types(examples_of(X))
-    want = require_values(family, examples, features)
-    for what, array in variants.items():
-        require_same_values(family, require_values(family, array, features), want, features, what)
+    examples, variants = _in_other_types(_examples_of(X))
+    whole = _values(family, examples, features)
+    for case, array in variants.items():
+        _require_values(family, array, features, whole, case)
 
 
 def check_family_layouts(family: Family, X: ArrayLike) -> None:
     """Values do not depend on the memory layout of X."""
-    examples, features = examples_of(X), _spread_features(family)
-    whole = require_values(family, examples, features)
+    examples, features, whole = _computed(family, X)
     layouts = {
         "in Fortran order": np.asfortranarray(examples),
         "with gaps between examples": np.repeat(examples, 2, axis=0)[::2],
@@ -216,38 +178,33 @@ def check_family_layouts(family: Family, X: ArrayLike) -> None:
         "stored backwards": examples[::-1].copy()[::-1],
         "in pixel-major order": pixel_major(examples),
     }
-    for what, array in layouts.items():
-        require_same_values(
-            family, require_values(family, array, features), whole, features, f"X {what}"
-        )
+    for case, array in layouts.items():
+        _require_values(family, array, features, whole, f"X {case}")
 
 
 def check_family_input(family: Family, X: ArrayLike) -> None:
     """X and the features are not modified, and may be read-only."""
-    examples, features = examples_of(X).copy(), _spread_features(family)
+    examples, features = _examples_of(X).copy(), _spread_features(family)
     before_X, before_features = examples.copy(), features.copy()
-    whole = require_values(family, examples, features)
-    numbers = examples_are_numbers(examples)  # others cannot be NaN
+    whole = _values(family, examples, features)
+    numbers = _are_numbers(examples)  # others cannot be NaN
     unchanged = np.array_equal(examples, before_X, equal_nan=numbers)
-    require_of_family(unchanged, family, "X was modified")
-    require_of_family(
-        np.array_equal(features, before_features), family, "the features were modified"
-    )
+    _require(unchanged, family, "X was modified")
+    unchanged = np.array_equal(features, before_features)
+    _require(unchanged, family, "the features were modified")
     examples.flags.writeable = features.flags.writeable = False
-    require_same_values(
-        family, require_values(family, examples, features), whole, features, "read-only X"
-    )
+    _require_values(family, examples, features, whole, "read-only X")
 
 
 def check_family_finite(family: Family, X: ArrayLike) -> None:
     """Finite examples, even constant, huge, tiny or empty ones, give finite values."""
     features = _spread_features(family)
-    for what, array in extreme_examples(examples_of(X)).items():
-        values = require_values(family, array, features)
+    for case, array in _extreme_examples(_examples_of(X)).items():
+        values = _values(family, array, features)
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):
             row, column = bad[0]
-            fail_family(family, f"{what}: {values[row, column]} for feature {features[column]}")
+            _fail(family, f"{case}: {values[row, column]} for feature {features[column]}")
 
 
 def check_family_range(family: Family, X: ArrayLike) -> None:
@@ -258,7 +215,7 @@ def check_family_range(family: Family, X: ArrayLike) -> None:
         return
     low, high = (np.asarray(end, np.float64) for end in declared)
     shapes = f"{low.shape} and {high.shape}"
-    require_of_family(
+    _require(
         low.shape == high.shape == features.shape,
         family,
         f"value_range must give two ends for each of {len(features)} features, got {shapes}",
@@ -266,7 +223,7 @@ def check_family_range(family: Family, X: ArrayLike) -> None:
     limit = float(np.finfo(np.float32).max)
     bad = ~((-limit <= low) & (low <= high) & (high <= limit))
     at = int(bad.argmax())
-    require_of_family(
+    _require(
         not bad.any(),
         family,
         f"value_range of feature {features[at]} must rise and be finite as float32, is "
@@ -274,7 +231,7 @@ def check_family_range(family: Family, X: ArrayLike) -> None:
     )
     order = np.random.default_rng(3).permutation(len(features))
     again = family.value_range(features[order])
-    require_of_family(
+    _require(
         again is not None
         and np.array_equal(again[0], low[order])
         and np.array_equal(again[1], high[order]),
@@ -285,48 +242,36 @@ def check_family_range(family: Family, X: ArrayLike) -> None:
 
 def check_family_deterministic(family: Family, X: ArrayLike) -> None:
     """Families of equal settings have the same features, names and bits."""
-    twin, examples, features = _twin(family), examples_of(X), _spread_features(family)
-    require_of_family(
+    twin = _twin(family)
+    _require(
         twin.n_features == family.n_features,
         family,
         f"a twin of the same settings has {twin.n_features} features, not {family.n_features}",
     )
-    whole = require_values(family, examples, features)
-    require_same_values(
-        family, require_values(family, examples, features), whole, features, "a second call"
-    )
-    require_same_values(
-        family,
-        require_values(twin, examples, features),
-        whole,
-        features,
-        "a twin of equal settings",
-    )
+    examples, features, whole = _computed(family, X)
+    _require_values(family, examples, features, whole, "a second call")
+    values = _values(twin, examples, features)
+    _require_equal(family, values, whole, features, "a twin of equal settings")
     for feature in features.tolist():
         name, other = family.feature_name(feature), twin.feature_name(feature)
-        require_of_family(
-            name == other, family, f"a twin calls feature {feature} {other!r}, not {name!r}"
-        )
+        _require(name == other, family, f"a twin calls feature {feature} {other!r}, not {name!r}")
 
 
 def check_family_pickling(family: Family, X: ArrayLike) -> None:
     """After pickling, as for worker processes, the family is equal and gives the same bits."""
-    examples, features = examples_of(X), _spread_features(family)
     try:
         twin = pickle.loads(pickle.dumps(family))
     except Exception as error:
         raise AssertionError(f"family {family.name!r} cannot be pickled: {error}") from error
-    require_of_family(twin == family, family, "it is not equal to itself after pickling")
-    whole = require_values(family, examples, features)
-    require_same_values(
-        family, require_values(twin, examples, features), whole, features, "after pickling"
-    )
+    _require(twin == family, family, "it is not equal to itself after pickling")
+    examples, features, whole = _computed(family, X)
+    values = _values(twin, examples, features)
+    _require_equal(family, values, whole, features, "after pickling")
 
 
 def check_family_threads(family: Family, X: ArrayLike) -> None:
     """Several threads may call compute at once."""
-    examples, features = examples_of(X), _spread_features(family)
-    whole = require_values(family, examples, features)
+    examples, features, whole = _computed(family, X)
     n_threads = 4
     start = Barrier(n_threads)
     rng = np.random.default_rng(2)
@@ -334,28 +279,27 @@ def check_family_threads(family: Family, X: ArrayLike) -> None:
 
     def work(choice: NDArray[np.intp]) -> list[NDArray[np.float32]]:
         start.wait()
-        return [require_values(family, examples, features[choice]) for _ in range(3)]
+        return [_values(family, examples, features[choice]) for _ in range(3)]
 
     with ThreadPoolExecutor(n_threads) as pool:
         for choice, results in zip(choices, pool.map(work, choices), strict=True):
             for values in results:
-                require_same_values(
-                    family, values, whole[:, choice], features[choice], "in several threads"
-                )
+                want = whole[:, choice]
+                _require_equal(family, values, want, features[choice], "in several threads")
 
 
 def check_family_errors(family: Family, X: ArrayLike) -> None:
     """Unknown features raise SettingError, other data DataError; both name the family."""
-    examples = examples_of(X)
+    examples = _examples_of(X)
     n = family.n_features
     for features in ([n], [-1], [0, n], [0.0], [[0]], 0, [True], ["0"], None):
-        what = f"features {features!r}"
-        require_refusal(family, SettingError, what, family.compute, examples, features)
+        case = f"features {features!r}"
+        _require_refusal(family, SettingError, case, family.compute, examples, features)
     for feature in (n, -1, 0.0, True, "0", None):
-        what = f"the name of feature {feature!r}"
-        require_refusal(family, SettingError, what, family.feature_name, feature)
-    for what, array in unfit_examples(examples).items():
-        require_refusal(family, DataError, what, family.compute, array, [0])
+        case = f"the name of feature {feature!r}"
+        _require_refusal(family, SettingError, case, family.feature_name, feature)
+    for case, array in _unfit_examples(examples).items():
+        _require_refusal(family, DataError, case, family.compute, array, [0])
 
 
 FAMILY_CHECKS: tuple[Callable[[Family, ArrayLike], None], ...] = tuple(
@@ -383,3 +327,176 @@ def _twin(family: Family) -> Family:
         raise AssertionError(
             f"family {family.name!r} cannot be recreated from its settings(): {error}"
         ) from error
+
+
+def _computed(
+    family: Family, X: ArrayLike
+) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.float32]]:
+    """The examples, at most _MOST_FEATURES features, and their values."""
+    examples, features = _examples_of(X), _spread_features(family)
+    return examples, features, _values(family, examples, features)
+
+
+def _fail(family: Family, message: str) -> None:
+    """Raise an AssertionError that names the family."""
+    raise AssertionError(f"family {family.name!r} ({type(family).__name__}): {message}")
+
+
+def _require(condition: bool, family: Family, message: str) -> None:
+    """Raise an AssertionError that names the family unless the condition holds."""
+    if not condition:
+        _fail(family, message)
+
+
+def _values(family: Family, X: Any, features: Any) -> NDArray[np.float32]:
+    """Values from the family; raises unless their type, dtype and shape are as specified."""
+    values: Any = None
+    try:
+        values = family.compute(X, features)
+    except Exception as error:
+        case = f"X of shape {np.shape(X)}, {len(features)} features"
+        raise AssertionError(
+            f"family {family.name!r}: compute raised {type(error).__name__} ({case}): {error}"
+        ) from error
+    want = (len(X), len(features))
+    _require(
+        isinstance(values, np.ndarray) and values.dtype == np.float32 and values.shape == want,
+        family,
+        f"compute must return a float32 array of shape {want}, got {type(values).__name__} "
+        f"{getattr(values, 'dtype', '')} {getattr(values, 'shape', '')}",
+    )
+    result: NDArray[np.float32] = values
+    return result
+
+
+def _require_equal(
+    family: Family,
+    values: NDArray[np.float32],
+    want: NDArray[np.float32],
+    features: Any,
+    case: str,
+    rows: NDArray[np.intp] | None = None,
+) -> None:
+    """Raise unless all values are equal (NaN equals NaN); names the first difference."""
+    different = np.argwhere((values != want) & ~(np.isnan(values) & np.isnan(want)))
+    if len(different):
+        row, column = different[0]
+        example = row if rows is None else rows[row]
+        _fail(
+            family,
+            f"{case}: feature {features[column]} of example {example} is {values[row, column]!r}, "
+            f"should be {want[row, column]!r}",
+        )
+
+
+def _require_values(
+    family: Family, X: Any, features: Any, want: NDArray[np.float32], case: str
+) -> None:
+    """Compute, and raise unless all values are equal."""
+    _require_equal(family, _values(family, X, features), want, features, case)
+
+
+def _require_refusal(
+    family: Family, error: type[Exception], case: str, function: Callable[..., object], *args: Any
+) -> None:
+    """Raise unless function(*args) raises the error, and its message names the family."""
+    try:
+        function(*args)
+    except error as raised:
+        _require(family.name in str(raised), family, f"{case}: no family named in: {raised}")
+    except Exception as raised:
+        kind = type(raised).__name__
+        _fail(family, f"{case} must be a {error.__name__}, is {kind}: {raised}")
+    else:
+        _fail(family, f"{case} must be a {error.__name__}, but nothing was raised")
+
+
+def _examples_of(X: Any) -> NDArray[Any]:
+    """X as an array of numbers, or a one-dimensional array of objects."""
+    examples = X if isinstance(X, np.ndarray) else np.asarray(X)
+    if examples.dtype.kind in "UT":
+        examples = np.asarray(X, dtype=object)
+    if len(examples.shape) < (2 if _are_numbers(examples) else 1) or len(examples) < 3:
+        raise ValueError(f"the checks need at least 3 examples, got X of shape {examples.shape}")
+    return examples
+
+
+def _are_numbers(examples: NDArray[Any]) -> bool:
+    """Whether examples are numbers."""
+    return examples.dtype.kind in "biufc"
+
+
+def _is_text(examples: NDArray[Any]) -> bool:
+    """Whether examples are documents."""
+    return examples.ndim == 1 and all(isinstance(example, str) for example in examples.tolist())
+
+
+def _other_examples(examples: NDArray[Any]) -> NDArray[Any]:
+    """Other examples of the same kind and number; reversed ones for unknown kinds."""
+    if _are_numbers(examples):
+        return (np.nan_to_num(examples.astype(np.float64)) / 3 + 1).astype(np.float32)
+    if _is_text(examples):
+        pairs = zip(examples[::-1], examples, strict=True)
+        return np.array([f"{first} {second}" for first, second in pairs], dtype=object)
+    return examples[::-1]
+
+
+def _in_other_types(examples: NDArray[Any]) -> tuple[NDArray[Any], dict[str, Any]]:
+    """Examples, and equal ones in arrays of other types; none for unknown kinds."""
+    if _is_text(examples):
+        return examples, {"X of fixed-width texts": examples.astype(str), "a list": [*examples]}
+    if not _are_numbers(examples):
+        return examples, {}
+    numbers = np.nan_to_num(examples.astype(np.float64))
+    low, high = numbers.min(), numbers.max()
+    if low < 0 or high > 255 or high - low < 2:
+        numbers = (numbers - low) / max(high - low, 1e-9) * 255
+    numbers = np.rint(numbers)
+    types = (np.uint8, np.int64, np.float64)
+    return numbers.astype(np.float32), {
+        f"X of dtype {np.dtype(dtype)} instead of float32": numbers.astype(dtype) for dtype in types
+    }
+
+
+def _extreme_examples(examples: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Examples that may cause division by zero or overflow; X itself for unknown kinds."""
+    if _is_text(examples):
+        longest = " ".join(examples)
+        return {
+            "X": examples,
+            "X of empty texts": np.array(["", " ", "\n"], dtype=object),
+            "X of one long text": np.array([longest * 50], dtype=object),
+        }
+    if not _are_numbers(examples):
+        return {"X": examples}
+    numbers = np.nan_to_num(examples.astype(np.float64))
+    largest = max(float(np.abs(numbers).max()), 1e-9)
+    cases = {
+        "X": numbers,
+        "X of zeros": np.zeros_like(numbers),
+        "X of 255 everywhere": np.full_like(numbers, 255),
+        "X scaled to 1e15": numbers * (0.999 * PIXEL_LIMIT / largest),
+        "X scaled to 1e-30": numbers * (1e-30 / largest),
+    }
+    return {case: array.astype(np.float32) for case, array in cases.items()}
+
+
+def _unfit_examples(examples: NDArray[Any]) -> dict[str, Any]:
+    """Data that no family for such examples accepts."""
+    number = {"X of a single number": np.float32(1)}
+    if _is_text(examples):
+        return {
+            **number,
+            "a single text": examples[0],
+            "X of numbers": np.ones((len(examples), 2)),
+            "X of shape (n, 1)": examples[:, None],
+            "X with a missing text": np.array([*examples[1:], None], dtype=object),
+        }
+    if not _are_numbers(examples):
+        return number
+    return {
+        **number,
+        "X that is flat": examples.ravel(),
+        "X of text": examples.astype(str),
+        "X of complex numbers": examples.astype(complex),
+    }

@@ -48,7 +48,7 @@ def check_learner(make: Callable[[], Learner]) -> None:
         missing = np.where(rng.random(problem.X.shape) < 0.2, np.nan, problem.X)
         rows = rng.permutation(len(problem.X))[:60]
         weight = rng.integers(0, 4, len(problem.X)).astype(np.float64)
-        for one in (
+        for variant in (
             problem,
             replace(problem, X=missing.astype(np.float32)),
             replace(problem, rows=rows, Y=problem.Y[rows]),
@@ -57,7 +57,7 @@ def check_learner(make: Callable[[], Learner]) -> None:
             noisy_strategy_problem(n_labels=17, learner=make()),
             noisy_strategy_problem(n=5, n_labels=1, learner=make()),
         ):
-            verify_run(strategy, one)
+            verify_run(strategy, variant)
         first, second = (run_strategy(strategy, problem).stumps() for _ in range(2))
         if first != second:
             raise AssertionError(

@@ -6,21 +6,23 @@ import gc
 import inspect
 import pickle
 import random
-from collections.abc import Callable
-from dataclasses import replace
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.base import clone
 
 from boostsample.errors import SettingError
-from boostsample.learner import Learner
+from boostsample.learner import Learner, Targets
+from boostsample.learners.search import LEAST_BUDGET
 from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED
 from boostsample.step import Step
 from boostsample.strategy import Sample, Strategy
-from boostsample.testing.random_sources import global_state, watch_random_sources
-from boostsample.testing.strategy_rows import check_strategy_beliefs, check_strategy_budget_spent
 from boostsample.testing.strategy_runs import (
     STRATEGY_ROUNDS,
     Make,
@@ -28,10 +30,10 @@ from boostsample.testing.strategy_runs import (
     refused_at_the_start,
     require_of_strategy,
     resumed_run,
+    rows_of_roots,
     run_strategy,
     verify_run,
 )
-from boostsample.testing.strategy_state import pickled_value, require_plain_state
 
 __all__ = [
     "STRATEGY_CHECKS",
@@ -64,6 +66,12 @@ __all__ = [
     "check_strategy_state",
     "check_strategy_two_classes",
 ]
+
+
+#: Parts of the names of notes that are beliefs about edges or probabilities.
+_BELIEFS = "edge", "mean", "probabilit", "proportion", "target"
+#: Columns that searches of nodes may change.
+_OF_NODES = "seconds", "values_computed", "term", "bytes", "messages"
 
 
 def check_strategy(make: Make, learner: str | Learner | None = None) -> None:
@@ -138,14 +146,14 @@ def check_strategy_global_random_state(make: Make, learner: str | Learner | None
     """Neither reads nor changes the global random states of numpy and `random`."""
     old = random.getstate(), np.random.get_state()  # noqa: NPY002  # the state under test
     try:
-        found = []
+        models = []
         for seed in (1, 2):
             random.seed(seed)
             np.random.seed(seed)  # noqa: NPY002  # the state under test
-            before = global_state()
-            found.append(run_strategy(make, noisy_strategy_problem(learner=learner)).stumps())
-            require_of_strategy(global_state() == before, make, "drew from a global random state")
-        require_of_strategy(found[0] == found[1], make, "depends on a global random state")
+            before = _global_state()
+            models.append(run_strategy(make, noisy_strategy_problem(learner=learner)).stumps())
+            require_of_strategy(_global_state() == before, make, "drew from a global random state")
+        require_of_strategy(models[0] == models[1], make, "depends on a global random state")
     finally:
         random.setstate(old[0])
         np.random.set_state(old[1])  # noqa: NPY002  # the state under test
@@ -153,13 +161,13 @@ def check_strategy_global_random_state(make: Make, learner: str | Learner | None
 
 def check_strategy_own_seed(make: Make, learner: str | Learner | None = None) -> None:
     """Random choices come from `step.rng` or the `rng` of `start`, not from a fixed seed."""
-    with watch_random_sources(type(make())) as found:
+    with _watched_sources(type(make())) as sources:
         run_strategy(make, noisy_strategy_problem(learner=learner))
     require_of_strategy(
-        found.read or not found.made,
+        sources.read or not sources.made,
         make,
-        f"seeds itself ({', '.join(sorted(found.made))}) and ignores step.rng, so that every seed "
-        "makes the same choices; draw from step.rng",
+        f"seeds itself ({', '.join(sorted(sources.made))}) and ignores step.rng, so that every "
+        "seed makes the same choices; draw from step.rng",
     )
 
 
@@ -172,14 +180,12 @@ def check_strategy_state(make: Make, learner: str | Learner | None = None) -> No
     strategy = run_strategy(make, noisy_strategy_problem(learner=learner)).booster.strategy
     for attribute, value in vars(strategy).items():
         if attribute.endswith("_"):
-            require_plain_state(value, make, attribute)
+            _require_plain(value, make, attribute)
         else:
             require_of_strategy(
                 attribute in before, make, f"learned {attribute!r}, which must end in '_'"
             )
-            same = pickled_value(value, make, attribute) == pickled_value(
-                before[attribute], make, attribute
-            )
+            same = _pickled(value, make, attribute) == _pickled(before[attribute], make, attribute)
             require_of_strategy(same, make, f"changed its setting {attribute!r} to {value!r}")
 
 
@@ -210,7 +216,7 @@ def check_strategy_pickling(make: Make, learner: str | Learner | None = None) ->
 def check_strategy_instance_untouched(make: Make, learner: str | Learner | None = None) -> None:
     """One object can serve several runs: boosters do not change it, and start() resets it."""
     strategy = make()
-    before = pickled_value(strategy, make, "the strategy")
+    before = _pickled(strategy, make, "the strategy")
     first = run_strategy(lambda: strategy, noisy_strategy_problem(learner=learner))
     require_of_strategy(pickle.dumps(strategy) == before, make, "changed the given instance")
     again = run_strategy(lambda: first.booster.strategy, noisy_strategy_problem(learner=learner))
@@ -381,6 +387,58 @@ def check_strategy_beyond_the_plan(make: Make, learner: str | Learner | None = N
     )
 
 
+def check_strategy_beliefs(make: Make, learner: str | Learner | None = None) -> None:
+    """Beliefs about edges and probabilities are in [0, 1], and those of roots are not of nodes.
+
+    Beliefs are the notes that are named so: "edge", "mean", "probability", "proportion", "target".
+    In a tree, the searches of nodes do not change what a strategy notes and searches at the roots,
+    unless it gives the reason in `Strategy.learns_from_nodes`.
+    """
+    for n in (12, 40, 200):
+        problem = noisy_strategy_problem(n, learner=learner or "tree:n_leaves=6")
+        for row in run_strategy(make, problem).rows():
+            for name, value in row.items():
+                if value is None or not any(part in name for part in _BELIEFS):
+                    continue
+                require_of_strategy(
+                    not (value < 0.0 or value > 1.0),
+                    make,
+                    f"round {row['round']}, search {row['search']}: noted {name} = {value}, which "
+                    "must be in [0, 1]",
+                )
+    if learner is not None or make().learns_from_nodes:  # what follows has another learner
+        return
+    problem = noisy_strategy_problem(3000, n_labels=1)
+    total = problem.X.sum(axis=1)  # all features help: root edges stay large
+    Y = np.where(total > np.median(total), 1, -1).astype(np.int8)[:, None]
+    problem = replace(problem, Y=Y)
+    alone, beside = (rows_of_roots(make, problem, _Halves(n), n_rounds=60) for n in (0, 3))
+    for row, other in zip(alone, beside, strict=True):
+        for name, value in row.items():
+            require_of_strategy(
+                name in _OF_NODES or repr(value) == repr(other[name]),
+                make,
+                f"round {row['round']}: {name} is {value} without searches of nodes, "
+                f"{other[name]} with them; learn nothing from them, or apart (Step.whole)",
+            )
+
+
+def check_strategy_budget_spent(make: Make, learner: str | Learner | None = None) -> None:
+    """With default settings, a search of one family spends nine tenths of what it can.
+
+    That is its budget, or the looks of all features on all examples; what pays for neither another
+    feature nor another example may be left. Strategies that stop early give the reason in
+    `Strategy.leaves_budget`.
+    """
+    strategy = make()
+    settings = inspect.signature(type(strategy)).parameters
+    defaults = {name: setting.default for name, setting in settings.items()}
+    if strategy.leaves_budget or strategy.get_params(deep=False) != defaults:
+        return
+    for n, n_features in ((5, 7), (8, 30), (12, 3), (29, 7), (29, 200), (60, 12), (110, 25)):
+        require_budget_spent(make, n, (n_features,), learner)
+
+
 STRATEGY_CHECKS: tuple[Callable[..., None], ...] = tuple(
     check for name, check in [*globals().items()] if name.startswith("check_strategy_")
 )
@@ -396,3 +454,165 @@ def _live_objects(*kinds: type) -> list[Any]:
     """All live objects of the given types."""
     gc.collect()
     return [thing for thing in gc.get_objects() if type(thing) in kinds]
+
+
+class _Halves(Learner):
+    """A root and its two halves, which are searched a few times or not; the model is the same."""
+
+    name = "halves"
+
+    def __init__(self, n_searches: int) -> None:
+        self.n_searches = n_searches
+
+    def learn(self, targets: Targets) -> list[Targets]:
+        """Both halves of the root."""
+        halves = list(targets.split(targets.search()))
+        for half in halves:
+            if half.n_examples < targets.n_examples:
+                for _ in range(self.n_searches if half.n_examples else 0):
+                    half.search()
+        return halves
+
+
+def require_budget_spent(
+    make: Make,
+    n_examples: int,
+    sizes: tuple[int, ...],
+    learner: str | Learner | None = None,
+    budget: int | None = None,
+) -> None:
+    """Raise if a search leaves a tenth of what it can spend, and another look on each sample."""
+    problem = noisy_strategy_problem(n_examples, sizes, n_labels=1, learner=learner)
+    run = run_strategy(make, problem, budget)
+    whole, n_features = run.booster.budget, sum(sizes)
+    for row in run.rows():
+        n, spent = row["looks_finish"], row["looks_search"] + row["looks_modelling"]
+        share = max(whole * n // n_examples, min(whole, LEAST_BUDGET))
+        most = min(share, n_features * n)
+        require_of_strategy(
+            10 * spent >= 9 * most or most - spent < min(row["n_features"], row["n_examples"]),
+            make,
+            f"round {row['round']}, search {row['search']}: spent {spent} of a budget of {share}, "
+            f"of {n_features} features on {n} examples; search more of them, or give the reason in "
+            "leaves_budget",
+        )
+
+
+def _pickled(value: Any, make: Make, what: str) -> bytes:
+    """A value as bytes; an AssertionError if it cannot be pickled."""
+    try:
+        return pickle.dumps(value)
+    except Exception as error:  # pickle raises many types
+        message = f"{what} cannot be pickled: {error}; keep arrays, scalars, strings, lists, dicts"
+        require_of_strategy(False, make, message)
+        raise
+
+
+def _require_plain(value: Any, make: Make, where: str) -> None:
+    """Raise unless a value is an array, a scalar, a string, or a list or dict of these."""
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            _require_plain(item, make, f"{where}[{i}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            require_of_strategy(
+                isinstance(key, str), make, f"{where} has the key {key!r}, not a string"
+            )
+            _require_plain(item, make, f"{where}[{key!r}]")
+    else:
+        kinds = (bool, int, float, str, np.generic)
+        array = isinstance(value, np.ndarray) and not value.dtype.hasobject
+        require_of_strategy(
+            array or isinstance(value, kinds),
+            make,
+            f"{where} holds a {type(value).__name__}; state holds arrays, scalars, strings, "
+            "lists and dicts of these only",
+        )
+
+
+def _global_state() -> tuple[Any, ...]:
+    """The global random states of `random` and numpy, to compare."""
+    state = np.random.get_state(legacy=False)  # noqa: NPY002 - the state under test
+    return random.getstate(), state["state"]["key"].tobytes(), state["state"]["pos"]
+
+
+@dataclass
+class _RandomSources:
+    """Names of the generators that a strategy made, and whether it read the given one."""
+
+    made: set[str] = field(default_factory=set)
+    read: bool = False
+
+
+@contextmanager
+def _watched_sources(kind: type[Any]) -> Iterator[_RandomSources]:
+    """Record the random sources of a class of strategies while the context is open.
+
+    Generators count if a method of the strategy makes them, under the names in numpy, `random` and
+    the modules of the class.
+    """
+    sources = _RandomSources()
+    inside = False
+
+    def watched(method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **settings: Any) -> Any:
+            nonlocal inside
+            rng = next((a for a in args if isinstance(a, np.random.Generator)), None)  # of start()
+            before, inside = _position(rng), True
+            try:
+                return method(*args, **settings)
+            finally:
+                inside = False
+                sources.read |= _position(rng) != before
+
+        return call
+
+    def note(name: str) -> None:
+        if inside:
+            sources.made.add(name)
+
+    def default_rng(seed: Any = None) -> np.random.Generator:
+        note("default_rng")
+        return original_rng(seed)
+
+    class RandomState(np.random.RandomState):
+        def __init__(self, seed: Any = None) -> None:
+            note("RandomState")
+            super().__init__(seed)
+
+    class Random(random.Random):
+        def __init__(self, x: Any = None) -> None:
+            note("Random")
+            super().__init__(x)
+
+    def step_rng(step: Step) -> Any:
+        sources.read |= inside
+        return original_step_rng(step)
+
+    original_rng, original_step_rng = np.random.default_rng, vars(Step)["rng"].fget
+    makers: list[tuple[Any, Any]] = [
+        (np.random.default_rng, default_rng),
+        (np.random.RandomState, RandomState),
+        (random.Random, Random),
+    ]
+    modules = {
+        sys.modules[base.__module__] for base in kind.__mro__ if base.__module__ in sys.modules
+    }
+    with ExitStack() as stack:
+        for module in {np.random, random, *modules}:
+            for name, value in [*vars(module).items()]:
+                for maker, replacement in makers:
+                    if value is maker:
+                        stack.enter_context(patch.object(module, name, replacement))
+        for name in ("start", "choose", "learn"):
+            stack.enter_context(patch.object(kind, name, watched(getattr(kind, name))))
+        stack.enter_context(patch.object(Step, "rng", property(step_rng)))
+        yield sources
+
+
+def _position(rng: np.random.Generator | None) -> Any:
+    """The position of a generator, and how many streams it has spawned."""
+    if rng is None:
+        return None
+    bits: Any = rng.bit_generator
+    return bits.state, bits.seed_seq.n_children_spawned

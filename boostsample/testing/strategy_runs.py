@@ -60,18 +60,21 @@ class _Problem:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _WatchedRun:
     """A finished run."""
 
     booster: Booster
     bank: FeatureBank
     rounds: list[Round]
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows of all searches."""
+        return [row for each in self.rounds for row in each.rows]
+
     def stumps(self) -> list[tuple[Any, ...]]:
         """All parts of the terms and searches that a seed determines."""
-        terms = [(one.edge, *_parts(term)) for one in self.rounds for term in one.terms]
-        rows = [row for one in self.rounds for row in one.rows]
-        return [*terms, *((row["feature"], row["threshold"], row["edge"]) for row in rows)]
+        terms = [(each.edge, *_parts(term)) for each in self.rounds for term in each.terms]
+        return [*terms, *((row["feature"], row["threshold"], row["edge"]) for row in self.rows())]
 
 
 def _parts(term: Term) -> tuple[Any, ...]:
@@ -121,10 +124,10 @@ def _booster_of(
     """A booster of STRATEGY_ROUNDS rounds."""
     n_shards = _n_shards.get()
     if n_shards:
-        given = problem.example_weight, problem.rows
-        shards = LocalShards(array_sources(bank, problem.Y, min(n_shards, len(problem.Y)), *given))
+        n = min(n_shards, len(problem.Y))
+        sources = array_sources(bank, problem.Y, n, problem.example_weight, problem.rows)
         return ShardBooster(
-            shards,
+            LocalShards(sources),
             make(),
             problem.learner,
             n_rounds=STRATEGY_ROUNDS,
@@ -146,28 +149,30 @@ def _booster_of(
     )
 
 
-def run_strategy(make: Make, problem: _Problem, budget: int | None = None, seed: int = 0) -> _Run:
+def run_strategy(
+    make: Make, problem: _Problem, budget: int | None = None, seed: int = 0
+) -> _WatchedRun:
     """Boost until the booster is finished."""
     bank = _bank_of(problem)
     booster = _booster_of(make, problem, bank, budget, seed)
     rounds = []
     while not booster.finished:
         rounds.append(booster.next_round())
-    return _Run(booster, bank, rounds)
+    return _WatchedRun(booster, bank, rounds)
 
 
-def verify_run(make: Make, problem: _Problem, budget: int | None = None) -> _Run:
+def verify_run(make: Make, problem: _Problem, budget: int | None = None) -> _WatchedRun:
     """Run, and compare spending, edge, alpha and loss of each row with their definitions."""
     run = run_strategy(make, problem, budget)
-    kept = np.arange(len(problem.X)) if problem.rows is None else problem.rows
-    weight = np.ones(kept.size) if problem.example_weight is None else problem.example_weight
-    kept, Y, weight = kept[weight > 0], problem.Y[weight > 0], weight[weight > 0]
+    rows = np.arange(len(problem.X)) if problem.rows is None else problem.rows
+    weight = np.ones(rows.size) if problem.example_weight is None else problem.example_weight
+    rows, Y, weight = rows[weight > 0], problem.Y[weight > 0], weight[weight > 0]
     start = initial_weights(Y, problem.weights) * weight[:, None]
     start /= start.sum()
     scores = np.zeros(Y.shape)
-    for one in run.rounds:
-        where = f"round {one.rows[0]['round']}"
-        for row in one.rows:
+    for each in run.rounds:
+        where = f"round {each.rows[0]['round']}"
+        for row in each.rows:
             spent = row["looks_search"] + row["looks_modelling"]
             most = run.booster.budget * row["looks_finish"] // len(Y)
             most = max(most, min(run.booster.budget, LEAST_BUDGET))
@@ -179,24 +184,24 @@ def verify_run(make: Make, problem: _Problem, budget: int | None = None) -> _Run
             )
         now = start * np.exp(-Y * scores)
         now /= now.sum()
-        sides = np.array([problem.X[kept, term.feature] >= term.value for term in one.terms])
-        outputs = TermArrays(one.terms, Y.shape[1]).outputs(sides)
+        sides = np.array([problem.X[rows, term.feature] >= term.value for term in each.terms])
+        outputs = TermArrays(each.terms, Y.shape[1]).outputs(sides)
         edge = float((now * Y * outputs).sum())
-        _require_close(one.edge, edge, 1e-5, make, f"{where}: edge")
-        if len(one.terms) == 1 and one.terms[0].below is None:
+        _require_close(each.edge, edge, 1e-5, make, f"{where}: edge")
+        if len(each.terms) == 1 and each.terms[0].below is None:
             phi = np.where(sides[0], 1.0, -1.0)
             sums = ((now * Y) * phi[:, None]).sum(axis=0)
-            wrong = (np.abs(sums) > 1e-6) & (np.where(sums >= 0, 1, -1) != one.terms[0].votes)
+            wrong = (np.abs(sums) > 1e-6) & (np.where(sums >= 0, 1, -1) != each.terms[0].votes)
             require_of_strategy(
-                not wrong.any(), make, f"{where}: votes {one.terms[0].votes} of label sums {sums}"
+                not wrong.any(), make, f"{where}: votes {each.terms[0].votes} of label sums {sums}"
             )
-        capped = min(one.edge, 1.0 - EDGE_GAP)
+        capped = min(each.edge, 1.0 - EDGE_GAP)
         alpha = 0.5 * math.log((1.0 + capped) / (1.0 - capped))
-        _require_close(one.terms[0].alpha, alpha, 1e-9 * max(1.0, alpha), make, f"{where}: alpha")
-        scores += one.terms[0].alpha * outputs
+        _require_close(each.terms[0].alpha, alpha, 1e-9 * max(1.0, alpha), make, f"{where}: alpha")
+        scores += each.terms[0].alpha * outputs
         loss = math.log10(float((start * np.exp(-Y * scores)).sum()))
-        found = one.rows[-1]["log10_loss"]
-        _require_close(found, loss, 1e-5, make, f"{where}: log10 of the loss")
+        noted = each.rows[-1]["log10_loss"]
+        _require_close(noted, loss, 1e-5, make, f"{where}: log10 of the loss")
     return run
 
 
@@ -247,7 +252,7 @@ def resumed_run(make: Make, problem: _Problem, at: int, pickled: bool) -> list[t
         second.strategy = strategy
     while not second.finished:
         rounds.append(second.next_round())
-    return _Run(second, bank, rounds).stumps()
+    return _WatchedRun(second, bank, rounds).stumps()
 
 
 def require_of_strategy(condition: bool, make: Callable[[], object], message: str) -> None:

@@ -21,8 +21,7 @@ from boostsample.checks import check_count, check_integer
 from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plots.drawing.figures import styled_axes
-from boostsample.family import Family, ImageFamily
-from boostsample.family.image_family import check_image_shape
+from boostsample.family import Family, ImageFamily, check_image_shape
 from boostsample.registry import default_families, families_by_name
 
 if TYPE_CHECKING:

@@ -72,22 +72,22 @@ class Gradient(ImageFamily):
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """Each place and its neighbours to the right and below; their differences."""
         component, row, column, channel = self._members(features)
-        here = (row * self.width + column) * self.n_channels + channel
-        right, below = here + self.n_channels, here + self.width * self.n_channels
+        places = (row * self.width + column) * self.n_channels + channel
+        right, below = places + self.n_channels, places + self.width * self.n_channels
         kind = np.array([_COMPONENTS.index(c) for c in self.components])[component]
         lengths = np.flatnonzero(kind == 2)
         ahead = np.where(kind == 1, below, right)
         pixels, members = np.unique(
-            np.concatenate([here, ahead, below[lengths]]), return_inverse=True
+            np.concatenate([places, ahead, below[lengths]]), return_inverse=True
         )
         n = len(features)
-        here, ahead, below = members[:n], members[n : 2 * n], members[2 * n :]
+        places, ahead, below = members[:n], members[n : 2 * n], members[2 * n :]
 
         def fill(block: NDArray[np.float32], out: NDArray[np.float32]) -> None:
-            np.subtract(block[ahead], block[here], out=out)
+            np.subtract(block[ahead], block[places], out=out)
             if len(lengths):
                 dx, dy = out[lengths], block[below]
-                dy -= block[here[lengths]]
+                dy -= block[places[lengths]]
                 dx *= dx
                 dy *= dy
                 dx += dy

@@ -42,8 +42,7 @@ from numpy.typing import NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.families.images._rectangles import RectangleFamily, corners_of
-from boostsample.family import Fill
-from boostsample.family.image_family import check_image_shape
+from boostsample.family import Fill, check_image_shape
 
 _UNIT = 1024
 """Votes are multiples of 1/1024, with directions rounded accordingly, so that sums over byte images

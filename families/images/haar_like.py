@@ -171,10 +171,10 @@ class HaarLike(ImageFamily):
         rows, columns = np.empty((2, len(codes), 2), np.intp)
         for number, name in enumerate(self.kinds):
             down, across = (self._down[_LAYOUTS[name][0]], self._across[_LAYOUTS[name][1]])
-            mine = kind == number
-            if mine.any():
-                which = np.divmod(codes[mine], len(across))
-                rows[mine], columns[mine] = down[which[0]], across[which[1]]
+            of_kind = kind == number
+            if of_kind.any():
+                which = np.divmod(codes[of_kind], len(across))
+                rows[of_kind], columns[of_kind] = down[which[0]], across[which[1]]
         return kind, *rows.T, *columns.T, channel
 
 

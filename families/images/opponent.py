@@ -133,7 +133,7 @@ def _families() -> dict[str, Callable[..., ImageFamily]]:
     """The image families of this package that implement `plan`, by name."""
     from boostsample import families
 
-    found: dict[str, Callable[..., ImageFamily]] = {}
+    kinds: dict[str, Callable[..., ImageFamily]] = {}
     for name in families.__all__:
         member = getattr(families, name)
         if (
@@ -143,5 +143,5 @@ def _families() -> dict[str, Callable[..., ImageFamily]]:
             and not inspect.isabstract(member)
             and member.compute is ImageFamily.compute
         ):
-            found[inspect.signature(member).parameters["name"].default] = member
-    return found
+            kinds[inspect.signature(member).parameters["name"].default] = member
+    return kinds

@@ -105,7 +105,7 @@ class MASFamilyStrategy(MASStrategy):
         edges = step.search(features, sample, purpose="modelling").edge
         if averaged:
             self.keep_edges(step, edges, counts)
-            edges, counts = np.concatenate(self.edges_), [kept.size for kept in self.edges_]
+            edges, counts = np.concatenate(self.edges_), [each.size for each in self.edges_]
             edges.setflags(write=False)  # as those of a search, see `first_models`
         return _fit_families(
             edges, counts, self.n_components, self.noise, sample.size, sample.exact

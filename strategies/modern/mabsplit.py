@@ -70,8 +70,8 @@ class MABSplit(Strategy):
             if features.size <= (sample.size > t):  # one is left, or none can be paid for
                 break
             stumps = step.search(features, sample)
-            kept = mabsplit_survivors(stumps.edge, sample.size, step.n_examples, self.z)
-            features = stumps.feature[kept]
+            survivors = mabsplit_survivors(stumps.edge, sample.size, step.n_examples, self.z)
+            features = stumps.feature[survivors]
         return stumps.best()
 
     def _first(self, n_features: int, n_examples: int, budget: int) -> tuple[int, int]:

@@ -134,7 +134,7 @@ def test_the_key_is_all_that_the_bits_depend_on(
     for module, name, value in (
         (np, "__version__", "0.0"),
         (cached_bank_module, "FORMAT", 99),
-        (cached_bank_module, "_ENGINE", ("family/family.py",)),
+        (cached_bank_module, "_ENGINE", ("family.py",)),
         (cached_bank_module, "code_of", lambda kind: "x"),
     ):
         with monkeypatch.context() as patched:
@@ -148,22 +148,21 @@ def test_each_folder_of_code_is_a_part_of_the_key(
 ) -> None:
     """Families, binning and kernels, with what kernels are compiled from."""
     package = Path(cached_bank_module.__file__).parents[1]
-    folders = ("families", "family", "jit", "kernels", "threads")
+    folders = ("families", "jit", "kernels", "threads")
     for name in folders:
         shutil.copytree(package / name, tmp_path / name)
-    for name in ("checks.py", "banks/binning.py"):
+    for name in ("checks.py", "family.py", "banks/binning.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(package / name, tmp_path / name)
     monkeypatch.setattr(cached_bank_module, "_PACKAGE", tmp_path)
     edited = {path.parent: path for name in folders for path in (tmp_path / name).rglob("*.py")}
-    edited[tmp_path / "family"] = tmp_path / "family/family.py"
     edited |= {tmp_path: tmp_path / "checks.py", tmp_path / "banks": tmp_path / "banks/binning.py"}
     assert {tmp_path / "kernels/searches", tmp_path / "families/images"} < set(edited)
     digests = set()
-    for path in (tmp_path / "checks.py", *edited.values()):
+    for path in (tmp_path / "checks.py", tmp_path / "family.py", *edited.values()):
         digests.add(json.dumps(cached_bank_facts([Columns([0, 1])], X, np.arange(N))))
         path.write_text(f"{path.read_text('utf-8')}#", "utf-8")
-    assert len(digests) == 1 + len(edited)
+    assert len(digests) == 2 + len(edited)
 
 
 def test_a_family_without_code_is_refused(X: NDArray[np.float32]) -> None:

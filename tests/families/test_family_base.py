@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, Gradient, Haar, Identity, PatchSums, families_for
-from boostsample.family import PIXEL_LIMIT, Family, Fill, ImageFamily, pixel_major
-from boostsample.family.family import check_examples
+from boostsample.family import PIXEL_LIMIT, Family, Fill, ImageFamily, check_examples, pixel_major
 from boostsample.testing.families import check_family
 
 

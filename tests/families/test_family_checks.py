@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.family import Family
-from boostsample.family.family import check_examples
+from boostsample.family import Family, check_examples
 from boostsample.testing import families as checks
 from boostsample.testing.families import FAMILY_CHECKS, check_family
 

@@ -31,7 +31,7 @@ from boostsample.strategies import (
 )
 from boostsample.strategy import Strategy
 from boostsample.testing import STRATEGY_CHECKS, Make
-from boostsample.testing.strategy_rows import require_budget_spent
+from boostsample.testing.strategies import require_budget_spent
 from tests.paths import ROOT
 from tests.problems import bank_of, booster_of, noisy_labels, rows_of, table
 
