@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError
 from boostsample.families import Columns
 
 
@@ -65,44 +65,6 @@ def test_column_without_a_name_is_named_by_number() -> None:
 )
 def test_selections(columns: Any, want: tuple[int, ...]) -> None:
     assert Columns(columns, column_names=list("abcde")).columns == want
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"columns": []}, "at least one column"),
-        ({"columns": [1, 1]}, "got 1 twice"),
-        ({"columns": [0, range(2)]}, "got 0 twice"),
-        ({"columns": [-1]}, "each column must be an integer at least 0, got -1"),
-        ({"columns": [3], "n_columns": 3}, "between 0 and 2, got 3"),
-        ({"columns": [True]}, "got True"),
-        ({"columns": [1.0]}, "got 1.0"),
-        ({"columns": ["age"]}, "needs column_names"),
-        ({"columns": ["ag"], "column_names": ["age", "sex"]}, "unknown column 'ag'.*age, sex"),
-        ({"columns": ["x*"], "column_names": ["age", "sex"]}, r"unknown column 'x\*'.*age, sex"),
-        ({"columns": "7-5"}, "'7-5' must not run backwards"),
-        ({"columns": "1-3", "n_columns": 3}, "between 0 and 2, got 3"),
-        (
-            {"columns": "0-1", "column_names": ["1", "2"]},
-            r"named '1' has index 0; give range\(0, 2",
-        ),
-        ({"columns": "3"}, "column '3' is given by name, which needs column_names"),
-        ({"columns": slice(1, None)}, "needs n_columns, or an end"),
-        ({"columns": slice(0, 4), "n_columns": 3}, "end of a slice .* between 0 and 3, got 4"),
-        ({"columns": slice(-2, None), "n_columns": 3}, "end of a slice .* got -2"),
-        ({"columns": slice(0, 3, -1)}, "the step of a slice must be an integer at least 1, got -1"),
-        ({"columns": slice(1, 1)}, "at least one column"),
-        ({"columns": [0], "column_names": ["a", "a"]}, "got 'a' twice"),
-        ({"columns": [0], "column_names": []}, "one text per column"),
-        ({"columns": [0], "column_names": [1]}, "one text per column"),
-        ({"columns": [0], "column_names": ["a"], "n_columns": 2}, "name all 2 columns, got 1"),
-        ({"columns": [0], "n_columns": 0}, "n_columns must be an integer at least 1"),
-        ({"columns": [0], "name": " "}, "not blank"),
-    ],
-)
-def test_bad_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        Columns(**settings)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError
-from boostsample.families import Columns, Gradient, Haar, Identity, PatchSums, families_for
+from boostsample.families import Columns, Gradient, Identity, families_for
 from boostsample.family import PIXEL_LIMIT, Family, Fill, ImageFamily, check_examples, pixel_major
 from boostsample.testing.families import check_family
 
@@ -127,13 +127,3 @@ def test_pixel_major(shape: tuple[int, ...]) -> None:
     assert turned.dtype == X.dtype
     assert np.moveaxis(turned, 0, -1).flags.c_contiguous
     assert pixel_major(turned) is turned
-
-
-def test_blocks_of_examples_do_not_show() -> None:
-    """More examples than one block, for few features and for many."""
-    images = np.random.default_rng(3).integers(0, 256, (9000, 4, 4), dtype=np.uint8)
-    for family in (Identity((4, 4)), Haar((4, 4)), PatchSums((4, 4), 20)):
-        whole = family.compute(images, range(family.n_features))
-        for start in (0, 4000, 8990):
-            part = family.compute(images[start : start + 200], range(family.n_features))
-            np.testing.assert_array_equal(part, whole[start : start + 200])

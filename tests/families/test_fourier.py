@@ -12,7 +12,6 @@ import scipy.fft
 from numpy.typing import NDArray
 
 import boostsample.families.images.fourier as module
-from boostsample.errors import SettingError
 from boostsample.families import Fourier
 
 SHAPES: list[tuple[int, ...]] = [(8, 8), (7, 10), (6, 5, 3), (1, 4), (5, 1), (3, 1, 2), (2, 2, 1)]
@@ -222,23 +221,3 @@ def test_only_the_wanted_channels_are_read() -> None:
     one = [j for j, (*_, channel) in enumerate(members(family)) if channel == 1]
     grey = Fourier((4, 5)).compute(images[..., 1], range(len(one)))
     np.testing.assert_array_equal(family.compute(images, one), grey)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"components": ["phase"]}, "unknown Fourier component 'phase'.*cosine, sine, magnitude"),
-        ({"components": []}, "one or more different"),
-        ({"components": ["sine", "sine"]}, "one or more different"),
-        ({"image_shape": (2, 2), "components": "sine"}, "2 x 2 pixels have no Fourier sine"),
-        (
-            {"image_shape": (1, 1, 3), "components": ["magnitude", "sine"]},
-            "1 x 1 pixels have no Fourier magnitude or sine; use larger images, or cosines",
-        ),
-        ({"image_shape": (5,)}, "image_shape must be"),
-        ({"name": " "}, "not blank"),
-    ],
-)
-def test_bad_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        Fourier(**{"image_shape": (4, 4), **settings})

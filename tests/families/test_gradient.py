@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError
 from boostsample.families import Gradient, Identity
 
 
@@ -70,26 +69,6 @@ def test_a_constant_added_changes_nothing() -> None:
         family.compute(images, features), family.compute(images + 99, features)
     )
     assert not family.compute(np.full((1, 6, 7), 8), features).any()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"components": ["z"]}, "unknown gradient component 'z'.*x, y, magnitude"),
-        ({"components": []}, "one or more different"),
-        ({"components": ["x", "x"]}, "one or more different"),
-        ({"image_shape": (1, 1)}, r"at least 2 pixels .* got image_shape \(1, 1\)"),
-        ({"image_shape": (1, 5), "components": ["y"]}, "at least 2 pixels"),
-        ({"image_shape": (5,)}, "image_shape must be"),
-        ({"image_shape": 5}, "image_shape must be"),
-        ({"image_shape": (5, 0)}, "image_shape must be"),
-        ({"image_shape": (5, 5.5)}, "image_shape must be"),
-        ({"name": ""}, "not blank"),
-    ],
-)
-def test_bad_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        Gradient(**{"image_shape": (4, 4), **settings})
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (3, 4, 2)])

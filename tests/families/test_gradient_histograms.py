@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError
 from boostsample.families import GradientHistograms, OrientedGradients
 
 KINDS = [GradientHistograms, OrientedGradients]
@@ -210,43 +209,6 @@ def test_members_are_different_and_begin_alike(kind: type[GradientHistograms]) -
     assert small != kind((8, 9, 3), 300, seed=4)
 
 
-def test_members_are_pinned() -> None:
-    """A stored model names features by number: these members may never change."""
-    family = GradientHistograms((28, 28), 3000)
-    assert [family.feature_name(j) for j in (0, 1, 2999)] == [
-        "gradients along 150 degrees in rows 2-16, columns 0-20",
-        "gradients along 30 degrees in rows 4-8, columns 20-25",
-        "gradients along 30 degrees in rows 17-24, columns 20-25",
-    ]
-
-
 def test_the_finest_histograms_have_names_of_their_own() -> None:
     family = GradientHistograms((3, 3), None, n_orientations=179, min_side=3)
     assert len({family.feature_name(j) for j in range(179)}) == 179
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (
-            {"image_shape": (2, 2, 3)},
-            r"at least 3 pixels high or wide, got image_shape \(2, 2, 3\)",
-        ),
-        ({"n_members": 0}, "n_members must be an integer at least 1, got 0"),
-        ({"n_members": 10**6}, "number of histogram bins of rectangles with sides of 2 to 8"),
-        ({"seed": -1}, "seed must be an integer at least 0, got -1"),
-        ({"n_orientations": 1}, "n_orientations must be an integer between [24] and (180|360)"),
-        ({"n_orientations": 361}, "n_orientations must be an integer between [24] and (180|360)"),
-        ({"n_orientations": 6.0}, "n_orientations must be"),
-        ({"normalise": 1}, "normalise must be True or False, got 1"),
-        ({"min_side": 9}, "min_side must be an integer between 1 and 8, got 9"),
-        ({"max_side": 1}, "max_side must be an integer between 2 and 8, got 1"),
-        ({"name": " "}, "not blank"),
-    ],
-)
-def test_bad_settings(
-    kind: type[GradientHistograms], settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(SettingError, match=message):
-        kind(**{"image_shape": (8, 8), "n_members": 10, **settings})

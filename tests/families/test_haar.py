@@ -10,7 +10,6 @@ import pytest
 import pywt
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError
 from boostsample.families import Haar
 
 
@@ -108,12 +107,6 @@ def test_the_name_tells_the_pixels() -> None:
         rows, columns = np.nonzero(values[:, feature].reshape(6, 7))
         words = f"rows {rows.min()}-{rows.max()}, columns {columns.min()}-{columns.max()}"
         assert family.feature_name(feature).endswith(words)
-
-
-@pytest.mark.parametrize("levels", [0, 4, 1.5, True, "2"])
-def test_bad_levels(levels: Any) -> None:
-    with pytest.raises(SettingError, match="levels must be an integer between 1 and 3"):
-        Haar((8, 5), levels)
 
 
 def test_default_levels() -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError
 from boostsample.families import HaarLike
 
 NAME = re.compile(
@@ -154,30 +153,6 @@ def test_a_constant_added_changes_nothing() -> None:
     assert values.any(axis=0).all()
 
 
-def test_members_are_pinned() -> None:
-    """A stored model names features by number: these members may never change."""
-    drawn, every = HaarLike((28, 28), 2000), HaarLike((28, 28), None)
-    assert [drawn.feature_name(j) for j in (0, 1, 1999)] == [
-        "Haar-like two across of rows 12-20, columns 4-27",
-        "Haar-like three down of rows 8-16, columns 1-12",
-        "Haar-like two across of rows 3-17, columns 0-5",
-    ]
-    assert [every.feature_name(j) for j in (0, 1, 100_000, 299_879)] == [
-        "Haar-like two across of rows 0-0, columns 0-1",
-        "Haar-like two across of rows 0-0, columns 0-3",
-        "Haar-like two down of rows 3-24, columns 4-22",
-        "Haar-like four of rows 26-27, columns 26-27",
-    ]
-
-
-def test_a_larger_family_begins_with_the_smaller_one() -> None:
-    small, large = HaarLike((8, 8), 20, seed=3), HaarLike((8, 8), 700, seed=3)
-    names = [[family.feature_name(j) for j in range(20)] for family in (small, large)]
-    assert names[0] == names[1]
-    assert small != large
-    assert small != HaarLike((8, 8), 20, seed=4)
-
-
 def test_all_members_take_no_memory() -> None:
     image = np.random.default_rng(4).integers(0, 256, (1, 28, 28), dtype=np.uint8)
     tracemalloc.start()
@@ -194,26 +169,6 @@ def test_all_members_take_no_memory() -> None:
 def test_kinds_that_do_not_fit_are_left_out() -> None:
     row = HaarLike((1, 4), None)
     assert {member(row, j)[0] for j in range(row.n_features)} == {"two across", "three across"}
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_members": 2057}, "n_members must be at most 2056, .* got 2057; None takes all"),
-        ({"n_members": 0}, "n_members must be an integer at least 1, got 0"),
-        ({"n_members": 2.0}, "n_members must be"),
-        ({"seed": -1}, "seed must be an integer at least 0, got -1"),
-        ({"min_side": 0}, "min_side must be an integer at least 1, got 0"),
-        ({"min_side": 5}, "no Haar-like feature .* sides of at least 5 fits .* lower min_side"),
-        ({"image_shape": (1, 1)}, r"no Haar-like feature .* images of shape \(1, 1\)"),
-        ({"kinds": ["five"]}, "unknown kind of Haar-like feature 'five'; known: two across"),
-        ({"kinds": []}, "kinds must be one or more different ones of two across"),
-        ({"kinds": ["four", "four"]}, "kinds must be one or more different ones"),
-    ],
-)
-def test_bad_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        HaarLike(**{"image_shape": (8, 8), "n_members": 10, **settings})
 
 
 def test_one_kind_may_be_given_as_text() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError
 from boostsample.families import ILBP, LBP
 
 SHAPES: list[tuple[int, ...]] = [(3, 3), (5, 7), (4, 3, 2), (6, 5, 3)]
@@ -172,15 +172,3 @@ def test_names_and_numbers() -> None:
     assert ILBP((4, 5, 3)).feature_name(4) == "iLBP at row 1, column 2, channel 1"
     assert (LBP((3, 3)).name, ILBP((3, 3)).name, ILBP((3, 3), "x").name) == ("lbp", "ilbp", "x")
     assert LBP((3, 3), "x") != ILBP((3, 3), "x")
-
-
-@pytest.mark.parametrize("kind", [LBP, ILBP])
-def test_bad_settings(kind: type[LBP]) -> None:
-    with pytest.raises(SettingError, match=r"LBP needs .* 3 x 3 pixels, got image_shape \(2, 9\)"):
-        kind((2, 9))
-    with pytest.raises(SettingError, match="needs images of at least 3 x 3 pixels"):
-        kind((9, 2, 3))
-    with pytest.raises(SettingError, match="image_shape must be"):
-        kind((9,))
-    with pytest.raises(SettingError, match="not blank"):
-        kind((3, 3), name="")

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import boostsample.families as package
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError
 from boostsample.families import (
     Gradient,
     Haar,
@@ -135,28 +135,6 @@ def test_settings_are_those_of_the_family_too() -> None:
     assert family != Opponent(**{**family.settings(), "seed": 5})
     assert Opponent(SHAPE, "haar", name="my {family}").name == "my haar"
     assert "n_members=12" in repr(family)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"family": "sift"}, "unknown image family 'sift'; known: .*gradient"),
-        ({"family": "columns"}, "unknown image family 'columns'"),
-        ({"family": "opponent"}, "unknown image family 'opponent'"),
-        ({"family": "{family}-opponent"}, "unknown image family"),
-        ({"image_shape": (6, 5)}, r"'haar-opponent' takes images of red, green .* got \(6, 5\)"),
-        ({"image_shape": (6, 5, 4)}, r"got \(6, 5, 4\)"),
-        ({"opponents": ["red"]}, "unknown opponent 'red'; known: red-green"),
-        ({"opponents": []}, "opponents must be one or more different ones of red-green"),
-        ({"opponents": ["intensity"] * 2}, "opponents must be one or more different ones"),
-        ({"depth": 3}, "unknown setting of family 'haar' 'depth'; known: levels"),
-        ({"levels": 9}, "levels must be an integer between 1 and 3, got 9"),
-        ({"name": " "}, "the name of a family must be text"),
-    ],
-)
-def test_bad_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        Opponent(**{"image_shape": SHAPE, "family": "haar", **settings})
 
 
 def test_bad_pixels_are_named_by_their_own_channel() -> None:

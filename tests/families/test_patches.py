@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError
 from boostsample.families import PatchSums
 
 NAME = re.compile(r"patch sum of rows (\d+)-(\d+), columns (\d+)-(\d+)(?:, channel (\d+))?")
@@ -120,39 +119,3 @@ def test_all_patches_are_equally_likely() -> None:
     assert len(counts) == total
     expected = 3600 / total
     assert ((counts - expected) ** 2 / expected).sum() < 73.4  # 0.01 % of chi-square, 35 d.o.f.
-
-
-def test_members_are_pinned() -> None:
-    """A stored model names features by number: these members may never change."""
-    family = PatchSums((28, 28), 2000)
-    assert [family.feature_name(j) for j in (0, 1, 1999)] == [
-        "patch sum of rows 0-19, columns 4-22",
-        "patch sum of rows 11-27, columns 10-21",
-        "patch sum of rows 3-12, columns 7-10",
-    ]
-
-
-def test_a_larger_family_begins_with_the_smaller_one() -> None:
-    small, large = PatchSums((8, 8), 20, seed=3), PatchSums((8, 8), 700, seed=3)
-    names = [[family.feature_name(j) for j in range(20)] for family in (small, large)]
-    assert names[0] == names[1]
-    assert small != large
-    assert small != PatchSums((8, 8), 20, seed=4)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_members": 785}, "n_members must be at most 784, .* got 785; None takes all"),
-        ({"n_members": 0}, "n_members must be an integer at least 1, got 0"),
-        ({"n_members": 2.0}, "n_members must be"),
-        ({"seed": -1}, "seed must be an integer at least 0, got -1"),
-        ({"seed": None}, "seed must be"),
-        ({"min_side": 9}, "min_side must be an integer between 1 and 8, got 9"),
-        ({"min_side": 4, "max_side": 3}, "max_side must be an integer between 4 and 8, got 3"),
-        ({"max_side": 9}, "max_side must be an integer between 2 and 8, got 9"),
-    ],
-)
-def test_bad_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        PatchSums(**{"image_shape": (8, 8), "n_members": 10, **settings})

@@ -1,0 +1,268 @@
+"""Settings that families refuse, and members that must never change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from boostsample.errors import SettingError
+from boostsample.families import (
+    ILBP,
+    LBP,
+    Columns,
+    Fourier,
+    Gradient,
+    GradientHistograms,
+    Haar,
+    HaarLike,
+    HashedText,
+    Opponent,
+    OrientedGradients,
+    PatchSums,
+    Text,
+)
+
+NAMES = ["age", "sex"]
+#: A family, settings that it takes, and one line for each setting that it refuses.
+REFUSED: list[tuple[Any, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
+    (
+        Columns,
+        {"columns": [0]},
+        [
+            ({"columns": []}, "at least one column"),
+            ({"columns": [1, 1]}, "got 1 twice"),
+            ({"columns": [0, range(2)]}, "got 0 twice"),
+            ({"columns": [-1]}, "each column must be an integer at least 0, got -1"),
+            ({"columns": [3], "n_columns": 3}, "between 0 and 2, got 3"),
+            ({"columns": [True]}, "got True"),
+            ({"columns": [1.0]}, "got 1.0"),
+            ({"columns": ["age"]}, "needs column_names"),
+            ({"columns": ["ag"], "column_names": NAMES}, "unknown column 'ag'.*age, sex"),
+            ({"columns": ["x*"], "column_names": NAMES}, r"unknown column 'x\*'.*age, sex"),
+            ({"columns": "7-5"}, "'7-5' must not run backwards"),
+            ({"columns": "1-3", "n_columns": 3}, "between 0 and 2, got 3"),
+            ({"columns": "0-1", "column_names": ["1", "2"]}, r"index 0; give range\(0, 2"),
+            ({"columns": "3"}, "column '3' is given by name, which needs column_names"),
+            ({"columns": slice(1, None)}, "needs n_columns, or an end"),
+            ({"columns": slice(0, 4), "n_columns": 3}, "end of a slice .* 0 and 3, got 4"),
+            ({"columns": slice(-2, None), "n_columns": 3}, "end of a slice .* got -2"),
+            ({"columns": slice(0, 3, -1)}, "step of a slice must be an integer at least 1, got -1"),
+            ({"columns": slice(1, 1)}, "at least one column"),
+            ({"column_names": ["a", "a"]}, "got 'a' twice"),
+            ({"column_names": []}, "one text per column"),
+            ({"column_names": [1]}, "one text per column"),
+            ({"column_names": ["a"], "n_columns": 2}, "name all 2 columns, got 1"),
+            ({"n_columns": 0}, "n_columns must be an integer at least 1"),
+            ({"name": " "}, "not blank"),
+        ],
+    ),
+    (
+        Gradient,
+        {"image_shape": (4, 4)},
+        [
+            ({"components": ["z"]}, "unknown gradient component 'z'.*x, y, magnitude"),
+            ({"components": []}, "one or more different"),
+            ({"components": ["x", "x"]}, "one or more different"),
+            ({"image_shape": (1, 1)}, r"at least 2 pixels .* got image_shape \(1, 1\)"),
+            ({"image_shape": (1, 5), "components": ["y"]}, "at least 2 pixels"),
+            ({"image_shape": (5,)}, "image_shape must be"),
+            ({"image_shape": 5}, "image_shape must be"),
+            ({"image_shape": (5, 0)}, "image_shape must be"),
+            ({"image_shape": (5, 5.5)}, "image_shape must be"),
+            ({"name": ""}, "not blank"),
+        ],
+    ),
+    (
+        Fourier,
+        {"image_shape": (4, 4)},
+        [
+            ({"components": ["phase"]}, "unknown Fourier component 'phase'.*cosine, sine, mag"),
+            ({"components": []}, "one or more different"),
+            ({"components": ["sine", "sine"]}, "one or more different"),
+            ({"image_shape": (2, 2), "components": "sine"}, "2 x 2 pixels have no Fourier sine"),
+            (
+                {"image_shape": (1, 1, 3), "components": ["magnitude", "sine"]},
+                "1 x 1 pixels have no Fourier magnitude or sine; use larger images, or cosines",
+            ),
+        ],
+    ),
+    (
+        Haar,
+        {"image_shape": (8, 5)},
+        [
+            ({"levels": levels}, "levels must be an integer between 1 and 3")
+            for levels in (0, 4, 1.5, True, "2")
+        ],
+    ),
+    *(
+        (
+            kind,
+            {"image_shape": (3, 3)},
+            [
+                ({"image_shape": (2, 9)}, r"LBP needs .* 3 x 3 pixels, got image_shape \(2, 9\)"),
+                ({"image_shape": (9, 2, 3)}, "needs images of at least 3 x 3 pixels"),
+                ({"name": ""}, "not blank"),
+            ],
+        )
+        for kind in (LBP, ILBP)
+    ),
+    (
+        PatchSums,
+        {"image_shape": (8, 8), "n_members": 10},
+        [
+            ({"n_members": 785}, "n_members must be at most 784, .* got 785; None takes all"),
+            ({"n_members": 0}, "n_members must be an integer at least 1, got 0"),
+            ({"n_members": 2.0}, "n_members must be"),
+            ({"seed": -1}, "seed must be an integer at least 0, got -1"),
+            ({"seed": None}, "seed must be"),
+            ({"min_side": 9}, "min_side must be an integer between 1 and 8, got 9"),
+            ({"min_side": 4, "max_side": 3}, "max_side must be an integer between 4 and 8, got 3"),
+            ({"max_side": 9}, "max_side must be an integer between 2 and 8, got 9"),
+        ],
+    ),
+    (
+        HaarLike,
+        {"image_shape": (8, 8), "n_members": 10},
+        [
+            ({"n_members": 2057}, "n_members must be at most 2056, .* got 2057; None takes all"),
+            ({"seed": -1}, "seed must be an integer at least 0, got -1"),
+            ({"min_side": 0}, "min_side must be an integer at least 1, got 0"),
+            ({"min_side": 5}, "no Haar-like feature .* sides of at least 5 fits .* lower min_side"),
+            ({"image_shape": (1, 1)}, r"no Haar-like feature .* images of shape \(1, 1\)"),
+            ({"kinds": ["five"]}, "unknown kind of Haar-like feature 'five'; known: two across"),
+            ({"kinds": []}, "kinds must be one or more different ones of two across"),
+            ({"kinds": ["four", "four"]}, "kinds must be one or more different ones"),
+        ],
+    ),
+    *(
+        (
+            kind,
+            {"image_shape": (8, 8), "n_members": 10},
+            [
+                ({"image_shape": (2, 2, 3)}, r"3 pixels high or wide, got image_shape \(2, 2, 3\)"),
+                ({"n_members": 10**6}, "number of histogram bins of rectangles .* sides of 2 to 8"),
+                ({"n_orientations": least - 1}, f"integer between {least} and {degrees}"),
+                ({"n_orientations": degrees + 1}, f"integer between {least} and {degrees}"),
+                ({"n_orientations": 6.0}, "n_orientations must be"),
+                ({"normalise": 1}, "normalise must be True or False, got 1"),
+                ({"min_side": 9}, "min_side must be an integer between 1 and 8, got 9"),
+            ],
+        )
+        for kind, least, degrees in ((GradientHistograms, 2, 180), (OrientedGradients, 4, 360))
+    ),
+    (
+        Opponent,
+        {"image_shape": (6, 5, 3), "family": "haar"},
+        [
+            ({"family": "sift"}, "unknown image family 'sift'; known: .*gradient"),
+            ({"family": "columns"}, "unknown image family 'columns'"),
+            ({"family": "opponent"}, "unknown image family 'opponent'"),
+            ({"family": "{family}-opponent"}, "unknown image family"),
+            ({"image_shape": (6, 5)}, r"'haar-opponent' takes images of red, .* got \(6, 5\)"),
+            ({"image_shape": (6, 5, 4)}, r"got \(6, 5, 4\)"),
+            ({"opponents": ["red"]}, "unknown opponent 'red'; known: red-green"),
+            ({"opponents": []}, "opponents must be one or more different ones of red-green"),
+            ({"opponents": ["intensity"] * 2}, "opponents must be one or more different ones"),
+            ({"depth": 3}, "unknown setting of family 'haar' 'depth'; known: levels"),
+            ({"levels": 9}, "levels must be an integer between 1 and 3, got 9"),
+            ({"name": " "}, "the name of a family must be text"),
+        ],
+    ),
+    (
+        Text,
+        {"vocabulary": ["weak"]},
+        [
+            ({"vocabulary": []}, "at least one term"),
+            ({"vocabulary": ["a1", 2]}, "must hold texts, got 2"),
+            ({"vocabulary": ["weak", "weak"]}, "got 'weak' twice"),
+            ({"vocabulary": ["Weak"]}, "holds 'Weak', which no document can contain"),
+            ({"vocabulary": ["a"]}, "holds 'a', which no"),
+            ({"vocabulary": ["weak  learner"]}, "holds 'weak  learner', which no"),
+            ({"vocabulary": ["one two three"]}, "holds 'one two three', which no"),
+            ({"ngram_range": (2, 2)}, "holds 'weak', which no"),
+            ({"ngram_range": (2, 1)}, r"1 <= shortest <= longest, got \(2, 1\)"),
+            ({"ngram_range": 2}, "must be .shortest, longest.*got 2"),
+            ({"ngram_range": (0, 1)}, "shortest of ngram_range must be .* got 0"),
+            ({"analyzer": "words"}, "unknown analyzer 'words'"),
+            ({"token_pattern": "("}, r"regular expression, got '\(': missing"),
+            ({"token_pattern": r"(\w)(\w)"}, "at most one group"),
+            ({"name": ""}, "not blank"),
+        ],
+    ),
+    (HashedText, {}, [({"n_features": 0}, "n_features must be an integer at least 1, got 0")]),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        (kind, {**settings, **wrong}, message)
+        for kind, settings, lines in REFUSED
+        for wrong, message in lines
+    ],
+)
+def test_settings_are_refused(kind: Any, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        kind(**settings)
+
+
+@pytest.mark.parametrize(
+    ("family", "names"),
+    [
+        (
+            PatchSums((28, 28), 2000),
+            {
+                0: "patch sum of rows 0-19, columns 4-22",
+                1: "patch sum of rows 11-27, columns 10-21",
+                1999: "patch sum of rows 3-12, columns 7-10",
+            },
+        ),
+        (
+            HaarLike((28, 28), 2000),
+            {
+                0: "Haar-like two across of rows 12-20, columns 4-27",
+                1: "Haar-like three down of rows 8-16, columns 1-12",
+                1999: "Haar-like two across of rows 3-17, columns 0-5",
+            },
+        ),
+        (
+            HaarLike((28, 28), None),
+            {
+                0: "Haar-like two across of rows 0-0, columns 0-1",
+                1: "Haar-like two across of rows 0-0, columns 0-3",
+                100_000: "Haar-like two down of rows 3-24, columns 4-22",
+                299_879: "Haar-like four of rows 26-27, columns 26-27",
+            },
+        ),
+        (
+            GradientHistograms((28, 28), 3000),
+            {
+                0: "gradients along 150 degrees in rows 2-16, columns 0-20",
+                1: "gradients along 30 degrees in rows 4-8, columns 20-25",
+                2999: "gradients along 30 degrees in rows 17-24, columns 20-25",
+            },
+        ),
+        (
+            OrientedGradients((28, 28), 3000),
+            {
+                0: "gradients towards 330 degrees in rows 1-8, columns 0-10",
+                1: "gradients towards 30 degrees in rows 10-27, columns 22-26",
+                2999: "gradients towards 330 degrees in rows 4-8, columns 17-25",
+            },
+        ),
+    ],
+    ids=repr,
+)
+def test_members_are_pinned(family: Any, names: dict[int, str]) -> None:
+    """A stored model names features by number: these members may never change."""
+    assert {j: family.feature_name(j) for j in names} == names
+
+
+@pytest.mark.parametrize("kind", [PatchSums, HaarLike, GradientHistograms, OrientedGradients])
+def test_a_larger_family_begins_with_the_smaller_one(kind: Any) -> None:
+    small, large = kind((8, 8), 20, seed=3), kind((8, 8), 700, seed=3)
+    names = [[family.feature_name(j) for j in range(20)] for family in (small, large)]
+    assert names[0] == names[1]
+    assert small != large
+    assert small != kind((8, 8), 20, seed=4)
