@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank_checksums import feature_checksums
 from boostsample.banks.binning import bin_bank_block, block_order, reference_rows, run_bank_blocks
-from boostsample.banks.tiles import TileCopy, check_tile_bytes, tiles_within
+from boostsample.banks.tile_layout import TileCopy, check_tile_bytes, tiles_within
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
@@ -365,7 +365,7 @@ class FeatureBank(Bank):
 
     def _checksums(self) -> NDArray[np.uint32]:
         """CRC-32 of the bins and cuts of each feature: uint32 (F, 2)."""
-        sums = (feature_checksums(*one) for one in zip(self.bins, self.cuts, strict=True))
+        sums = (feature_checksums(*pair) for pair in zip(self.bins, self.cuts, strict=True))
         return np.array(list(sums), np.uint32)
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boostsample.banks.disk_header import DISK_HEADER, DamagedBank, read_bank_header
+from boostsample.banks.bank_checksums import DISK_HEADER, DamagedBank, read_bank_header
 from boostsample.errors import SettingError
 
 _BUILDING = ".building-"

@@ -22,12 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import check_bank_families
-from boostsample.banks.bank_checksums import digest_of_examples
+from boostsample.banks.bank_checksums import DISK_HEADER, DamagedBank, digest_of_examples
 from boostsample.banks.binning import reference_rows
 from boostsample.banks.cache_folder import banks_dir, building_in_cache, remove_from_cache
 from boostsample.banks.disk import FORMAT, DiskBank, disk_bank_bytes, write_bank
-from boostsample.banks.disk_header import DISK_HEADER, DamagedBank
-from boostsample.banks.tiles import check_tile_bytes
+from boostsample.banks.tile_layout import check_tile_bytes
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.hashing import code_of, sha256_of_arrays, sha256_of_bytes, sha256_of_json

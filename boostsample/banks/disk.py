@@ -7,7 +7,7 @@ A bank is a folder of NumPy files and a header:
 - ``n_bins.npy`` int16 (F,);
 - ``checksums.npy`` uint32 (F, 2): the CRC-32 of each row of the bins and of the cuts;
 - ``tiles.npy`` uint8 (tiles, 64 N), if there is a second copy of the bins: see
-  `boostsample.banks.tiles`;
+  `boostsample.banks.tile_layout`;
 - ``tile_checksums.npy`` uint32 (tiles,): the CRC-32 of each row of that;
 - ``header.json``: what the bank holds, the sizes of the files, SHA-256 of the small ones and of the
   header itself, and the version of this format.
@@ -38,10 +38,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from boostsample.banks.bank import FeatureBank, check_bank_families
-from boostsample.banks.bank_checksums import feature_checksums
+from boostsample.banks.bank_checksums import (
+    DamagedBank,
+    feature_checksums,
+    read_bank_header,
+    write_bank_header,
+)
 from boostsample.banks.binning import bin_bank_block, block_order, run_bank_blocks
-from boostsample.banks.disk_header import DamagedBank, read_bank_header, write_bank_header
-from boostsample.banks.tiles import TileCopy, fill_one_tile, tile_copy_bytes, tiles_within
+from boostsample.banks.tile_layout import TileCopy, fill_one_tile, tile_copy_bytes, tiles_within
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays, sha256_of_bytes

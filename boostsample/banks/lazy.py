@@ -140,8 +140,8 @@ class LazyBank(Bank):
     @property
     def nbytes(self) -> int:
         """Current bytes of this reader: bins, cuts and work space."""
-        kept = self._columns.nbytes + self._cuts.nbytes + self._space.nbytes
-        return kept + self.n_bins.nbytes + self.first.nbytes
+        cached = self._columns.nbytes + self._cuts.nbytes + self._space.nbytes
+        return cached + self.n_bins.nbytes + self.first.nbytes
 
     def most_features(self, n_rows: int | None) -> int:
         """Maximum number of features per `view`."""
@@ -164,14 +164,14 @@ class LazyBank(Bank):
         if rows is None:
             at = self._whole_columns(wanted)
             return View(self._columns.rows, at[inverse], False)
-        kept = self._columns.find(wanted)
-        order = np.argsort(kept >= 0, kind="stable")  # those to be computed first
-        n_new = int(np.count_nonzero(kept < 0))
+        cached = self._columns.find(wanted)
+        order = np.argsort(cached >= 0, kind="stable")  # those to be computed first
+        n_new = int(np.count_nonzero(cached < 0))
         if self._space.size < wanted.size * rows.size:
             self._space = np.empty(wanted.size * rows.size, np.uint8)
         out = self._space[: wanted.size * rows.size].reshape(wanted.size, rows.size)
         self._compute(wanted[order[:n_new]], self._examples(rows), rows, out[:n_new])
-        out[n_new:] = self._columns.rows[kept[order[n_new:], None], rows]
+        out[n_new:] = self._columns.rows[cached[order[n_new:], None], rows]
         at = np.empty(wanted.size, np.int64)
         at[order] = np.arange(wanted.size)
         return View(out, at[inverse], True)
@@ -206,14 +206,14 @@ class LazyBank(Bank):
         at = self._cuts.find(features)
         new = np.flatnonzero(at < 0)
         for family, local, part in self._blocks(features[new], self._source.reference_rows.size):
-            found = declared_cuts(family, local)
-            if found is None:
+            cuts = declared_cuts(family, local)
+            if cuts is None:
                 source = self._source
                 columns = compute_columns(family, source.reference, local, source.reference_rows)
                 self.values_computed += columns.size
-                found = find_cuts(columns)
+                cuts = find_cuts(columns)
             at[new[part]] = claimed = self._cuts.claim(features[new[part]])
-            self._cuts.rows[claimed], self.n_bins[features[new[part]]] = found
+            self._cuts.rows[claimed], self.n_bins[features[new[part]]] = cuts
         return at
 
     def _whole_columns(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -251,8 +251,8 @@ class LazyBank(Bank):
         cuts = self._find_cuts(features)
         for family, local, part in self._blocks(features, rows.size):
             columns = compute_columns(family, X, local, rows)
-            found = self._cuts.rows[cuts[part]], self.n_bins[features[part]]
-            out[part] = assign_bins(columns, *found)
+            edges, n_bins = self._cuts.rows[cuts[part]], self.n_bins[features[part]]
+            out[part] = assign_bins(columns, edges, n_bins)
             self.values_computed += columns.size
 
     def _blocks(
@@ -344,9 +344,9 @@ class SlotCache:
 
     def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """The row of each key, or -1; counts as a use."""
-        found = self._row_of[keys].astype(np.int64)
-        self._use(found[found >= 0])
-        return found
+        rows = self._row_of[keys].astype(np.int64)
+        self._use(rows[rows >= 0])
+        return rows
 
     def claim(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows for distinct new keys, to be filled by the caller; int64 (k,).

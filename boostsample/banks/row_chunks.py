@@ -58,8 +58,8 @@ def cuts_of_rows(families: Sequence[Family], X: Any) -> Cuts:
     cuts = np.empty((n_features, MAX_CUTS), np.float32)
     n_bins = np.empty(n_features, np.int16)
     for family, block, local in _blocks(families, X.shape[0]):
-        found = declared_cuts(family, local) or find_cuts(compute_columns(family, X, local))
-        cuts[block], n_bins[block] = found
+        edges = declared_cuts(family, local) or find_cuts(compute_columns(family, X, local))
+        cuts[block], n_bins[block] = edges
     return cuts, n_bins
 
 
@@ -144,7 +144,7 @@ def _write(
 ) -> None:
     values, n_bins = cuts
     sums = np.zeros((n_bins.size, 2), np.uint32)
-    sums[:, 1] = [zlib.crc32(one.data) for one in np.ascontiguousarray(values)]
+    sums[:, 1] = [zlib.crc32(row.data) for row in np.ascontiguousarray(values)]
     files = {}
     with (folder / CUTS_FILE).open("xb") as stream:
         stream.write(npy_header(values.shape, np.float32))

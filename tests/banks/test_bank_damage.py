@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.banks import disk_header
+from boostsample.banks import bank_checksums
 from boostsample.banks.bank import FeatureBank
+from boostsample.banks.bank_checksums import DamagedBank
 from boostsample.banks.cache_folder import banks_dir, cache_entries, remove_from_cache
 from boostsample.banks.cached_bank import cached_bank
 from boostsample.banks.disk import DiskBank, check_disk_bank
-from boostsample.banks.disk_header import DamagedBank
 from boostsample.errors import DataError
 from tests.paths import ROOT
 from tests.problems import asked_of, powers, same_bits
@@ -80,9 +80,9 @@ def damaged(name: str, folder: Path) -> None:
     elif kind == "list":
         path.write_bytes(b"[]")
     elif kind == "format":
-        facts = disk_header.read_bank_header(folder)
+        facts = bank_checksums.read_bank_header(folder)
         path.unlink()
-        disk_header.write_bank_header(folder, {**facts, "format": 99})
+        bank_checksums.write_bank_header(folder, {**facts, "format": 99})
     elif kind == "folder":
         shutil.rmtree(path)
         path.mkdir()

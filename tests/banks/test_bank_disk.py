@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from boostsample.banks import binning
 from boostsample.banks import cached_bank as cached_bank_module
 from boostsample.banks.bank import FeatureBank
+from boostsample.banks.bank_checksums import DamagedBank
 from boostsample.banks.cache_folder import banks_dir, cache_entries
 from boostsample.banks.cached_bank import cached_bank, cached_bank_facts
 from boostsample.banks.disk import DiskBank, check_disk_bank, disk_bank_bytes
-from boostsample.banks.disk_header import DamagedBank
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns
 from boostsample.family import pixel_major

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import boostsample.banks.tiles as module
+import boostsample.banks.tile_layout as module
 import boostsample.records.feature_tiles as feature_module
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.banks.cached_bank import cached_bank
