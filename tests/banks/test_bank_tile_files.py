@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.banks import bank_checksums
-from boostsample.banks import tiles as bank_tiles
+from boostsample.banks import tile_layout as bank_tiles
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.bank_checksums import DamagedBank
 from boostsample.banks.cache_folder import cache_entries

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.banks import tiles as bank_tiles
+from boostsample.banks import tile_layout as bank_tiles
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.bank_forms import make_bank
 from boostsample.banks.cached_bank import cached_bank
