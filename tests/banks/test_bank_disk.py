@@ -267,15 +267,15 @@ def test_a_bank_three_times_the_memory_left_trains(cache: Path) -> None:
     from boostsample.banks.bank_forms import make_bank
     from tests.benchmarks.memory_limits import Tilted, train
 
-    command = [sys.executable, "-m", "tests.benchmarks.memory_limits", "disk", "--left", "48"]
-    command += ["--bank", "144", "--examples", "20000", "--rounds", "4"]
+    command = [sys.executable, "-m", "tests.benchmarks.memory_limits", "disk", "--left", "32"]
+    command += ["--bank", "96", "--examples", "20000", "--rounds", "4"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["bank_mib"] == 143
+    assert told["bank_mib"] == 95
     assert told["in_memory_fails"]
     X = np.random.default_rng(0).normal(size=(20_000, 8)).astype(np.float32)
-    expected = train(make_bank("memory", [Tilted(144 * 2**20 // 20_000)], X, reference=2048), 4)
+    expected = train(make_bank("memory", [Tilted(96 * 2**20 // 20_000)], X, reference=2048), 4)
     for name, result in expected.items():
         assert told[name]["features"] == result["features"]
         assert told[name]["log10_loss"] == result["log10_loss"]

@@ -12,28 +12,18 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
-from boostsample.step import Step
 from boostsample.strategies import AdaptiveHalving, SuccessiveHalving
 from boostsample.strategies.adaptive_halving import _draw
 from boostsample.strategies.successive_halving import halving_stages, most_stages
-from boostsample.strategy import Outcome, Pool, Sample, Stumps
+from boostsample.strategy import Outcome, Pool
 from tests.problems import bank_of, booster_of, noisy_labels, table
-
-Searches = list[tuple[list[int], Stumps]]
+from tests.strategies.watch import Watched
 
 
 @pytest.fixture
-def searches(monkeypatch: pytest.MonkeyPatch) -> Searches:
-    """The features and stumps of all searches."""
-    made: Searches = []
-    search = Step.search
-
-    def watched(step: Step, features: Any, sample: Sample) -> Stumps:
-        made.append((list(features), search(step, features, sample)))
-        return made[-1][1]
-
-    monkeypatch.setattr(Step, "search", watched)
-    return made
+def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
+    """The searches of a booster."""
+    return Watched(monkeypatch)
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 3, 40, 16_000])
@@ -58,29 +48,28 @@ def test_brackets(n_features: int, n_examples: int, budget: int, eta: int) -> No
     assert following[0][1] < 10 or halving_stages(most, *size)[0][0] == n_features
 
 
-def test_each_stage_keeps_the_best(searches: Searches) -> None:
+def test_each_stage_keeps_the_best(watched: Watched) -> None:
     bank = bank_of(table(200, 40, seed=3))
     strategy = SuccessiveHalving(32, eta=4, scheme="stratified")
     booster = Booster(bank, None, noisy_labels(200), strategy, n_rounds=5, budget=1920, rng=0)
     for _ in range(5):
-        searches.clear()
+        watched.clear()
         row = booster.next_round().rows[0]
-        assert [len(features) for features, _ in searches] == [32, 8, 2]
-        for (_, stumps), (survivors, _) in itertools.pairwise(searches):
-            order = np.argsort(-stumps.edge, kind="stable")
-            assert survivors == stumps.feature[order][: len(survivors)].tolist()
-        assert row["feature"] == searches[-1][1].best().feature
+        assert [len(search.features) for search in watched.searches] == [32, 8, 2]
+        for search, following in itertools.pairwise(watched.searches):
+            assert following.features == search.best_first()[: len(following.features)]
+        assert row["feature"] == watched.searches[-1].best_first()[0]
         assert row["looks_search"] == 32 * 20 + 8 * 80 + 2 * 200
 
 
-def test_brackets_share_the_budget(searches: Searches) -> None:
+def test_brackets_share_the_budget(watched: Watched) -> None:
     bank = bank_of(table(200, 100, seed=3))
     strategy = SuccessiveHalving(32, eta=4, brackets=3)
     booster = Booster(bank, None, noisy_labels(200), strategy, n_rounds=3, budget=6000, rng=0)
     row = booster.next_round().rows[0]
-    sizes = [len(features) for features, _ in searches]
+    sizes = [len(search.features) for search in watched.searches]
     assert sizes == [32, 8, 2, 20, 5, 10]  # stages of 2000 / 3, 2000 / 2 and 2000 looks
-    ends = [searches[at][1].best() for at in (2, 4, 5)]
+    ends = [watched.searches[at].stumps.best() for at in (2, 4, 5)]
     best = max(ends, key=lambda stump: stump.edge)
     assert (row["feature"], row["threshold"]) == (
         best.feature,
@@ -122,11 +111,11 @@ class _Rule:
 
     def relative(self) -> list[float]:
         """Rewards over their running mean."""
-        found, mean = [], 0.0
+        relative, mean = [], 0.0
         for s, (_, reward) in enumerate(self.rewards, start=1):
-            found.append(reward / mean if s > 1 else 1.0)
+            relative.append(reward / mean if s > 1 else 1.0)
             mean += (reward - mean) / math.sqrt(s)
-        return found
+        return relative
 
     def means_and_counts(self, choice: int = 0) -> NDArray[np.float64]:
         """Of each bracket (0), or of no memory and memory (1); a mean without rewards is nan."""
@@ -164,8 +153,8 @@ def test_the_rule_of_adaptive_halving() -> None:
     bank = bank_of(table(3000, 60, seed=5))
     strategy = AdaptiveHalving()
     booster = Booster(bank, None, noisy_labels(3000), strategy, n_rounds=60, rng=2)
-    mine: Any = booster.strategy
-    rule = _Rule(mine.brackets_.shape[1])
+    learned: Any = booster.strategy
+    rule = _Rule(learned.brackets_.shape[1])
     assert rule.n_brackets >= 3
     for number in range(60):
         near = rule.near() if number else range(rule.n_brackets - 1, rule.n_brackets)
@@ -173,12 +162,12 @@ def test_the_rule_of_adaptive_halving() -> None:
         bracket, memory = row["n_stages"] - 1, int(row["n_remembered"] > 0)
         assert bracket in near
         rule.rewards.append(((bracket, memory), -0.5 * math.log(1 - row["edge"] ** 2)))
-        for choice, arms in enumerate((mine.brackets_, mine.memory_)):
+        for choice, arms in enumerate((learned.brackets_, learned.memory_)):
             expected = rule.means_and_counts(choice)
             known = expected[1] > 0
             assert arms[:, known] == pytest.approx(expected[:, known])
             assert not arms[:, ~known].any()
-        assert mine.variance_ == pytest.approx(rule.variance())
+        assert learned.variance_ == pytest.approx(rule.variance())
     assert len({bracket for (bracket, _), _ in rule.rewards}) > 1
     assert len({memory for (_, memory), _ in rule.rewards}) == 2
 
@@ -195,16 +184,16 @@ def test_the_draws_are_normal() -> None:
     assert drawn[2:5] == pytest.approx(expected, abs=0.015)
 
 
-def test_features_are_remembered(searches: Searches) -> None:
+def test_features_are_remembered(watched: Watched) -> None:
     """Different features that were chosen, late rounds more often, for up to half of the places."""
     bank = bank_of(table(3000, 60, seed=5))
     booster = Booster(bank, None, noisy_labels(3000), AdaptiveHalving(), n_rounds=60, rng=2)
     chosen: list[int] = []
     remembered = 0
     for _ in range(60):
-        searches.clear()
+        watched.clear()
         row = booster.next_round().rows[0]
-        features, n = searches[0][0], row["n_remembered"]
+        features, n = watched.searches[0].features, row["n_remembered"]
         assert set(features[:n]) <= set(chosen)
         assert len(set(features)) == len(features)
         assert n <= len(features) // 2
@@ -243,24 +232,24 @@ def test_features_of_nodes_are_remembered_apart() -> None:
     assert strategy.node_chosen_.tolist() == [7]
 
 
-def test_runners_up_compete_again(searches: Searches) -> None:
+def test_runners_up_compete_again(watched: Watched) -> None:
     bank = bank_of(table(3000, 60, seed=5))
     booster = Booster(bank, None, noisy_labels(3000), AdaptiveHalving(), n_rounds=20, rng=2)
     before: list[int] = []
     returned = 0
     for _ in range(20):
-        searches.clear()
+        watched.clear()
         row = booster.next_round().rows[0]
-        n_stages = len(searches)
+        n_stages = len(watched.searches)
         if n_stages > 1:
             stage = max(1, n_stages - 2)
-            found = searches[stage - 1][1]
-            order = found.feature[np.argsort(-found.edge, kind="stable")].tolist()
-            features = searches[stage][0]
+            order, features = (
+                watched.searches[stage - 1].best_first(),
+                watched.searches[stage].features,
+            )
             again = [f for f in before if f not in order[: len(features)]][: len(features) // 2]
             assert features == order[: len(features) - len(again)] + again
             returned += len(again)
-        last = searches[-2][1] if n_stages > 1 else None
-        order = [] if last is None else last.feature[np.argsort(-last.edge, kind="stable")].tolist()
+        order = watched.searches[-2].best_first() if n_stages > 1 else []
         before = [f for f in order if f != row["feature"]]
     assert returned > 10

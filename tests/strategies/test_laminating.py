@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,10 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
-from boostsample.step import Step
 from boostsample.strategies import Laminating
 from boostsample.strategies.laminating import laminating_stages
-from boostsample.strategy import Sample, Stumps
 from tests.problems import bank_of, booster_of, noisy_labels, table
+from tests.strategies.watch import Watched
 
 
 @pytest.mark.parametrize("n_examples", [2, 3, 5, 17, 29, 100, 300, 1000, 7494, 60_000])
@@ -72,17 +70,9 @@ def test_the_default_at_the_sizes_of_the_published_tables(
 
 
 def test_given_stages() -> None:
-    assert [tuple(s) for s in laminating_stages(8, 1000, 100, 2400)] == [
-        (8, 100),
-        (4, 200),
-        (2, 400),
-    ]
-    assert [tuple(s) for s in laminating_stages(8, 150, 100, 2400)] == [
-        (8, 100),
-        (4, 150),
-        (2, 150),
-    ]
-    assert [tuple(s) for s in laminating_stages(2, 150, 100, 20)] == [(2, 10)]
+    assert laminating_stages(8, 1000, 100, 2400) == [[8, 100], [4, 200], [2, 400]]
+    assert laminating_stages(8, 150, 100, 2400) == [[8, 100], [4, 150], [2, 150]]
+    assert laminating_stages(2, 150, 100, 20) == [[2, 10]]
 
 
 @pytest.mark.parametrize("value", [0, 1, 3, 12, -2, 2.5, "8", True, np.nan])
@@ -103,34 +93,19 @@ def test_settings_that_do_not_fit_are_refused_at_the_start() -> None:
 @pytest.mark.parametrize("scheme", ["iid", "stratified", "distinct"])
 def test_each_stage_keeps_the_better_half(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nested samples, survivors searched anew, the best one returned."""
-    draws: list[tuple[list[int], str]] = []
-    searches: list[tuple[list[int], Stumps]] = []
-    draw, search = Step.draw_nested, Step.search
-
-    def watched_draw(step: Step, sizes: Sequence[int], scheme: str = "iid") -> list[Sample]:
-        draws.append((list(sizes), scheme))
-        return draw(step, sizes, scheme)
-
-    def watched_search(step: Step, features: Any, sample: Sample) -> Stumps:
-        searches.append((list(features), search(step, features, sample)))
-        return searches[-1][1]
-
-    monkeypatch.setattr(Step, "draw_nested", watched_draw)
-    monkeypatch.setattr(Step, "search", watched_search)
+    watched = Watched(monkeypatch)
     bank = bank_of(table(100, 40, seed=3))
     strategy = Laminating(16, scheme)
     booster = Booster(bank, None, noisy_labels(100), strategy, n_rounds=5, budget=1600, rng=0)
     for _ in range(5):
-        draws.clear()
-        searches.clear()
+        watched.clear()
         row = booster.next_round().rows[0]
-        assert draws == [([25, 50, 100, 100], scheme)]
-        assert [len(features) for features, _ in searches] == [16, 8, 4, 2]
-        assert len(set(searches[0][0])) == 16
-        for (_, stumps), (survivors, _) in itertools.pairwise(searches):
-            order = np.argsort(-stumps.edge, kind="stable")
-            assert survivors == stumps.feature[order][: len(survivors)].tolist()
-        assert row["feature"] == searches[-1][1].best().feature
+        assert watched.nested == [([25, 50, 100, 100], scheme)]
+        assert [len(search.features) for search in watched.searches] == [16, 8, 4, 2]
+        assert len(set(watched.searches[0].features)) == 16
+        for search, following in itertools.pairwise(watched.searches):
+            assert following.features == search.best_first()[: len(following.features)]
+        assert row["feature"] == watched.searches[-1].best_first()[0]
         assert row["looks_search"] == 16 * 25 + 8 * 50 + 4 * 100 + 2 * 100
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,22 +13,13 @@ from boostsample.errors import SettingError
 from boostsample.families import column_groups
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
-from boostsample.step import Step
 from boostsample.strategies.mas._mas import mas_turn
-from boostsample.strategy import Sample, Stumps
 from tests.problems import booster_of, noisy_labels, rows_of, table
+from tests.strategies.watch import Searched, Watched
 
 N_EXAMPLES, SIZES, N_ROUNDS = 400, (20, 6), 100
 #: Looks of the modelling: 10 % of 10 N. 16 features of each of two families on T examples.
 SHARE, FIRST_SIZE = 400, 12
-
-
-class Searched(NamedTuple):
-    """A search: features, edges H, and T."""
-
-    features: list[int]
-    edges: list[float]
-    size: int
 
 
 def booster(strategy: str, **settings: Any) -> Booster:
@@ -39,37 +30,36 @@ def booster(strategy: str, **settings: Any) -> Booster:
     X[:, 22] += 2 * Y[:, 1]
     groups = {"wide": range(20), "narrow": range(20, 26)}
     bank = FeatureBank.build(column_groups(groups, n_columns=26), X, None)
-    given = {"rng": 0, "n_rounds": N_ROUNDS, "weight_init": "uniform", "budget": "10N", **settings}
-    return Booster(bank, None, Y, strategy, **given)
+    settings = {
+        "rng": 0,
+        "n_rounds": N_ROUNDS,
+        "weight_init": "uniform",
+        "budget": "10N",
+        **settings,
+    }
+    return Booster(bank, None, Y, strategy, **settings)
 
 
 def searches_of(
     run: Booster, monkeypatch: pytest.MonkeyPatch
 ) -> list[tuple[Searched, Searched, Any]]:
     """From round 2 on: the search for the models, that for the stump, and the row of the round."""
-    found: dict[str, list[Searched]] = {"modelling": [], "search": []}
-    search = Step.search
-
-    def spy(step: Step, features: Any, sample: Sample, purpose: str = "search") -> Stumps:
-        stumps = search(step, features, sample, purpose)
-        searched = Searched(np.asarray(features).tolist(), stumps.edge.tolist(), sample.size)
-        found[purpose].append(searched)
-        return stumps
-
-    monkeypatch.setattr(Step, "search", spy)
+    watched = Watched(monkeypatch)
     rows = rows_of(run, N_ROUNDS)
-    return list(zip(found["modelling"], found["search"][1:], rows[1:], strict=True))
+    modelling = [search for search in watched.searches if search.purpose == "modelling"]
+    searches = [search for search in watched.searches if search.purpose == "search"]
+    return list(zip(modelling, searches[1:], rows[1:], strict=True))
 
 
-def newest(searched: Searched, kept: list[list[float]]) -> list[list[float]]:
+def newest(searched: Searched, older: list[list[float]]) -> list[list[float]]:
     """The edges of a search, and older ones while a family has fewer than 16 or its members."""
     after: list[list[float]] = []
     for family, least in enumerate((16, 6)):
         pairs = zip(searched.features, searched.edges, strict=True)
         edges = [edge for feature, edge in pairs if (feature >= 20) == family]
         if edges:
-            edges += kept[family][: max(0, least - len(edges))]
-        after.append(edges or kept[family])
+            edges += older[family][: max(0, least - len(edges))]
+        after.append(edges or older[family])
     return after
 
 
@@ -100,7 +90,7 @@ def test_averaged_models_equal_those_of_plain_loops(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = booster(f"{name}:noise=averaged")
-    kept: list[list[float]] = [[], []]
+    edges_of: list[list[float]] = [[], []]
     turn, sizes = 0, set()
     for number, (modelled, searched, row) in enumerate(searches_of(run, monkeypatch), start=2):
         size = FIRST_SIZE if number <= 40 else int(FIRST_SIZE * number / 40)
@@ -110,14 +100,14 @@ def test_averaged_models_equal_those_of_plain_loops(
             [False] * counts[0] + [True] * counts[1]
         )
         assert len(modelled.edges) * size <= SHARE
-        kept = newest(modelled, kept)
-        for family, edges in enumerate(kept):
+        edges_of = newest(modelled, edges_of)
+        for family, edges in enumerate(edges_of):
             mean = sum(edges) / len(edges)
             variance = sum((edge - mean) ** 2 for edge in edges) / len(edges)
             assert row[f"family_mean_{family}"] == pytest.approx(mean, rel=1e-9)
             deviation = max(variance, 1e-6) ** 0.5
             assert row[f"family_deviation_{family}"] == pytest.approx(deviation, rel=1e-6)
-        kept = newest(searched, kept)
+        edges_of = newest(searched, edges_of)
         sizes.add(size)
     assert len(sizes) > 10
 
@@ -133,9 +123,10 @@ def test_averaged_is_paper_up_to_round_40(name: str) -> None:
 def test_models_end_with_the_exact_edges(monkeypatch: pytest.MonkeyPatch) -> None:
     """T grows to all examples, one feature a round: edges without noise."""
     monkeypatch.setattr("boostsample.strategies.mas._mas._ROUNDS_PER_ROUND", 1)
-    modelled = [one for one, _, _ in searches_of(booster("mas-1q:noise=averaged"), monkeypatch)]
-    assert [len(one.edges) for one in modelled[-60:]] == [1] * 60
-    assert {one.size for one in modelled[-60:]} == {N_EXAMPLES}
+    searches = searches_of(booster("mas-1q:noise=averaged"), monkeypatch)
+    modelling = [search for search, _, _ in searches[-60:]]
+    assert [len(search.edges) for search in modelling] == [1] * 60
+    assert {search.size for search in modelling} == {N_EXAMPLES}
 
 
 def test_other_strategies_keep_no_edges() -> None:

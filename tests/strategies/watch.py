@@ -12,7 +12,7 @@ from boostsample.strategy import Sample, Stumps
 
 
 class Searched(NamedTuple):
-    """One search: its features, the sample, and what was found."""
+    """One search: its features, the sample, and its stumps."""
 
     features: list[int]
     size: int
@@ -22,9 +22,15 @@ class Searched(NamedTuple):
 
     @property
     def edges(self) -> list[float]:
-        """The edges found."""
-        found: list[float] = self.stumps.edge.tolist()
-        return found
+        """The edges, feature by feature."""
+        edges: list[float] = self.stumps.edge.tolist()
+        return edges
+
+    def best_first(self) -> list[int]:
+        """The features by their edges; the first of equal ones first."""
+        order = np.argsort(-self.stumps.edge, kind="stable")
+        features: list[int] = self.stumps.feature[order].tolist()
+        return features
 
 
 class Watched:
@@ -47,10 +53,10 @@ class Watched:
         def watched_search(
             step: Step, features: Any, sample: Sample, purpose: str = "search"
         ) -> Stumps:
-            found = search(step, features, sample, purpose)
-            wanted = np.asarray(features).tolist()
-            self.searches.append(Searched(wanted, sample.size, sample.scheme, found, purpose))
-            return found
+            stumps = search(step, features, sample, purpose)
+            numbers = np.asarray(features).tolist()
+            self.searches.append(Searched(numbers, sample.size, sample.scheme, stumps, purpose))
+            return stumps
 
         monkeypatch.setattr(Step, "draw", watched_draw)
         monkeypatch.setattr(Step, "draw_nested", watched_nested)
@@ -58,5 +64,5 @@ class Watched:
 
     def clear(self) -> None:
         """Forget all."""
-        for one in (self.searches, self.draws, self.nested):
-            one.clear()
+        for calls in (self.searches, self.draws, self.nested):
+            calls.clear()

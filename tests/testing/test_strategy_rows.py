@@ -47,6 +47,10 @@ class ExpectsTooLittle(Expects):
         return self.edge_ - 0.8
 
 
+def test_right_beliefs_pass() -> None:
+    check_strategy_beliefs(Expects)
+
+
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
@@ -59,6 +63,5 @@ class ExpectsTooLittle(Expects):
     ],
 )
 def test_wrong_beliefs_are_found(kind: Any, message: str) -> None:
-    check_strategy_beliefs(Expects)
     with pytest.raises(AssertionError, match=f"strategy {kind.__name__}: .*{message}"):
         check_strategy_beliefs(kind)
